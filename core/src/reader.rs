@@ -1,0 +1,169 @@
+//! The one place that knows where in the input we are.
+//!
+//! XDR (RFC 4506) is made of big-endian words of four octets; everything an RPC-over-RDMA peer sends is read through
+//! [`Reader`], so an error always knows the offset it happened at.
+
+/// The input ended before the item that was asked for: `offset` is where the item began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndOfInput {
+    /// Octets from the start of the input to the start of the item that is not there whole.
+    pub offset: usize,
+}
+
+/// A cursor over octets that were received.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+    length: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// A cursor at the start of `octets`.
+    #[inline]
+    #[must_use]
+    pub const fn new(octets: &'a [u8]) -> Self {
+        Self { rest: octets, length: octets.len() }
+    }
+
+    /// Octets read so far.
+    #[inline]
+    #[must_use]
+    pub const fn offset(&self) -> usize {
+        self.length.saturating_sub(self.rest.len())
+    }
+
+    /// What was not read yet.
+    #[inline]
+    #[must_use]
+    pub const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    const fn end(&self) -> EndOfInput {
+        EndOfInput { offset: self.offset() }
+    }
+
+    /// The next `N` octets.
+    ///
+    /// # Errors
+    /// [`EndOfInput`] where fewer are left; nothing is consumed then.
+    #[inline]
+    pub const fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], EndOfInput> {
+        match self.rest.split_first_chunk::<N>() {
+            Some((array, rest)) => {
+                self.rest = rest;
+                Ok(array)
+            }
+            None => Err(self.end()),
+        }
+    }
+
+    /// An XDR unsigned integer (RFC 4506 section 4.2).
+    ///
+    /// # Errors
+    /// [`EndOfInput`] where fewer than 4 octets are left.
+    #[inline]
+    pub const fn u32(&mut self) -> Result<u32, EndOfInput> {
+        match self.array::<4>() {
+            Ok(word) => Ok(u32::from_be_bytes(*word)),
+            Err(end) => Err(end),
+        }
+    }
+
+    /// An XDR unsigned hyper integer (RFC 4506 section 4.5).
+    ///
+    /// # Errors
+    /// [`EndOfInput`] where fewer than 8 octets are left.
+    #[inline]
+    pub const fn u64(&mut self) -> Result<u64, EndOfInput> {
+        match self.array::<8>() {
+            Ok(word) => Ok(u64::from_be_bytes(*word)),
+            Err(end) => Err(end),
+        }
+    }
+
+    /// The next `length` octets, without padding.
+    ///
+    /// # Errors
+    /// [`EndOfInput`] where fewer are left; nothing is consumed then.
+    #[inline]
+    pub const fn take(&mut self, length: usize) -> Result<&'a [u8], EndOfInput> {
+        match self.rest.split_at_checked(length) {
+            Some((taken, rest)) => {
+                self.rest = rest;
+                Ok(taken)
+            }
+            None => Err(self.end()),
+        }
+    }
+
+    /// XDR fixed-length opaque data (RFC 4506 section 4.9): `length` octets and the padding to a multiple of four.
+    ///
+    /// # Errors
+    /// [`EndOfInput`] where data or padding are not all there; nothing is consumed then.
+    #[inline]
+    pub const fn opaque_fixed(&mut self, length: usize) -> Result<&'a [u8], EndOfInput> {
+        let before = *self;
+        let Ok(data) = self.take(length) else { return Err(before.end()) };
+        if self.take(padding(length)).is_err() {
+            *self = before;
+            return Err(before.end());
+        }
+        Ok(data)
+    }
+
+    /// XDR variable-length opaque data (RFC 4506 section 4.10): a count, that many octets, and padding.
+    ///
+    /// # Errors
+    /// [`EndOfInput`] where count, data or padding are not all there; nothing is consumed then.
+    #[inline]
+    pub const fn opaque(&mut self) -> Result<&'a [u8], EndOfInput> {
+        let before = *self;
+        let Ok(length) = self.u32() else { return Err(before.end()) };
+        match self.opaque_fixed(length as usize) {
+            Ok(data) => Ok(data),
+            Err(end) => {
+                *self = before;
+                Err(end)
+            }
+        }
+    }
+}
+
+/// How many zero octets follow `length` octets of opaque data (RFC 4506 section 4.9): 0 to 3.
+#[inline]
+#[must_use]
+pub const fn padding(length: usize) -> usize {
+    length.wrapping_neg() & 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opaque_takes_its_padding() {
+        let mut reader = Reader::new(&[0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0, 9]);
+        assert_eq!(reader.opaque(), Ok(&[1, 2, 3, 4, 5][..]));
+        assert_eq!(reader.offset(), 12);
+        assert_eq!(reader.rest(), &[9]);
+    }
+
+    #[test]
+    fn what_is_not_whole_is_not_consumed() {
+        for octets in [&[0, 0, 0][..], &[0, 0, 0, 4, 1, 2, 3], &[0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 0]] {
+            let mut reader = Reader::new(octets);
+            assert!(reader.opaque().is_err());
+            assert_eq!(reader.offset(), 0);
+            assert_eq!(reader.rest(), octets);
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_item_that_is_cut() {
+        let mut reader = Reader::new(&[0, 0, 0, 1, 0, 0, 0, 9, 1]);
+        assert_eq!(reader.u32(), Ok(1));
+        assert_eq!(reader.opaque(), Err(EndOfInput { offset: 8 }));
+        assert_eq!(reader.offset(), 4);
+    }
+}
