@@ -1,5 +1,16 @@
 //! From a capture file to RPC messages and transactions, in one pass.
 #![forbid(unsafe_code)]
 
+mod assembly;
+pub mod dissector;
+pub mod event;
 pub mod file;
+pub mod infiniband;
 pub mod link;
+mod memory;
+pub mod message;
+pub mod nfs;
+pub mod operation;
+mod rpc;
+mod session;
+pub mod transaction;

@@ -2,6 +2,16 @@
 //!
 //! XDR (RFC 4506) is made of big-endian words of four octets; everything an RPC-over-RDMA peer sends is read through
 //! [`Reader`], so an error always knows the offset it happened at.
+//!
+//! ```
+//! use rpcrdma::reader::{EndOfInput, Reader};
+//!
+//! let mut reader = Reader::new(&[0, 0, 0, 7, 0, 0, 0, 2, b'o', b'k', 0, 0, 0xff]);
+//! assert_eq!(reader.u32(), Ok(7));
+//! assert_eq!(reader.opaque(), Ok(&b"ok"[..]));
+//! assert_eq!(reader.u32(), Err(EndOfInput { offset: 12 }));
+//! assert_eq!(reader.rest(), [0xff]);
+//! ```
 
 /// The input ended before the item that was asked for: `offset` is where the item began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +107,19 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The next `count` items of `N` octets each.
+    ///
+    /// # Errors
+    /// [`EndOfInput`] where they are not all there; nothing is consumed then.
+    #[inline]
+    pub const fn arrays<const N: usize>(&mut self, count: usize) -> Result<&'a [[u8; N]], EndOfInput> {
+        let Some(length) = count.checked_mul(N) else { return Err(self.end()) };
+        match self.take(length) {
+            Ok(taken) => Ok(taken.as_chunks::<N>().0),
+            Err(end) => Err(end),
+        }
+    }
+
     /// XDR fixed-length opaque data (RFC 4506 section 4.9): `length` octets and the padding to a multiple of four.
     ///
     /// # Errors
@@ -147,6 +170,15 @@ mod tests {
         assert_eq!(reader.opaque(), Ok(&[1, 2, 3, 4, 5][..]));
         assert_eq!(reader.offset(), 12);
         assert_eq!(reader.rest(), &[9]);
+    }
+
+    #[test]
+    fn arrays_are_all_there_or_none() {
+        let mut reader = Reader::new(&[1, 2, 3, 4, 5]);
+        assert_eq!(reader.arrays::<2>(3), Err(EndOfInput { offset: 0 }));
+        assert_eq!(reader.arrays::<2>(usize::MAX), Err(EndOfInput { offset: 0 }));
+        assert_eq!(reader.arrays::<2>(2), Ok(&[[1, 2], [3, 4]][..]));
+        assert_eq!(reader.rest(), &[5]);
     }
 
     #[test]

@@ -1,4 +1,23 @@
-//! From a file to frames: pcap, pcapng, and ERF records in them.
+//! From a file to frames: pcap and pcapng, also compressed with gzip or Zstandard.
+//!
+//! [`Reader`] reads one file, [`Capture`] several as one capture. Both are streams: they need no seeking, give every frame
+//! as soon as its last octet arrived, and keep one buffer of some hundred kilobytes.
+//!
+//! The record headers of both formats are a few fixed words, so they are read here directly. The packages for it were
+//! tried and left: `pcap-file` 2.0 refuses frames the capture cut, and `pcap-parser` leaves to its caller what is most of
+//! the work (refilling, time resolutions, sections, the offset of what is damaged) and builds a block for each frame.
+
+mod buffer;
+mod capture;
+mod compression;
+mod error;
+mod pcap;
+mod pcapng;
+mod reader;
+
+pub use capture::Capture;
+pub use error::{FileError, Problem};
+pub use reader::Reader;
 
 use core::fmt;
 
@@ -13,7 +32,7 @@ impl fmt::Display for Time {
 }
 
 /// A link-layer header type, as registered for pcap and pcapng files (`LINKTYPE_…`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LinkType(pub u16);
 
 /// One record of a capture file: what was on the wire at one time.

@@ -1,0 +1,129 @@
+//! A Send put together from its parts.
+
+use crate::message::Captured;
+use crate::operation::Stamp;
+
+/// Octets of a Send that are kept: the largest inline threshold there is (RFC 8797 section 4.2).
+const LARGEST: usize = 262_144;
+
+/// A Send as far as it has come.
+#[derive(Clone, Debug)]
+pub(crate) struct Assembled {
+    pub(crate) stamp: Stamp,
+    pub(crate) octets: Vec<u8>,
+    pub(crate) length: usize,
+    pub(crate) captured: Captured,
+    pub(crate) invalidates: Option<u32>,
+    pub(crate) retransmitted: u32,
+}
+
+/// The Send that one end is sending.
+#[derive(Debug, Default)]
+pub(crate) struct Assembly {
+    current: Option<Assembled>,
+}
+
+/// A part of a Send.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) stamp: Stamp,
+    pub(crate) first: bool,
+    pub(crate) last: bool,
+    pub(crate) data: &'a [u8],
+    pub(crate) length: usize,
+    pub(crate) invalidates: Option<u32>,
+    pub(crate) retransmitted: u32,
+}
+
+impl Assembly {
+    /// Takes the next part. Gives what is finished by it: a Send of which the rest will not come, and this one.
+    pub(crate) fn part(&mut self, part: &Part<'_>) -> (Option<Assembled>, Option<Assembled>) {
+        let unfinished = if part.first { self.abandon() } else { None };
+        let captured = if part.first { Captured::Whole } else { Captured::Tail };
+        let mut send = self.current.take().unwrap_or(Assembled {
+            stamp: part.stamp,
+            octets: Vec::new(),
+            length: 0,
+            captured,
+            invalidates: None,
+            retransmitted: 0,
+        });
+        send.append(part);
+        if part.last {
+            return (unfinished, Some(send));
+        }
+        self.current = Some(send);
+        (unfinished, None)
+    }
+
+    /// The capture does not hold what comes next.
+    pub(crate) fn abandon(&mut self) -> Option<Assembled> {
+        let mut send = self.current.take()?;
+        if send.captured != Captured::Tail {
+            send.captured = Captured::Head;
+        }
+        Some(send)
+    }
+}
+
+impl Assembled {
+    fn append(&mut self, part: &Part<'_>) {
+        self.stamp = part.stamp;
+        self.length += part.length;
+        self.invalidates = part.invalidates;
+        self.retransmitted = self.retransmitted.max(part.retransmitted);
+        if self.captured != Captured::Cut {
+            let room = LARGEST.saturating_sub(self.octets.len());
+            self.octets.extend_from_slice(part.data.get(..room.min(part.data.len())).unwrap_or_default());
+        }
+        if self.captured == Captured::Whole && self.octets.len() < self.length {
+            self.captured = Captured::Cut;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(first: bool, last: bool, data: &[u8], length: usize) -> Part<'_> {
+        Part { stamp: Stamp::default(), first, last, data, length, invalidates: None, retransmitted: 0 }
+    }
+
+    #[test]
+    fn parts_become_a_send() {
+        let mut assembly = Assembly::default();
+        assert!(assembly.part(&part(true, false, &[1, 2], 2)).1.is_none());
+        let (unfinished, send) = assembly.part(&part(false, true, &[3], 1));
+        let send = send.unwrap();
+        assert!(unfinished.is_none());
+        assert_eq!((send.octets, send.length, send.captured), (vec![1, 2, 3], 3, Captured::Whole));
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let mut assembly = Assembly::default();
+        let tail = assembly.part(&part(false, true, &[3], 1)).1.unwrap();
+        assert_eq!(tail.captured, Captured::Tail);
+        assembly.part(&part(true, false, &[1, 2], 4));
+        let cut = assembly.part(&part(false, true, &[3], 1)).1.unwrap();
+        assert_eq!((cut.octets, cut.length, cut.captured), (vec![1, 2], 5, Captured::Cut));
+        assembly.part(&part(true, false, &[1, 2], 2));
+        let (head, whole) = assembly.part(&part(true, true, &[9], 1));
+        assert_eq!(head.unwrap().captured, Captured::Head);
+        assert_eq!(whole.unwrap().octets, [9]);
+        assert!(assembly.abandon().is_none());
+    }
+
+    #[test]
+    fn a_send_without_an_end_is_not_kept_whole() {
+        let mut assembly = Assembly::default();
+        let data = [0; 65_536];
+        assembly.part(&part(true, false, &data, data.len()));
+        for _ in 0..10 {
+            assembly.part(&part(false, false, &data, data.len()));
+        }
+        let send = assembly.part(&part(false, true, &data, data.len())).1.unwrap();
+        assert_eq!((send.octets.len(), send.length, send.captured), (LARGEST, 12 * 65_536, Captured::Cut));
+    }
+}

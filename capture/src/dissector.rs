@@ -1,0 +1,184 @@
+//! From frames to messages and transactions.
+
+use std::collections::VecDeque;
+
+use crate::file::{Frame, Time};
+use crate::infiniband::ordering::Counts;
+use crate::infiniband::queue_pairs::{Connection, Handler, QueuePairs};
+use crate::infiniband::transport::Transport;
+use crate::link::{self, Address, Content};
+use crate::event::{Event, Rejected, Report};
+use crate::operation::{Operation, Sides, Stamp};
+use crate::session::{Context, Session};
+
+/// The port of NFS over RDMA (RFC 8267 section 9).
+pub const NFS_RDMA_PORT: u16 = 20049;
+
+/// What to look for, and how much to keep.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Service ports on which RPC-over-RDMA is spoken whatever the messages look like. On other ports it is recognised by
+    /// its messages.
+    pub ports: Vec<u16>,
+    /// Put RPCs back together; without it there are messages only, and the data of chunks is not kept.
+    pub transactions: bool,
+    /// Octets of chunk data that may wait for replies, at most.
+    pub memory: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { ports: vec![NFS_RDMA_PORT], transactions: true, memory: 256 << 20 }
+    }
+}
+
+/// What the frames of the capture were.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Frames in all.
+    pub frames: u64,
+    /// Octets of them that were captured.
+    pub octets: u64,
+    /// Frames that the capture cut (snaplen).
+    pub cut: u64,
+    /// InfiniBand transport packets.
+    pub packets: u64,
+    /// InfiniBand packets whose own headers are cut.
+    pub unreadable: u64,
+    /// Time of the first frame.
+    pub first: Option<Time>,
+    /// Time of the last frame.
+    pub last: Option<Time>,
+    /// What was left alone, by name.
+    pub others: Vec<(&'static str, u64)>,
+}
+
+/// Takes frames, gives events.
+///
+/// ```
+/// use rpcrdma_capture::dissector::{Config, Dissector};
+/// use rpcrdma_capture::event::Event;
+/// use rpcrdma_capture::file::Reader;
+///
+/// let file = std::fs::File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/nfs41.pcap"))?;
+/// let mut reader = Reader::new(file)?;
+/// let mut dissector = Dissector::new(Config::default());
+/// let mut replies = 0;
+/// while let Some(frame) = reader.next() {
+///     dissector.frame(&frame?);
+///     while let Some(event) = dissector.event() {
+///         if let Event::Transaction(transaction) = event {
+///             replies += usize::from(transaction.reply.is_some());
+///         }
+///     }
+/// }
+/// assert_eq!(replies, 69);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Dissector {
+    pairs: QueuePairs<Session>,
+    state: State,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    config: Config,
+    held: usize,
+    last_number: u32,
+    events: VecDeque<Event>,
+    summary: Summary,
+}
+
+impl Dissector {
+    /// A dissector at the start of a capture.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self { pairs: QueuePairs::default(), state: State { config, ..State::default() } }
+    }
+
+    /// Takes the next frame.
+    pub fn frame(&mut self, frame: &Frame<'_>) {
+        let summary = &mut self.state.summary;
+        summary.frames += 1;
+        summary.octets += frame.data.len() as u64;
+        summary.cut += u64::from((frame.data.len() as u64) < u64::from(frame.length));
+        summary.first.get_or_insert(frame.time);
+        summary.last = Some(frame.time);
+        match link::decode(frame) {
+            Content::InfiniBand(packet) => {
+                summary.packets += 1;
+                let Ok(transport) = Transport::decode(packet.octets, packet.length) else {
+                    summary.unreadable += 1;
+                    return;
+                };
+                let stamp = Stamp { frame: frame.number, time: frame.time };
+                self.pairs.packet(stamp, &packet, &transport, &mut self.state);
+            }
+            Content::Other(name) => match summary.others.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, count)) => *count += 1,
+                None => summary.others.push((name, 1)),
+            },
+        }
+    }
+
+    /// The capture has ended: what waits is given as it is.
+    pub fn finish(&mut self) {
+        self.pairs.finish(&mut self.state);
+    }
+
+    /// The next of what was found.
+    pub fn event(&mut self) -> Option<Event> {
+        self.state.events.pop_front()
+    }
+
+    /// What the frames were.
+    #[must_use]
+    pub const fn summary(&self) -> &Summary {
+        &self.state.summary
+    }
+}
+
+impl State {
+    fn with_context(&mut self, act: impl FnOnce(&mut Context<'_>)) {
+        let mut context = Context {
+            transactions: self.config.transactions,
+            memory: self.config.memory,
+            held: &mut self.held,
+            last_number: &mut self.last_number,
+            events: &mut self.events,
+        };
+        act(&mut context);
+    }
+}
+
+impl Handler for State {
+    type Session = Session;
+
+    fn opened(&mut self, connection: &Connection) -> Session {
+        let mut session = Session::default();
+        let announced = connection.private_data.active.is_some() || connection.private_data.passive.is_some();
+        if announced || connection.port().is_some_and(|port| self.config.ports.contains(&port)) {
+            self.with_context(|context| session.recognise(context));
+        }
+        session
+    }
+
+    fn operation(&mut self, connection: &Connection, session: &mut Session, operation: Operation<'_>) {
+        self.with_context(|context| session.operation(connection, &operation, context));
+    }
+
+    fn closed(&mut self, connection: &Connection, mut session: Session, counts: &Sides<Counts>) {
+        self.with_context(|context| session.finish(connection, context));
+        self.events.push_back(Event::Connection(Box::new(Report {
+            number: session.number,
+            connection: connection.clone(),
+            counts: *counts,
+            unclaimed: session.unclaimed,
+        })));
+    }
+
+    fn rejected(&mut self, stamp: Stamp, from: Address, to: Address, service: Option<u64>, reason: u16) {
+        self.events.push_back(Event::Rejected(Rejected { stamp, from, to, service, reason }));
+    }
+}

@@ -1,0 +1,106 @@
+//! The octets of a file that were read and not yet used.
+
+use core::ops::Range;
+use std::io::{self, Read};
+
+use super::compression::{Input, MAGIC_LEN};
+use super::error::{FileError, Problem};
+
+/// Small enough to stay in the cache between the read and the use, large enough that the calls to read cost nothing.
+const CAPACITY: usize = 256 << 10;
+
+/// A window onto the file that moves forward only.
+pub(super) struct Buffer<R> {
+    input: Input<R>,
+    octets: Vec<u8>,
+    /// What of `octets` is read and not used.
+    start: usize,
+    end: usize,
+    /// Where in the file `start` is.
+    offset: u64,
+}
+
+impl<R: Read> Buffer<R> {
+    /// The octets of `read`, decompressed where they are compressed.
+    pub(super) fn new(read: R) -> Result<Self, FileError> {
+        let mut buffer = Self { input: Input::Plain(read), octets: vec![0; CAPACITY], start: 0, end: 0, offset: 0 };
+        buffer.fill(MAGIC_LEN)?;
+        let Self { input: Input::Plain(read), octets, start, end, offset } = buffer else { return Ok(buffer) };
+        match Input::compressed(octets.get(start..end).unwrap_or_default(), read) {
+            Ok(input) => Ok(Self { input, octets, start: 0, end: 0, offset }),
+            Err(read) => Ok(Self { input: Input::Plain(read), octets, start, end, offset }),
+        }
+    }
+
+    /// Octets of the file before the first that is not used.
+    #[inline]
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The octets that are there and not used.
+    #[inline]
+    pub(super) fn available(&self) -> &[u8] {
+        self.octets.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// The octets at `place`, as [`take`](Self::take) named it.
+    #[inline]
+    pub(super) fn at(&self, place: Range<usize>) -> &[u8] {
+        self.octets.get(place).unwrap_or_default()
+    }
+
+    /// Makes `wanted` octets available; false where the file ends before.
+    #[inline]
+    pub(super) fn fill(&mut self, wanted: usize) -> Result<bool, FileError> {
+        if self.end.saturating_sub(self.start) >= wanted { Ok(true) } else { self.refill(wanted) }
+    }
+
+    #[cold]
+    fn refill(&mut self, wanted: usize) -> Result<bool, FileError> {
+        self.octets.copy_within(self.start..self.end, 0);
+        self.end = self.end.saturating_sub(self.start);
+        self.start = 0;
+        while self.end < wanted {
+            if self.end == self.octets.len() {
+                // Twice what was there, never at once what a record claims to have.
+                self.octets.resize(self.octets.len().saturating_mul(2), 0);
+            }
+            match self.input.read(self.octets.get_mut(self.end..).unwrap_or_default()) {
+                Ok(0) => return Ok(false),
+                Ok(count) => self.end = self.octets.len().min(self.end.saturating_add(count)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.unreadable(error)),
+            }
+        }
+        Ok(true)
+    }
+
+    fn unreadable(&self, error: io::Error) -> FileError {
+        // What the operating system says of the file below a decoder still is no damage of the stream.
+        let compression = self.input.is_compressed() && error.raw_os_error().is_none();
+        let problem = if compression { Problem::Compression(error) } else { Problem::Unreadable(error) };
+        FileError::new(self.offset, problem)
+    }
+
+    /// Marks the next `count` octets, which are available, as used and names their place: it stays until the next `fill`.
+    #[inline]
+    pub(super) fn take(&mut self, count: usize) -> Range<usize> {
+        let from = self.start;
+        self.start = self.end.min(from.saturating_add(count));
+        self.offset = self.offset.saturating_add((self.start.saturating_sub(from)) as u64);
+        from..self.start
+    }
+
+    /// Uses up `count` octets without keeping them; false where the file ends before.
+    pub(super) fn skip(&mut self, mut count: usize) -> Result<bool, FileError> {
+        while count > 0 {
+            if !self.fill(1)? {
+                return Ok(false);
+            }
+            let taken = self.take(count);
+            count = count.saturating_sub(taken.len());
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,140 @@
+//! gzip (RFC 1952) and Zstandard (RFC 8878), recognised by how the file begins.
+//!
+//! Both decoders are plain Rust, so that building needs no C compiler. Several compressed streams in a row are one file, as
+//! `cat` and the parallel compressors make them.
+
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+/// Octets that tell the formats apart.
+pub(super) const MAGIC_LEN: usize = 4;
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTANDARD: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+/// The largest window that `zstd --long` makes without being told more; larger ones are refused.
+const WINDOW: u64 = 128 << 20;
+
+/// A compressed input, with the octets that were already taken from it put back in front.
+type Source<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
+
+/// Where a file's octets come from.
+pub(super) enum Input<R> {
+    Plain(R),
+    Gzip(Box<MultiGzDecoder<Source<R>>>),
+    Zstandard(Box<Zstandard<Source<R>>>),
+}
+
+impl<R: Read> Input<R> {
+    /// The decoder for a file that begins with `start`, which was taken from `read`; nothing of it where it is not compressed.
+    pub(super) fn compressed(start: &[u8], read: R) -> Result<Self, R> {
+        let source = |read| BufReader::new(Cursor::new(start.to_vec()).chain(read));
+        if start.starts_with(GZIP) {
+            Ok(Self::Gzip(Box::new(MultiGzDecoder::new(source(read)))))
+        } else if start.starts_with(&ZSTANDARD) || is_skippable(start) {
+            Ok(Self::Zstandard(Box::new(Zstandard::new(source(read)))))
+        } else {
+            Err(read)
+        }
+    }
+
+    pub(super) fn is_compressed(&self) -> bool {
+        !matches!(self, Self::Plain(_))
+    }
+}
+
+impl<R: Read> Read for Input<R> {
+    fn read(&mut self, octets: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(read) => read.read(octets),
+            Self::Gzip(read) => read.read(octets),
+            Self::Zstandard(read) => read.read(octets),
+        }
+    }
+}
+
+/// Whether a Zstandard frame begins here that holds nothing to decode (RFC 8878 section 3.1.2): the parallel compressors
+/// begin with one.
+fn is_skippable(start: &[u8]) -> bool {
+    matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+/// Zstandard frames one after another.
+pub(super) struct Zstandard<B> {
+    source: B,
+    decoder: FrameDecoder,
+    state: State,
+}
+
+enum State {
+    BetweenFrames,
+    InFrame,
+    /// No more can be decoded; what the decoder still holds comes first.
+    Failed(io::Error),
+    Ended,
+}
+
+impl<B: BufRead> Zstandard<B> {
+    fn new(source: B) -> Self {
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(WINDOW);
+        Self { source, decoder, state: State::BetweenFrames }
+    }
+
+    fn begin_frame(&mut self) -> io::Result<State> {
+        if self.source.fill_buf()?.is_empty() {
+            return Ok(State::Ended);
+        }
+        match self.decoder.reset(&mut self.source) {
+            Ok(()) => Ok(State::InFrame),
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
+                let skipped = io::copy(&mut self.source.by_ref().take(length.into()), &mut io::sink())?;
+                if skipped < length.into() {
+                    Err(io::ErrorKind::UnexpectedEof.into())
+                } else {
+                    Ok(State::BetweenFrames)
+                }
+            }
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    fn decode_block(&mut self) -> State {
+        match self.decoder.decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1)) {
+            Ok(_) => State::InFrame,
+            Err(error) => {
+                // The decoder keeps a window of what it decoded until the frame is over. An empty last block (and a
+                // checksum) ends it, so that all before the damage is given.
+                let last = [1, 0, 0, 0, 0, 0, 0];
+                let _ = self.decoder.decode_blocks(&last[..], BlockDecodingStrategy::UptoBlocks(1));
+                State::Failed(io::Error::other(error))
+            }
+        }
+    }
+
+    fn end_frame(&self) -> io::Result<State> {
+        let stored = self.decoder.get_checksum_from_data();
+        if stored.is_some() && stored != self.decoder.get_calculated_checksum() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "wrong checksum"));
+        }
+        Ok(State::BetweenFrames)
+    }
+}
+
+impl<B: BufRead> Read for Zstandard<B> {
+    fn read(&mut self, octets: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if !matches!(self.state, State::BetweenFrames) && self.decoder.can_collect() > 0 {
+                return self.decoder.read(octets);
+            }
+            self.state = match core::mem::replace(&mut self.state, State::Ended) {
+                State::BetweenFrames => self.begin_frame()?,
+                State::InFrame if self.decoder.is_finished() => self.end_frame()?,
+                State::InFrame => self.decode_block(),
+                State::Failed(error) => return Err(error),
+                State::Ended => return Ok(0),
+            };
+        }
+    }
+}

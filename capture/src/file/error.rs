@@ -1,0 +1,79 @@
+//! What can be wrong with a capture file, and where.
+
+use core::{error, fmt};
+use std::io;
+
+/// A file that could not be read, or not to its end.
+#[derive(Debug)]
+pub struct FileError {
+    /// The file, as it was named; empty where a [`Reader`](super::Reader) was used directly.
+    pub file: String,
+    /// Octets of the file, uncompressed, before the record that could not be read.
+    pub offset: u64,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a capture file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The operating system would not open it or not give its octets.
+    Unreadable(io::Error),
+    /// It begins like no capture file.
+    NotACapture,
+    /// It ends before the named thing does.
+    EndsInside(&'static str),
+    /// The gzip or Zstandard stream around it is damaged or ends early.
+    Compression(io::Error),
+    /// A record says it has so many octets, which is more than any capture holds.
+    RecordLength(u32),
+    /// Something else in it contradicts its format.
+    Damaged(&'static str),
+}
+
+impl FileError {
+    pub(super) fn new(offset: u64, problem: Problem) -> Self {
+        Self { file: String::new(), offset, problem }
+    }
+
+    /// Whether this is a capture file with damage in it, all before which was given; otherwise nothing of it can be read.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        !matches!(self.problem, Problem::Unreadable(_) | Problem::NotACapture)
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.file.is_empty() {
+            write!(f, "{}: ", self.file)?;
+        }
+        if self.is_damage() {
+            write!(f, "at octet {}: ", self.offset)?;
+        }
+        fmt::Display::fmt(&self.problem, f)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => fmt::Display::fmt(error, f),
+            Self::NotACapture => f.write_str("not a capture file (pcap or pcapng)"),
+            Self::EndsInside(what) => write!(f, "the file ends in the middle of {what}"),
+            Self::Compression(error) => write!(f, "the compressed file is damaged: {error}"),
+            Self::RecordLength(length) => write!(f, "a record claims {length} octets, the file is damaged"),
+            Self::Damaged(what) => write!(f, "{what}, the file is damaged"),
+        }
+    }
+}
+
+impl error::Error for FileError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match &self.problem {
+            Problem::Unreadable(error) | Problem::Compression(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The pcap format: a file header, then records.
+//!
+//! ```text
+//! file header, 24 octets                       record header, 16 octets
+//!  0  magic number: resolution, octet order     0  seconds
+//!  4  version, major and minor                  4  microseconds or nanoseconds
+//!  8  two unused words                          8  octets in the file
+//! 16  snaplen                                  12  octets on the wire
+//! 20  FCS length, flags, link type             16  the octets
+//! ```
+//! <https://datatracker.ietf.org/doc/html/draft-ietf-opsawg-pcap>
+
+use std::io::Read;
+
+use super::buffer::Buffer;
+use super::error::{FileError, Problem};
+use super::reader::{Order, Record, check_length};
+use super::{LinkType, Time};
+
+const FILE_HEADER_LEN: usize = 24;
+const RECORD_HEADER_LEN: usize = 16;
+const MICROSECONDS: u32 = 0xa1b2_c3d4;
+const NANOSECONDS: u32 = 0xa1b2_3c4d;
+/// In the word of the link type: the top four bits are valid, and count the FCS at the end of each frame in units of 16 bits.
+const FCS_PRESENT: u32 = 0x0400_0000;
+
+/// What the file header says.
+pub(super) struct Pcap {
+    order: Order,
+    /// Nanoseconds in one unit of the second word of a record.
+    unit: u64,
+    link: LinkType,
+    fcs_length: u32,
+}
+
+/// Octet order and time unit of a file that begins with `magic`; none where it is no pcap file.
+fn recognise(magic: [u8; 4]) -> Option<(Order, u64)> {
+    [Order::Little, Order::Big].into_iter().find_map(|order| match order.u32(magic) {
+        MICROSECONDS => Some((order, 1000)),
+        NANOSECONDS => Some((order, 1)),
+        _ => None,
+    })
+}
+
+impl Pcap {
+    /// The file header, or none where the file is of another format; then nothing is used.
+    pub(super) fn open<R: Read>(buffer: &mut Buffer<R>) -> Result<Option<Self>, FileError> {
+        let Some((order, unit)) = buffer.available().first_chunk().and_then(|magic| recognise(*magic)) else {
+            return Ok(None);
+        };
+        if !buffer.fill(FILE_HEADER_LEN)? {
+            return Err(FileError::new(0, Problem::EndsInside("the file header")));
+        }
+        let [.., a, b, c, d] = *buffer.available().first_chunk::<FILE_HEADER_LEN>().unwrap_or(&[0; FILE_HEADER_LEN]);
+        let word = order.u32([a, b, c, d]);
+        buffer.take(FILE_HEADER_LEN);
+        let fcs_length = if word & FCS_PRESENT != 0 { (word >> 28) * 2 } else { 0 };
+        Ok(Some(Self { order, unit, link: LinkType(word as u16), fcs_length }))
+    }
+
+    /// The next record; none at the end of the file.
+    #[inline]
+    pub(super) fn next<R: Read>(&mut self, buffer: &mut Buffer<R>) -> Result<Option<Record>, FileError> {
+        let offset = buffer.offset();
+        if !buffer.fill(RECORD_HEADER_LEN)? {
+            let left = buffer.available().is_empty();
+            return if left { Ok(None) } else { Err(FileError::new(offset, Problem::EndsInside("a record"))) };
+        }
+        let (words, _) = buffer.available().as_chunks::<4>();
+        let [seconds, fraction, captured, length, ..] = *words else { return Ok(None) };
+        let [seconds, fraction, captured, length] =
+            [seconds, fraction, captured, length].map(|word| self.order.u32(word));
+        let count = check_length(captured, offset)?;
+        if !buffer.fill(RECORD_HEADER_LEN.saturating_add(count))? {
+            return Err(FileError::new(offset, Problem::EndsInside("a record")));
+        }
+        buffer.take(RECORD_HEADER_LEN);
+        let time = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit;
+        Ok(Some(
+            Record { time: Time(time), link: self.link, data: buffer.take(count), length }.without_fcs(self.fcs_length),
+        ))
+    }
+}

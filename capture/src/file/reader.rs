@@ -1,0 +1,164 @@
+//! One capture file, of any of the formats.
+
+use core::ops::Range;
+use std::io::Read;
+
+use super::buffer::Buffer;
+use super::error::{FileError, Problem};
+use super::pcap::Pcap;
+use super::pcapng::Pcapng;
+use super::{Frame, LinkType, Time};
+
+/// A record larger than this is damage. Captures hold 262,144 octets a frame at most, and large-send offload has made
+/// frames of 512 KiB.
+const RECORD_LIMIT: u32 = 16 << 20;
+
+/// The frames of one capture file.
+///
+/// ```
+/// use rpcrdma_capture::file::Reader;
+///
+/// let file: &[u8] = &[
+///     0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0, // file header
+///     7, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 60, 0, 0, 0, 0xaa, 0xbb, 0xcc, // one record, cut to 3 octets
+/// ];
+/// let mut reader = Reader::new(file)?;
+/// while let Some(frame) = reader.next() {
+///     let frame = frame?;
+///     assert_eq!(frame.time.to_string(), "7.000008000");
+///     assert_eq!((frame.data, frame.length), (&[0xaa, 0xbb, 0xcc][..], 60));
+/// }
+/// # Ok::<(), rpcrdma_capture::file::FileError>(())
+/// ```
+pub struct Reader<R: Read> {
+    buffer: Buffer<R>,
+    format: Option<Format>,
+    record: Record,
+    number: u64,
+}
+
+enum Format {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+}
+
+/// A [`Frame`] whose octets are named by their place in the buffer.
+#[derive(Default)]
+pub(super) struct Record {
+    pub(super) time: Time,
+    pub(super) link: LinkType,
+    pub(super) data: Range<usize>,
+    pub(super) length: u32,
+}
+
+impl Record {
+    /// Leaves out the frame check sequence, which the capture may have kept at the end of the frame.
+    #[inline]
+    pub(super) fn without_fcs(mut self, fcs_length: u32) -> Self {
+        self.length = self.length.max(self.data.len() as u32).saturating_sub(fcs_length);
+        self.data.end = self.data.end.min(self.data.start.saturating_add(self.length as usize));
+        self
+    }
+}
+
+/// The order of the octets in the words of a file.
+#[derive(Clone, Copy)]
+pub(super) enum Order {
+    Little,
+    Big,
+}
+
+impl Order {
+    #[inline]
+    pub(super) fn u32(self, octets: [u8; 4]) -> u32 {
+        match self {
+            Self::Little => u32::from_le_bytes(octets),
+            Self::Big => u32::from_be_bytes(octets),
+        }
+    }
+
+    #[inline]
+    pub(super) fn u16(self, octets: [u8; 2]) -> u16 {
+        match self {
+            Self::Little => u16::from_le_bytes(octets),
+            Self::Big => u16::from_be_bytes(octets),
+        }
+    }
+}
+
+/// What a record at `offset` says of its size, unless it is absurd.
+#[inline]
+pub(super) fn check_length(length: u32, offset: u64) -> Result<usize, FileError> {
+    if length > RECORD_LIMIT { Err(FileError::new(offset, Problem::RecordLength(length))) } else { Ok(length as usize) }
+}
+
+impl<R: Read> Reader<R> {
+    /// Begins to read a file: waits for its header.
+    ///
+    /// # Errors
+    /// [`FileError`] where it cannot be read, is no capture file, or ends inside the header.
+    pub fn new(read: R) -> Result<Self, FileError> {
+        let mut buffer = Buffer::new(read)?;
+        buffer.fill(4)?;
+        let format = if let Some(pcap) = Pcap::open(&mut buffer)? {
+            Format::Pcap(pcap)
+        } else if let Some(pcapng) = Pcapng::open(&buffer) {
+            Format::Pcapng(pcapng)
+        } else {
+            return Err(FileError::new(0, Problem::NotACapture));
+        };
+        Ok(Self { buffer, format: Some(format), record: Record::default(), number: 0 })
+    }
+
+    /// The same, where `frames` frames of the same capture came before this file.
+    pub(super) fn after(read: R, frames: u64) -> Result<Self, FileError> {
+        Ok(Self { number: frames, ..Self::new(read)? })
+    }
+
+    /// The next frame; none at the end of the file, and after an error.
+    ///
+    /// Not an [`Iterator`], since a frame borrows the reader's buffer.
+    #[expect(clippy::should_implement_trait, reason = "the same thing, as far as a lending one can be")]
+    #[inline]
+    pub fn next(&mut self) -> Option<Result<Frame<'_>, FileError>> {
+        match self.advance() {
+            Ok(true) => Some(Ok(self.frame())),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Goes to the next frame; false where there is none.
+    #[inline]
+    pub(super) fn advance(&mut self) -> Result<bool, FileError> {
+        let next = match &mut self.format {
+            Some(Format::Pcap(pcap)) => pcap.next(&mut self.buffer),
+            Some(Format::Pcapng(pcapng)) => pcapng.next(&mut self.buffer),
+            None => Ok(None),
+        };
+        if let Ok(Some(record)) = next {
+            self.record = record;
+            self.number = self.number.saturating_add(1);
+            return Ok(true);
+        }
+        self.format = None;
+        next.map(|_| false)
+    }
+
+    /// The frame that was gone to.
+    #[inline]
+    pub(super) fn frame(&self) -> Frame<'_> {
+        let Record { time, link, ref data, length } = self.record;
+        Frame { number: self.number, time, link, data: self.buffer.at(data.clone()), length }
+    }
+
+    /// Frames given so far, those of files before this one included.
+    pub(super) fn frames(&self) -> u64 {
+        self.number
+    }
+
+    /// Octets of the file, uncompressed, that were used for the frames given so far.
+    pub fn offset(&self) -> u64 {
+        self.buffer.offset()
+    }
+}

@@ -1,0 +1,205 @@
+//! The two checks of an InfiniBand packet: the invariant CRC (ICRC), which is the same from end to end, and the variant CRC
+//! (VCRC), which each InfiniBand link makes anew (InfiniBand Architecture sections 7.8.1 and 7.8.2, annexes A16 and A17).
+//!
+//! ```text
+//! RoCEv2      IP  UDP  BTH … pad  ICRC
+//! RoCEv1      GRH      BTH … pad  ICRC
+//! InfiniBand  LRH [GRH] BTH … pad  ICRC  VCRC
+//! ```
+//! What a switch or router may change counts as ones in the ICRC: the virtual lane, and all of the LRH where a GRH follows or
+//! RoCE has none; traffic class, flow label and hop limit, with their IPv4 equivalents and checksums; the octet of the BTH
+//! with the congestion marks. Both are stored with the least significant octet first.
+
+use crc::{Algorithm, Crc, Table};
+use crc32fast::Hasher;
+
+use crate::file::Frame;
+use crate::link::{Grh, ICRC_LEN, Ipv4, Ipv6, Lrh, Network, NextHeader, Udp};
+
+const VCRC_LEN: usize = 2;
+static VCRC: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&Algorithm {
+    width: 16,
+    poly: 0x100b,
+    init: 0xffff,
+    refin: true,
+    refout: true,
+    xorout: 0xffff,
+    check: 0,
+    residue: 0,
+});
+/// What stands for the Local Route Header where it is not covered.
+const NO_LRH: [u8; 8] = [0xff; 8];
+
+/// Which of a packet's checks are right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether the ICRC is right.
+    pub icrc: bool,
+    /// Whether the VCRC is right; none where the packet has none (RoCE) or the capture left it out.
+    pub vcrc: Option<bool>,
+}
+
+impl Verdict {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.icrc && self.vcrc != Some(false)
+    }
+}
+
+/// Checks the packet in `frame`; none where it holds no InfiniBand packet or not all of one.
+#[must_use]
+pub fn verify(frame: &Frame<'_>) -> Option<Verdict> {
+    match Network::of(frame) {
+        Network::Ipv4(octets) => roce_v2_over_ipv4(octets),
+        Network::Ipv6(octets) => roce_v2_over_ipv6(octets),
+        Network::Grh(octets) => roce_v1(octets),
+        Network::Lrh(octets) => infiniband(octets),
+        Network::Other(_) => None,
+    }
+}
+
+/// Covers the Base Transport Header and what follows; `octets` ends with the ICRC. Whether it is right.
+fn icrc_is_right(mut hasher: Hasher, octets: &[u8]) -> Option<bool> {
+    let (covered, icrc) = octets.split_last_chunk::<ICRC_LEN>()?;
+    let (start, rest) = covered.split_first_chunk()?;
+    let [opcode, flags, key0, key1, _congestion] = *start;
+    hasher.update(&[opcode, flags, key0, key1, 0xff]);
+    hasher.update(rest);
+    Some(hasher.finalize() == u32::from_le_bytes(*icrc))
+}
+
+fn begin(lrh: [u8; 8]) -> Hasher {
+    let mut hasher = Hasher::new();
+    hasher.update(&lrh);
+    hasher
+}
+
+/// Covers an IPv6 header or a GRH, with all extension headers.
+fn cover_ipv6(hasher: &mut Hasher, header: &[u8]) -> Option<()> {
+    let ([version, _, _, _, l0, l1, next_header, _], rest) = header.split_first_chunk()?;
+    hasher.update(&[version | 0x0f, 0xff, 0xff, 0xff, *l0, *l1, *next_header, 0xff]);
+    hasher.update(rest);
+    Some(())
+}
+
+fn roce_v2_over_ipv4(octets: &[u8]) -> Option<Verdict> {
+    let ip = Ipv4::decode(octets).ok()?;
+    if ip.is_fragment || ip.protocol != Udp::PROTOCOL {
+        return None;
+    }
+    let ([version, _, l0, l1, i0, i1, f0, f1, _, protocol, _, _], rest) = ip.header.split_first_chunk()?;
+    let mut hasher = begin(NO_LRH);
+    hasher.update(&[*version, 0xff, *l0, *l1, *i0, *i1, *f0, *f1, 0xff, *protocol, 0xff, 0xff]);
+    hasher.update(rest);
+    roce_v2(hasher, ip.payload, ip.payload_length)
+}
+
+fn roce_v2_over_ipv6(octets: &[u8]) -> Option<Verdict> {
+    let ip = Ipv6::decode(octets).ok()?;
+    if ip.next_header != Udp::PROTOCOL {
+        return None;
+    }
+    let mut hasher = begin(NO_LRH);
+    cover_ipv6(&mut hasher, ip.header)?;
+    roce_v2(hasher, ip.payload, ip.payload_length)
+}
+
+fn roce_v2(mut hasher: Hasher, octets: &[u8], length: usize) -> Option<Verdict> {
+    let udp = Udp::decode(octets, length).ok().filter(Udp::is_roce)?;
+    let [s0, s1, d0, d1, l0, l1, _, _] = *udp.header;
+    hasher.update(&[s0, s1, d0, d1, l0, l1, 0xff, 0xff]);
+    let icrc = icrc_is_right(hasher, udp.payload.get(..udp.payload_length)?)?;
+    Some(Verdict { icrc, vcrc: None })
+}
+
+fn grh_icrc_is_right(octets: &[u8]) -> Option<bool> {
+    let grh = Grh::decode(octets).ok()?;
+    let mut hasher = begin(NO_LRH);
+    cover_ipv6(&mut hasher, grh.header)?;
+    icrc_is_right(hasher, grh.payload.get(..grh.payload_length)?)
+}
+
+fn roce_v1(octets: &[u8]) -> Option<Verdict> {
+    Some(Verdict { icrc: grh_icrc_is_right(octets)?, vcrc: None })
+}
+
+fn infiniband(octets: &[u8]) -> Option<Verdict> {
+    let lrh = Lrh::decode(octets).ok()?;
+    let payload = lrh.payload.get(..lrh.payload_length)?;
+    let icrc = match lrh.next_header {
+        NextHeader::Raw => return None,
+        NextHeader::Grh => grh_icrc_is_right(payload)?,
+        NextHeader::Bth => {
+            let mut masked = *lrh.header;
+            masked[0] |= 0xf0;
+            icrc_is_right(begin(masked), payload)?
+        }
+    };
+    let (covered, rest) = octets.split_at_checked(lrh.header.len() + lrh.payload_length)?;
+    let vcrc = rest.first_chunk::<VCRC_LEN>().map(|vcrc| VCRC.checksum(covered) == u16::from_le_bytes(*vcrc));
+    Some(Verdict { icrc, vcrc })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::{LinkType, Time};
+
+    fn octets(hex: &str) -> Vec<u8> {
+        let digits: Vec<u8> = hex.bytes().filter(|digit| !digit.is_ascii_whitespace()).collect();
+        digits.chunks(2).map(|pair| u8::from_str_radix(core::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    }
+
+    fn verdict(link: u16, data: &[u8]) -> Option<Verdict> {
+        verify(&Frame { number: 1, time: Time(0), link: LinkType(link), data, length: data.len() as u32 })
+    }
+
+    /// Frames captured on other people's hardware, as the scapy project tests with them.
+    const ETHERNET: [&str; 3] = [
+        "e41d2dab2bc27cfe90643b32080045c2003c718c4000401191610a0011010a001201000012b7002800008100ffff40000118
+         000000000000000000000000000000000000000082fd002a",
+        "7cfe90753cd87cfe90753cd889156020000000281b4000000000000000000000ffff0f00000200000000000000000000ffff
+         0f0000020a70ffff0000010a80a788bc000055d4c0726000000047b3000000050000000001000000e3d856bb",
+        "7cfe90753cd87cfe90753cd889156020000000141b4000000000000000000000ffff0f00000200000000000000000000ffff
+         0f0000021140ffff0000010900a788c00000000525f0c038",
+    ];
+
+    #[test]
+    fn captured_frames_are_right_and_each_changed_octet_makes_them_wrong() {
+        for (hex, bth) in ETHERNET.into_iter().zip([42, 54, 54]) {
+            let mut frame = octets(hex);
+            assert_eq!(verdict(1, &frame), Some(Verdict { icrc: true, vcrc: None }));
+            for at in bth..frame.len() {
+                frame[at] ^= 0x10;
+                let congestion = at == bth + 4;
+                assert_eq!(verdict(1, &frame).unwrap().icrc, congestion, "octet {at} of {hex}");
+                frame[at] ^= 0x10;
+            }
+        }
+    }
+
+    #[test]
+    fn what_routers_change_does_not_matter() {
+        let mut v4 = octets(ETHERNET[0]);
+        for at in [14 + 1, 14 + 8, 14 + 10, 14 + 11, 34 + 6, 34 + 7, 42 + 4] {
+            v4[at] ^= 0xa5;
+        }
+        assert!(verdict(1, &v4).unwrap().icrc);
+        let mut v1 = octets(ETHERNET[1]);
+        for at in [14 + 1, 14 + 2, 14 + 3, 14 + 7, 54 + 4] {
+            v1[at] ^= 0xa5;
+        }
+        assert!(verdict(1, &v1).unwrap().icrc);
+    }
+
+    #[test]
+    fn a_cut_frame_has_no_verdict() {
+        for hex in ETHERNET {
+            let frame = octets(hex);
+            for length in 0..frame.len() {
+                assert_eq!(verdict(1, &frame[..length]), None, "{length} octets of {hex}");
+            }
+        }
+    }
+}

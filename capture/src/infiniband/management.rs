@@ -1,0 +1,165 @@
+//! Connection management: the datagrams that tie two queue pairs together.
+//!
+//! A management datagram (MAD) is 256 octets, sent to queue pair 1. Its attribute says which message it is; the offsets
+//! below count from its first octet.
+
+use rpcrdma::reader::{EndOfInput, Reader};
+
+use super::transport::{self, Transport};
+
+/// Octets before a MAD in a datagram packet: BTH 12, DETH 8.
+const DATAGRAM_HEADERS: usize = transport::LEN + 8;
+/// The RDMA IP CM service puts 36 octets of addresses before the private data of a REQ.
+const IP_ADDRESSES: usize = 36;
+const COMMUNICATION_MANAGEMENT: u8 = 0x07;
+
+/// A connection management message.
+#[derive(Clone, Copy, Debug)]
+pub enum Management<'a> {
+    /// REQ: the active side asks for a connection.
+    Request {
+        /// The active side's name for this connection.
+        local: u32,
+        /// What is asked for; see [`service_port`].
+        service: u64,
+        /// The active side's queue pair.
+        queue_pair: u32,
+        /// The packet sequence number the passive side's first packet will have.
+        sequence: u32,
+        /// Octets a packet carries at most.
+        path_mtu: Option<u32>,
+        /// The consumer's private data, without the IP addresses that the RDMA IP CM service puts before it.
+        private_data: &'a [u8],
+    },
+    /// REP: the passive side accepts.
+    Reply {
+        /// The passive side's name for this connection.
+        local: u32,
+        /// The active side's name for it.
+        remote: u32,
+        /// The passive side's queue pair.
+        queue_pair: u32,
+        /// The packet sequence number the active side's first packet will have.
+        sequence: u32,
+        /// The consumer's private data.
+        private_data: &'a [u8],
+    },
+    /// RTU: the active side has seen the REP.
+    ReadyToUse,
+    /// REJ: no connection.
+    Reject {
+        /// The name the receiver gave the connection.
+        remote: u32,
+        /// InfiniBand's reason code: 8 invalid service ID, 10 stale connection, 28 consumer.
+        reason: u16,
+    },
+    /// DREQ: one side ends the connection.
+    DisconnectRequest {
+        /// The receiver's queue pair.
+        queue_pair: u32,
+    },
+    /// DREP: the other side agrees.
+    DisconnectReply,
+    /// MRA, LAP, APR, SIDR and what else there is.
+    Other,
+}
+
+/// The TCP-space port in a service ID of the RDMA IP CM service (`00 00 00 00 01 06 PP PP`).
+#[must_use]
+pub const fn service_port(service: u64) -> Option<u16> {
+    if service >> 16 == 0x0000_0000_0106 { Some(service as u16) } else { None }
+}
+
+impl<'a> Management<'a> {
+    /// Reads the management message in a datagram; `octets` begins with the BTH. `None` where it is none.
+    #[must_use]
+    pub fn decode(packet: &Transport<'_>, octets: &'a [u8]) -> Option<Self> {
+        if packet.opcode != transport::DATAGRAM || packet.queue_pair != 1 {
+            return None;
+        }
+        let mad = octets.get(DATAGRAM_HEADERS..)?;
+        let (&class, &attribute) = (mad.get(1)?, mad.get(17)?);
+        if class != COMMUNICATION_MANAGEMENT {
+            return None;
+        }
+        match attribute {
+            0x10 => Self::request(mad).ok(),
+            0x12 => Self::reject(mad).ok(),
+            0x13 => Self::reply(mad).ok(),
+            0x14 => Some(Self::ReadyToUse),
+            0x15 => Self::disconnect(mad).ok(),
+            0x16 => Some(Self::DisconnectReply),
+            _ => Some(Self::Other),
+        }
+    }
+
+    fn request(mad: &'a [u8]) -> Result<Self, EndOfInput> {
+        let service = u64_at(mad, 32)?;
+        let skipped = if service_port(service).is_some() { IP_ADDRESSES } else { 0 };
+        Ok(Self::Request {
+            local: u32_at(mad, 24)?,
+            service,
+            queue_pair: u32_at(mad, 56)? >> 8,
+            sequence: u32_at(mad, 68)? >> 8,
+            path_mtu: path_mtu(u32_at(mad, 72)?),
+            private_data: mad.get(164 + skipped..mad.len().min(256)).unwrap_or_default(),
+        })
+    }
+
+    fn reply(mad: &'a [u8]) -> Result<Self, EndOfInput> {
+        Ok(Self::Reply {
+            local: u32_at(mad, 24)?,
+            remote: u32_at(mad, 28)?,
+            queue_pair: u32_at(mad, 36)? >> 8,
+            sequence: u32_at(mad, 44)? >> 8,
+            private_data: mad.get(60..mad.len().min(256)).unwrap_or_default(),
+        })
+    }
+
+    fn reject(mad: &[u8]) -> Result<Self, EndOfInput> {
+        Ok(Self::Reject { remote: u32_at(mad, 28)?, reason: (u32_at(mad, 32)? & 0xffff) as u16 })
+    }
+
+    fn disconnect(mad: &[u8]) -> Result<Self, EndOfInput> {
+        Ok(Self::DisconnectRequest { queue_pair: u32_at(mad, 32)? >> 8 })
+    }
+}
+
+/// The path MTU code stands in the upper half of octet 74: 1 is 256 octets, 5 is 4096.
+const fn path_mtu(word: u32) -> Option<u32> {
+    match (word >> 12) & 0xf {
+        code @ 1..=5 => Some(128 << code),
+        _ => None,
+    }
+}
+
+fn at(mad: &[u8], offset: usize) -> Reader<'_> {
+    Reader::new(mad.get(offset..).unwrap_or_default())
+}
+
+fn u32_at(mad: &[u8], offset: usize) -> Result<u32, EndOfInput> {
+    at(mad, offset).u32()
+}
+
+fn u64_at(mad: &[u8], offset: usize) -> Result<u64, EndOfInput> {
+    at(mad, offset).u64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nfs_over_rdma_is_port_20049() {
+        assert_eq!(service_port(0x0000_0000_0106_4e51), Some(20049));
+        assert_eq!(service_port(0x0000_0000_0111_4e51), None, "the UDP port space");
+        assert_eq!(service_port(0x1000_0000_0106_4e51), None);
+    }
+
+    #[test]
+    fn path_mtu_codes() {
+        assert_eq!(path_mtu(0xffff_1000), Some(256));
+        assert_eq!(path_mtu(0xffff_5fff), Some(4096));
+        assert_eq!(path_mtu(0xffff_0000), None);
+    }
+}

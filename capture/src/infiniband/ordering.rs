@@ -1,0 +1,618 @@
+//! From the packets of one connection, as a capture holds them, to what its ends did, in order and once.
+//!
+//! Each end numbers its requests (Send, Write, Read request); responses and acknowledgements carry the number of the
+//! request they belong to. So three things are told apart by numbers alone:
+//!
+//! - a number already passed is a repetition: it is counted and changes nothing;
+//! - a number ahead of the next one means that a packet is late, was lost on the way, or was missed by the capture. The
+//!   connection is then held: everything that comes is kept, in order, until the packet is there, so that no reply overtakes
+//!   the data it announces. A negative acknowledgement says that the receiver threw away what came after the hole: those
+//!   packets are set aside and their repetitions count;
+//! - when the other end acknowledges a packet that never came, the capture missed it: after [`GRACE`] more packets it is given
+//!   up as [`OperationKind::Lost`] and everything else goes on.
+//!
+//! What is held is bounded by [`HELD_PACKETS`] and [`HELD_OCTETS`]; past that a hole is given up at once.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::transport::{Operation as Does, Syndrome, Target, Transport};
+use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
+
+/// Packets of a connection that may come between an acknowledgement and the late packet it acknowledges.
+const GRACE: u64 = 64;
+/// Packets that are held for one connection.
+const HELD_PACKETS: usize = 4096;
+/// Octets that are held for one connection.
+const HELD_OCTETS: usize = 8 << 20;
+/// Holes that are remembered in case a packet comes after all.
+const HOLES: usize = 32;
+/// Read requests whose responses may still come, more than any adapter has outstanding.
+const READS: usize = 256;
+/// Repetitions in a row after which the sender must have begun anew, with other numbers.
+const REPETITIONS: u32 = 1 << 18;
+/// A distance of packet numbers that no window spans.
+const FAR: i64 = 1 << 20;
+/// Path MTUs there are (IBTA), largest first.
+const MTUS: [u32; 5] = [4096, 2048, 1024, 512, 256];
+
+/// Counts of one end's packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets in all.
+    pub packets: u64,
+    /// Packets that were sent again.
+    pub retransmitted: u64,
+    /// Packets that came before one with a smaller number.
+    pub early: u64,
+    /// Negative acknowledgements for a hole, sent by this end.
+    pub sequence_errors: u64,
+    /// "Receiver not ready", sent by this end.
+    pub not_ready: u64,
+    /// Operations this end refused for good.
+    pub failed: u64,
+    /// Packets of this end that the capture does not hold.
+    pub missed: u64,
+    /// Data packets that belong to no operation the capture holds the start of.
+    pub orphans: u64,
+}
+
+/// A Read request and the numbers its responses take.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    first: u64,
+    end: u64,
+    length: u32,
+}
+
+/// The RDMA Write that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    first: u64,
+    target: Target,
+}
+
+/// One end's requests.
+#[derive(Debug, Default)]
+struct Stream {
+    /// The number the next request must have, extended to 64 bits; `None` before the first.
+    next: Option<u64>,
+    /// The highest number known to have arrived though it was not seen, and the arrival at which that was noticed.
+    arrived: Option<(u64, u64)>,
+    /// The receiver refused what comes after `next` until `next` comes.
+    refusing: bool,
+    /// Held requests: number to arrival.
+    held: BTreeMap<u64, u64>,
+    /// Requests that the receiver refused; used if they turn out to have been accepted after all.
+    refused: BTreeMap<u64, Held>,
+    holes: VecDeque<(u64, u64)>,
+    reads: VecDeque<Read>,
+    write: Option<Write>,
+    repetitions: u32,
+    /// A Read request whose number of responses is not known, as the path MTU is not.
+    unmeasured: Option<Read>,
+}
+
+/// A packet that waits.
+#[derive(Debug)]
+struct Held {
+    from: Side,
+    stamp: Stamp,
+    octets: Box<[u8]>,
+    length: usize,
+    retransmitted: u32,
+}
+
+/// A packet in hand.
+#[derive(Clone, Copy)]
+struct Arrival<'a> {
+    from: Side,
+    stamp: Stamp,
+    octets: &'a [u8],
+    length: usize,
+    retransmitted: u32,
+    packet: Transport<'a>,
+}
+
+/// Why a packet cannot be used yet: a request of this end has to come first.
+struct Early(Side);
+
+/// Puts the packets of one connection in order.
+#[derive(Debug, Default)]
+pub struct Ordering {
+    streams: Sides<Stream>,
+    /// Counts by sender.
+    pub counts: Sides<Counts>,
+    mtu: Option<u32>,
+    queue: BTreeMap<u64, Held>,
+    /// The end whose next request the first held packet waits for.
+    waits_for: Option<Side>,
+    octets: usize,
+    arrivals: u64,
+}
+
+impl Ordering {
+    /// Says which number an end will begin with, where connection set-up told.
+    pub fn begin(&mut self, from: Side, sequence: u32) {
+        self.streams.get_mut(from).next = Some(extend(None, sequence));
+    }
+
+    /// Says how many octets a packet carries at most, where connection set-up told.
+    pub fn set_mtu(&mut self, mtu: Option<u32>) {
+        self.mtu = mtu;
+    }
+
+    /// Takes the next packet of the capture (`octets` from the BTH on; `length` is what that had on the wire) and gives
+    /// what became known through it.
+    pub fn packet<F: FnMut(Operation<'_>)>(
+        &mut self,
+        (from, stamp): (Side, Stamp),
+        (octets, length): (&[u8], usize),
+        packet: &Transport<'_>,
+        out: &mut F,
+    ) {
+        self.arrivals += 1;
+        self.counts.get_mut(from).packets += 1;
+        self.learn(from, packet);
+        let Ok(packet) = Transport::decode(octets, length) else { return };
+        let mut arrival = Arrival { from, stamp, octets, length, retransmitted: 0, packet };
+        if packet.is_request() && self.is_kept(&mut arrival) {
+            return;
+        }
+        if !self.queue.is_empty() && !self.fills_a_hole(&arrival) {
+            if self.is_repetition(&arrival) {
+                _ = self.deliver(&arrival, out);
+            } else if !self.refuse(&arrival) {
+                self.hold(&arrival);
+            }
+        } else if let Err(Early(_)) = self.deliver(&arrival, out)
+            && !self.refuse(&arrival)
+        {
+            self.counts.get_mut(from).early += 1;
+            self.hold(&arrival);
+        }
+        if !self.queue.is_empty() {
+            self.drain(out);
+            while self.is_overdue() {
+                self.give_up(out);
+                self.drain(out);
+            }
+        }
+    }
+
+    /// Gives everything that is still held, at the end of the connection or of the capture.
+    pub fn finish<F: FnMut(Operation<'_>)>(&mut self, out: &mut F) {
+        self.drain(out);
+        while !self.queue.is_empty() {
+            self.give_up(out);
+            self.drain(out);
+        }
+        for side in [Side::Active, Side::Passive] {
+            while !self.streams.get(side).refused.is_empty() {
+                self.skip_hole(side, out);
+                self.take_refused(side, out);
+            }
+        }
+    }
+
+    /// What a packet says about the other end's stream.
+    fn learn(&mut self, from: Side, packet: &Transport<'_>) {
+        if !packet.last && matches!(packet.operation, Does::Send | Does::Write | Does::ReadResponse) {
+            self.mtu = u32::try_from(packet.length).ok().filter(|length| *length > 0).or(self.mtu);
+        }
+        let arrivals = self.arrivals;
+        let stream = self.streams.get_mut(from.other());
+        let number = extend(stream.next, packet.sequence);
+        let arrived = match packet.syndrome {
+            None if packet.operation == Does::ReadResponse => number,
+            None => return,
+            Some(Syndrome::Acknowledged | Syndrome::Failed(_)) => number,
+            Some(Syndrome::SequenceError | Syndrome::NotReady) => number.saturating_sub(1),
+        };
+        let Some(next) = stream.next else { return };
+        if arrived >= next && (arrived - next) < FAR as u64 {
+            let since = stream.arrived.filter(|(highest, _)| *highest >= next).map_or(arrivals, |(_, since)| since);
+            let highest = stream.arrived.map_or(arrived, |(highest, _)| highest.max(arrived));
+            stream.arrived = Some((highest, since));
+        }
+        if packet.syndrome == Some(Syndrome::SequenceError) && number == next {
+            self.set_refused(from.other(), next);
+        }
+    }
+
+    /// The receiver threw away what came after the hole at `next`.
+    fn set_refused(&mut self, side: Side, next: u64) {
+        let stream = self.streams.get_mut(side);
+        stream.refusing = true;
+        let ahead = stream.held.split_off(&next);
+        for (number, arrival) in ahead {
+            if let Some(held) = self.queue.remove(&arrival) {
+                self.octets -= held.octets.len();
+                stream.refused.insert(number, held);
+            }
+        }
+    }
+
+    /// A request that was seen before. One that is held stays in its place; of one that the receiver refused, the new copy
+    /// counts.
+    fn is_kept(&mut self, arrival: &mut Arrival<'_>) -> bool {
+        let stream = self.streams.get_mut(arrival.from);
+        if stream.held.is_empty() && stream.refused.is_empty() {
+            return false;
+        }
+        let number = extend(stream.next, arrival.packet.sequence);
+        let counts = self.counts.get_mut(arrival.from);
+        if let Some(held) = stream.held.get(&number).and_then(|key| self.queue.get_mut(key)) {
+            held.retransmitted += 1;
+            counts.retransmitted += 1;
+            return true;
+        }
+        if let Some(held) = stream.refused.remove(&number) {
+            arrival.retransmitted = held.retransmitted + 1;
+            counts.retransmitted += 1;
+        }
+        false
+    }
+
+    fn number(&self, arrival: &Arrival<'_>) -> (u64, Option<u64>) {
+        let next = self.streams.get(arrival.from).next;
+        (extend(next, arrival.packet.sequence), next)
+    }
+
+    /// The request that a held packet waits for.
+    fn fills_a_hole(&self, arrival: &Arrival<'_>) -> bool {
+        let (number, next) = self.number(arrival);
+        arrival.packet.is_request() && next == Some(number) && {
+            let stream = self.streams.get(arrival.from);
+            !stream.held.is_empty() || stream.arrived.is_some_and(|(highest, _)| highest >= number)
+        }
+    }
+
+    fn is_repetition(&self, arrival: &Arrival<'_>) -> bool {
+        let (number, next) = self.number(arrival);
+        arrival.packet.is_request() && next.is_some_and(|next| number < next)
+    }
+
+    /// Sets aside a request that the receiver will throw away, as it waits for an earlier one.
+    fn refuse(&mut self, arrival: &Arrival<'_>) -> bool {
+        let (number, next) = self.number(arrival);
+        let stream = self.streams.get_mut(arrival.from);
+        if !arrival.packet.is_request() || !stream.refusing || next.is_none_or(|next| number <= next) {
+            return false;
+        }
+        stream.refused.insert(number, Held::new(arrival));
+        while stream.refused.len() > HELD_PACKETS {
+            stream.refused.pop_last();
+            self.counts.get_mut(arrival.from).orphans += 1;
+        }
+        true
+    }
+
+    fn hold(&mut self, arrival: &Arrival<'_>) {
+        let (number, _) = self.number(arrival);
+        if arrival.packet.is_request() {
+            self.streams.get_mut(arrival.from).held.insert(number, self.arrivals);
+        }
+        self.octets += arrival.octets.len();
+        self.queue.insert(self.arrivals, Held::new(arrival));
+    }
+
+    /// Uses what is held as far as nothing is missing.
+    fn drain<F: FnMut(Operation<'_>)>(&mut self, out: &mut F) {
+        while let Some((&key, _)) = self.queue.first_key_value() {
+            match self.try_held(key, out) {
+                Ok(()) => {}
+                Err(Early(side)) => {
+                    self.waits_for = Some(side);
+                    let stream = self.streams.get(side);
+                    let Some(filler) = stream.next.and_then(|next| stream.held.get(&next).copied()) else { return };
+                    if self.try_held(filler, out).is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn try_held<F: FnMut(Operation<'_>)>(&mut self, key: u64, out: &mut F) -> Result<(), Early> {
+        let Some(held) = self.queue.remove(&key) else { return Ok(()) };
+        let Ok(packet) = Transport::decode(&held.octets, held.length) else { return Ok(()) };
+        let arrival = held.arrival(packet);
+        let (number, _) = self.number(&arrival);
+        match self.deliver(&arrival, out) {
+            Ok(()) => {
+                self.octets -= held.octets.len();
+                if packet.is_request() {
+                    self.streams.get_mut(held.from).held.remove(&number);
+                }
+                Ok(())
+            }
+            Err(early) => {
+                self.queue.insert(key, held);
+                Err(early)
+            }
+        }
+    }
+
+    /// Whether what is held has waited long enough, or is too much.
+    fn is_overdue(&self) -> bool {
+        let Some(side) = self.waits_for.filter(|_| !self.queue.is_empty()) else { return false };
+        let stream = self.streams.get(side);
+        let waited = stream.arrived.is_some_and(|(highest, since)| {
+            stream.next.is_some_and(|next| highest >= next) && self.arrivals - since > GRACE
+        });
+        waited || self.queue.len() > HELD_PACKETS || self.octets > HELD_OCTETS
+    }
+
+    /// Gives up the hole that the first held packet waits for.
+    fn give_up<F: FnMut(Operation<'_>)>(&mut self, out: &mut F) {
+        let Some((&key, _)) = self.queue.first_key_value() else { return };
+        match self.try_held(key, out) {
+            Ok(()) => {}
+            Err(Early(side)) => {
+                self.skip_hole(side, out);
+                self.take_refused(side, out);
+            }
+        }
+    }
+
+    /// Goes on behind the hole at `next`: with the first packet that is there, or behind what is known to have arrived.
+    fn skip_hole<F: FnMut(Operation<'_>)>(&mut self, side: Side, out: &mut F) {
+        let stream = self.streams.get_mut(side);
+        let next = stream.next.unwrap_or_default();
+        let there = [stream.held.first_key_value().map(|(n, _)| *n), stream.refused.first_key_value().map(|(n, _)| *n)];
+        let arrived = stream.arrived.map(|(highest, _)| highest + 1).filter(|end| *end > next);
+        let Some(end) = there.into_iter().flatten().chain(arrived).filter(|end| *end >= next).min() else {
+            // Nothing is known about this end: what waits for it is used as it is.
+            stream.next = None;
+            return;
+        };
+        stream.refusing = false;
+        stream.next = Some(end);
+        if end > next {
+            lose(stream, self.counts.get_mut(side), next, end);
+            let stamp = self.queue.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
+            let kind = OperationKind::Lost { packets: end - next };
+            out(Operation { from: side, stamp, retransmitted: 0, kind });
+        }
+    }
+
+    /// Requests that the receiver was thought to have refused, and took.
+    fn take_refused<F: FnMut(Operation<'_>)>(&mut self, side: Side, out: &mut F) {
+        loop {
+            let stream = self.streams.get_mut(side);
+            let Some(next) = stream.next else {
+                stream.refused.clear();
+                return;
+            };
+            stream.refused = stream.refused.split_off(&next);
+            let Some(held) = stream.refused.remove(&next) else { return };
+            if let Ok(packet) = Transport::decode(&held.octets, held.length) {
+                _ = self.deliver(&held.arrival(packet), out);
+            }
+        }
+    }
+
+    fn deliver<F: FnMut(Operation<'_>)>(&mut self, arrival: &Arrival<'_>, out: &mut F) -> Result<(), Early> {
+        match arrival.packet.operation {
+            Does::Send | Does::Write | Does::ReadRequest | Does::Atomic => self.request(arrival, out),
+            Does::ReadResponse => self.response(arrival, out),
+            Does::Acknowledge => {
+                let counts = self.counts.get_mut(arrival.from);
+                match arrival.packet.syndrome {
+                    Some(Syndrome::SequenceError) => counts.sequence_errors += 1,
+                    Some(Syndrome::NotReady) => counts.not_ready += 1,
+                    Some(Syndrome::Failed(_)) => counts.failed += 1,
+                    _ => {}
+                }
+                Ok(())
+            }
+            Does::AtomicAcknowledge | Does::Other => Ok(()),
+        }
+    }
+
+    fn request<F: FnMut(Operation<'_>)>(&mut self, arrival: &Arrival<'_>, out: &mut F) -> Result<(), Early> {
+        let (number, _) = self.number(arrival);
+        let counts = self.counts.get_mut(arrival.from);
+        let stream = self.streams.get_mut(arrival.from);
+        let next = stream.expected(number, &mut self.mtu);
+        let mtu = self.mtu;
+        let distance = (number as i64).wrapping_sub(next as i64);
+        if distance < 0 && stream.is_late(number) && arrival.packet.first && arrival.packet.last {
+            let under_way = stream.write;
+            stream.span(number, &arrival.packet, mtu);
+            if let Some(kind) = stream.kind(number, arrival, mtu) {
+                out(arrival.operation(kind));
+            }
+            stream.write = under_way;
+            return Ok(());
+        }
+        if distance.abs() > FAR || stream.repetitions > REPETITIONS {
+            *stream = Stream::default();
+            out(arrival.operation(OperationKind::Lost { packets: 0 }));
+        } else if distance < 0 {
+            counts.retransmitted += 1;
+            stream.repetitions += 1;
+            return Ok(());
+        } else if distance > 0 {
+            return Err(Early(arrival.from));
+        }
+        stream.repetitions = 0;
+        stream.refusing = false;
+        if stream.refused.first_key_value().is_some_and(|(refused, _)| *refused <= number) {
+            stream.refused = stream.refused.split_off(&(number + 1));
+        }
+        let kind = stream.kind(number, arrival, mtu);
+        stream.next = Some(number + stream.span(number, &arrival.packet, mtu));
+        match kind {
+            Some(kind) => out(arrival.operation(kind)),
+            None => counts.orphans += 1,
+        }
+        Ok(())
+    }
+
+    fn response<F: FnMut(Operation<'_>)>(&mut self, arrival: &Arrival<'_>, out: &mut F) -> Result<(), Early> {
+        let side = arrival.from.other();
+        let stream = self.streams.get_mut(side);
+        let number = extend(stream.next, arrival.packet.sequence);
+        let Some(read) = stream.reads.iter_mut().rev().find(|read| (read.first..read.end).contains(&number)) else {
+            if stream.next.is_some_and(|next| number >= next && number - next < FAR as u64) {
+                return Err(Early(side));
+            }
+            self.counts.get_mut(arrival.from).orphans += 1;
+            return Ok(());
+        };
+        let length = arrival.packet.length as u64;
+        // A part that is not the last holds a path MTU of octets; the last one ends the answer.
+        let at = if arrival.packet.last {
+            u64::from(read.length).checked_sub(length)
+        } else {
+            Some((number - read.first) * length)
+        };
+        if let Some(at) = at {
+            let kind = OperationKind::ReadResponse { request: read.first, at, data: arrival.packet.data };
+            out(arrival.operation(kind));
+        }
+        Ok(())
+    }
+}
+
+impl Stream {
+    /// The number the next request should have. Where a Read request's responses could not be counted, `number` itself
+    /// tells, if it fits one of the path MTUs there are.
+    fn expected(&mut self, number: u64, mtu: &mut Option<u32>) -> u64 {
+        let next = *self.next.get_or_insert(number);
+        let Some(read) = self.unmeasured.take() else { return next };
+        let fitting = MTUS.into_iter().find(|mtu| read.first + responses(read.length, *mtu) == number);
+        let measured = mtu.or(fitting);
+        match measured {
+            Some(found) => {
+                *mtu = measured;
+                let end = read.first + responses(read.length, found);
+                if let Some(last) = self.reads.back_mut() {
+                    last.end = end;
+                }
+                self.next = Some(end);
+                end
+            }
+            None => {
+                self.unmeasured = Some(read);
+                next
+            }
+        }
+    }
+
+    /// A packet of a hole that was given up; it is taken out of the hole.
+    fn is_late(&mut self, number: u64) -> bool {
+        let Some(place) = self.holes.iter().position(|(first, end)| (*first..*end).contains(&number)) else {
+            return false;
+        };
+        if let Some((first, end)) = self.holes.remove(place) {
+            for part in [(first, number), (number + 1, end)] {
+                if part.0 < part.1 {
+                    self.holes.push_back(part);
+                }
+            }
+        }
+        true
+    }
+
+    /// How many numbers a request takes: one for each packet of the answer to a Read request.
+    fn span(&mut self, number: u64, packet: &Transport<'_>, mtu: Option<u32>) -> u64 {
+        let (Does::ReadRequest, Some(target)) = (packet.operation, packet.target) else { return 1 };
+        // Without a path MTU the answer takes at most what the smallest one gives.
+        let span = responses(target.length, mtu.unwrap_or(256));
+        let read = Read { first: number, end: number + span, length: target.length };
+        if self.reads.len() == READS {
+            self.reads.pop_front();
+        }
+        self.reads.push_back(read);
+        if mtu.is_some() || span == 1 {
+            return span;
+        }
+        self.unmeasured = Some(read);
+        1
+    }
+
+    /// What a request does; `None` where it is a part of something whose beginning the capture does not hold.
+    fn kind<'a>(&mut self, number: u64, arrival: &Arrival<'a>, mtu: Option<u32>) -> Option<OperationKind<'a>> {
+        let packet = &arrival.packet;
+        match (packet.operation, packet.target) {
+            (Does::ReadRequest, Some(target)) => {
+                Some(OperationKind::ReadRequest { request: number, handle: target.handle, offset: target.offset })
+            }
+            (Does::Write, target) => {
+                if let Some(target) = target {
+                    self.write = Some(Write { first: number, target });
+                }
+                self.place(number, packet, mtu)
+            }
+            (Does::Send, _) => Some(OperationKind::Send {
+                first: packet.first,
+                last: packet.last,
+                data: packet.data,
+                length: packet.length,
+                invalidates: packet.invalidates,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Where a part of the RDMA Write under way belongs. Packet numbers tell it, so a hole in the middle leaves a hole in
+    /// the data and nothing else.
+    fn place<'a>(&self, number: u64, packet: &Transport<'a>, mtu: Option<u32>) -> Option<OperationKind<'a>> {
+        let Write { first, target } = self.write?;
+        let (length, whole) = (packet.length as u64, u64::from(target.length));
+        let before = number - first;
+        let at = match (packet.first, packet.last) {
+            (true, _) => 0,
+            (false, true) if before + 1 == responses(target.length, mtu?) => whole.checked_sub(length)?,
+            (false, true) => return None,
+            (false, false) => before * length,
+        };
+        if at + length > whole {
+            return None;
+        }
+        let offset = target.offset.wrapping_add(at);
+        Some(OperationKind::Write { handle: target.handle, offset, data: packet.data, first: packet.first })
+    }
+}
+
+fn lose(stream: &mut Stream, counts: &mut Counts, first: u64, end: u64) {
+    counts.missed += end - first;
+    stream.holes.push_back((first, end));
+    while stream.holes.len() > HOLES {
+        stream.holes.pop_front();
+    }
+}
+
+impl Held {
+    fn new(arrival: &Arrival<'_>) -> Self {
+        let Arrival { from, stamp, octets, length, retransmitted, .. } = *arrival;
+        Self { from, stamp, octets: octets.into(), length, retransmitted }
+    }
+
+    fn arrival<'a>(&'a self, packet: Transport<'a>) -> Arrival<'a> {
+        let Self { from, stamp, ref octets, length, retransmitted } = *self;
+        Arrival { from, stamp, octets, length, retransmitted, packet }
+    }
+}
+
+impl Arrival<'_> {
+    const fn operation<'b>(&self, kind: OperationKind<'b>) -> Operation<'b> {
+        Operation { from: self.from, stamp: self.stamp, retransmitted: self.retransmitted, kind }
+    }
+}
+
+/// The 64-bit number with these low 24 bits that is nearest to `near`.
+fn extend(near: Option<u64>, sequence: u32) -> u64 {
+    const HALF: u64 = 1 << 23;
+    // Numbers begin well above zero, so that one before the first can be told from one far ahead.
+    let near = near.unwrap_or(1 << 32 | u64::from(sequence));
+    let base = near.wrapping_sub(HALF);
+    base.wrapping_add(u64::from(sequence).wrapping_sub(base) & 0xff_ffff)
+}
+
+/// Packets that carry `length` octets: at least one.
+fn responses(length: u32, mtu: u32) -> u64 {
+    u64::from(length.div_ceil(mtu.max(1)).max(1))
+}

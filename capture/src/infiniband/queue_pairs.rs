@@ -1,0 +1,494 @@
+//! Which packets belong to one connection.
+//!
+//! A packet names only the queue pair it goes to. Connection management ties the two queue pairs together; where the
+//! capture does not hold that, the numbers do: an acknowledgement that answers a request of the other flow. Until then the
+//! packets of a flow wait, within bounds.
+
+use std::collections::HashMap;
+
+use rpcrdma::private_data::PrivateData;
+
+use super::management::{Management, service_port};
+use super::ordering::{Counts, Ordering};
+use super::transport::{Operation as Does, Transport};
+use crate::link::{Address, Carrier, Packet};
+use crate::operation::{Operation, Side, Sides, Stamp};
+
+/// Packets, and octets of them, that wait for a flow's counterpart.
+const WAITING_PACKETS: usize = 2048;
+const WAITING_OCTETS: usize = 4 << 20;
+/// Flows that wait at a time.
+const WAITING_FLOWS: usize = 64;
+/// Connection requests that wait for their answer.
+const PENDING: usize = 256;
+/// Connections that are followed at a time; the one unused for longest makes place.
+const CONNECTIONS: usize = 4096;
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its address.
+    pub address: Address,
+    /// Its queue pair, where the capture tells.
+    pub queue_pair: Option<u32>,
+}
+
+/// What is known of a connection.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// Names the connection within this capture.
+    pub key: u64,
+    /// What carries it.
+    pub carrier: Carrier,
+    /// The two ends.
+    pub ends: Sides<Endpoint>,
+    /// The service ID that was asked for, where connection set-up was seen.
+    pub service: Option<u64>,
+    /// RFC 8797 private data of each end.
+    pub private_data: Sides<Option<PrivateData>>,
+    /// Connection set-up was seen: both the request and the reply to it.
+    pub set_up: bool,
+    /// The two ends of the connection are both known.
+    pub paired: bool,
+}
+
+impl Connection {
+    /// The TCP-space port that was asked for.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        self.service.and_then(service_port)
+    }
+}
+
+/// What takes the connections and their operations.
+pub trait Handler {
+    /// What is kept of a connection while it lasts.
+    type Session;
+    /// A connection begins.
+    fn opened(&mut self, connection: &Connection) -> Self::Session;
+    /// An end of a connection did something.
+    fn operation(&mut self, connection: &Connection, session: &mut Self::Session, operation: Operation<'_>);
+    /// A connection ended, or nothing more can be learnt of it.
+    fn closed(&mut self, connection: &Connection, session: Self::Session, counts: &Sides<Counts>);
+    /// A connection was refused.
+    fn rejected(&mut self, stamp: Stamp, from: Address, to: Address, service: Option<u64>, reason: u16);
+}
+
+/// Packets from one address to one queue pair of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Flow {
+    source: Address,
+    destination: Address,
+    queue_pair: u32,
+}
+
+#[derive(Debug)]
+struct Entry<S> {
+    connection: Connection,
+    session: S,
+    ordering: Ordering,
+    flows: Sides<Option<Flow>>,
+    /// Names that the two ends gave the connection.
+    names: (u32, u32),
+    used: u64,
+}
+
+/// A connection request or reply whose counterpart was not seen yet.
+#[derive(Debug)]
+struct Pending {
+    active: Address,
+    passive: Address,
+    request: Option<Half>,
+    reply: Option<Half>,
+    service: Option<u64>,
+    mtu: Option<u32>,
+    name: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Half {
+    queue_pair: u32,
+    sequence: u32,
+    private_data: Option<PrivateData>,
+}
+
+/// A flow whose counterpart is not known yet.
+#[derive(Debug)]
+struct Waiting {
+    flow: Flow,
+    carrier: Carrier,
+    packets: Vec<Kept>,
+    octets: usize,
+}
+
+#[derive(Debug)]
+struct Kept {
+    stamp: Stamp,
+    octets: Box<[u8]>,
+    length: usize,
+    /// Packet number, and how many numbers a request takes; 0 for an answer.
+    sequence: u32,
+    span: u32,
+}
+
+/// Everything known of the queue pairs in a capture.
+#[derive(Debug)]
+pub struct QueuePairs<S> {
+    entries: HashMap<u64, Entry<S>>,
+    flows: HashMap<Flow, (u64, Side)>,
+    waiting: Vec<Waiting>,
+    pending: Vec<Pending>,
+    last_key: u64,
+    clock: u64,
+}
+
+impl<S> Default for QueuePairs<S> {
+    fn default() -> Self {
+        Self {
+            entries: HashMap::new(),
+            flows: HashMap::new(),
+            waiting: Vec::new(),
+            pending: Vec::new(),
+            last_key: 0,
+            clock: 0,
+        }
+    }
+}
+
+impl<S> QueuePairs<S> {
+    /// Takes the next packet of the capture.
+    pub fn packet(&mut self, stamp: Stamp, packet: &Packet<'_>, transport: &Transport<'_>, handler: &mut impl Handler<Session = S>) {
+        self.clock += 1;
+        if transport.operation == Does::Other {
+            if let Some(management) = Management::decode(transport, packet.octets) {
+                self.manage(stamp, packet, &management, handler);
+            }
+            return;
+        }
+        let flow = Flow {
+            source: packet.source,
+            destination: packet.destination,
+            queue_pair: transport.queue_pair,
+        };
+        if let Some(&(key, from)) = self.flows.get(&flow) {
+            if let Some(entry) = self.entries.get_mut(&key) {
+                entry.used = self.clock;
+                entry.packet((from, stamp), (packet.octets, packet.length), transport, handler);
+            }
+            return;
+        }
+        self.wait(flow, stamp, packet, transport, handler);
+    }
+
+    /// Gives everything that still waits, at the end of the capture.
+    pub fn finish(&mut self, handler: &mut impl Handler<Session = S>) {
+        while !self.waiting.is_empty() {
+            self.give_up(0, handler);
+        }
+        let mut keys: Vec<u64> = self.entries.keys().copied().collect();
+        keys.sort_unstable();
+        for key in keys {
+            self.close(key, handler);
+        }
+    }
+
+    fn manage(&mut self, stamp: Stamp, packet: &Packet<'_>, message: &Management<'_>, handler: &mut impl Handler<Session = S>) {
+        let (source, destination) = (packet.source, packet.destination);
+        match *message {
+            Management::Request { local, service, queue_pair, sequence, path_mtu, private_data } => {
+                let half = Half { queue_pair, sequence, private_data: PrivateData::find(private_data) };
+                let towards = Flow { source: destination, destination: source, queue_pair };
+                if self.is_repeated(&towards, |entry| entry.names.0 == local && entry.is_untouched()) {
+                    return;
+                }
+                self.close_flow(&towards, handler);
+                self.pending.retain(|pending| pending.active != source || pending.name != local);
+                self.add_pending(Pending {
+                    active: source,
+                    passive: destination,
+                    request: Some(half),
+                    reply: None,
+                    service: Some(service),
+                    mtu: path_mtu,
+                    name: local,
+                });
+            }
+            Management::Reply { local, remote, queue_pair, sequence, private_data } => {
+                let half = Half { queue_pair, sequence, private_data: PrivateData::find(private_data) };
+                let towards = Flow { source: destination, destination: source, queue_pair };
+                let asked = self.pending.iter().position(|pending| {
+                    pending.active == destination && pending.name == remote && pending.request.is_some()
+                });
+                if let Some(place) = asked {
+                    self.close_flow(&towards, handler);
+                    let mut pending = self.pending.swap_remove(place);
+                    pending.reply = Some(half);
+                    self.establish(&pending, (remote, local), packet.carrier, handler);
+                } else if !self.is_repeated(&towards, |entry| entry.names == (remote, local)) {
+                    self.close_flow(&towards, handler);
+                    self.add_pending(Pending {
+                        active: destination,
+                        passive: source,
+                        request: None,
+                        reply: Some(half),
+                        service: None,
+                        mtu: None,
+                        name: remote,
+                    });
+                }
+            }
+            Management::Reject { remote, reason } => {
+                let asked =
+                    self.pending.iter().position(|pending| pending.active == destination && pending.name == remote);
+                let service = asked.and_then(|place| self.pending.swap_remove(place).service);
+                handler.rejected(stamp, source, destination, service, reason);
+            }
+            Management::DisconnectRequest { queue_pair } => {
+                if let Some(&(key, _)) = self.flows.get(&Flow { source, destination, queue_pair })
+                    && let Some(entry) = self.entries.get_mut(&key)
+                {
+                    entry.flush(handler);
+                }
+            }
+            Management::ReadyToUse | Management::DisconnectReply | Management::Other => {}
+        }
+    }
+
+    fn is_repeated(&self, flow: &Flow, same: impl Fn(&Entry<S>) -> bool) -> bool {
+        self.flows.get(flow).and_then(|(key, _)| self.entries.get(key)).is_some_and(same)
+    }
+
+    fn add_pending(&mut self, pending: Pending) {
+        if self.pending.len() == PENDING {
+            self.pending.remove(0);
+        }
+        self.pending.push(pending);
+    }
+
+    fn establish(&mut self, pending: &Pending, names: (u32, u32), carrier: Carrier, handler: &mut impl Handler<Session = S>) {
+        let towards = |source, destination, half: Option<Half>| {
+            half.map(|half| Flow { source, destination, queue_pair: half.queue_pair })
+        };
+        let flows = Sides {
+            active: towards(pending.active, pending.passive, pending.reply),
+            passive: towards(pending.passive, pending.active, pending.request),
+        };
+        self.open(Some(pending), names, carrier, flows, handler);
+    }
+
+    /// Begins a connection. Its flows are those by each end.
+    fn open(
+        &mut self,
+        setup: Option<&Pending>,
+        names: (u32, u32),
+        carrier: Carrier,
+        flows: Sides<Option<Flow>>,
+        handler: &mut impl Handler<Session = S>,
+    ) -> u64 {
+        self.make_place(handler);
+        self.last_key += 1;
+        let key = self.last_key;
+        let (request, reply) = setup.map_or((None, None), |setup| (setup.request, setup.reply));
+        let Some(known) = flows.active.or(flows.passive) else { return key };
+        let (active, passive) = if flows.active.is_some() {
+            (known.source, known.destination)
+        } else {
+            (known.destination, known.source)
+        };
+        // A flow by one end names the queue pair of the other.
+        let end = |address, flow: Option<Flow>| Endpoint { address, queue_pair: flow.map(|flow| flow.queue_pair) };
+        let connection = Connection {
+            key,
+            carrier,
+            ends: Sides { active: end(active, flows.passive), passive: end(passive, flows.active) },
+            service: setup.and_then(|setup| setup.service),
+            private_data: Sides {
+                active: request.and_then(|half| half.private_data),
+                passive: reply.and_then(|half| half.private_data),
+            },
+            set_up: request.is_some() && reply.is_some(),
+            paired: flows.active.is_some() && flows.passive.is_some(),
+        };
+        let mut ordering = Ordering::default();
+        ordering.set_mtu(setup.and_then(|setup| setup.mtu));
+        // The number in a request is the one the other end's first packet has, and the other way round.
+        for (from, half) in [(Side::Passive, request), (Side::Active, reply)] {
+            if let Some(half) = half {
+                ordering.begin(from, half.sequence);
+            }
+        }
+        for (from, flow) in [(Side::Active, flows.active), (Side::Passive, flows.passive)] {
+            if let Some(flow) = flow {
+                self.flows.insert(flow, (key, from));
+            }
+        }
+        let session = handler.opened(&connection);
+        self.entries.insert(key, Entry { connection, session, ordering, flows, names, used: self.clock });
+        key
+    }
+
+    fn make_place(&mut self, handler: &mut impl Handler<Session = S>) {
+        if self.entries.len() < CONNECTIONS {
+            return;
+        }
+        let mut used: Vec<(u64, u64)> = self.entries.iter().map(|(key, entry)| (entry.used, *key)).collect();
+        used.sort_unstable();
+        for (_, key) in used.into_iter().take(CONNECTIONS / 4) {
+            self.close(key, handler);
+        }
+    }
+
+    fn close_flow(&mut self, flow: &Flow, handler: &mut impl Handler<Session = S>) {
+        if let Some(&(key, _)) = self.flows.get(flow) {
+            self.close(key, handler);
+        }
+        if let Some(place) = self.waiting.iter().position(|waiting| waiting.flow == *flow) {
+            let key = self.give_up(place, handler);
+            self.close(key, handler);
+        }
+    }
+
+    fn close(&mut self, key: u64, handler: &mut impl Handler<Session = S>) {
+        let Some(mut entry) = self.entries.remove(&key) else { return };
+        for flow in [entry.flows.active, entry.flows.passive].into_iter().flatten() {
+            if self.flows.get(&flow).is_some_and(|(owner, _)| *owner == key) {
+                self.flows.remove(&flow);
+            }
+        }
+        entry.flush(handler);
+        handler.closed(&entry.connection, entry.session, &entry.ordering.counts);
+    }
+
+    /// Keeps a packet of a flow whose connection is not known, and looks for the flow in the other direction.
+    fn wait(
+        &mut self,
+        flow: Flow,
+        stamp: Stamp,
+        packet: &Packet<'_>,
+        transport: &Transport<'_>,
+        handler: &mut impl Handler<Session = S>,
+    ) {
+        let place = self.waiting.iter().position(|waiting| waiting.flow == flow).unwrap_or_else(|| {
+            self.waiting.push(Waiting { flow, carrier: packet.carrier, packets: Vec::new(), octets: 0 });
+            self.waiting.len() - 1
+        });
+        let kept = Kept {
+            stamp,
+            octets: packet.octets.into(),
+            length: packet.length,
+            sequence: transport.sequence,
+            span: span(transport),
+        };
+        let partners: Vec<usize> = (0..self.waiting.len())
+            .filter(|other| self.waiting.get(*other).is_some_and(|other| other.answers(&flow, &kept)))
+            .collect();
+        let Some(waiting) = self.waiting.get_mut(place) else { return };
+        waiting.octets += kept.octets.len();
+        waiting.packets.push(kept);
+        // Two partners that fit equally well tell nothing: a later packet will.
+        if let [partner] = partners[..] {
+            self.pair(place, partner, handler);
+        } else if waiting.packets.len() > WAITING_PACKETS || waiting.octets > WAITING_OCTETS {
+            self.give_up(place, handler);
+        } else if self.waiting.len() > WAITING_FLOWS {
+            self.give_up(0, handler);
+        }
+    }
+
+    fn pair(&mut self, one: usize, other: usize, handler: &mut impl Handler<Session = S>) {
+        let (high, low) = (one.max(other), one.min(other));
+        let second = self.waiting.remove(high);
+        let first = self.waiting.remove(low);
+        self.start(first, Some(second), handler);
+    }
+
+    fn give_up(&mut self, place: usize, handler: &mut impl Handler<Session = S>) -> u64 {
+        let waiting = self.waiting.remove(place);
+        self.start(waiting, None, handler)
+    }
+
+    /// Begins a connection whose set-up was not seen whole, and lets go what waited for it.
+    fn start(&mut self, first: Waiting, second: Option<Waiting>, handler: &mut impl Handler<Session = S>) -> u64 {
+        let (one, other) = (Some(first.flow), second.as_ref().map(|second| second.flow));
+        let setup = self.pending.iter().position(|pending| pending.concerns(one) || pending.concerns(other));
+        let setup = setup.map(|place| self.pending.swap_remove(place));
+        let reversed = setup.as_ref().is_some_and(|setup| setup.passive == first.flow.source);
+        let flows =
+            if reversed { Sides { active: other, passive: one } } else { Sides { active: one, passive: other } };
+        let key = self.open(setup.as_ref(), (0, 0), first.carrier, flows, handler);
+        let mut packets: Vec<(Side, Kept)> = Vec::new();
+        let (of_first, of_second) =
+            if reversed { (Side::Passive, Side::Active) } else { (Side::Active, Side::Passive) };
+        packets.extend(first.packets.into_iter().map(|kept| (of_first, kept)));
+        packets.extend(second.into_iter().flat_map(|second| second.packets).map(|kept| (of_second, kept)));
+        packets.sort_by_key(|(_, kept)| kept.stamp.frame);
+        let Some(entry) = self.entries.get_mut(&key) else { return key };
+        for (from, kept) in packets {
+            if let Ok(transport) = Transport::decode(&kept.octets, kept.length) {
+                entry.packet((from, kept.stamp), (&kept.octets, kept.length), &transport, handler);
+            }
+        }
+        key
+    }
+}
+
+impl<S> Entry<S> {
+    fn packet(
+        &mut self,
+        sender: (Side, Stamp),
+        octets: (&[u8], usize),
+        transport: &Transport<'_>,
+        handler: &mut impl Handler<Session = S>,
+    ) {
+        let Self { connection, session, ordering, .. } = self;
+        ordering.packet(sender, octets, transport, &mut |operation| handler.operation(connection, session, operation));
+    }
+
+    fn flush(&mut self, handler: &mut impl Handler<Session = S>) {
+        let Self { connection, session, ordering, .. } = self;
+        ordering.finish(&mut |operation| handler.operation(connection, session, operation));
+    }
+
+    /// The active end has not sent anything: the passive end's reply may be on its way, and the request come again.
+    const fn is_untouched(&self) -> bool {
+        self.ordering.counts.active.packets == 0
+    }
+}
+
+impl Pending {
+    /// The flow goes to a queue pair that this message names.
+    fn concerns(&self, flow: Option<Flow>) -> bool {
+        let names = |half: Option<Half>, source, destination| {
+            half.zip(flow).is_some_and(|(half, flow)| flow == Flow { source, destination, queue_pair: half.queue_pair })
+        };
+        names(self.request, self.passive, self.active) || names(self.reply, self.active, self.passive)
+    }
+}
+
+impl Waiting {
+    /// A packet of `flow` answers a request that waits here, or is a request that an answer here is for.
+    fn answers(&self, flow: &Flow, packet: &Kept) -> bool {
+        self.flow.source == flow.destination
+            && self.flow.destination == flow.source
+            && self.packets.iter().any(|kept| match (kept.span, packet.span) {
+                (0, 0) => false,
+                (0, span) => is_within(kept.sequence, packet.sequence, span),
+                (span, 0) => is_within(packet.sequence, kept.sequence, span),
+                _ => false,
+            })
+    }
+}
+
+fn is_within(answer: u32, request: u32, span: u32) -> bool {
+    (answer.wrapping_sub(request) & 0xff_ffff) < span
+}
+
+/// How many numbers a request may take; 0 for an answer.
+fn span(transport: &Transport<'_>) -> u32 {
+    match (transport.is_request(), transport.operation, transport.target) {
+        (false, ..) => 0,
+        // As many as the smallest path MTU would need.
+        (true, Does::ReadRequest, Some(target)) => target.length.div_ceil(256).max(1),
+        _ => 1,
+    }
+}

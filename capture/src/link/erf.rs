@@ -1,0 +1,42 @@
+//! ERF records, the format of ibdump and of Endace cards, one in each record of a pcap file.
+//!
+//! ```text
+//!  0  time, which the record of the pcap file has too
+//!  8  type: the top bit says that extension headers follow
+//!  9  flags
+//! 10  length of the ERF record
+//! 12  losses or colour
+//! 14  length on the wire
+//! 16  extension headers of 8 octets, each with the top bit set where another follows
+//!     Ethernet only: offset and padding, 2 octets
+//!     the frame
+//! ```
+//! Some writers pad the record and count that in its length, some do not; neither matters, since what the frame holds
+//! knows its own length.
+
+use super::{CUT, Network, ethernet};
+
+const HEADER_LEN: usize = 16;
+const MORE: u8 = 0x80;
+const ETHERNET: u8 = 2;
+const INFINIBAND: u8 = 21;
+const INFINIBAND_LINK: u8 = 25;
+
+/// What a record carries.
+pub(super) fn decode(octets: &[u8]) -> Network<'_> {
+    let Some(([_, _, _, _, _, _, _, _, kind, ..], mut rest)) = octets.split_first_chunk::<HEADER_LEN>() else {
+        return CUT;
+    };
+    let mut more = kind & MORE != 0;
+    while more {
+        let Some(([first, ..], after)) = rest.split_first_chunk::<8>() else { return CUT };
+        more = first & MORE != 0;
+        rest = after;
+    }
+    match kind & !MORE {
+        ETHERNET => rest.get(2..).map_or(CUT, ethernet::decode),
+        INFINIBAND => Network::Lrh(rest),
+        INFINIBAND_LINK => Network::Other("InfiniBand link packet"),
+        _ => Network::Other("unknown ERF record type"),
+    }
+}

@@ -1,0 +1,54 @@
+//! Ethernet, with any number of VLAN tags (IEEE 802.1Q and 802.1ad).
+//!
+//! ```text
+//!  0  destination
+//!  6  source
+//! 12  ethertype; where it is a tag's, two octets of tag and the next ethertype follow
+//! 14  payload
+//! ```
+
+use super::{CUT, Network};
+
+const ADDRESSES_LEN: usize = 12;
+
+const IPV4: [u8; 2] = [0x08, 0x00];
+const ARP: [u8; 2] = [0x08, 0x06];
+const VLAN: [u8; 2] = [0x81, 0x00];
+const IPV6: [u8; 2] = [0x86, 0xdd];
+const PROVIDER_VLAN: [u8; 2] = [0x88, 0xa8];
+const SLOW_PROTOCOLS: [u8; 2] = [0x88, 0x09];
+const LLDP: [u8; 2] = [0x88, 0xcc];
+const ROCE: [u8; 2] = [0x89, 0x15];
+/// Used for stacked tags before 802.1ad had its own.
+const OLD_PROVIDER_VLAN: [u8; 2] = [0x91, 0x00];
+
+/// What the Ethernet frame `octets` carries.
+#[inline]
+pub(super) fn decode(octets: &[u8]) -> Network<'_> {
+    octets.get(ADDRESSES_LEN..).map_or(CUT, ethertype)
+}
+
+/// What follows the ethertype that `octets` begins with.
+#[inline]
+pub(super) fn ethertype(octets: &[u8]) -> Network<'_> {
+    octets.split_first_chunk().map_or(CUT, |(ethertype, payload)| tagged(*ethertype, payload))
+}
+
+/// What `payload` is after `ethertype`, which may be that of a tag.
+#[inline]
+pub(super) fn tagged(mut ethertype: [u8; 2], mut payload: &[u8]) -> Network<'_> {
+    while let VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN = ethertype {
+        let Some(([_, _, next @ ..], rest)) = payload.split_first_chunk::<4>() else { return CUT };
+        (ethertype, payload) = (*next, rest);
+    }
+    match ethertype {
+        IPV4 => Network::Ipv4(payload),
+        IPV6 => Network::Ipv6(payload),
+        ROCE => Network::Grh(payload),
+        ARP => Network::Other("ARP"),
+        LLDP => Network::Other("LLDP"),
+        SLOW_PROTOCOLS => Network::Other("Ethernet slow protocols"),
+        [0..=5, _] => Network::Other("IEEE 802.3"),
+        _ => Network::Other("unknown ethertype"),
+    }
+}

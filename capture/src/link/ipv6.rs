@@ -1,0 +1,68 @@
+//! IPv6 (RFC 8200).
+//!
+//! ```text
+//!  0  version, traffic class, flow label      8  source
+//!  4  payload length                         24  destination
+//!  6  next header                            40  extension headers: next header, length in 8 octets without the first 8
+//!  7  hop limit
+//! ```
+
+use super::{Address, Content, udp};
+
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const DESTINATION: u8 = 60;
+
+/// A header with its extension headers, and what follows them.
+pub(crate) struct Ipv6<'a> {
+    /// The header with the extension headers.
+    pub(crate) header: &'a [u8],
+    pub(crate) source: [u8; 16],
+    pub(crate) destination: [u8; 16],
+    /// The first that is none of the extension headers stepped over here.
+    pub(crate) next_header: u8,
+    /// What was captured after the headers; may have padding of the link layer at the end.
+    pub(crate) payload: &'a [u8],
+    /// Octets after the headers on the wire.
+    pub(crate) payload_length: usize,
+}
+
+impl<'a> Ipv6<'a> {
+    /// The header that `octets` begins with, or why there is none.
+    #[inline]
+    pub(crate) fn decode(octets: &'a [u8]) -> Result<Self, &'static str> {
+        const CUT: &str = "frame cut inside its headers";
+        let ([version, _, _, _, l0, l1, next_header, _], rest) = octets.split_first_chunk().ok_or(CUT)?;
+        let (source, rest) = rest.split_first_chunk().ok_or(CUT)?;
+        let (destination, payload) = rest.split_first_chunk().ok_or(CUT)?;
+        if !matches!(version, 0x60..=0x6f) {
+            return Err("malformed IPv6");
+        }
+        let (mut next_header, mut payload) = (*next_header, payload);
+        let mut payload_length = usize::from(u16::from_be_bytes([*l0, *l1]));
+        while let HOP_BY_HOP | ROUTING | DESTINATION = next_header {
+            let [next, words, ..] = payload else { return Err(CUT) };
+            let length = (usize::from(*words) + 1) * 8;
+            payload_length = payload_length.checked_sub(length).ok_or("malformed IPv6")?;
+            next_header = *next;
+            payload = payload.get(length..).ok_or(CUT)?;
+        }
+        let header = octets.get(..octets.len().saturating_sub(payload.len())).unwrap_or_default();
+        let (source, destination) = (*source, *destination);
+        Ok(Self { header, source, destination, next_header, payload, payload_length })
+    }
+}
+
+/// What an IPv6 packet holds.
+#[inline]
+pub(super) fn decode(octets: &[u8]) -> Content<'_> {
+    match Ipv6::decode(octets) {
+        Err(name) => Content::Other(name),
+        Ok(ip) if ip.next_header == FRAGMENT => Content::Other("IP fragment"),
+        Ok(ip) => {
+            let (source, destination) = (Address::from_gid(ip.source), Address::from_gid(ip.destination));
+            udp::decode_protocol(ip.next_header, source, destination, ip.payload, ip.payload_length)
+        }
+    }
+}

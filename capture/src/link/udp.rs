@@ -1,0 +1,84 @@
+//! UDP (RFC 768), and the other protocols above IP by name.
+//!
+//! ```text
+//!  0  source port: RoCEv2 spreads its flows with it      4  length, of this header too
+//!  2  destination port                                   6  checksum
+//! ```
+
+use super::{Address, Carrier, Content, packet};
+
+const LEN: usize = 8;
+/// RoCEv2, in both directions (InfiniBand Architecture, annex A17).
+const ROCE_V2: u16 = 4791;
+/// NFS over RDMA where it is carried by iWARP (RFC 8267 section 6).
+const NFS_RDMA: u16 = 20049;
+
+const ICMP: u8 = 1;
+const IGMP: u8 = 2;
+const TCP: u8 = 6;
+const ICMPV6: u8 = 58;
+
+/// A header, and what follows it.
+pub(crate) struct Udp<'a> {
+    pub(crate) header: &'a [u8; LEN],
+    pub(crate) destination: u16,
+    /// What was captured after the header; may have padding of the link layer at the end.
+    pub(crate) payload: &'a [u8],
+    /// Octets after the header on the wire.
+    pub(crate) payload_length: usize,
+}
+
+impl<'a> Udp<'a> {
+    /// Its number as a protocol above IP.
+    pub(crate) const PROTOCOL: u8 = 17;
+
+    /// The header that `octets` begins with, or why there is none; IP says it has `length` octets.
+    #[inline]
+    pub(crate) fn decode(octets: &'a [u8], length: usize) -> Result<Self, &'static str> {
+        let (header, payload) = octets.split_first_chunk().ok_or("frame cut inside its headers")?;
+        let [_, _, d0, d1, l0, l1, _, _] = *header;
+        let own_length = usize::from(u16::from_be_bytes([l0, l1]));
+        let payload_length = own_length.checked_sub(LEN).filter(|_| own_length <= length).ok_or("malformed UDP")?;
+        Ok(Self { header, destination: u16::from_be_bytes([d0, d1]), payload, payload_length })
+    }
+
+    /// Whether it carries RoCEv2.
+    #[inline]
+    pub(crate) fn is_roce(&self) -> bool {
+        self.destination == ROCE_V2
+    }
+}
+
+/// What an IP packet holds: `length` octets on the wire.
+#[inline]
+pub(super) fn decode_protocol(
+    protocol: u8,
+    source: Address,
+    destination: Address,
+    octets: &[u8],
+    length: usize,
+) -> Content<'_> {
+    if protocol != Udp::PROTOCOL {
+        return Content::Other(name(protocol, octets));
+    }
+    match Udp::decode(octets, length) {
+        Ok(udp) if udp.is_roce() => packet(Carrier::RoceV2, source, destination, udp.payload, udp.payload_length),
+        Ok(_) => Content::Other("UDP"),
+        Err(name) => Content::Other(name),
+    }
+}
+
+/// What a protocol that carries no InfiniBand is called.
+#[cold]
+fn name(protocol: u8, octets: &[u8]) -> &'static str {
+    match (protocol, octets) {
+        (TCP, [s0, s1, d0, d1, ..]) if [[*s0, *s1], [*d0, *d1]].contains(&NFS_RDMA.to_be_bytes()) => {
+            "TCP port 20049 (iWARP is not decoded yet)"
+        }
+        (TCP, _) => "TCP",
+        (ICMP, _) => "ICMP",
+        (IGMP, _) => "IGMP",
+        (ICMPV6, _) => "ICMPv6",
+        _ => "unknown IP protocol",
+    }
+}

@@ -1,0 +1,190 @@
+//! The memory that calls advertise, and what RDMA Writes and Reads moved into and out of it.
+
+use std::collections::{BTreeMap, HashMap};
+
+/// Octets at the places where they belong; places that nothing came for are holes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extents {
+    /// By offset; none overlaps the next.
+    parts: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Extents {
+    /// Puts `data` at `at`, over what was there. Gives the octets that are held more than before.
+    pub(crate) fn put(&mut self, at: u64, data: &[u8]) -> usize {
+        // Data nearly always goes on where it stopped.
+        if let Some(mut last) = self.parts.last_entry()
+            && *last.key() + last.get().len() as u64 == at
+        {
+            last.get_mut().extend_from_slice(data);
+            return data.len();
+        }
+        let (mut at, mut data, mut more) = (at, data, 0);
+        while !data.is_empty() {
+            let taken = match self.part_over(at) {
+                Some(room) => {
+                    let taken = room.len().min(data.len());
+                    for (old, new) in room.iter_mut().zip(data) {
+                        *old = *new;
+                    }
+                    taken
+                }
+                None => {
+                    let gap = self.parts.range(at..).next().map_or(u64::MAX, |(start, _)| start - at);
+                    let taken = usize::try_from(gap).unwrap_or(usize::MAX).min(data.len());
+                    self.append(at, data.get(..taken).unwrap_or_default());
+                    more += taken;
+                    taken
+                }
+            };
+            at += taken as u64;
+            data = data.get(taken..).unwrap_or_default();
+        }
+        more
+    }
+
+    /// What is held from `at` to the end of its part.
+    fn part_over(&mut self, at: u64) -> Option<&mut [u8]> {
+        let (start, part) = self.parts.range_mut(..=at).next_back()?;
+        part.get_mut(usize::try_from(at - start).ok()?..).filter(|rest| !rest.is_empty())
+    }
+
+    fn append(&mut self, at: u64, data: &[u8]) {
+        match self.parts.range_mut(..at).next_back() {
+            Some((start, part)) if start + part.len() as u64 == at => part.extend_from_slice(data),
+            _ => _ = self.parts.insert(at, data.to_vec()),
+        }
+    }
+
+    /// Appends the octets from 0 to `length` to `out`.
+    ///
+    /// # Errors
+    /// The offset of the first octet that is not there; `out` then has the octets before it.
+    pub(crate) fn copy(&self, length: u64, out: &mut Vec<u8>) -> Result<(), u64> {
+        let mut reached = 0;
+        for (start, part) in &self.parts {
+            if reached >= length || *start != reached {
+                break;
+            }
+            let wanted = usize::try_from(length - reached).unwrap_or(usize::MAX).min(part.len());
+            out.extend_from_slice(part.get(..wanted).unwrap_or_default());
+            reached += wanted as u64;
+        }
+        if reached == length { Ok(()) } else { Err(reached) }
+    }
+
+    /// Octets held.
+    #[must_use]
+    pub(crate) fn held(&self) -> usize {
+        self.parts.values().map(Vec::len).sum()
+    }
+}
+
+/// Which segment of which call a piece of memory belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The call, as [`Calls`](crate::transaction) knows it.
+    pub(crate) call: u64,
+    /// The segment, counted through the call's Read list, Write list and Reply chunk.
+    pub(crate) segment: usize,
+}
+
+/// A segment that is advertised.
+#[derive(Clone, Copy, Debug)]
+struct Advertised {
+    place: Place,
+    offset: u64,
+    length: u32,
+}
+
+/// The memory that one end advertises, by handle, as long as the call that advertised it lasts.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    handles: HashMap<u32, Vec<Advertised>>,
+}
+
+impl Memory {
+    /// A call advertises a segment.
+    pub(crate) fn advertise(&mut self, handle: u32, offset: u64, length: u32, place: Place) {
+        self.handles.entry(handle).or_default().push(Advertised { place, offset, length });
+    }
+
+    /// The call is over, and with it what it advertised under this handle.
+    pub(crate) fn withdraw(&mut self, handle: u32, call: u64) {
+        if let Some(list) = self.handles.get_mut(&handle) {
+            list.retain(|advertised| advertised.place.call != call);
+            if list.is_empty() {
+                self.handles.remove(&handle);
+            }
+        }
+    }
+
+    /// The segment that holds this address, and how far into it the address is. The latest call's comes first, as a
+    /// handle may be in use again before the end of the call before it was seen.
+    #[must_use]
+    pub(crate) fn find(&self, handle: u32, offset: u64) -> Option<(Place, u64)> {
+        self.handles.get(&handle)?.iter().rev().find_map(|advertised| {
+            let at = offset.wrapping_sub(advertised.offset);
+            (at < u64::from(advertised.length)).then_some((advertised.place, at))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prefix(extents: &Extents, length: u64) -> Result<Vec<u8>, u64> {
+        let mut out = Vec::new();
+        extents.copy(length, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn parts_grow_together() {
+        let mut extents = Extents::default();
+        assert_eq!(extents.put(4, &[5, 6]), 2);
+        assert_eq!(prefix(&extents, 1), Err(0));
+        assert_eq!(extents.put(0, &[1, 2]), 2);
+        assert_eq!(prefix(&extents, 6), Err(2));
+        assert_eq!(extents.put(1, &[7, 3, 4, 8]), 2, "two of the four are new");
+        assert_eq!(prefix(&extents, 6), Ok(vec![1, 7, 3, 4, 8, 6]));
+        assert_eq!(prefix(&extents, 7), Err(6));
+        assert_eq!(prefix(&extents, 0), Ok(vec![]));
+        assert_eq!(extents.held(), 6);
+    }
+
+    #[test]
+    fn parts_far_apart_hold_only_what_came() {
+        let mut extents = Extents::default();
+        extents.put(u64::from(u32::MAX), &[1]);
+        extents.put(7, &[1]);
+        extents.put(9, &[1]);
+        extents.put(8, &[2]);
+        assert_eq!(extents.held(), 4);
+        assert_eq!(extents.put(0, &[3; 20]), 17);
+        assert_eq!(prefix(&extents, 20), Ok(vec![3; 20]));
+    }
+
+    #[test]
+    fn repeated_data_takes_no_more_room() {
+        let mut extents = Extents::default();
+        extents.put(0, &[1; 1024]);
+        assert_eq!(extents.put(0, &[1; 1024]), 0);
+        assert_eq!(extents.put(512, &[1; 1024]), 512);
+    }
+
+    #[test]
+    fn memory_is_found_by_handle_and_address() {
+        let mut memory = Memory::default();
+        let (old, new) = (Place { call: 1, segment: 0 }, Place { call: 2, segment: 3 });
+        memory.advertise(7, 0x1000, 0x100, old);
+        memory.advertise(7, 0x1000, 0x100, new);
+        assert_eq!(memory.find(7, 0x10ff), Some((new, 0xff)));
+        assert_eq!(memory.find(7, 0x1100), None);
+        assert_eq!(memory.find(7, 0xfff), None);
+        memory.withdraw(7, 2);
+        assert_eq!(memory.find(7, 0x1000), Some((old, 0)));
+        memory.withdraw(7, 1);
+        assert_eq!(memory.find(7, 0x1000), None);
+    }
+}

@@ -1,0 +1,132 @@
+//! One RPC-over-RDMA message: a Send put together from its packets, and what is known of the RPC message in it.
+
+use rpcrdma::error::{DecodeError, DecodeErrorKind as Kind};
+use rpcrdma::prefix::Prefix;
+use rpcrdma::v1;
+
+use crate::link::Address;
+use crate::nfs::{Operation, Procedure};
+use crate::operation::{Side, Stamp};
+
+/// A Send on a connection that carries RPC-over-RDMA.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The frame that completed it.
+    pub stamp: Stamp,
+    /// Number of the connection, as in [`Report`](crate::dissector::Report).
+    pub connection: u32,
+    /// Which end sent it.
+    pub sender: Side,
+    /// Where it came from.
+    pub from: Address,
+    /// Where it went.
+    pub to: Address,
+    /// What was sent, as far as it was captured.
+    pub octets: Vec<u8>,
+    /// Octets that were sent.
+    pub length: usize,
+    /// What of it the capture holds.
+    pub captured: Captured,
+    /// The handle that Send With Invalidate named.
+    pub invalidates: Option<u32>,
+    /// How many times it had been sent before, in vain.
+    pub retransmitted: u32,
+    /// The RPC message, as far as it is known.
+    pub rpc: Option<Rpc>,
+}
+
+/// How much of a Send the capture holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Captured {
+    /// All of it.
+    Whole,
+    /// Its beginning; the capture cut its frames (snaplen).
+    Cut,
+    /// Its beginning: the capture missed later packets, so its length is not known.
+    Head,
+    /// Its end: the capture missed the packet it began with, so nothing in it can be read.
+    Tail,
+}
+
+/// Whether an RPC message asks or answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// It asks.
+    Call,
+    /// It answers.
+    Reply,
+}
+
+/// What is known of an RPC message. A reply names no procedure: what is said here is its call's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rpc {
+    /// Whether it asks or answers.
+    pub direction: Direction,
+    /// It is a call from the server to the client, or the reply to one (RFC 8167).
+    pub reverse: bool,
+    /// What is called.
+    pub procedure: Option<Procedure>,
+    /// The name of that.
+    pub name: Option<&'static str>,
+    /// The operations of an NFSv4 COMPOUND, as far as they could be read.
+    pub operations: Vec<Operation>,
+    /// How RPCSEC_GSS protects it.
+    pub security: Option<Security>,
+    /// Of a reply: how the call ended.
+    pub status: Option<Status>,
+}
+
+/// The service of RPCSEC_GSS (RFC 2203 section 5.3.1), or that the message sets up or ends a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// The header is authenticated.
+    Authentication,
+    /// The body is protected from change.
+    Integrity,
+    /// The body is sealed.
+    Privacy,
+    /// A control message: the procedure in the header is not called.
+    Control(&'static str),
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The procedure was carried out; its own status where it has one (nfsstat, 0 is success).
+    Success(Option<u32>),
+    /// The RPC was accepted and not carried out (`accept_stat`, RFC 5531 section 9).
+    Refused(&'static str),
+    /// The RPC was denied.
+    Denied(&'static str),
+    /// RDMA_ERROR.
+    Error(v1::ErrorBody),
+}
+
+impl Message {
+    /// The header and the payload.
+    ///
+    /// # Errors
+    /// Where the header cannot be read: see [`is_malformed`](Self::is_malformed) for whose fault that is.
+    pub fn decode(&self) -> Result<v1::Message<'_>, DecodeError> {
+        v1::Message::decode(self.readable())
+    }
+
+    /// The four fixed words, which every version has.
+    #[must_use]
+    pub fn prefix(&self) -> Option<Prefix> {
+        Prefix::decode(self.readable()).ok()
+    }
+
+    fn readable(&self) -> &[u8] {
+        if self.captured == Captured::Tail { &[] } else { &self.octets }
+    }
+
+    /// What is wrong with the header. What the capture cut off is not: that is said by [`captured`](Self::captured).
+    #[must_use]
+    pub fn is_malformed(&self) -> Option<DecodeError> {
+        let error = self.decode().err()?;
+        let ends = matches!(error.kind, Kind::HeaderShort | Kind::ListTruncated | Kind::SegmentCount);
+        let cut = self.captured != Captured::Whole && ends;
+        (!cut).then_some(error)
+    }
+}

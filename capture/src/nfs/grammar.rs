@@ -1,0 +1,193 @@
+//! The few forms of XDR (RFC 4506) the NFS protocols are made of, and the rows their tables are made of.
+//!
+//! The tables keep only what is needed to step over an item: how many octets it takes, and whether a peer may move it
+//! out of the Payload stream. Their depth is fixed, so stepping over them needs only so much stack.
+
+/// Items that follow one another.
+pub(super) type Xdr = &'static [Item];
+
+/// One thing in an XDR stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Item {
+    /// So many octets, a multiple of four: integers, enumerations, fixed-length opaque data (sections 4.1 to 4.9).
+    Fixed(usize),
+    /// Variable-length opaque data or a string (sections 4.10 and 4.11).
+    Opaque,
+    /// An [`Item::Opaque`] that is DDP-eligible (RFC 8267 sections 4 and 6.1).
+    Data,
+    /// A variable-length array of words: `uint32_t<>`, as `bitmap4` is.
+    Words,
+    /// A variable-length array (section 4.13).
+    Array(Xdr),
+    /// Optional-data (section 4.19), a union over a bool with one void arm, or an array of at most one.
+    Optional(Xdr),
+    /// A chain of optional-data: each element is followed by the next one.
+    List(Xdr),
+    /// A discriminated union (section 4.15): the arms, and the default arm where there is one.
+    Union(&'static [Arm], Option<Xdr>),
+    /// A structure (section 4.14).
+    Structure(Xdr),
+    /// The operations of a COMPOUND (RFC 7530 section 15.2.1), counted, each begun by its number.
+    Operations(&'static [Row]),
+    /// The results of those operations (RFC 7530 section 15.2.2).
+    OperationResults(&'static [Row]),
+}
+
+/// An integer, an enumeration, a bool.
+pub(super) const WORD: Item = Item::Fixed(4);
+/// A bool that stands alone, or decides nothing.
+pub(super) const BOOL: Item = WORD;
+/// A hyper integer.
+pub(super) const HYPER: Item = Item::Fixed(8);
+
+/// An arm of a union: the value of the discriminant, and what follows then.
+pub(super) type Arm = (u32, Xdr);
+
+/// One procedure of a program, or one operation of a COMPOUND.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub(super) code: u32,
+    pub(super) name: &'static str,
+    pub(super) arguments: Xdr,
+    pub(super) results: Results,
+}
+
+/// What a procedure or an operation returns.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Results {
+    /// Always the same; there is no status.
+    Plain(Xdr),
+    /// A status word, then what belongs to it.
+    Status {
+        /// After the status 0.
+        ok: Xdr,
+        /// After an error that has an arm of its own.
+        errors: &'static [Arm],
+        /// After any other error.
+        otherwise: Xdr,
+    },
+}
+
+impl Results {
+    /// Whether a result here may be moved to a Write chunk. No protocol has such an item deeper than this.
+    pub(super) fn may_be_reduced(&self) -> bool {
+        matches!(self, Self::Status { ok, .. } if ok.iter().any(|item| matches!(item, Item::Data)))
+    }
+}
+
+/// A row of a table.
+pub(super) const fn row(code: u32, name: &'static str, arguments: Xdr, results: Results) -> Row {
+    Row { code, name, arguments, results }
+}
+
+/// Results that have no status.
+pub(super) const fn plain(items: Xdr) -> Results {
+    Results::Plain(items)
+}
+
+/// A status; where it is 0, `items` follow.
+pub(super) const fn ok(items: Xdr) -> Results {
+    Results::Status { ok: items, errors: &[], otherwise: &[] }
+}
+
+/// A status; where it is 0, `items` follow, else `otherwise`.
+pub(super) const fn ok_else(items: Xdr, otherwise: Xdr) -> Results {
+    Results::Status { ok: items, errors: &[], otherwise }
+}
+
+/// A status; where it is 0, `items` follow, and some errors say more.
+pub(super) const fn ok_or(items: Xdr, errors: &'static [Arm]) -> Results {
+    Results::Status { ok: items, errors, otherwise: &[] }
+}
+
+/// The row of a table for a number. Tables are in ascending order.
+pub(super) fn find(table: &'static [Row], code: u32) -> Option<&'static Row> {
+    table.get(table.binary_search_by_key(&code, |row| row.code).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::TABLES;
+    use super::*;
+
+    /// The fewest octets that items take.
+    fn least(items: Xdr) -> usize {
+        items.iter().map(least_of).sum()
+    }
+
+    fn least_of(item: &Item) -> usize {
+        match *item {
+            Item::Fixed(octets) => octets,
+            Item::Structure(items) => least(items),
+            Item::Union(..) | Item::Opaque | Item::Data | Item::Words | Item::Array(_) => 4,
+            Item::Optional(_) | Item::List(_) | Item::Operations(_) | Item::OperationResults(_) => 4,
+        }
+    }
+
+    /// Checks every item of a table row, and returns how deep they are nested.
+    fn check(items: Xdr) -> usize {
+        items.iter().map(check_one).max().map_or(0, |depth| depth + 1)
+    }
+
+    fn check_one(item: &Item) -> usize {
+        match *item {
+            Item::Fixed(octets) => {
+                assert!(octets > 0 && octets % 4 == 0);
+                0
+            }
+            Item::Array(items) | Item::List(items) => {
+                assert!(least(items) > 0, "a count of such items could spin");
+                check(items)
+            }
+            Item::Optional(items) | Item::Structure(items) => check(items),
+            Item::Union(arms, otherwise) => {
+                let arms = arms.iter().map(|arm| check(arm.1)).max().unwrap_or(0);
+                arms.max(otherwise.map_or(0, check))
+            }
+            Item::Operations(table) | Item::OperationResults(table) => check_table(table),
+            Item::Opaque | Item::Data | Item::Words => 0,
+        }
+    }
+
+    fn check_table(table: &'static [Row]) -> usize {
+        assert!(table.windows(2).all(|pair| pair[0].code < pair[1].code), "not in order: {}", table[0].name);
+        let depths = table.iter().map(|row| {
+            let results = match row.results {
+                Results::Plain(items) => check(items),
+                Results::Status { ok, errors, otherwise } => {
+                    errors.iter().map(|arm| check(arm.1)).max().unwrap_or(0).max(check(ok)).max(check(otherwise))
+                }
+            };
+            results.max(check(row.arguments))
+        });
+        depths.max().unwrap_or(0) + 1
+    }
+
+    #[test]
+    fn every_table_is_in_order_consumes_and_is_shallow() {
+        for table in TABLES {
+            assert!(check_table(table) <= 12);
+        }
+    }
+
+    #[test]
+    fn reads_are_the_results_that_may_be_reduced() {
+        fn reads(table: &'static [Row], names: &mut Vec<&'static str>) {
+            for row in table {
+                if row.results.may_be_reduced() {
+                    names.push(row.name);
+                }
+                for item in row.arguments {
+                    if let Item::Operations(table) = item {
+                        reads(table, names);
+                    }
+                }
+            }
+        }
+        let mut names = Vec::new();
+        for table in TABLES {
+            reads(table, &mut names);
+        }
+        assert_eq!(names, ["NFSv2 READLINK", "NFSv2 READ", "NFSv3 READLINK", "NFSv3 READ", "READ", "READLINK"]);
+    }
+}

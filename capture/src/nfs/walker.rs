@@ -1,0 +1,264 @@
+//! Steps over a body as a row of a table says, once, from its start to its end.
+
+use rpcrdma::reader::{EndOfInput, Reader, padding};
+
+use super::grammar::{Arm, Item, Results, Row, Xdr, find};
+use super::{DataItem, Operation, Reduced, Walk, WalkError};
+
+type Step<T> = Result<T, WalkError>;
+
+/// The chunks of a message, and which of them found their item.
+#[derive(Debug)]
+enum Chunks<'a> {
+    /// Read chunks. `order` has those that are left, the one with the least Position last.
+    Read { chunks: &'a [(u64, u64)], order: Vec<usize> },
+    /// Write chunks: `next` is the one whose turn it is.
+    Write { chunks: &'a [u64], next: usize },
+}
+
+impl<'a> Chunks<'a> {
+    fn new(reduced: Reduced<'a>) -> Self {
+        match reduced {
+            Reduced::Call(chunks) => {
+                let mut order: Vec<usize> = (0..).zip(chunks).filter(|(_, c)| c.0 != 0).map(|(index, _)| index).collect();
+                // A requester need not sort its Read list.
+                order.sort_by_key(|&index| core::cmp::Reverse(chunks.get(index)));
+                Self::Read { chunks, order }
+            }
+            Reduced::Reply(chunks) => Self::Write { chunks, next: 0 },
+        }
+    }
+
+    /// Which chunk holds the data item of `length` octets at `position`, if one does.
+    fn claim(&mut self, position: u64, length: u32) -> Result<Option<usize>, &'static str> {
+        match self {
+            Self::Read { chunks, order } => {
+                let Some(&index) = order.last() else { return Ok(None) };
+                let Some(&(chunk_position, chunk_length)) = chunks.get(index) else { return Ok(None) };
+                if chunk_position > position {
+                    return Ok(None);
+                }
+                if chunk_position < position {
+                    return Err(WalkError::READ_CHUNK_LEFT);
+                }
+                if !holds(chunk_length, length) {
+                    return Err(WalkError::READ_CHUNK_LENGTH);
+                }
+                order.pop();
+                Ok(Some(index))
+            }
+            Self::Write { chunks, next } => match chunks.get(*next) {
+                None => Ok(None),
+                // An empty chunk asks for the item inline (RFC 8166 section 4.3.2.3).
+                Some(0) => {
+                    *next += 1;
+                    Ok(None)
+                }
+                // An item without data needs no chunk; the chunk is then for the next one (section 4.3.2.2).
+                Some(_) if length == 0 => Ok(None),
+                Some(&returned) if holds(returned, length) => {
+                    let index = *next;
+                    *next += 1;
+                    Ok(Some(index))
+                }
+                Some(_) => Err(WalkError::WRITE_CHUNK_LENGTH),
+            },
+        }
+    }
+
+    /// A result that might have had a data item has none. Its chunk is returned empty (RFC 8267 section 6.4.1), unless
+    /// the responder kept it for a later result (RFC 8166 section 4.3.2.2).
+    fn pass(&mut self) {
+        if let Self::Write { chunks, next } = self
+            && chunks.get(*next) == Some(&0)
+        {
+            *next += 1;
+        }
+    }
+
+    /// At the end: what is wrong if a chunk is left.
+    fn left(&self) -> Result<(), &'static str> {
+        match self {
+            Self::Read { order, .. } if !order.is_empty() => Err(WalkError::READ_CHUNK_LEFT),
+            Self::Write { chunks, next } if chunks.iter().skip(*next).any(|&length| length != 0) => {
+                Err(WalkError::WRITE_CHUNK_LEFT)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a chunk is as long as an item, with its padding or without. RFC 8166 section 3.4.5.2 leaves a requester the
+/// choice; to a responder RFC 5666 did.
+fn holds(chunk: u64, item: u32) -> bool {
+    let padded = u64::from(item).next_multiple_of(4);
+    chunk == u64::from(item) || chunk == padded
+}
+
+/// Where in a body we are, and what was found so far.
+#[derive(Debug)]
+pub(super) struct Walker<'a> {
+    reader: Reader<'a>,
+    /// Octets of the Payload stream before the body.
+    position: usize,
+    /// Octets of reduced items, padding included, that belong before here.
+    left_out: usize,
+    chunks: Chunks<'a>,
+    /// The procedure or operation that is being stepped over.
+    inside: Option<&'static str>,
+    walk: Walk,
+}
+
+impl<'a> Walker<'a> {
+    pub(super) fn new(body: &'a [u8], position: usize, reduced: Reduced<'a>) -> Self {
+        let walk = Walk { operations: Vec::new(), items: Vec::new(), status: None, end: Ok(()), consumed: 0 };
+        let chunks = Chunks::new(reduced);
+        Self { reader: Reader::new(body), position, left_out: 0, chunks, inside: None, walk }
+    }
+
+    pub(super) fn arguments(mut self, row: &Row) -> Walk {
+        self.inside = Some(row.name);
+        let end = self.items(row.arguments);
+        self.finish(end)
+    }
+
+    pub(super) fn results(mut self, row: &Row) -> Walk {
+        self.inside = Some(row.name);
+        let end = self.result(row);
+        self.finish(end)
+    }
+
+    pub(super) fn unknown_procedure(self) -> Walk {
+        let end = Err(self.error(0, WalkError::UNKNOWN_PROCEDURE));
+        self.finish(end)
+    }
+
+    fn finish(mut self, end: Step<()>) -> Walk {
+        let consumed = self.reader.offset();
+        self.walk.consumed = consumed;
+        self.walk.end = end.and_then(|()| self.chunks.left().map_err(|reason| self.error(consumed, reason)));
+        self.walk
+    }
+
+    fn error(&self, at: usize, reason: &'static str) -> WalkError {
+        WalkError { at, operation: self.inside, reason }
+    }
+
+    fn cut(&self, end: EndOfInput) -> WalkError {
+        self.error(end.offset, WalkError::ENDS_INSIDE)
+    }
+
+    fn word(&mut self) -> Step<u32> {
+        self.reader.u32().map_err(|end| self.cut(end))
+    }
+
+    fn fixed(&mut self, octets: usize) -> Step<()> {
+        self.reader.take(octets).map(drop).map_err(|end| self.cut(end))
+    }
+
+    /// The word before optional-data: whether it is there.
+    fn follows(&mut self) -> Step<bool> {
+        let at = self.reader.offset();
+        match self.word()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(self.error(at, WalkError::NOT_A_BOOL)),
+        }
+    }
+
+    /// As deep as the tables are nested, and no deeper: no table refers to itself.
+    fn items(&mut self, items: Xdr) -> Step<()> {
+        items.iter().try_for_each(|item| self.item(item))
+    }
+
+    fn item(&mut self, item: &Item) -> Step<()> {
+        match *item {
+            Item::Fixed(octets) => self.fixed(octets),
+            Item::Opaque => self.reader.opaque().map(drop).map_err(|end| self.cut(end)),
+            Item::Data => self.data(),
+            Item::Words => {
+                let words = self.word()?;
+                self.fixed((words as usize).saturating_mul(4))
+            }
+            // The count is whatever the peer says, but every element takes octets of the body (a test shows it).
+            Item::Array(items) => {
+                let count = self.word()?;
+                (0..count).try_for_each(|_| self.items(items))
+            }
+            Item::Optional(items) => if self.follows()? { self.items(items) } else { Ok(()) },
+            Item::List(items) => {
+                while self.follows()? {
+                    self.items(items)?;
+                }
+                Ok(())
+            }
+            Item::Union(arms, default) => {
+                let at = self.reader.offset();
+                let discriminant = self.word()?;
+                let arm = arm(arms, discriminant).or(default);
+                self.items(arm.ok_or_else(|| self.error(at, WalkError::UNKNOWN_ARM))?)
+            }
+            Item::Structure(items) => self.items(items),
+            Item::Operations(table) => self.operations(table, |walker, row| walker.items(row.arguments)),
+            Item::OperationResults(table) => self.operations(table, Self::result),
+        }
+    }
+
+    /// A counted array of operations or of their results: the number of each says what follows.
+    fn operations(&mut self, table: &'static [Row], step: fn(&mut Self, &Row) -> Step<()>) -> Step<()> {
+        let outside = self.inside;
+        for _ in 0..self.word()? {
+            let at = self.reader.offset();
+            let code = self.word()?;
+            let row = find(table, code);
+            let name = row.map_or("unknown", |row| row.name);
+            self.walk.operations.push(Operation { code, name, status: None });
+            let row = row.ok_or_else(|| self.error(at, WalkError::UNKNOWN_OPERATION))?;
+            self.inside = Some(row.name);
+            step(self, row)?;
+            self.inside = outside;
+        }
+        Ok(())
+    }
+
+    fn result(&mut self, row: &Row) -> Step<()> {
+        let (ok, errors, otherwise) = match row.results {
+            Results::Plain(items) => return self.items(items),
+            Results::Status { ok, errors, otherwise } => (ok, errors, otherwise),
+        };
+        let status = self.word()?;
+        match self.walk.operations.last_mut() {
+            Some(operation) => operation.status = Some(status),
+            None => self.walk.status = Some(status),
+        }
+        if status == 0 {
+            return self.items(ok);
+        }
+        if row.results.may_be_reduced() {
+            self.chunks.pass();
+        }
+        self.items(arm(errors, status).unwrap_or(otherwise))
+    }
+
+    /// A DDP-eligible item: its count is here in any case, its data only where no chunk holds it.
+    fn data(&mut self) -> Step<()> {
+        let length = self.word()?;
+        let inline_at = self.reader.offset();
+        let at = inline_at.saturating_add(self.left_out);
+        let position = self.position.saturating_add(at) as u64;
+        let chunk = self.chunks.claim(position, length).map_err(|reason| self.error(inline_at, reason))?;
+        let octets = length as usize;
+        if chunk.is_some() {
+            self.left_out = self.left_out.saturating_add(octets).saturating_add(padding(octets));
+        } else {
+            self.reader.opaque_fixed(octets).map_err(|end| self.cut(end))?;
+        }
+        let operation = self.walk.operations.len().saturating_sub(1);
+        self.walk.items.push(DataItem { at, inline_at, length, chunk, operation });
+        Ok(())
+    }
+}
+
+fn arm(arms: &'static [Arm], discriminant: u32) -> Option<Xdr> {
+    arms.iter().find(|arm| arm.0 == discriminant).map(|arm| arm.1)
+}

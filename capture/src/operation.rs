@@ -1,0 +1,122 @@
+//! What the two ends of a connection did, in the order they did it, whatever carried it.
+
+/// One of the two ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// The end that asked for the connection, or, where that was not seen, the end whose packets were seen first.
+    Active,
+    /// The other end.
+    Passive,
+}
+
+impl Side {
+    /// The other end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Active => Self::Passive,
+            Self::Passive => Self::Active,
+        }
+    }
+}
+
+/// Something for each end of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sides<T> {
+    /// The [`Side::Active`] end's.
+    pub active: T,
+    /// The [`Side::Passive`] end's.
+    pub passive: T,
+}
+
+impl<T> Sides<T> {
+    /// That of one end.
+    pub const fn get(&self, side: Side) -> &T {
+        match side {
+            Side::Active => &self.active,
+            Side::Passive => &self.passive,
+        }
+    }
+
+    /// That of one end, to change it.
+    pub const fn get_mut(&mut self, side: Side) -> &mut T {
+        match side {
+            Side::Active => &mut self.active,
+            Side::Passive => &mut self.passive,
+        }
+    }
+}
+
+/// When and where in the capture something was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Number of the frame, 1-based.
+    pub frame: u64,
+    /// Its time.
+    pub time: crate::file::Time,
+}
+
+/// A step of one end of a connection; the carriers' own repetitions, losses and disorder are gone.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation<'a> {
+    /// Who did it.
+    pub from: Side,
+    /// The frame that brought it.
+    pub stamp: Stamp,
+    /// How many times that frame's content was sent before in vain.
+    pub retransmitted: u32,
+    /// What it was.
+    pub kind: OperationKind<'a>,
+}
+
+/// What one end did.
+#[derive(Clone, Copy, Debug)]
+pub enum OperationKind<'a> {
+    /// Part of a Send.
+    Send {
+        /// It begins here.
+        first: bool,
+        /// It ends here.
+        last: bool,
+        /// The data, as far as it was captured.
+        data: &'a [u8],
+        /// Octets the data had on the wire.
+        length: usize,
+        /// The handle that Send With Invalidate names, known with the last part.
+        invalidates: Option<u32>,
+    },
+    /// Data that was put into the other end's memory.
+    Write {
+        /// Handle of the memory.
+        handle: u32,
+        /// Offset of the first octet.
+        offset: u64,
+        /// The data, as far as it was captured.
+        data: &'a [u8],
+        /// It is the first part of an RDMA Write.
+        first: bool,
+    },
+    /// This end asks for data from the other end's memory.
+    ReadRequest {
+        /// Names the request in its responses; unique on the connection.
+        request: u64,
+        /// Handle of the memory.
+        handle: u32,
+        /// Offset of the first octet.
+        offset: u64,
+    },
+    /// Data from this end's memory, on its way to the other end that asked for it.
+    ReadResponse {
+        /// The request that it answers.
+        request: u64,
+        /// Octets of the answer before this part.
+        at: u64,
+        /// The data, as far as it was captured.
+        data: &'a [u8],
+    },
+    /// The capture does not hold some of what this end sent next.
+    Lost {
+        /// How many packets.
+        packets: u64,
+    },
+}

@@ -1,0 +1,136 @@
+//! What is known of an RPC message from its Payload stream: the RPC header, what RPCSEC_GSS does to the body, and the walk
+//! over the body.
+
+use rpcrdma::reader::Reader;
+use rpcrdma::rpc::{AcceptStatus, Call, Denial, Flavor, GssCredential, GssProcedure, GssService, Reply, ReplyBody};
+
+use crate::message::{Direction, Rpc, Security, Status};
+use crate::nfs::{self, DataItem, Procedure, Reduced, WalkError};
+
+/// What a call said that its reply does not repeat.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Called {
+    pub(crate) procedure: Procedure,
+    pub(crate) security: Option<Security>,
+    pub(crate) reverse: bool,
+}
+
+/// A Payload stream that was looked through.
+#[derive(Clone, Debug)]
+pub(crate) struct Described {
+    pub(crate) rpc: Rpc,
+    /// DDP-eligible data items; their offsets count from the start of the Payload stream.
+    pub(crate) items: Vec<DataItem>,
+    /// Whether all of the body was stepped over.
+    pub(crate) walked: Result<(), WalkError>,
+}
+
+/// Looks through a call. `reads` are its Read chunks: Position and length.
+pub(crate) fn call(payload: &[u8], reverse: bool, reads: &[(u64, u64)]) -> Option<(Called, Described)> {
+    let (header, arguments) = Call::decode(payload).ok()?;
+    let Call { program, version, procedure, credential, .. } = header;
+    let procedure = Procedure { program, version, procedure };
+    let security = match credential.flavor {
+        Flavor::RPCSEC_GSS => GssCredential::decode(credential.body).ok().map(|credential| security(&credential)),
+        _ => None,
+    };
+    let called = Called { procedure, security, reverse };
+    let at = payload.len() - arguments.len();
+    let described = describe(&called, (arguments, at), None, Reduced::Call(reads));
+    Some((called, described))
+}
+
+/// Looks through a reply. `written` are the lengths of its Write chunks.
+pub(crate) fn reply(payload: &[u8], called: Option<&Called>, written: &[u64]) -> Option<Described> {
+    let (header, results) = Reply::decode(payload).ok()?;
+    let status = match header.body {
+        ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. } => Status::Success(None),
+        ReplyBody::Accepted { status, .. } => Status::Refused(status.name().unwrap_or("unknown accept_stat")),
+        ReplyBody::Denied(Denial::RpcMismatch(_)) => Status::Denied("RPC_MISMATCH"),
+        ReplyBody::Denied(Denial::AuthError(status)) => Status::Denied(status.name().unwrap_or("unknown auth_stat")),
+    };
+    let at = payload.len() - results.len();
+    let Some(called) = called else {
+        let rpc = Rpc {
+            direction: Direction::Reply,
+            reverse: false,
+            procedure: None,
+            name: None,
+            operations: Vec::new(),
+            security: None,
+            status: Some(status),
+        };
+        return Some(Described { rpc, items: Vec::new(), walked: Err(UNKNOWN) });
+    };
+    Some(describe(called, (results, at), Some(status), Reduced::Reply(written)))
+}
+
+const UNKNOWN: WalkError = WalkError { at: 0, operation: None, reason: WalkError::UNKNOWN_PROCEDURE };
+const SEALED: WalkError = WalkError { at: 0, operation: None, reason: "sealed by RPCSEC_GSS" };
+
+fn security(credential: &GssCredential<'_>) -> Security {
+    match (credential.procedure, credential.service) {
+        (GssProcedure::DATA, GssService::NONE) => Security::Authentication,
+        (GssProcedure::DATA, GssService::INTEGRITY) => Security::Integrity,
+        (GssProcedure::DATA, _) => Security::Privacy,
+        (GssProcedure::INIT, _) => Security::Control("RPCSEC_GSS_INIT"),
+        (GssProcedure::CONTINUE_INIT, _) => Security::Control("RPCSEC_GSS_CONTINUE_INIT"),
+        (GssProcedure::DESTROY, _) => Security::Control("RPCSEC_GSS_DESTROY"),
+        _ => Security::Control("RPCSEC_GSS control"),
+    }
+}
+
+fn describe(
+    called: &Called,
+    (body, at): (&[u8], usize),
+    status: Option<Status>,
+    reduced: Reduced<'_>,
+) -> Described {
+    let direction = if status.is_some() { Direction::Reply } else { Direction::Call };
+    let Called { procedure, security, reverse } = *called;
+    let mut rpc = Rpc {
+        direction,
+        reverse,
+        procedure: Some(procedure),
+        name: procedure.name(reverse),
+        operations: Vec::new(),
+        security,
+        status,
+    };
+    if let Some(Security::Control(name)) = security {
+        rpc.name = Some(name);
+    }
+    let has_body = matches!(status, None | Some(Status::Success(_)));
+    let (body, at) = match security {
+        _ if !has_body => return Described { rpc, items: Vec::new(), walked: Ok(()) },
+        None | Some(Security::Authentication) => (body, at),
+        Some(Security::Integrity) => (protected(body), at + PROTECTED_HEADER),
+        Some(Security::Control(_)) => return Described { rpc, items: Vec::new(), walked: Ok(()) },
+        Some(Security::Privacy) => return Described { rpc, items: Vec::new(), walked: Err(SEALED) },
+    };
+    let mut walk = match direction {
+        Direction::Call => nfs::arguments(procedure, reverse, body, at, reduced),
+        Direction::Reply => nfs::results(procedure, reverse, body, reduced),
+    };
+    if let Some(Status::Success(inner)) = &mut rpc.status {
+        *inner = walk.status;
+    }
+    for item in &mut walk.items {
+        item.at += at;
+        item.inline_at += at;
+    }
+    rpc.operations = walk.operations;
+    Described { rpc, items: walk.items, walked: walk.end }
+}
+
+/// The length of `databody_integ` and the sequence number in it (RFC 2203 section 5.3.2.2).
+const PROTECTED_HEADER: usize = 8;
+
+/// The arguments or results within an integrity-protected body, as far as they are there.
+fn protected(body: &[u8]) -> &[u8] {
+    let mut reader = Reader::new(body);
+    let Ok(length) = reader.u32() else { return &[] };
+    let rest = reader.rest();
+    let data = rest.get(..length as usize).unwrap_or(rest);
+    data.get(4..).unwrap_or_default()
+}

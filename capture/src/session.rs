@@ -1,0 +1,310 @@
+//! One connection as RPC-over-RDMA sees it: its messages, the memory its calls advertise, and the calls that wait.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use rpcrdma::rpc::MessageType;
+use rpcrdma::v1::{Body, Message as Decoded};
+
+use crate::assembly::{Assembled, Assembly, Part};
+use crate::event::Event;
+use crate::infiniband::queue_pairs::Connection;
+use crate::memory::{Memory, Place};
+use crate::message::{Captured, Direction, Message, Rpc};
+use crate::nfs::Procedure;
+use crate::operation::{Operation, OperationKind, Side, Sides};
+use crate::rpc;
+use crate::transaction::{Call, Reply, Transaction, read_chunks};
+
+/// Calls of one end that may wait for their replies; past that the oldest is given up. Credits are far fewer.
+const CALLS: usize = 4096;
+/// Read requests whose data may still come.
+const READS: usize = 256;
+
+/// What a session needs from outside.
+pub(crate) struct Context<'a> {
+    /// RPCs are put back together, not only messages.
+    pub(crate) transactions: bool,
+    /// Octets that may be held for calls that wait.
+    pub(crate) memory: usize,
+    /// Octets that are held, in all sessions.
+    pub(crate) held: &'a mut usize,
+    /// The number of the last connection that was recognised.
+    pub(crate) last_number: &'a mut u32,
+    pub(crate) events: &'a mut VecDeque<Event>,
+}
+
+/// A connection's state.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    /// The connection's number, once it is known to carry RPC-over-RDMA.
+    pub(crate) number: Option<u32>,
+    /// The end that is the client, once known.
+    client: Option<Side>,
+    assemblies: Sides<Assembly>,
+    calls: BTreeMap<u64, Call>,
+    last_call: u64,
+    xids: Sides<HashMap<u32, u64>>,
+    memory: Sides<Memory>,
+    reads: VecDeque<(u64, Place, u64)>,
+    /// RDMA Writes and Reads that aim at no memory a call of this capture advertised.
+    pub(crate) unclaimed: u64,
+}
+
+impl Session {
+    /// The connection carries RPC-over-RDMA.
+    pub(crate) fn recognise(&mut self, context: &mut Context<'_>) {
+        if self.number.is_none() {
+            *context.last_number += 1;
+            self.number = Some(*context.last_number);
+        }
+    }
+
+    pub(crate) fn operation(&mut self, connection: &Connection, operation: &Operation<'_>, context: &mut Context<'_>) {
+        if connection.set_up {
+            self.client = Some(Side::Active);
+        }
+        let Operation { from, stamp, retransmitted, kind } = *operation;
+        match kind {
+            OperationKind::Send { first, last, data, length, invalidates } => {
+                let part = Part { stamp, first, last, data, length, invalidates, retransmitted };
+                self.send(connection, from, &part, context);
+            }
+            _ if self.number.is_none() => {}
+            OperationKind::Write { handle, offset, data, first } => {
+                match self.memory.get(from.other()).find(handle, offset) {
+                    Some((place, at)) => self.put(place, at, data, true, context),
+                    None => self.unclaimed += u64::from(first),
+                }
+            }
+            OperationKind::ReadRequest { request, handle, offset } => {
+                let Some((place, at)) = self.memory.get(from.other()).find(handle, offset) else {
+                    self.unclaimed += 1;
+                    return;
+                };
+                if self.reads.len() == READS {
+                    self.reads.pop_front();
+                }
+                self.reads.push_back((request, place, at));
+            }
+            OperationKind::ReadResponse { request, at, data } => {
+                let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
+                if let Some(&(_, place, base)) = read {
+                    self.put(place, base + at, data, false, context);
+                }
+            }
+            OperationKind::Lost { .. } => {
+                if let Some(head) = self.assemblies.get_mut(from).abandon() {
+                    self.message(connection, from, head, context);
+                }
+            }
+        }
+    }
+
+    /// Ends the session: what waits will not be answered.
+    pub(crate) fn finish(&mut self, connection: &Connection, context: &mut Context<'_>) {
+        for side in [Side::Active, Side::Passive] {
+            if let Some(head) = self.assemblies.get_mut(side).abandon() {
+                self.message(connection, side, head, context);
+            }
+        }
+        while let Some((&id, _)) = self.calls.first_key_value() {
+            self.give_up(id, context);
+        }
+    }
+
+    fn put(&mut self, place: Place, at: u64, data: &[u8], is_write: bool, context: &mut Context<'_>) {
+        let Some(call) = self.calls.get_mut(&place.call) else { return };
+        let octets = if is_write { &mut call.write_octets } else { &mut call.read_octets };
+        *octets += data.len() as u64;
+        if call.overflowed {
+            return;
+        }
+        if let Some(segment) = call.segments.get_mut(place.segment) {
+            // An RDMA operation must not leave its segment; what does is not the call's data.
+            let room = u64::from(segment.length).saturating_sub(at);
+            let data = data.get(..usize::try_from(room).unwrap_or(usize::MAX).min(data.len())).unwrap_or_default();
+            *context.held += segment.data.put(at, data);
+        }
+        while *context.held > context.memory {
+            let Some(call) = self.calls.values_mut().find(|call| !call.overflowed && call.held() > 0) else { return };
+            *context.held = context.held.saturating_sub(call.held());
+            call.overflow();
+        }
+    }
+
+    fn send(&mut self, connection: &Connection, from: Side, part: &Part<'_>, context: &mut Context<'_>) {
+        if self.number.is_none() {
+            // Only a Send of one packet that cannot be anything else tells what an unknown connection carries.
+            if !(part.first && part.last && is_rpc_over_rdma(part.data)) {
+                return;
+            }
+            self.recognise(context);
+        }
+        let (unfinished, send) = self.assemblies.get_mut(from).part(part);
+        for send in unfinished.into_iter().chain(send) {
+            self.message(connection, from, send, context);
+        }
+    }
+
+    fn message(&mut self, connection: &Connection, sender: Side, send: Assembled, context: &mut Context<'_>) {
+        let Some(number) = self.number else { return };
+        let message = Message {
+            stamp: send.stamp,
+            connection: number,
+            sender,
+            from: connection.ends.get(sender).address,
+            to: connection.ends.get(sender.other()).address,
+            octets: send.octets,
+            length: send.length,
+            captured: send.captured,
+            invalidates: send.invalidates,
+            retransmitted: send.retransmitted,
+            rpc: None,
+        };
+        let message = match message.decode().map(|decoded| self.direction(sender, &decoded)) {
+            Ok(Some(Direction::Call)) => self.call(message, context),
+            Ok(Some(Direction::Reply)) => self.reply(message, context),
+            _ => message,
+        };
+        context.events.push_back(Event::Message(message));
+    }
+
+    /// Whether a message asks or answers. The payload says it; without one, its chunks and the calls that wait do.
+    fn direction(&self, sender: Side, decoded: &Decoded<'_>) -> Option<Direction> {
+        let waits = self.xids.get(sender.other()).contains_key(&decoded.header.xid);
+        match decoded.header.body {
+            Body::Msg(_) | Body::Msgp { .. } => match MessageType::peek(decoded.payload)?.1 {
+                MessageType::CALL => Some(Direction::Call),
+                MessageType::REPLY => Some(Direction::Reply),
+                _ => None,
+            },
+            // A long call has a Position Zero Read chunk; a long reply has no Read list (RFC 8166 section 4.3.1).
+            Body::Nomsg(chunks) if !chunks.reads.is_empty() => Some(Direction::Call),
+            Body::Nomsg(_) => (waits || self.client == Some(sender.other())).then_some(Direction::Reply),
+            Body::Error(_) => Some(Direction::Reply),
+            Body::Done => None,
+        }
+    }
+
+    /// Takes note of a call, and gives its message back with what is known of it.
+    fn call(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
+        let requester = message.sender;
+        let (mut called, mut described) = (None, None);
+        if let Ok(decoded) = message.decode() {
+            let reads = decoded.header.chunks().map(read_chunks).unwrap_or_default();
+            let reverse = self.client == Some(requester.other());
+            if let Some((call, description)) = rpc::call(decoded.payload, reverse, &reads) {
+                if matches!(call.procedure.program, Procedure::NFS | Procedure::MOUNT | Procedure::NFSACL) {
+                    self.client.get_or_insert(requester);
+                }
+                (called, described) = (Some(call), Some(description));
+            }
+            let xid = decoded.header.xid;
+            if let Some(&before) = self.xids.get(requester).get(&xid) {
+                self.give_up(before, context);
+            }
+        }
+        message.rpc = described.as_ref().map(|described| described.rpc.clone());
+        self.wait(Call::new(message.clone(), called, described), context);
+        message
+    }
+
+    fn wait(&mut self, call: Call, context: &mut Context<'_>) {
+        let (Some(prefix), requester) = (call.message.prefix(), call.message.sender) else { return };
+        self.last_call += 1;
+        let id = self.last_call;
+        let memory = self.memory.get_mut(requester);
+        for (index, segment) in call.segments.iter().enumerate() {
+            let place = Place { call: id, segment: index };
+            memory.advertise(segment.handle, segment.offset, segment.length, place);
+        }
+        self.xids.get_mut(requester).insert(prefix.xid, id);
+        self.calls.insert(id, call);
+        if self.calls.len() > CALLS
+            && let Some((&oldest, _)) = self.calls.first_key_value()
+        {
+            self.give_up(oldest, context);
+        }
+    }
+
+    /// Takes a call from those that wait; its memory is no longer advertised.
+    fn take(&mut self, id: u64, context: &mut Context<'_>) -> Option<Call> {
+        let call = self.calls.remove(&id)?;
+        let requester = call.message.sender;
+        let memory = self.memory.get_mut(requester);
+        for segment in &call.segments {
+            memory.withdraw(segment.handle, id);
+        }
+        if let Some(prefix) = call.message.prefix() {
+            let xids = self.xids.get_mut(requester);
+            if xids.get(&prefix.xid) == Some(&id) {
+                xids.remove(&prefix.xid);
+            }
+        }
+        *context.held = context.held.saturating_sub(call.held());
+        Some(call)
+    }
+
+    fn give_up(&mut self, id: u64, context: &mut Context<'_>) {
+        let Some(call) = self.take(id, context) else { return };
+        let xid = call.message.prefix().map_or(0, |prefix| prefix.xid);
+        if context.transactions {
+            let transaction = Transaction::new(Some(call), None, xid).map(Box::new).map(Event::Transaction);
+            context.events.extend(transaction);
+        }
+    }
+
+    /// Takes a reply to its call, and gives its message back with what is known of it.
+    fn reply(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
+        let Ok(decoded) = message.decode() else { return message };
+        let xid = decoded.header.xid;
+        let id = self.xids.get(message.sender.other()).get(&xid).copied();
+        let mut call = id.and_then(|id| self.take(id, context));
+        if let Some(call) = &mut call
+            && call.described.is_none()
+            && let Ok(rebuilt) = call.rebuild()
+        {
+            call.describe_long(&rebuilt);
+        }
+        let reply = Reply::new(&message, &decoded, call.as_ref());
+        let rpc = reply.rpc().or_else(|| call.as_ref().and_then(reply_of));
+        message.rpc = rpc;
+        if context.transactions {
+            let transaction = Transaction::new(call, Some((&message, reply)), xid);
+            context.events.extend(transaction.map(Box::new).map(Event::Transaction));
+        }
+        message
+    }
+}
+
+/// What is known of a reply that cannot be read: what its call said.
+fn reply_of(call: &Call) -> Option<Rpc> {
+    let rpc = &call.described.as_ref()?.rpc;
+    Some(Rpc { direction: Direction::Reply, operations: Vec::new(), status: None, ..rpc.clone() })
+}
+
+/// Whether a Send can be nothing but RPC-over-RDMA: a header that is right in every word, and the beginning of an RPC
+/// message whose XID is the header's, or exactly the chunks of a long message.
+fn is_rpc_over_rdma(octets: &[u8]) -> bool {
+    let Ok(decoded) = Decoded::decode(octets) else { return false };
+    match decoded.header.body {
+        Body::Msg(_) => MessageType::peek(decoded.payload).is_some_and(|(xid, kind)| {
+            xid == decoded.header.xid
+                && match kind {
+                    MessageType::CALL => rpcrdma::rpc::Call::decode(decoded.payload).is_ok(),
+                    MessageType::REPLY => rpcrdma::rpc::Reply::decode(decoded.payload).is_ok(),
+                    _ => false,
+                }
+        }),
+        Body::Nomsg(chunks) => decoded.header.credit > 0 && !chunks.is_empty() && decoded.payload.is_empty(),
+        _ => false,
+    }
+}
+
+impl Message {
+    /// The capture holds all of it, and it can be read.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.captured == Captured::Whole
+    }
+}

@@ -1,0 +1,513 @@
+//! An RPC put back together: the call and the reply, their inline parts and their chunks.
+
+use core::fmt;
+
+use rpcrdma::lists::{Chunks, ReadChunk, WriteChunk};
+use rpcrdma::reader::padding;
+use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
+
+use crate::link::Address;
+use crate::memory::Extents;
+use crate::message::{Captured, Message, Rpc, Security, Status};
+use crate::nfs::{DataItem, Operation, Procedure, WalkError};
+use crate::operation::{Side, Stamp};
+use crate::rpc::{self, Called, Described};
+
+/// A call and what became of it.
+#[derive(Clone, Debug)]
+pub struct Transaction {
+    /// Number of the connection.
+    pub connection: u32,
+    /// Which end called.
+    pub requester: Side,
+    /// Address of the requester.
+    pub from: Address,
+    /// Address of the responder.
+    pub to: Address,
+    /// The server called the client (RFC 8167).
+    pub reverse: bool,
+    /// `rdma_xid`.
+    pub xid: u32,
+    /// The call; `None` where the capture does not hold it.
+    pub call: Option<Half>,
+    /// The reply; `None` where the capture does not hold it.
+    pub reply: Option<Half>,
+    /// What was called.
+    pub procedure: Option<Procedure>,
+    /// The name of that.
+    pub name: Option<&'static str>,
+    /// The operations of an NFSv4 COMPOUND: those of the reply with their status, then those of the call that were not
+    /// reached.
+    pub operations: Vec<Operation>,
+    /// How RPCSEC_GSS protected it.
+    pub security: Option<Security>,
+    /// How it ended; `None` without a reply.
+    pub status: Option<Status>,
+    /// Octets that the responder pulled from Read chunks.
+    pub read_octets: u64,
+    /// Octets that the responder put into Write chunks and the Reply chunk.
+    pub write_octets: u64,
+}
+
+/// A call or a reply.
+#[derive(Clone, Debug)]
+pub struct Half {
+    /// The frame that completed its Send.
+    pub stamp: Stamp,
+    /// How it was sent.
+    pub form: Form,
+    /// Octets of the Payload stream that were in the Send.
+    pub inline: usize,
+    /// The whole RPC message, beginning with its XID; of an RDMA_ERROR nothing.
+    pub message: Result<Rebuilt, NotRebuilt>,
+}
+
+/// An RPC message as it was before it was reduced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Its octets, XDR padding restored.
+    pub octets: Vec<u8>,
+    /// DDP-eligible data items in it, reduced or not; [`DataItem::at`] counts from the start of `octets`.
+    pub items: Vec<DataItem>,
+}
+
+impl Rebuilt {
+    /// The data of an item.
+    #[must_use]
+    pub fn data(&self, item: &DataItem) -> &[u8] {
+        self.octets.get(item.at..).and_then(|rest| rest.get(..item.length as usize)).unwrap_or_default()
+    }
+}
+
+/// How an RPC message was sent (RFC 8166 section 3.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Form {
+    /// In one Send.
+    Short,
+    /// In a Send and chunks.
+    Chunked,
+    /// In a Position Zero Read chunk or the Reply chunk.
+    Long,
+}
+
+/// Why an RPC message could not be put back together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotRebuilt {
+    /// The capture does not hold all of the Send.
+    Send,
+    /// The capture does not hold all of a chunk.
+    Chunk {
+        /// Which one.
+        chunk: ChunkName,
+        /// Octets of it that are there before the first that is not.
+        captured: u64,
+        /// Octets it has.
+        length: u64,
+    },
+    /// The call is not in the capture, so nothing is known of the reply's chunks.
+    CallMissing,
+    /// The reply's chunks are not those of the call.
+    ForeignChunks,
+    /// A Read chunk's Position is not within the Payload stream.
+    Position(u32),
+    /// A Position Zero Read chunk beside an inline Payload stream: no specification says which comes first.
+    PositionZeroInMessage,
+    /// Where the reduced results belong is not known.
+    Results(WalkError),
+    /// The server ended the RPC with RDMA_ERROR: there is no RPC message.
+    Error(ErrorBody),
+    /// The header cannot be read.
+    Header,
+    /// More was held than [`Config::memory`](crate::dissector::Config::memory) allows.
+    TooMuch,
+}
+
+/// Names a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChunkName {
+    /// The Read chunk at a Position.
+    Read(u32),
+    /// A Write chunk, counted from 0.
+    Write(usize),
+    /// The Reply chunk.
+    Reply,
+}
+
+impl fmt::Display for ChunkName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(position) => write!(f, "Read chunk at Position {position}"),
+            Self::Write(index) => write!(f, "Write chunk {index}"),
+            Self::Reply => f.write_str("Reply chunk"),
+        }
+    }
+}
+
+impl fmt::Display for NotRebuilt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Send => f.write_str("the Send is not all in the capture"),
+            Self::Chunk { chunk, captured, length } => {
+                write!(f, "{chunk}: {captured} of {length} octets are in the capture before the first that is not")
+            }
+            Self::CallMissing => f.write_str("the call is not in the capture"),
+            Self::ForeignChunks => f.write_str("the reply's chunks are not the call's"),
+            Self::Position(position) => write!(f, "Position {position} is not within the Payload stream"),
+            Self::PositionZeroInMessage => f.write_str("a Position Zero Read chunk beside an inline Payload stream"),
+            Self::Results(error) => write!(f, "where the reduced results belong is not known: {error}"),
+            Self::Error(error) => write!(f, "{error}"),
+            Self::Header => f.write_str("the header cannot be read"),
+            Self::TooMuch => f.write_str("more octets wait for their replies than may be kept"),
+        }
+    }
+}
+
+impl core::error::Error for NotRebuilt {}
+
+/// A segment that a call advertises, and what was moved.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) handle: u32,
+    pub(crate) offset: u64,
+    pub(crate) length: u32,
+    pub(crate) data: Extents,
+}
+
+/// A call that waits for its reply.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) message: Message,
+    /// Those of the Read list, of the Write list, of the Reply chunk.
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) called: Option<Called>,
+    pub(crate) described: Option<Described>,
+    pub(crate) read_octets: u64,
+    pub(crate) write_octets: u64,
+    /// What was held was let go.
+    pub(crate) overflowed: bool,
+}
+
+/// Position and length of each Read chunk that is a data item.
+pub(crate) fn read_chunks(chunks: &Chunks<'_>) -> Vec<(u64, u64)> {
+    chunks.reads.chunks().map(|chunk| (u64::from(chunk.position), chunk.segments.length())).collect()
+}
+
+impl Call {
+    pub(crate) fn new(message: Message, called: Option<Called>, described: Option<Described>) -> Self {
+        let segments = match message.decode() {
+            Ok(decoded) => decoded.header.chunks().map(segments).unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
+        Self { message, segments, called, described, read_octets: 0, write_octets: 0, overflowed: false }
+    }
+
+    pub(crate) fn held(&self) -> usize {
+        self.segments.iter().map(|segment| segment.data.held()).sum()
+    }
+
+    /// Lets go what was moved; the call cannot be rebuilt any more.
+    pub(crate) fn overflow(&mut self) {
+        self.overflowed = true;
+        for segment in &mut self.segments {
+            segment.data = Extents::default();
+        }
+    }
+
+    /// The octets of a chunk whose segments begin at `first` and have these lengths.
+    fn chunk(&self, name: ChunkName, first: usize, lengths: impl Iterator<Item = u32> + Clone) -> Chunk {
+        if self.overflowed {
+            return Err(NotRebuilt::TooMuch);
+        }
+        let length = lengths.clone().map(u64::from).sum();
+        let mut octets = Vec::new();
+        for (segment, length_of_segment) in self.segments.iter().skip(first).zip(lengths) {
+            if segment.data.copy(u64::from(length_of_segment), &mut octets).is_err() {
+                return Err(NotRebuilt::Chunk { chunk: name, captured: octets.len() as u64, length });
+            }
+        }
+        Ok(octets)
+    }
+
+    /// The whole call.
+    pub(crate) fn rebuild(&self) -> Result<Vec<u8>, NotRebuilt> {
+        let decoded = self.message.decode().map_err(|_| self.message.unreadable())?;
+        let mut chunks = Vec::new();
+        let mut first = 0;
+        for chunk in decoded.header.chunks().into_iter().flat_map(|chunks| chunks.reads.chunks()) {
+            let ReadChunk { position, segments } = chunk;
+            let lengths = segments.iter().map(|segment| segment.target.length);
+            chunks.push((position, self.chunk(ChunkName::Read(position), first, lengths)?));
+            first += segments.len();
+        }
+        if self.message.captured != Captured::Whole {
+            return Err(NotRebuilt::Send);
+        }
+        let reduced = match decoded.header.body {
+            Body::Nomsg(_) if chunks.first().is_some_and(|(position, _)| *position == 0) => chunks.remove(0).1,
+            Body::Nomsg(_) => Vec::new(),
+            Body::Msg(_) if chunks.iter().any(|(position, _)| *position == 0) => {
+                return Err(NotRebuilt::PositionZeroInMessage);
+            }
+            _ if chunks.is_empty() => return Ok(decoded.payload.to_vec()),
+            _ => decoded.payload.to_vec(),
+        };
+        if chunks.is_empty() {
+            return Ok(reduced);
+        }
+        insert(&reduced, chunks.iter().map(|(position, data)| (*position, data.as_slice())))
+    }
+
+    /// The returned Write chunks of a reply, in list order.
+    fn returned(&self, provided: &Chunks<'_>, returned: &Chunks<'_>) -> Result<Vec<Vec<u8>>, NotRebuilt> {
+        if returned.writes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut first = provided.reads.len();
+        let mut chunks = Vec::new();
+        let mut provided = provided.writes.iter();
+        for (index, chunk) in returned.writes.iter().enumerate() {
+            let offered = provided.next().ok_or(NotRebuilt::ForeignChunks)?;
+            // RFC 8267 lets an unused chunk come back empty; RFC 8166 wants its segments, all of length 0.
+            if !chunk.is_empty() {
+                self.check(first, &offered, &chunk)?;
+            }
+            chunks.push(self.chunk(ChunkName::Write(index), first, chunk.iter().map(|segment| segment.length))?);
+            first += offered.len();
+        }
+        Ok(chunks)
+    }
+
+    fn returned_reply_chunk(&self, provided: &Chunks<'_>, returned: &Chunks<'_>) -> Result<Vec<u8>, NotRebuilt> {
+        let (Some(offered), Some(chunk)) = (provided.reply, returned.reply) else {
+            return Err(NotRebuilt::ForeignChunks);
+        };
+        let first = provided.reads.len() + provided.writes.iter().map(|chunk| chunk.len()).sum::<usize>();
+        self.check(first, &offered, &chunk)?;
+        self.chunk(ChunkName::Reply, first, chunk.iter().map(|segment| segment.length))
+    }
+
+    /// A returned chunk must be the offered one but for its lengths (RFC 8166 section 3.4.6).
+    fn check(&self, first: usize, offered: &WriteChunk<'_>, returned: &WriteChunk<'_>) -> Result<(), NotRebuilt> {
+        let same = offered.len() == returned.len()
+            && self.segments.iter().skip(first).zip(returned.iter()).all(|(ours, theirs)| {
+                (ours.handle, ours.offset) == (theirs.handle, theirs.offset) && theirs.length <= ours.length
+            });
+        if same { Ok(()) } else { Err(NotRebuilt::ForeignChunks) }
+    }
+}
+
+type Chunk = Result<Vec<u8>, NotRebuilt>;
+
+/// A reply that was put together as far as its chunks allow: its Payload stream, still reduced, and the Write chunks.
+pub(crate) struct Reply {
+    payload: Result<Vec<u8>, NotRebuilt>,
+    writes: Result<Vec<Vec<u8>>, NotRebuilt>,
+    pub(crate) described: Option<Described>,
+}
+
+impl Reply {
+    /// Puts a reply together. Without the call nothing is known but what is in the Send.
+    pub(crate) fn new(message: &Message, decoded: &Decoded<'_>, call: Option<&Call>) -> Self {
+        let returned = decoded.header.chunks().copied().unwrap_or_default();
+        let call_decoded = call.and_then(|call| call.message.decode().ok());
+        let provided = call_decoded.as_ref().and_then(|decoded| decoded.header.chunks()).copied().unwrap_or_default();
+        let long = matches!(decoded.header.body, Body::Nomsg(_));
+        let payload = match call {
+            None if long => Err(NotRebuilt::CallMissing),
+            Some(call) if long => call.returned_reply_chunk(&provided, &returned),
+            _ => Ok(decoded.payload.to_vec()),
+        };
+        let writes = match call {
+            None if returned.writes.is_empty() => Ok(Vec::new()),
+            None => Err(NotRebuilt::CallMissing),
+            Some(call) => call.returned(&provided, &returned),
+        };
+        let written: Vec<u64> = returned.writes.iter().map(|chunk| chunk.length()).collect();
+        let called = call.and_then(|call| call.called.as_ref());
+        let described = payload.as_ref().ok().and_then(|payload| rpc::reply(payload, called, &written));
+        let payload = match message.captured {
+            Captured::Whole => payload,
+            _ => Err(NotRebuilt::Send),
+        };
+        Self { payload, writes, described }
+    }
+
+    /// What is known of it.
+    pub(crate) fn rpc(&self) -> Option<Rpc> {
+        self.described.as_ref().map(|described| described.rpc.clone())
+    }
+
+    fn rebuild(self) -> Result<Rebuilt, NotRebuilt> {
+        let (payload, writes) = (self.payload?, self.writes?);
+        let (mut items, walked) = match self.described {
+            Some(described) => (described.items, described.walked),
+            None => (Vec::new(), Ok(())),
+        };
+        if writes.iter().all(Vec::is_empty) {
+            return Ok(Rebuilt { octets: payload, items });
+        }
+        walked.map_err(NotRebuilt::Results)?;
+        let mut chunks = Vec::new();
+        for item in &mut items {
+            if let Some(data) = item.chunk.and_then(|chunk| writes.get(chunk)) {
+                let position = u32::try_from(item.at).map_err(|_| NotRebuilt::Header)?;
+                chunks.push((position, data.as_slice()));
+            }
+        }
+        Ok(Rebuilt { octets: insert(&payload, chunks.into_iter())?, items })
+    }
+}
+
+/// Puts reduced data items back where they belong, and after each the XDR padding it needs.
+fn insert<'a>(reduced: &[u8], chunks: impl Iterator<Item = (u32, &'a [u8])>) -> Result<Vec<u8>, NotRebuilt> {
+    let mut octets = Vec::new();
+    let mut rest = reduced;
+    for (position, data) in chunks {
+        let before = (position as usize).checked_sub(octets.len()).ok_or(NotRebuilt::Position(position))?;
+        let (head, tail) = rest.split_at_checked(before).ok_or(NotRebuilt::Position(position))?;
+        octets.extend_from_slice(head);
+        octets.extend_from_slice(data);
+        // A Requester may have put the padding into the chunk (section 3.4.5.2): then the length is a multiple of four.
+        octets.resize(octets.len() + padding(data.len()), 0);
+        rest = tail;
+    }
+    octets.extend_from_slice(rest);
+    Ok(octets)
+}
+
+fn segments(chunks: &Chunks<'_>) -> Vec<Segment> {
+    let reads = chunks.reads.iter().map(|segment| segment.target);
+    let writes = chunks.writes.iter().flat_map(|chunk| chunk.iter());
+    let reply = chunks.reply.into_iter().flat_map(|chunk| chunk.iter());
+    let segment = |segment: rpcrdma::segment::Segment| Segment {
+        handle: segment.handle,
+        offset: segment.offset,
+        length: segment.length,
+        data: Extents::default(),
+    };
+    reads.chain(writes).chain(reply).map(segment).collect()
+}
+
+fn form(decoded: &Decoded<'_>, is_call: bool) -> Form {
+    match &decoded.header.body {
+        Body::Nomsg(_) => Form::Long,
+        Body::Msg(chunks) | Body::Msgp { chunks, .. } => {
+            let moved = if is_call { chunks.reads.length() } else { chunks.writes.iter().map(|c| c.length()).sum() };
+            if moved > 0 { Form::Chunked } else { Form::Short }
+        }
+        Body::Done | Body::Error(_) => Form::Short,
+    }
+}
+
+impl Message {
+    fn unreadable(&self) -> NotRebuilt {
+        if self.captured == Captured::Whole { NotRebuilt::Header } else { NotRebuilt::Send }
+    }
+
+    fn half(&self, is_call: bool, message: Result<Rebuilt, NotRebuilt>) -> Half {
+        let decoded = self.decode().ok();
+        Half {
+            stamp: self.stamp,
+            form: decoded.as_ref().map_or(Form::Short, |decoded| form(decoded, is_call)),
+            inline: decoded.as_ref().map_or(0, |decoded| match decoded.header.body {
+                Body::Msg(_) | Body::Msgp { .. } => self.length.saturating_sub(decoded.header_length),
+                _ => 0,
+            }),
+            message,
+        }
+    }
+}
+
+impl Transaction {
+    /// Ends a call. `reply` is what answered it, if anything did.
+    pub(crate) fn new(call: Option<Call>, reply: Option<(&Message, Reply)>, xid: u32) -> Option<Self> {
+        let replied = reply.as_ref().map(|(message, _)| *message);
+        let (requester, of) = match (&call, replied) {
+            (Some(call), _) => (call.message.sender, &call.message),
+            (None, Some(message)) => (message.sender.other(), message),
+            (None, None) => return None,
+        };
+        let (from, to) = if of.sender == requester { (of.from, of.to) } else { (of.to, of.from) };
+        let mut transaction = Self {
+            connection: of.connection,
+            requester,
+            from,
+            to,
+            reverse: false,
+            xid,
+            call: None,
+            reply: None,
+            procedure: None,
+            name: None,
+            operations: Vec::new(),
+            security: None,
+            status: None,
+            read_octets: 0,
+            write_octets: 0,
+        };
+        if let Some(call) = call {
+            transaction.take_call(call);
+        }
+        if let Some((message, reply)) = reply {
+            transaction.take_reply(message, reply);
+        }
+        Some(transaction)
+    }
+
+    fn take_call(&mut self, mut call: Call) {
+        let rebuilt = call.rebuild();
+        call.describe_long(rebuilt.as_deref().unwrap_or_default());
+        let mut items = Vec::new();
+        if let Some(described) = call.described {
+            self.procedure = described.rpc.procedure;
+            self.name = described.rpc.name;
+            self.operations = described.rpc.operations;
+            self.security = described.rpc.security;
+            self.reverse = described.rpc.reverse;
+            items = described.items;
+        }
+        self.read_octets = call.read_octets;
+        self.write_octets = call.write_octets;
+        self.call = Some(call.message.half(true, rebuilt.map(|octets| Rebuilt { octets, items })));
+    }
+
+    fn take_reply(&mut self, message: &Message, reply: Reply) {
+        if let Some(rpc) = message.rpc.as_ref() {
+            self.status = rpc.status;
+            for (mine, theirs) in self.operations.iter_mut().zip(&rpc.operations) {
+                *mine = *theirs;
+            }
+            if self.operations.is_empty() {
+                self.operations.clone_from(&rpc.operations);
+            }
+        }
+        let rebuilt = match message.decode().map(|decoded| decoded.header.body) {
+            Ok(Body::Error(error)) => {
+                self.status = Some(Status::Error(error));
+                Err(NotRebuilt::Error(error))
+            }
+            Ok(_) => reply.rebuild(),
+            Err(_) => Err(message.unreadable()),
+        };
+        self.reply = Some(message.half(false, rebuilt));
+    }
+
+    /// Nanoseconds from the call to the reply.
+    #[must_use]
+    pub fn latency(&self) -> Option<u64> {
+        let (call, reply) = (self.call.as_ref()?, self.reply.as_ref()?);
+        reply.stamp.time.0.checked_sub(call.stamp.time.0)
+    }
+}
+
+impl Call {
+    /// What a long call is about is known only when its Position Zero Read chunk was pulled.
+    pub(crate) fn describe_long(&mut self, rebuilt: &[u8]) {
+        if self.described.is_none()
+            && let Some((called, described)) = rpc::call(rebuilt, false, &[])
+        {
+            self.called = Some(called);
+            self.described = Some(described);
+        }
+    }
+}

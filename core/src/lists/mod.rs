@@ -1,0 +1,86 @@
+//! The chunk lists of a header: Read list, Write list, Reply chunk (RFC 8166 section 4.3).
+//!
+//! ```text
+//! +-- Read list --------------+-- Write list ------------------+-- Reply chunk -----+
+//! | 1 PHLOO  1 PHLOO  ...  0  | 1 n HLOO ...  1 n HLOO ...  0  | 1 n HLOO ...  or 0 |
+//! +---------------------------+--------------------------------+--------------------+
+//! P Position, H handle, L length, OO offset; 1 "one more follows", 0 "none", n segments in the chunk
+//! ```
+//!
+//! Lists are checked once, while the header is decoded. From then on they are slices, and looking at them cannot fail.
+
+mod read_list;
+mod write_chunk;
+mod write_list;
+
+pub use read_list::{ReadChunk, ReadChunks, ReadList, ReadSegments};
+pub use write_chunk::{Filled, Segments, WriteChunk};
+pub use write_list::{WriteChunks, WriteList};
+
+use crate::error::{DecodeError, DecodeErrorKind};
+use crate::reader::Reader;
+use crate::sink::Sink;
+
+/// All chunks of one header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Chunks<'a> {
+    /// The Read list (section 4.3.1).
+    pub reads: ReadList<'a>,
+    /// The Write list (section 4.3.2).
+    pub writes: WriteList<'a>,
+    /// The Reply chunk, where there is one (section 4.3.3).
+    pub reply: Option<WriteChunk<'a>>,
+}
+
+/// What a Responder put into the chunks it returns.
+#[derive(Clone, Copy)]
+pub(crate) struct Returned<'a> {
+    /// Octets in each Write chunk; those without a number are unused.
+    pub(crate) writes: &'a [u64],
+    /// Octets in the Reply chunk.
+    pub(crate) reply: u64,
+}
+
+impl<'a> Chunks<'a> {
+    /// Whether there is no chunk at all.
+    #[inline]
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty() && self.reply.is_none()
+    }
+
+    #[inline]
+    pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            reads: ReadList::decode(reader)?,
+            writes: WriteList::decode(reader)?,
+            reply: if follows(reader)? { Some(WriteChunk::decode(reader)?) } else { None },
+        })
+    }
+
+    /// The lists as they are, or with the lengths a Responder returns.
+    #[inline]
+    pub(crate) fn emit<S: Sink>(&self, sink: &mut S, returned: Option<Returned<'_>>) {
+        self.reads.emit(sink);
+        self.writes.emit(sink, returned.map(|returned| returned.writes));
+        match self.reply {
+            Some(chunk) => {
+                sink.word(1);
+                chunk.emit(sink, returned.map(|returned| returned.reply));
+            }
+            None => sink.word(0),
+        }
+    }
+}
+
+/// The word of XDR optional-data (RFC 4506 section 4.19): does something follow?
+#[inline]
+fn follows(reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
+    let offset = reader.offset();
+    match reader.u32() {
+        Ok(0) => Ok(false),
+        Ok(1) => Ok(true),
+        Ok(_) => Err(DecodeError::new(DecodeErrorKind::ListFlag, offset)),
+        Err(_) => Err(DecodeError::new(DecodeErrorKind::ListTruncated, offset)),
+    }
+}

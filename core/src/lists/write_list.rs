@@ -1,0 +1,206 @@
+//! The Write list: memory for results, a chunk each (RFC 8166 section 4.3.2).
+//!
+//! ```text
+//! 1 n HLOO HLOO ...  1 n HLOO ...  0
+//! ```
+
+use core::fmt;
+use core::iter::FusedIterator;
+use core::slice;
+
+use super::{WriteChunk, follows};
+use crate::error::{DecodeError, DecodeErrorKind};
+use crate::reader::{EndOfInput, Reader};
+use crate::segment::Segment;
+use crate::sink::Sink;
+
+/// A list of Write chunks: as it was received, or made of the caller's own chunks.
+#[derive(Clone, Copy)]
+pub struct WriteList<'a> {
+    form: Form<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Form<'a> {
+    /// Made by `decode` only, which has walked it: from the first word of the list to the end of the last chunk.
+    Received { octets: &'a [u8], count: usize },
+    Chunks(&'a [WriteChunk<'a>]),
+}
+
+impl<'a> WriteList<'a> {
+    /// The empty list.
+    pub const EMPTY: Self = Self::from_chunks(&[]);
+
+    /// A list of these chunks.
+    #[inline]
+    #[must_use]
+    pub const fn from_chunks(chunks: &'a [WriteChunk<'a>]) -> Self {
+        Self { form: Form::Chunks(chunks) }
+    }
+
+    #[inline]
+    pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let mut start = *reader;
+        let mut count = 0_usize;
+        let mut end = start.offset();
+        while follows(reader)? {
+            WriteChunk::decode(reader)?;
+            count = count.saturating_add(1);
+            end = reader.offset();
+        }
+        let length = end.saturating_sub(start.offset());
+        let truncated = |at: EndOfInput| DecodeError::new(DecodeErrorKind::ListTruncated, at.offset);
+        Ok(Self { form: Form::Received { octets: start.take(length).map_err(truncated)?, count } })
+    }
+
+    /// How many Write chunks there are.
+    #[inline]
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        match self.form {
+            Form::Received { count, .. } => count,
+            Form::Chunks(chunks) => chunks.len(),
+        }
+    }
+
+    /// Whether the list is empty.
+    #[inline]
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The Write chunk at `index`, from 0. The chunks before it are walked over.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<WriteChunk<'a>> {
+        self.iter().nth(index)
+    }
+
+    /// The Write chunks in their order.
+    #[inline]
+    #[must_use]
+    pub fn iter(&self) -> WriteChunks<'a> {
+        WriteChunks {
+            rest: match self.form {
+                Form::Received { octets, count } => Rest::Received { reader: Reader::new(octets), count },
+                Form::Chunks(chunks) => Rest::Chunks(chunks.iter()),
+            },
+        }
+    }
+
+    #[inline]
+    pub(crate) fn emit<S: Sink>(&self, sink: &mut S, returned: Option<&[u64]>) {
+        match (self.form, returned) {
+            (Form::Received { octets, .. }, None) => sink.put(octets),
+            _ => {
+                let mut lengths = returned.unwrap_or_default().iter();
+                for chunk in self.iter() {
+                    sink.word(1);
+                    // A chunk the Responder has no result for goes back unused (section 4.3.2.2).
+                    let length = lengths.next().copied().unwrap_or(0);
+                    chunk.emit(sink, returned.map(|_| length));
+                }
+            }
+        }
+        sink.word(0);
+    }
+}
+
+impl Default for WriteList<'_> {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+/// Two lists are the same where their chunks are, received or not.
+impl PartialEq for WriteList<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for WriteList<'_> {}
+
+/// Iterator over the chunks of a [`WriteList`].
+#[derive(Clone, Debug)]
+pub struct WriteChunks<'a> {
+    rest: Rest<'a>,
+}
+
+#[derive(Clone, Debug)]
+enum Rest<'a> {
+    Received { reader: Reader<'a>, count: usize },
+    Chunks(slice::Iter<'a, WriteChunk<'a>>),
+}
+
+impl<'a> Iterator for WriteChunks<'a> {
+    type Item = WriteChunk<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<WriteChunk<'a>> {
+        match &mut self.rest {
+            Rest::Received { reader, count } => {
+                // The first word is a 1. `WriteList::decode` has read all of this before, so neither read fails.
+                let [_, _, _, _, segments @ ..] = *reader.array::<8>().ok()?;
+                *count = count.saturating_sub(1);
+                let segments = u32::from_be_bytes(segments) as usize;
+                reader.arrays::<{ Segment::LEN }>(segments).ok().map(WriteChunk::new)
+            }
+            Rest::Chunks(chunks) => chunks.next().copied(),
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = match &self.rest {
+            Rest::Received { count, .. } => *count,
+            Rest::Chunks(chunks) => chunks.len(),
+        };
+        (count, Some(count))
+    }
+}
+
+impl ExactSizeIterator for WriteChunks<'_> {}
+impl FusedIterator for WriteChunks<'_> {}
+
+impl<'a> IntoIterator for WriteList<'a> {
+    type Item = WriteChunk<'a>;
+    type IntoIter = WriteChunks<'a>;
+
+    #[inline]
+    fn into_iter(self) -> WriteChunks<'a> {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for WriteList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: [u8; 44] = [
+        0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, // a chunk of one segment
+        0, 0, 0, 1, 0, 0, 0, 0, // an empty chunk
+        0, 0, 0, 1, 0, 0, 0, 0, // another
+        0, 0, 0, 0,
+    ];
+
+    #[test]
+    fn a_received_list_equals_one_made_of_chunks() {
+        let mut reader = Reader::new(&LIST);
+        let received = WriteList::decode(&mut reader).unwrap();
+        assert_eq!((received.len(), received.iter().len(), reader.offset()), (3, 3, 44));
+        let segments = [Segment { handle: 5, length: 6, offset: 7 }.to_octets()];
+        let chunks = [WriteChunk::new(&segments), WriteChunk::default(), WriteChunk::default()];
+        assert_eq!(received, WriteList::from_chunks(&chunks));
+        assert_ne!(received, WriteList::from_chunks(&chunks[..2]));
+        assert_eq!(received.get(0).and_then(|chunk| chunk.get(0)).map(|segment| segment.offset), Some(7));
+        assert_eq!(received.get(3), None);
+    }
+}

@@ -1,0 +1,199 @@
+//! What the two sides tell each other while the connection is set up (RFC 8797 section 4).
+//!
+//! ```text
+//!  0                   4         5         6         7         8
+//! +-------------------+---------+---------+---------+---------+
+//! |    f6 ab 0e 18    | version | flags   |send size|recv size|
+//! +-------------------+---------+---------+---------+---------+
+//! ```
+//!
+//! A size on the wire is the number of 1024-octet blocks beyond the first.
+
+use core::fmt;
+
+use crate::error::EncodeError;
+use crate::sink::{self, Emit, Sink};
+
+bitflags::bitflags! {
+    /// The flags; those without a meaning are kept as they were received.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Flags: u8 {
+        /// R: the sender can have its memory invalidated by the other side (section 4.1).
+        const REMOTE_INVALIDATION = 0x01;
+        const _ = !0;
+    }
+}
+
+/// The private data of one side.
+///
+/// ```
+/// use rpcrdma::private_data::PrivateData;
+///
+/// // As it may lie in a connection manager's message: not aligned, with something else before it.
+/// let found = PrivateData::find(&[0, 0, 0, 0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 3, 0, 0]).unwrap();
+/// assert_eq!((found.send_size, found.receive_size), (4096, 4096));
+/// assert_eq!(found.to_octets(), [0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 3]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PrivateData {
+    /// What the sender can do.
+    pub flags: Flags,
+    /// Octets it sends at most in one Send: 1024 to 262144, a multiple of 1024.
+    pub send_size: u32,
+    /// Octets it can receive in one Send: 1024 to 262144, a multiple of 1024.
+    pub receive_size: u32,
+}
+
+impl PrivateData {
+    /// Octets on the wire.
+    pub const LEN: usize = 8;
+    /// The format identifier it begins with.
+    pub const IDENTIFIER: [u8; 4] = [0xf6, 0xab, 0x0e, 0x18];
+    /// The version of the format.
+    pub const VERSION: u8 = 1;
+    /// The smallest size there is, and the one of a side that has sent no private data.
+    pub const SMALLEST_SIZE: u32 = 1024;
+    /// The largest size that can be said.
+    pub const LARGEST_SIZE: u32 = 262_144;
+
+    /// Looks for it in the private data of a connection manager's message, at any alignment.
+    #[must_use]
+    pub fn find(octets: &[u8]) -> Option<Self> {
+        let mut rest = octets;
+        while let Some(candidate) = rest.first_chunk() {
+            if let Some(found) = Self::from_octets(candidate) {
+                return Some(found);
+            }
+            (_, rest) = rest.split_first()?;
+        }
+        None
+    }
+
+    /// Reads it; `None` where identifier or version are others.
+    #[inline]
+    #[must_use]
+    pub const fn from_octets(octets: &[u8; Self::LEN]) -> Option<Self> {
+        match *octets {
+            [0xf6, 0xab, 0x0e, 0x18, Self::VERSION, flags, send, receive] => Some(Self {
+                flags: Flags::from_bits_retain(flags),
+                send_size: decoded_size(send),
+                receive_size: decoded_size(receive),
+            }),
+            _ => None,
+        }
+    }
+
+    /// Its octets. A size that cannot be said becomes the next smaller one that can, or the smallest.
+    #[must_use]
+    pub const fn to_octets(self) -> [u8; Self::LEN] {
+        let [i0, i1, i2, i3] = Self::IDENTIFIER;
+        let (send, receive) = (encoded_size(self.send_size), encoded_size(self.receive_size));
+        [i0, i1, i2, i3, Self::VERSION, self.flags.bits(), send, receive]
+    }
+
+    /// Writes it at the start of `buffer`; gives its length.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        sink::encode(self, buffer)
+    }
+}
+
+/// What a side without private data is taken to have said.
+impl Default for PrivateData {
+    fn default() -> Self {
+        Self { flags: Flags::empty(), send_size: Self::SMALLEST_SIZE, receive_size: Self::SMALLEST_SIZE }
+    }
+}
+
+const fn decoded_size(blocks: u8) -> u32 {
+    (blocks as u32).saturating_add(1).saturating_mul(1024)
+}
+
+const fn encoded_size(octets: u32) -> u8 {
+    let blocks = (octets / 1024).saturating_sub(1);
+    if blocks > 0xff { 0xff } else { blocks.to_le_bytes()[0] }
+}
+
+impl Emit for PrivateData {
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        sink.put(&self.to_octets());
+    }
+}
+
+impl fmt::Display for PrivateData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let can = if self.flags.contains(Flags::REMOTE_INVALIDATION) { "remote" } else { "no remote" };
+        write!(f, "send {} receive {} {can} invalidation", self.send_size, self.receive_size)
+    }
+}
+
+/// What follows for a connection from what both sides have said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Agreement {
+    /// The inline threshold from client to server, octets (section 4.2).
+    pub client_to_server: u32,
+    /// The inline threshold from server to client, octets.
+    pub server_to_client: u32,
+    /// Whether a Responder may use Send with Invalidate (section 4.1).
+    pub remote_invalidation: bool,
+}
+
+impl Agreement {
+    /// What two sides agree on; `None` is a side that sent no private data.
+    #[must_use]
+    pub fn new(client: Option<PrivateData>, server: Option<PrivateData>) -> Self {
+        let (client, server) = (client.unwrap_or_default(), server.unwrap_or_default());
+        Self {
+            client_to_server: client.send_size.min(server.receive_size),
+            server_to_client: server.send_size.min(client.receive_size),
+            remote_invalidation: (client.flags & server.flags).contains(Flags::REMOTE_INVALIDATION),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINUX: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 3];
+
+    #[test]
+    fn it_is_found_anywhere() {
+        for before in 0..20 {
+            let mut octets = [0xf6; 40];
+            octets[before..before + 8].copy_from_slice(&LINUX);
+            let found = PrivateData::find(&octets).unwrap();
+            assert_eq!((found.send_size, found.receive_size, found.flags.bits()), (4096, 4096, 1));
+            assert_eq!(PrivateData::find(&octets[..before + 7]), None);
+        }
+    }
+
+    #[test]
+    fn another_version_is_not_it() {
+        let octets = [0xf6, 0xab, 0x0e, 0x18, 2, 1, 3, 3, 0xf6, 0xab, 0x0e, 0x18, 1, 0xfe, 0, 255];
+        assert_eq!(PrivateData::find(&octets[..8]), None);
+        let found = PrivateData::find(&octets).unwrap();
+        assert_eq!((found.send_size, found.receive_size, found.flags.bits()), (1024, 262_144, 0xfe));
+        assert_eq!(found.to_octets(), octets[8..]);
+    }
+
+    #[test]
+    fn a_size_that_cannot_be_said_is_made_smaller() {
+        for (size, octet) in [(0, 0), (1023, 0), (2047, 0), (2048, 1), (262_143, 254), (262_144, 255), (u32::MAX, 255)] {
+            let data = PrivateData { send_size: size, ..PrivateData::default() };
+            assert_eq!(data.to_octets()[6], octet, "{size}");
+        }
+    }
+
+    #[test]
+    fn the_smaller_size_is_agreed_and_silence_is_1024() {
+        let client = PrivateData { flags: Flags::from_bits_retain(0x81), send_size: 4096, receive_size: 8192 };
+        let server = PrivateData { flags: Flags::REMOTE_INVALIDATION, send_size: 16_384, receive_size: 2048 };
+        let both = Agreement::new(Some(client), Some(server));
+        assert_eq!((both.client_to_server, both.server_to_client, both.remote_invalidation), (2048, 8192, true));
+        let one = Agreement::new(Some(client), None);
+        assert_eq!((one.client_to_server, one.server_to_client, one.remote_invalidation), (1024, 1024, false));
+    }
+}

@@ -1,0 +1,314 @@
+//! The header of an RPC Reply (RFC 5531 section 9).
+//!
+//! ```text
+//!  0      4      8       12
+//! +------+------+-------+------------//+--------+
+//! | xid  |  1   |   0   | verifier     | status | [low, high]  results ...
+//! +------+------+-------+------------//+--------+
+//! | xid  |  1   |   1   | 0, low, high   or   1, auth_stat
+//! +------+------+-------+------------------------------------
+//! ```
+
+use core::fmt;
+
+use super::{Auth, MessageType, RpcError, RpcErrorKind, message};
+use crate::error::EncodeError;
+use crate::reader::Reader;
+use crate::sink::{self, Emit, Sink};
+
+/// The header of an RPC Reply.
+///
+/// ```
+/// use rpcrdma::rpc::{AcceptStatus, Auth, Reply, ReplyBody};
+///
+/// let body = ReplyBody::Accepted { verifier: Auth::NONE, status: AcceptStatus::SUCCESS, mismatch: None };
+/// let reply = Reply { xid: 7, body };
+/// let mut payload = [0; 24];
+/// assert_eq!(reply.encode(&mut payload), Ok(24));
+/// assert_eq!(Reply::decode(&payload), Ok((reply, &[][..])));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reply<'a> {
+    /// The transaction ID, that of the Call.
+    pub xid: u32,
+    /// Whether the server has looked at the Call, and what came of it.
+    pub body: ReplyBody<'a>,
+}
+
+/// The part of a Reply that depends on `reply_stat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReplyBody<'a> {
+    /// `MSG_ACCEPTED`.
+    Accepted {
+        /// What proves the server's identity.
+        verifier: Auth<'a>,
+        /// `accept_stat`: results follow after [`AcceptStatus::SUCCESS`] only.
+        status: AcceptStatus,
+        /// The versions of the program there are, with [`AcceptStatus::PROG_MISMATCH`] only.
+        mismatch: Option<Mismatch>,
+    },
+    /// `MSG_DENIED`.
+    Denied(Denial),
+}
+
+/// The lowest and the highest version a server supports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mismatch {
+    /// The lowest.
+    pub low: u32,
+    /// The highest.
+    pub high: u32,
+}
+
+/// Why a server denied a Call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Denial {
+    /// `RPC_MISMATCH`: it does not have this version of RPC.
+    RpcMismatch(Mismatch),
+    /// `AUTH_ERROR`: it does not take this credential or verifier.
+    AuthError(AuthStatus),
+}
+
+/// `accept_stat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AcceptStatus(pub u32);
+
+impl AcceptStatus {
+    /// The procedure was run; its results follow.
+    pub const SUCCESS: Self = Self(0);
+    /// There is no such program.
+    pub const PROG_UNAVAIL: Self = Self(1);
+    /// The program is there in other versions.
+    pub const PROG_MISMATCH: Self = Self(2);
+    /// The program has no such procedure.
+    pub const PROC_UNAVAIL: Self = Self(3);
+    /// The arguments could not be decoded.
+    pub const GARBAGE_ARGS: Self = Self(4);
+    /// Something else went wrong, as a lack of memory.
+    pub const SYSTEM_ERR: Self = Self(5);
+
+    /// The name RFC 5531 has for it.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::SUCCESS => Some("SUCCESS"),
+            Self::PROG_UNAVAIL => Some("PROG_UNAVAIL"),
+            Self::PROG_MISMATCH => Some("PROG_MISMATCH"),
+            Self::PROC_UNAVAIL => Some("PROC_UNAVAIL"),
+            Self::GARBAGE_ARGS => Some("GARBAGE_ARGS"),
+            Self::SYSTEM_ERR => Some("SYSTEM_ERR"),
+            _ => None,
+        }
+    }
+}
+
+/// `auth_stat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AuthStatus(pub u32);
+
+impl AuthStatus {
+    /// The name RFC 5531 has for it.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self.0 {
+            0 => "AUTH_OK",
+            1 => "AUTH_BADCRED",
+            2 => "AUTH_REJECTEDCRED",
+            3 => "AUTH_BADVERF",
+            4 => "AUTH_REJECTEDVERF",
+            5 => "AUTH_TOOWEAK",
+            6 => "AUTH_INVALIDRESP",
+            7 => "AUTH_FAILED",
+            8 => "AUTH_KERB_GENERIC",
+            9 => "AUTH_TIMEEXPIRE",
+            10 => "AUTH_TKT_FILE",
+            11 => "AUTH_DECODE",
+            12 => "AUTH_NET_ADDR",
+            13 => "RPCSEC_GSS_CREDPROBLEM",
+            14 => "RPCSEC_GSS_CTXPROBLEM",
+            _ => return None,
+        })
+    }
+}
+
+const ACCEPTED: u32 = 0;
+const DENIED: u32 = 1;
+const RPC_MISMATCH: u32 = 0;
+const AUTH_ERROR: u32 = 1;
+
+impl<'a> Reply<'a> {
+    /// Reads the header of a Reply at the start of a Payload stream; gives it, and the results that follow.
+    ///
+    /// # Errors
+    /// An [`RpcError`] where there is none.
+    #[inline]
+    pub fn decode(payload: &'a [u8]) -> Result<(Self, &'a [u8]), RpcError> {
+        let mut reader = Reader::new(payload);
+        let xid = message(&mut reader, MessageType::REPLY)?;
+        let offset = reader.offset();
+        let body = match reader.u32()? {
+            ACCEPTED => ReplyBody::accepted(&mut reader)?,
+            DENIED => ReplyBody::Denied(Denial::decode(&mut reader)?),
+            _ => return Err(RpcError::new(RpcErrorKind::ReplyStatus, offset)),
+        };
+        Ok((Self { xid, body }, reader.rest()))
+    }
+
+    /// Octets the header has on the wire.
+    #[inline]
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        sink::encoded_len(self)
+    }
+
+    /// Writes the header at the start of `buffer`; gives its length.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    #[inline]
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        sink::encode(self, buffer)
+    }
+}
+
+impl<'a> ReplyBody<'a> {
+    #[inline]
+    fn accepted(reader: &mut Reader<'a>) -> Result<Self, RpcError> {
+        let verifier = Auth::decode(reader)?;
+        let status = AcceptStatus(reader.u32()?);
+        let mismatch = if status == AcceptStatus::PROG_MISMATCH { Some(Mismatch::decode(reader)?) } else { None };
+        Ok(Self::Accepted { verifier, status, mismatch })
+    }
+}
+
+impl Denial {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, RpcError> {
+        let offset = reader.offset();
+        match reader.u32()? {
+            RPC_MISMATCH => Ok(Self::RpcMismatch(Mismatch::decode(reader)?)),
+            AUTH_ERROR => Ok(Self::AuthError(AuthStatus(reader.u32()?))),
+            _ => Err(RpcError::new(RpcErrorKind::RejectStatus, offset)),
+        }
+    }
+}
+
+impl Mismatch {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, RpcError> {
+        Ok(Self { low: reader.u32()?, high: reader.u32()? })
+    }
+}
+
+impl Emit for Mismatch {
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        sink.word(self.low);
+        sink.word(self.high);
+    }
+}
+
+impl Emit for Reply<'_> {
+    #[inline]
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        sink.word(self.xid);
+        sink.word(MessageType::REPLY.0);
+        match self.body {
+            ReplyBody::Accepted { verifier, status, mismatch } => {
+                sink.word(ACCEPTED);
+                verifier.emit(sink);
+                sink.word(status.0);
+                // The status decides what is on the wire, so that what is written can always be read.
+                if status == AcceptStatus::PROG_MISMATCH {
+                    mismatch.unwrap_or_default().emit(sink);
+                }
+            }
+            ReplyBody::Denied(Denial::RpcMismatch(mismatch)) => {
+                sink.word(DENIED);
+                sink.word(RPC_MISMATCH);
+                mismatch.emit(sink);
+            }
+            ReplyBody::Denied(Denial::AuthError(status)) => {
+                sink.word(DENIED);
+                sink.word(AUTH_ERROR);
+                sink.word(status.0);
+            }
+        }
+    }
+}
+
+impl fmt::Display for AcceptStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "accept_stat {}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for AuthStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "auth_stat {}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for Reply<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "REPLY xid {:#010x} ", self.xid)?;
+        match self.body {
+            ReplyBody::Accepted { status, mismatch: Some(Mismatch { low, high }), .. } => {
+                write!(f, "{status} {low} to {high}")
+            }
+            ReplyBody::Accepted { status, .. } => write!(f, "{status}"),
+            ReplyBody::Denied(Denial::RpcMismatch(Mismatch { low, high })) => write!(f, "RPC_MISMATCH {low} to {high}"),
+            ReplyBody::Denied(Denial::AuthError(status)) => write!(f, "AUTH_ERROR {status}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rpc::Flavor;
+
+    fn there_and_back(octets: &[u8], body: ReplyBody<'_>) {
+        let reply = Reply { xid: 0x0102_0304, body };
+        assert_eq!(Reply::decode(octets), Ok((reply, &[][..])));
+        let mut again = [0xa5; 64];
+        let length = reply.encode(&mut again).unwrap();
+        assert_eq!(&again[..length], octets);
+        for length in 0..octets.len() {
+            assert_eq!(Reply::decode(&octets[..length]).unwrap_err().kind, RpcErrorKind::Truncated);
+        }
+    }
+
+    #[test]
+    fn every_arm_of_a_reply() {
+        let verifier = Auth { flavor: Flavor::RPCSEC_GSS, body: &[9] };
+        there_and_back(
+            &[1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 1, 9, 0, 0, 0, 0, 0, 0, 4],
+            ReplyBody::Accepted { verifier, status: AcceptStatus::GARBAGE_ARGS, mismatch: None },
+        );
+        let mismatch = Mismatch { low: 2, high: 4 };
+        there_and_back(
+            &[1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 4],
+            ReplyBody::Accepted { verifier: Auth::NONE, status: AcceptStatus(2), mismatch: Some(mismatch) },
+        );
+        there_and_back(
+            &[1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4],
+            ReplyBody::Denied(Denial::RpcMismatch(mismatch)),
+        );
+        there_and_back(
+            &[1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 13],
+            ReplyBody::Denied(Denial::AuthError(AuthStatus(13))),
+        );
+    }
+
+    #[test]
+    fn unknown_arms_are_named() {
+        let error = Reply::decode(&[1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 2]).unwrap_err();
+        assert_eq!(error, RpcError { kind: RpcErrorKind::ReplyStatus, offset: 8 });
+        let error = Reply::decode(&[1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2]).unwrap_err();
+        assert_eq!(error, RpcError { kind: RpcErrorKind::RejectStatus, offset: 12 });
+    }
+}

@@ -1,0 +1,114 @@
+//! RDMA segments: where a piece of a chunk is in the Requester's memory (RFC 8166 sections 3.4.3 and 3.4.5).
+//!
+//! ```text
+//! plain segment             Read list entry
+//!  0        4        8      16       0        4        8                 24
+//! +--------+--------+---//--+       +--------+--------+-----------//----+
+//! | handle | length | offset|       |   1    |position| plain segment   |
+//! +--------+--------+---//--+       +--------+--------+-----------//----+
+//! ```
+//!
+//! A read segment is only ever found in the Read list, where the word that says "an entry follows" comes before it. So an
+//! entry has 24 octets, always.
+
+use core::fmt;
+
+/// A plain segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Segment {
+    /// The steering tag (`STag`, `R_key`) the memory is registered under.
+    pub handle: u32,
+    /// Octets in the segment; 0 makes it an empty segment.
+    pub length: u32,
+    /// Where the segment begins: an address or an offset, as the handle was registered.
+    pub offset: u64,
+}
+
+/// A read segment: a piece of an argument, and where in the Payload stream it belongs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ReadSegment {
+    /// Octets from the start of the unreduced Payload stream to the item this is a part of.
+    pub position: u32,
+    /// Where the piece is.
+    pub target: Segment,
+}
+
+impl Segment {
+    /// Octets on the wire.
+    pub const LEN: usize = 16;
+
+    /// Reads a plain segment.
+    #[inline]
+    #[must_use]
+    pub const fn from_octets(octets: &[u8; Self::LEN]) -> Self {
+        let [h0, h1, h2, h3, l0, l1, l2, l3, o0, o1, o2, o3, o4, o5, o6, o7] = *octets;
+        Self {
+            handle: u32::from_be_bytes([h0, h1, h2, h3]),
+            length: u32::from_be_bytes([l0, l1, l2, l3]),
+            offset: u64::from_be_bytes([o0, o1, o2, o3, o4, o5, o6, o7]),
+        }
+    }
+
+    /// The octets of a plain segment.
+    #[inline]
+    #[must_use]
+    pub const fn to_octets(self) -> [u8; Self::LEN] {
+        let [h0, h1, h2, h3] = self.handle.to_be_bytes();
+        let [l0, l1, l2, l3] = self.length.to_be_bytes();
+        let [o0, o1, o2, o3, o4, o5, o6, o7] = self.offset.to_be_bytes();
+        [h0, h1, h2, h3, l0, l1, l2, l3, o0, o1, o2, o3, o4, o5, o6, o7]
+    }
+}
+
+impl ReadSegment {
+    /// Octets of an entry of the Read list: the word that says it is there, the position, the segment.
+    pub const LEN: usize = 24;
+
+    /// Reads an entry of the Read list. The first word is not looked at.
+    #[inline]
+    #[must_use]
+    pub const fn from_entry(entry: &[u8; Self::LEN]) -> Self {
+        let [_, _, _, _, p0, p1, p2, p3, target @ ..] = entry;
+        Self { position: u32::from_be_bytes([*p0, *p1, *p2, *p3]), target: Segment::from_octets(target) }
+    }
+
+    /// The octets of an entry of the Read list; the first word is 1.
+    #[inline]
+    #[must_use]
+    pub const fn to_entry(self) -> [u8; Self::LEN] {
+        let [p0, p1, p2, p3] = self.position.to_be_bytes();
+        let [h0, h1, h2, h3, l0, l1, l2, l3, o0, o1, o2, o3, o4, o5, o6, o7] = self.target.to_octets();
+        [0, 0, 0, 1, p0, p1, p2, p3, h0, h1, h2, h3, l0, l1, l2, l3, o0, o1, o2, o3, o4, o5, o6, o7]
+    }
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "handle {:#010x} length {} offset {:#018x}", self.handle, self.length, self.offset)
+    }
+}
+
+impl fmt::Display for ReadSegment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "position {} {}", self.position, self.target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    const ENTRY: [u8; 24] =
+        [0, 0, 0, 1, 0, 0, 0, 180, 0, 0, 0x0a, 0x94, 0, 2, 0, 0, 0xa5, 6, 0x4b, 0xf4, 0xce, 0x8c, 0x60, 0];
+
+    #[test]
+    fn an_entry_is_flag_position_handle_length_offset() {
+        let target = Segment { handle: 0xa94, length: 131_072, offset: 0xa506_4bf4_ce8c_6000 };
+        let read = ReadSegment::from_entry(&ENTRY);
+        assert_eq!(read, ReadSegment { position: 180, target });
+        assert_eq!(read.to_entry(), ENTRY);
+        assert_eq!(target.to_octets(), ENTRY[8..]);
+        assert_eq!(read.to_string(), "position 180 handle 0x00000a94 length 131072 offset 0xa5064bf4ce8c6000");
+    }
+}

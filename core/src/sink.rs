@@ -1,0 +1,79 @@
+//! Where encoded octets go: counted only, or written.
+//!
+//! Each type says once, in [`Emit::emit`], what it looks like on the wire; its size and its octets both come from there.
+
+use crate::error::EncodeError;
+use crate::reader::padding;
+
+/// What takes octets in the order they have on the wire.
+pub(crate) trait Sink {
+    fn put(&mut self, octets: &[u8]);
+
+    #[inline]
+    fn word(&mut self, word: u32) {
+        self.put(&word.to_be_bytes());
+    }
+
+    /// A count (RFC 4506 sections 4.10 and 4.13).
+    #[inline]
+    fn count(&mut self, count: usize) {
+        self.word(u32::try_from(count).unwrap_or(u32::MAX));
+    }
+
+    /// Variable-length opaque data: the count, the octets, zeros up to a multiple of four (RFC 4506 section 4.10).
+    #[inline]
+    fn opaque(&mut self, octets: &[u8]) {
+        self.count(octets.len());
+        self.put(octets);
+        for _ in 0..padding(octets.len()) {
+            self.put(&[0]);
+        }
+    }
+}
+
+/// A thing of the wire that can be written.
+pub(crate) trait Emit {
+    fn emit<S: Sink>(&self, sink: &mut S);
+}
+
+struct Count(usize);
+
+impl Sink for Count {
+    #[inline]
+    fn put(&mut self, octets: &[u8]) {
+        self.0 = self.0.saturating_add(octets.len());
+    }
+}
+
+struct Buffer<'b>(&'b mut [u8]);
+
+impl Sink for Buffer<'_> {
+    #[inline]
+    fn put(&mut self, octets: &[u8]) {
+        // The buffer was measured with `Count` before, over the same `emit`: there always is room.
+        if let Some((place, rest)) = core::mem::take(&mut self.0).split_at_mut_checked(octets.len()) {
+            place.copy_from_slice(octets);
+            self.0 = rest;
+        }
+    }
+}
+
+/// How many octets `item` has on the wire.
+#[inline]
+pub(crate) fn encoded_len(item: &impl Emit) -> usize {
+    let mut count = Count(0);
+    item.emit(&mut count);
+    count.0
+}
+
+/// Writes `item` at the start of `buffer`; says how long it is. A buffer that is too small is left as it was.
+#[inline]
+pub(crate) fn encode(item: &impl Emit, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+    let needed = encoded_len(item);
+    let available = buffer.len();
+    let Some((place, _)) = buffer.split_at_mut_checked(needed) else {
+        return Err(EncodeError { needed, missing: needed.saturating_sub(available) });
+    };
+    item.emit(&mut Buffer(place));
+    Ok(needed)
+}

@@ -1,0 +1,236 @@
+//! The RPC-over-RDMA version 1 header (RFC 8166 section 4.1).
+//!
+//! ```text
+//!  0        16
+//! +--------+-------------------------------------------+
+//! | prefix | Read list, Write list, Reply chunk        | payload ...   RDMA_MSG
+//! | prefix | Read list, Write list, Reply chunk        |               RDMA_NOMSG
+//! | prefix | align, thresh, then the lists as above    | payload ...   RDMA_MSGP
+//! | prefix |                                           |               RDMA_DONE
+//! | prefix | 1 = ERR_VERS, low, high   or 2 = ERR_CHUNK|               RDMA_ERROR
+//! +--------+-------------------------------------------+
+//! ```
+
+mod error;
+mod reply;
+
+pub use error::{ErrorBody, ErrorReply};
+pub use reply::{ReplyError, ReplyHeader};
+
+use core::fmt;
+
+use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
+use crate::lists::Chunks;
+use crate::prefix::{Prefix, Procedure};
+use crate::reader::Reader;
+use crate::sink::{self, Emit, Sink};
+
+/// The transport header of one message.
+///
+/// ```
+/// use rpcrdma::lists::{Chunks, WriteChunk, WriteList};
+/// use rpcrdma::segment::Segment;
+/// use rpcrdma::v1::{Body, Header};
+///
+/// let memory = [Segment { handle: 0xa94, length: 131_072, offset: 0x6000 }.to_octets()];
+/// let room = [WriteChunk::new(&memory)];
+/// let chunks = Chunks { writes: WriteList::from_chunks(&room), ..Chunks::default() };
+/// let header = Header { xid: 7, credit: 32, body: Body::Msg(chunks) };
+///
+/// assert_eq!(header.encoded_len(), 52);
+/// let mut send = [0; 1024];
+/// let length = header.encode(&mut send)?;
+/// // The Payload stream goes to `send[length..]`.
+/// assert_eq!(Header::decode(&send[..length]), Ok((header, &[][..])));
+///
+/// let error = header.encode(&mut send[..50]).unwrap_err();
+/// assert_eq!((error.needed, error.missing), (52, 2));
+/// # Ok::<(), rpcrdma::error::EncodeError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header<'a> {
+    /// `rdma_xid`.
+    pub xid: u32,
+    /// `rdma_credit`: requested in a Call, granted in a Reply.
+    pub credit: u32,
+    /// What `rdma_proc` selects.
+    pub body: Body<'a>,
+}
+
+/// The part of a header that depends on `rdma_proc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// `RDMA_MSG`: the Payload stream follows, whole or reduced.
+    Msg(Chunks<'a>),
+    /// `RDMA_NOMSG`: the Payload stream is in a chunk.
+    Nomsg(Chunks<'a>),
+    /// `RDMA_MSGP`, which no one is to send (section 4.6.1).
+    Msgp {
+        /// `rdma_align`: octets the sender aligned large items to.
+        align: u32,
+        /// `rdma_thresh`: from how many octets on it did.
+        thresh: u32,
+        /// The chunk lists.
+        chunks: Chunks<'a>,
+    },
+    /// `RDMA_DONE`, which no one is to send (section 4.6.2).
+    Done,
+    /// `RDMA_ERROR` (section 4.5).
+    Error(ErrorBody),
+}
+
+/// `rdma_vers` of every header this module encodes and decodes.
+pub const VERSION: u32 = 1;
+
+/// Octets of the smallest header with chunk lists (section 4.5).
+const SMALLEST: usize = 28;
+
+impl<'a> Header<'a> {
+    /// Reads the header of a Send; gives it, and the octets that follow it.
+    ///
+    /// What follows is the Payload stream of an [`Body::Msg`]; see [`Message`] for the others.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] where the octets are not a version 1 header.
+    #[inline]
+    pub fn decode(octets: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
+        let mut reader = Reader::new(octets);
+        let Ok(prefix) = reader.array::<{ Prefix::LEN }>() else { return Err(DecodeError::short(octets.len())) };
+        let Prefix { xid, version, credit, procedure } = Prefix::from_octets(prefix);
+        let smallest = match (version, procedure) {
+            (VERSION, Procedure::RDMA_DONE) => Prefix::LEN,
+            (VERSION, Procedure::RDMA_ERROR) => ErrorBody::SMALLEST,
+            _ => SMALLEST,
+        };
+        if octets.len() < smallest {
+            return Err(DecodeError::short(octets.len()));
+        }
+        if version != VERSION {
+            return Err(DecodeError::new(DecodeErrorKind::Version, 4));
+        }
+        let body = Body::decode(procedure, &mut reader)?;
+        Ok((Self { xid, credit, body }, reader.rest()))
+    }
+
+    /// The chunk lists, where this procedure has them.
+    #[inline]
+    #[must_use]
+    pub const fn chunks(&self) -> Option<&Chunks<'a>> {
+        match &self.body {
+            Body::Msg(chunks) | Body::Nomsg(chunks) | Body::Msgp { chunks, .. } => Some(chunks),
+            Body::Done | Body::Error(_) => None,
+        }
+    }
+
+    /// `rdma_proc`.
+    #[inline]
+    #[must_use]
+    pub const fn procedure(&self) -> Procedure {
+        match self.body {
+            Body::Msg(_) => Procedure::RDMA_MSG,
+            Body::Nomsg(_) => Procedure::RDMA_NOMSG,
+            Body::Msgp { .. } => Procedure::RDMA_MSGP,
+            Body::Done => Procedure::RDMA_DONE,
+            Body::Error(_) => Procedure::RDMA_ERROR,
+        }
+    }
+
+    /// The fixed fields.
+    #[inline]
+    #[must_use]
+    pub const fn prefix(&self) -> Prefix {
+        Prefix { xid: self.xid, version: VERSION, credit: self.credit, procedure: self.procedure() }
+    }
+
+    /// Octets the header has on the wire.
+    #[inline]
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        sink::encoded_len(self)
+    }
+
+    /// Writes the header at the start of `buffer`; gives its length.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    #[inline]
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        sink::encode(self, buffer)
+    }
+}
+
+impl<'a> Body<'a> {
+    #[inline]
+    fn decode(procedure: Procedure, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        match procedure {
+            Procedure::RDMA_MSG => Ok(Self::Msg(Chunks::decode(reader)?)),
+            Procedure::RDMA_NOMSG => Ok(Self::Nomsg(Chunks::decode(reader)?)),
+            Procedure::RDMA_MSGP => {
+                let cut = |end: crate::reader::EndOfInput| DecodeError::short(end.offset);
+                let (align, thresh) = (reader.u32().map_err(cut)?, reader.u32().map_err(cut)?);
+                Ok(Self::Msgp { align, thresh, chunks: Chunks::decode(reader)? })
+            }
+            Procedure::RDMA_DONE => Ok(Self::Done),
+            Procedure::RDMA_ERROR => Ok(Self::Error(ErrorBody::decode(reader)?)),
+            _ => Err(DecodeError::new(DecodeErrorKind::Procedure, 12)),
+        }
+    }
+}
+
+impl Emit for Header<'_> {
+    #[inline]
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        self.prefix().emit(sink);
+        match &self.body {
+            Body::Msg(chunks) | Body::Nomsg(chunks) => chunks.emit(sink, None),
+            Body::Msgp { align, thresh, chunks } => {
+                sink.word(*align);
+                sink.word(*thresh);
+                chunks.emit(sink, None);
+            }
+            Body::Done => {}
+            Body::Error(error) => error.emit(sink),
+        }
+    }
+}
+
+impl fmt::Display for Header<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} xid {:#010x} credit {}", self.procedure(), self.xid, self.credit)?;
+        if let Body::Error(error) = self.body {
+            write!(f, " {error}")?;
+        }
+        let Some(chunks) = self.chunks() else { return Ok(()) };
+        for chunk in chunks.reads.chunks() {
+            write!(f, " read {}@{}", chunk.segments.length(), chunk.position)?;
+        }
+        for chunk in chunks.writes {
+            write!(f, " write {}", chunk.length())?;
+        }
+        chunks.reply.map_or(Ok(()), |chunk| write!(f, " reply {}", chunk.length()))
+    }
+}
+
+/// One Send: the header, and what follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// The transport header.
+    pub header: Header<'a>,
+    /// Octets the header has.
+    pub header_length: usize,
+    /// The octets after the header: the Payload stream of an `RDMA_MSG` or `RDMA_MSGP`. After any other header nothing
+    /// should follow, and what does has no meaning.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// Reads one Send.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] where it does not begin with a version 1 header.
+    #[inline]
+    pub fn decode(octets: &'a [u8]) -> Result<Self, DecodeError> {
+        let (header, payload) = Header::decode(octets)?;
+        Ok(Self { header, header_length: octets.len().saturating_sub(payload.len()), payload })
+    }
+}

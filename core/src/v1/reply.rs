@@ -1,0 +1,147 @@
+//! The header of a Reply, made from the chunks its Call provided (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
+//!
+//! A Responder returns every Write chunk and the Reply chunk of the Call, segment by segment, and changes nothing but the
+//! lengths: to what it has written. The Read list stays empty.
+
+use core::fmt;
+
+use super::VERSION;
+use crate::error::EncodeError;
+use crate::lists::{Chunks, ReadList, Returned, WriteChunk, WriteList};
+use crate::prefix::{Prefix, Procedure};
+use crate::sink::{self, Emit, Sink};
+
+/// The header of a Reply.
+///
+/// ```
+/// use rpcrdma::lists::{Chunks, WriteChunk, WriteList};
+/// use rpcrdma::segment::Segment;
+/// use rpcrdma::v1::{Header, ReplyHeader};
+///
+/// // The Call has provided one Write chunk with room for 128 octets in two segments.
+/// let memory = [(1, 0x1000), (2, 0x2000)].map(|(handle, offset)| Segment { handle, length: 64, offset }.to_octets());
+/// let room = [WriteChunk::new(&memory)];
+/// let provided = Chunks { writes: WriteList::from_chunks(&room), ..Chunks::default() };
+///
+/// // The result had 100 octets.
+/// let reply = ReplyHeader::new(7, 32, &provided).with_writes(&[100])?;
+/// let mut send = [0; 1024];
+/// let length = reply.encode(&mut send).unwrap();
+///
+/// let (header, _) = Header::decode(&send[..length]).unwrap();
+/// let chunk = header.chunks().and_then(|chunks| chunks.writes.get(0)).unwrap();
+/// assert!(chunk.iter().map(|segment| segment.length).eq([64, 36]));
+/// # Ok::<(), rpcrdma::v1::ReplyError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ReplyHeader<'a> {
+    xid: u32,
+    credit: u32,
+    procedure: Procedure,
+    writes: WriteList<'a>,
+    reply: Option<WriteChunk<'a>>,
+    written: &'a [u64],
+    reply_length: u64,
+}
+
+/// What a Responder cannot return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReplyError {
+    /// The Call provided no such chunk.
+    NoChunk,
+    /// More octets than the chunk has room for.
+    ChunkTooSmall {
+        /// Octets to be returned in the chunk.
+        length: u64,
+        /// Octets the chunk has room for.
+        room: u64,
+    },
+}
+
+impl<'a> ReplyHeader<'a> {
+    /// The Reply to a Call that `provided` these chunks, all of them unused: an `RDMA_MSG`, with the reply inline.
+    #[inline]
+    #[must_use]
+    pub const fn new(xid: u32, credit: u32, provided: &Chunks<'a>) -> Self {
+        Self {
+            xid,
+            credit,
+            procedure: Procedure::RDMA_MSG,
+            writes: provided.writes,
+            reply: provided.reply,
+            written: &[],
+            reply_length: 0,
+        }
+    }
+
+    /// The same with `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
+    ///
+    /// # Errors
+    /// A [`ReplyError`] where there are more numbers than Write chunks, or one is more than its chunk has room for.
+    pub fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
+        let mut chunks = self.writes.iter();
+        for &length in written {
+            fits(chunks.next(), length)?;
+        }
+        Ok(Self { written, ..self })
+    }
+
+    /// The same as a Long Reply: an `RDMA_NOMSG` with the Payload stream, `length` octets, in the Reply chunk (section
+    /// 3.5.3).
+    ///
+    /// # Errors
+    /// A [`ReplyError`] where there is no Reply chunk, or no room for so many octets in it.
+    pub fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
+        fits(self.reply, length)?;
+        Ok(Self { procedure: Procedure::RDMA_NOMSG, reply_length: length, ..self })
+    }
+
+    /// `rdma_proc`: `RDMA_MSG`, or `RDMA_NOMSG` for a Long Reply.
+    #[inline]
+    #[must_use]
+    pub const fn procedure(&self) -> Procedure {
+        self.procedure
+    }
+
+    /// Octets the header has on the wire.
+    #[inline]
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        sink::encoded_len(self)
+    }
+
+    /// Writes the header at the start of `buffer`; gives its length.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    #[inline]
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        sink::encode(self, buffer)
+    }
+}
+
+fn fits(chunk: Option<WriteChunk<'_>>, length: u64) -> Result<(), ReplyError> {
+    let room = chunk.ok_or(ReplyError::NoChunk)?.length();
+    if length > room { Err(ReplyError::ChunkTooSmall { length, room }) } else { Ok(()) }
+}
+
+impl Emit for ReplyHeader<'_> {
+    #[inline]
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        let Self { xid, credit, procedure, .. } = *self;
+        Prefix { xid, version: VERSION, credit, procedure }.emit(sink);
+        let chunks = Chunks { reads: ReadList::default(), writes: self.writes, reply: self.reply };
+        chunks.emit(sink, Some(Returned { writes: self.written, reply: self.reply_length }));
+    }
+}
+
+impl fmt::Display for ReplyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoChunk => f.write_str("the Call provided no such chunk"),
+            Self::ChunkTooSmall { length, room } => write!(f, "{length} octets for a chunk with room for {room}"),
+        }
+    }
+}
+
+impl core::error::Error for ReplyError {}

@@ -1,0 +1,57 @@
+//! The vectors in `testdata/vectors`: hexadecimal digits, spaces, and comments from `#` to the end of the line.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+
+use std::path::PathBuf;
+
+pub fn testdata(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testdata").join(path)
+}
+
+/// The octets of `testdata/vectors/v1/{name}.hex`.
+pub fn vector(name: &str) -> Vec<u8> {
+    let path = testdata(&format!("vectors/v1/{name}.hex"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let digits: Vec<u8> = text
+        .lines()
+        .flat_map(|line| line.split('#').next().unwrap_or("").chars())
+        .filter(|character| !character.is_whitespace())
+        .map(|digit| u8::try_from(digit.to_digit(16).expect("a hexadecimal digit")).unwrap())
+        .collect();
+    assert!(digits.len().is_multiple_of(2), "{name}");
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// The names of the vectors in `testdata/vectors/v1/{folder}`.
+pub fn names(folder: &str) -> Vec<String> {
+    let folder = testdata(&format!("vectors/v1/{folder}"));
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "hex"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Decodes a header and looks at every field of every segment: what the benchmarks measure.
+#[inline]
+pub fn decode_and_visit(octets: &[u8]) -> u64 {
+    let Ok((header, payload)) = rpcrdma::v1::Header::decode(octets) else { return 0 };
+    let mut sum = u64::from(header.xid) ^ u64::from(header.credit) ^ payload.len() as u64;
+    let Some(chunks) = header.chunks() else { return sum };
+    let mut visit = |segment: rpcrdma::segment::Segment| {
+        sum = sum.wrapping_add(u64::from(segment.handle) ^ u64::from(segment.length) ^ segment.offset);
+    };
+    for read in chunks.reads {
+        visit(read.target);
+        std::hint::black_box(read.position);
+    }
+    for chunk in chunks.writes {
+        chunk.into_iter().for_each(&mut visit);
+    }
+    if let Some(chunk) = chunks.reply {
+        chunk.into_iter().for_each(&mut visit);
+    }
+    sum
+}
