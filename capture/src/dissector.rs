@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::file::{Frame, Time};
+use crate::infiniband::crc;
 use crate::infiniband::ordering::Counts;
 use crate::infiniband::queue_pairs::{Connection, Handler, QueuePairs};
 use crate::infiniband::transport::Transport;
@@ -24,11 +25,13 @@ pub struct Config {
     pub transactions: bool,
     /// Octets of chunk data that may wait for replies, at most.
     pub memory: usize,
+    /// Check the ICRC and VCRC of every InfiniBand packet, and leave out those that are wrong, as a receiver does.
+    pub verify_crc: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { ports: vec![NFS_RDMA_PORT], transactions: true, memory: 256 << 20 }
+        Self { ports: vec![NFS_RDMA_PORT], transactions: true, memory: 256 << 20, verify_crc: false }
     }
 }
 
@@ -45,6 +48,12 @@ pub struct Summary {
     pub packets: u64,
     /// InfiniBand packets whose own headers are cut.
     pub unreadable: u64,
+    /// InfiniBand packets whose ICRC, and VCRC where they have one, were checked.
+    pub verified: u64,
+    /// Those of them whose ICRC is wrong.
+    pub bad_icrc: u64,
+    /// Those of them whose VCRC is wrong.
+    pub bad_vcrc: u64,
     /// Time of the first frame.
     pub first: Option<Time>,
     /// Time of the last frame.
@@ -108,6 +117,9 @@ impl Dissector {
         match link::decode(frame) {
             Content::InfiniBand(packet) => {
                 summary.packets += 1;
+                if self.state.config.verify_crc && !summary.verify(frame) {
+                    return;
+                }
                 let Ok(transport) = Transport::decode(packet.octets, packet.length) else {
                     summary.unreadable += 1;
                     return;
@@ -136,6 +148,18 @@ impl Dissector {
     #[must_use]
     pub const fn summary(&self) -> &Summary {
         &self.state.summary
+    }
+}
+
+impl Summary {
+    /// Whether a frame's checksums are right, as far as it has any whole.
+    fn verify(&mut self, frame: &Frame<'_>) -> bool {
+        let Some(verdict) = crc::verify(frame) else { return true };
+        let (icrc, vcrc) = (verdict.icrc == Some(false), verdict.vcrc == Some(false));
+        self.verified += 1;
+        self.bad_icrc += u64::from(icrc);
+        self.bad_vcrc += u64::from(vcrc);
+        !icrc && !vcrc
     }
 }
 

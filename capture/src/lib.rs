@@ -4,6 +4,7 @@
 mod assembly;
 pub mod dissector;
 pub mod event;
+pub mod events;
 pub mod file;
 pub mod infiniband;
 pub mod link;

@@ -117,6 +117,12 @@ impl Message {
         Prefix::decode(self.readable()).ok()
     }
 
+    /// What an RDMA_ERROR says, of whatever version it is: one that refuses a version carries that version.
+    #[must_use]
+    pub fn error(&self) -> Option<v1::ErrorBody> {
+        v1::ErrorReply::decode(self.readable()).ok().map(|(reply, _)| reply.error())
+    }
+
     fn readable(&self) -> &[u8] {
         if self.captured == Captured::Tail { &[] } else { &self.octets }
     }
@@ -124,7 +130,7 @@ impl Message {
     /// What is wrong with the header. What the capture cut off is not: that is said by [`captured`](Self::captured).
     #[must_use]
     pub fn is_malformed(&self) -> Option<DecodeError> {
-        let error = self.decode().err()?;
+        let error = self.decode().err().filter(|_| self.error().is_none())?;
         let ends = matches!(error.kind, Kind::HeaderShort | Kind::ListTruncated | Kind::SegmentCount);
         let cut = self.captured != Captured::Whole && ends;
         (!cut).then_some(error)

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use rpcrdma::prefix::Prefix;
 use rpcrdma::rpc::MessageType;
 use rpcrdma::v1::{Body, Message as Decoded};
 
@@ -161,28 +162,35 @@ impl Session {
             retransmitted: send.retransmitted,
             rpc: None,
         };
-        let message = match message.decode().map(|decoded| self.direction(sender, &decoded)) {
-            Ok(Some(Direction::Call)) => self.call(message, context),
-            Ok(Some(Direction::Reply)) => self.reply(message, context),
-            _ => message,
+        let message = match self.direction(&message) {
+            Some(Direction::Call) => self.call(message, context),
+            Some(Direction::Reply) => self.reply(message, context),
+            None => message,
         };
         context.events.push_back(Event::Message(message));
     }
 
     /// Whether a message asks or answers. The payload says it; without one, its chunks and the calls that wait do.
-    fn direction(&self, sender: Side, decoded: &Decoded<'_>) -> Option<Direction> {
+    fn direction(&self, message: &Message) -> Option<Direction> {
+        let sender = message.sender;
+        if message.error().is_some() {
+            return Some(Direction::Reply);
+        }
+        let Ok(decoded) = message.decode() else {
+            // What the client sends asks, and may be answered, even where it cannot be read.
+            return (message.prefix().is_some() && self.client == Some(sender)).then_some(Direction::Call);
+        };
         let waits = self.xids.get(sender.other()).contains_key(&decoded.header.xid);
         match decoded.header.body {
-            Body::Msg(_) | Body::Msgp { .. } => match MessageType::peek(decoded.payload)?.1 {
-                MessageType::CALL => Some(Direction::Call),
-                MessageType::REPLY => Some(Direction::Reply),
+            Body::Msg(_) | Body::Msgp { .. } => match MessageType::peek(decoded.payload) {
+                Some((_, MessageType::CALL)) => Some(Direction::Call),
+                Some((_, MessageType::REPLY)) => Some(Direction::Reply),
                 _ => None,
             },
             // A long call has a Position Zero Read chunk; a long reply has no Read list (RFC 8166 section 4.3.1).
             Body::Nomsg(chunks) if !chunks.reads.is_empty() => Some(Direction::Call),
             Body::Nomsg(_) => (waits || self.client == Some(sender.other())).then_some(Direction::Reply),
-            Body::Error(_) => Some(Direction::Reply),
-            Body::Done => None,
+            Body::Error(_) | Body::Done => None,
         }
     }
 
@@ -199,7 +207,8 @@ impl Session {
                 }
                 (called, described) = (Some(call), Some(description));
             }
-            let xid = decoded.header.xid;
+        }
+        if let Some(Prefix { xid, .. }) = message.prefix() {
             if let Some(&before) = self.xids.get(requester).get(&xid) {
                 self.give_up(before, context);
             }
@@ -256,8 +265,7 @@ impl Session {
 
     /// Takes a reply to its call, and gives its message back with what is known of it.
     fn reply(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
-        let Ok(decoded) = message.decode() else { return message };
-        let xid = decoded.header.xid;
+        let xid = message.prefix().map_or(0, |prefix| prefix.xid);
         let id = self.xids.get(message.sender.other()).get(&xid).copied();
         let mut call = id.and_then(|id| self.take(id, context));
         if let Some(call) = &mut call
@@ -266,7 +274,7 @@ impl Session {
         {
             call.describe_long(&rebuilt);
         }
-        let reply = Reply::new(&message, &decoded, call.as_ref());
+        let reply = Reply::new(&message, call.as_ref());
         let rpc = reply.rpc().or_else(|| call.as_ref().and_then(reply_of));
         message.rpc = rpc;
         if context.transactions {

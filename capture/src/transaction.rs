@@ -307,7 +307,11 @@ pub(crate) struct Reply {
 
 impl Reply {
     /// Puts a reply together. Without the call nothing is known but what is in the Send.
-    pub(crate) fn new(message: &Message, decoded: &Decoded<'_>, call: Option<&Call>) -> Self {
+    pub(crate) fn new(message: &Message, call: Option<&Call>) -> Self {
+        let Ok(decoded) = message.decode() else {
+            let error = message.error().map_or_else(|| message.unreadable(), NotRebuilt::Error);
+            return Self { payload: Err(error), writes: Ok(Vec::new()), described: None };
+        };
         let returned = decoded.header.chunks().copied().unwrap_or_default();
         let call_decoded = call.and_then(|call| call.message.decode().ok());
         let provided = call_decoded.as_ref().and_then(|decoded| decoded.header.chunks()).copied().unwrap_or_default();
@@ -481,13 +485,12 @@ impl Transaction {
                 self.operations.clone_from(&rpc.operations);
             }
         }
-        let rebuilt = match message.decode().map(|decoded| decoded.header.body) {
-            Ok(Body::Error(error)) => {
+        let rebuilt = match message.error() {
+            Some(error) => {
                 self.status = Some(Status::Error(error));
                 Err(NotRebuilt::Error(error))
             }
-            Ok(_) => reply.rebuild(),
-            Err(_) => Err(message.unreadable()),
+            None => reply.rebuild(),
         };
         self.reply = Some(message.half(false, rebuilt));
     }

@@ -1,5 +1,10 @@
 //! Every file format gives the same frames, every damage is named with its offset, and no frame waits for the next.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test falls where its input is wrong")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
 
 mod transcode;
 
@@ -87,8 +92,11 @@ fn compressed_files_give_the_same_frames() {
 #[test]
 fn files_packed_by_the_usual_programs_are_read() {
     for hex in PACKED {
-        let octets: Vec<u8> =
-            hex.as_bytes().chunks(2).map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect();
+        let octets: Vec<u8> = hex
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap())
+            .collect();
         let records = whole(&octets);
         assert_eq!(records, [Record { time_ns: 7_000_008_000, link: 1, data: vec![0xaa, 0xbb, 0xcc], length: 60 }]);
     }
@@ -231,14 +239,14 @@ fn the_frame_check_sequence_is_left_out() {
 #[test]
 fn old_and_simple_packets_and_sections_of_both_orders() {
     let big: &[u8] = &[
-        0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28, 0x1a, 0x2b, 0x3c, 0x4d, 0, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 0,
-        0, 0, 28, // section
+        0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28, 0x1a, 0x2b, 0x3c, 0x4d, 0, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255,
+        255, 0, 0, 0, 28, // section
         0, 0, 0, 1, 0, 0, 0, 20, 0, 1, 0, 0, 0, 0, 0, 5, 0, 0, 0, 20, // Ethernet, snaplen 5
         0, 0, 0, 3, 0, 0, 0, 24, 0, 0, 0, 60, 1, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 24, // Simple Packet
     ];
     let little: &[u8] = &[
-        0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 28,
-        0, 0, 0, // section
+        0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255,
+        255, 28, 0, 0, 0, // section
         1, 0, 0, 0, 20, 0, 0, 0, 247, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0, // InfiniBand, no snaplen
         2, 0, 0, 0, 36, 0, 0, 0, 0, 0, 9, 9, 0, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 8, 9, 0, 0, 36, 0, 0, 0,
     ];

@@ -20,3 +20,14 @@ fn smoke() {
         }
     }
 }
+#[test]
+fn errors_list() {
+    let found = dissect(&common::read("errors"), Config::default());
+    for m in &found.messages {
+        println!("{} c{} {:?} len {} {:?} {:?}", m.stamp.frame, m.connection, m.sender, m.length, m.prefix().map(|p| (p.version, p.procedure.to_string())), m.is_malformed());
+    }
+    let found = dissect(&common::read("nfs41_lossy"), Config::default());
+    println!("{:?}", found.messages.iter().map(|m| m.retransmitted).sum::<u32>());
+    for m in &found.messages { if m.retransmitted > 0 { println!("{} {}", m.stamp.frame, m.retransmitted); } }
+    for r in &found.reports { println!("{r:?}"); }
+}

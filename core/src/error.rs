@@ -12,7 +12,9 @@ pub struct DecodeError {
 }
 
 /// What is wrong with a transport header.
+// As wide as what it shares its place with in a `Result`: otherwise the decoder takes its pointers apart octet by octet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(usize)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
     /// Fewer octets than the smallest header of this procedure has: 28, or 16 for `RDMA_DONE`, 20 for `RDMA_ERROR` with

@@ -39,7 +39,8 @@ impl<'a> Reader<'a> {
     #[inline]
     #[must_use]
     pub const fn offset(&self) -> usize {
-        self.length.saturating_sub(self.rest.len())
+        // What is left never is more than there was.
+        self.length.wrapping_sub(self.rest.len())
     }
 
     /// What was not read yet.

@@ -12,8 +12,6 @@ mod grammar;
 mod mount;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod scratch;
 mod v2;
 mod v3;
 mod v4;
@@ -170,13 +168,7 @@ impl core::error::Error for WalkError {}
 /// `body` begins after the verifier of the call header, and `body_position` is how many octets of the Payload stream
 /// come before it. Never fails as a whole: [`Walk::end`] says how far it came.
 #[must_use]
-pub fn arguments(
-    procedure: Procedure,
-    reverse: bool,
-    body: &[u8],
-    body_position: usize,
-    reduced: Reduced<'_>,
-) -> Walk {
+pub fn arguments(procedure: Procedure, reverse: bool, body: &[u8], body_position: usize, reduced: Reduced<'_>) -> Walk {
     let walker = Walker::new(body, body_position, reduced);
     match procedure.row(reverse) {
         Some(row) => walker.arguments(row),

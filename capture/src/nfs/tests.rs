@@ -1,7 +1,6 @@
 //! Real messages, from the captures in `testdata`, and hand-made ones for what the captures do not have.
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::collections::{BTreeMap, HashMap};
 
 use super::*;
 
@@ -60,8 +59,8 @@ mod capture {
         /// Where the next part of an RDMA Write goes.
         cursor: HashMap<[u8; 8], (u32, u64)>,
         memory: HashMap<u32, (u64, Vec<u8>)>,
-        /// By direction and XID.
-        calls: HashMap<(bool, u32), Procedure>,
+        /// By direction and XID, with whether RPCSEC_GSS wraps the body (RFC 2203 section 5.3.2.2).
+        calls: HashMap<(bool, u32), (Procedure, bool)>,
         messages: Vec<Message>,
     }
 
@@ -144,12 +143,13 @@ mod capture {
             };
             let inline = send[at..].to_vec();
             // What a call offers has the lengths of the buffers, not of data.
-            let is_call = proc == 0 && be32(&inline, 4) == 0;
-            if proc > 1 || is_call && from_server && !writes.is_empty() {
-                return;
-            }
+            let is_call = proc == 0 && be32(&inline, 4) == 0 || proc == 1 && !reads.is_empty();
             let writes = if is_call { Vec::new() } else { writes.iter().map(|chunk| self.take(chunk)).collect() };
-            let payload = if proc == 1 { self.take(&reply) } else { inline };
+            let payload = match (proc, is_call) {
+                (0, _) => inline,
+                (_, true) => Vec::new(),
+                (_, false) => self.take(&reply),
+            };
             self.payload(frame, from_server, payload, reads, writes);
         }
 
@@ -161,15 +161,25 @@ mod capture {
             reads: Vec<(u64, u64)>,
             writes: Vec<Vec<u8>>,
         ) {
+            // A call that came by a Position Zero Read chunk: its octets are in RDMA Read responses.
+            if payload.is_empty() {
+                return;
+            }
             let (xid, call) = (be32(&payload, 0), be32(&payload, 4) == 0);
             let reverse = from_server == call;
-            let position = if call {
+            let mut position = if call {
                 let procedure = Procedure {
                     program: be32(&payload, 12),
                     version: be32(&payload, 16),
                     procedure: be32(&payload, 20),
                 };
-                self.calls.insert((reverse, xid), procedure);
+                let gss = be32(&payload, 24) == 6;
+                // Not the making of contexts: its bodies are no arguments.
+                if gss && be32(&payload, 36) != 0 {
+                    return;
+                }
+                let wrapped = gss && be32(&payload, 44) == 2;
+                self.calls.insert((reverse, xid), (procedure, wrapped));
                 let verifier = 32 + padded(be32(&payload, 28));
                 verifier + 8 + padded(be32(&payload, verifier + 4))
             } else {
@@ -177,8 +187,13 @@ mod capture {
                 assert_eq!((be32(&payload, 8), be32(&payload, accepted)), (0, 0), "frame {frame}: not a success");
                 accepted + 4
             };
-            let procedure = self.calls[&(reverse, xid)];
-            let body = payload[position..].to_vec();
+            let Some(&(procedure, wrapped)) = self.calls.get(&(reverse, xid)) else { return };
+            let mut end = payload.len();
+            if wrapped {
+                end = position + 4 + be32(&payload, position) as usize;
+                position += 8;
+            }
+            let body = payload[position..end].to_vec();
             self.messages.push(Message { frame, reverse, procedure, reads, writes, call, position, body });
         }
     }
@@ -230,18 +245,548 @@ impl capture::Message {
     }
 }
 
+/// Every call and every reply of the captures is stepped over exactly, and as often as tshark 4.0 shows an operation
+/// (`-T fields -e nfs.opcode`), we do.
 #[test]
-fn dump() {
-    for name in ["nfs3", "nfs40", "nfs41", "nfs41_callback", "nfs42_mtu9000"] {
-        println!("== {name}");
+fn captures_are_stepped_over_exactly() {
+    for (name, messages, operations) in [
+        ("nfs3", 120, &[][..]),
+        ("nfs40", 134, NFS40),
+        ("nfs41", 138, NFS41),
+        ("nfs42_mtu9000", 124, NFS42),
+        ("nfs41_krb5", 118, NFS41_KRB5),
+    ] {
+        let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
+        let all = capture::messages(name);
+        assert_eq!(all.len(), messages, "{name}");
+        for message in &all {
+            let walk = message.walk();
+            let context = format!("{name} frame {} {:?}", message.frame, message.procedure);
+            assert_eq!(walk.end, Ok(()), "{context}");
+            assert_eq!(walk.consumed, message.body.len(), "{context}");
+            assert!(message.procedure.name(message.reverse).is_some(), "{context}");
+            walk.operations.iter().for_each(|operation| *seen.entry(operation.code).or_default() += 1);
+        }
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), operations, "{name}");
+    }
+}
+
+type Counts = &'static [(u32, usize)];
+#[rustfmt::skip]
+const NFS40: Counts = &[
+    (3, 16), (4, 12), (6, 4), (9, 67), (10, 19), (15, 2), (18, 12), (20, 2), (22, 122), (24, 4), (25, 24), (26, 6),
+    (27, 2), (28, 8), (29, 2), (32, 2), (35, 4), (36, 4), (38, 18),
+];
+#[rustfmt::skip]
+const NFS41: Counts = &[
+    (3, 22), (4, 16), (6, 4), (9, 75), (10, 13), (15, 2), (18, 18), (22, 122), (24, 4), (25, 22), (26, 6), (27, 2),
+    (28, 8), (29, 2), (32, 2), (38, 12), (42, 4), (43, 2), (44, 2), (52, 2), (53, 126), (57, 2), (58, 2),
+];
+#[rustfmt::skip]
+const NFS42: Counts = &[
+    (3, 16), (4, 12), (6, 4), (9, 65), (10, 13), (15, 2), (18, 12), (22, 108), (24, 4), (25, 24), (26, 6), (27, 2),
+    (28, 8), (29, 2), (32, 2), (38, 6), (42, 4), (43, 2), (44, 2), (52, 2), (53, 112), (57, 2), (58, 2),
+];
+// Without what tshark counts in the bitmaps of EXCHANGE_ID, which name operations too.
+#[rustfmt::skip]
+const NFS41_KRB5: Counts = &[
+    (3, 16), (4, 12), (6, 4), (9, 65), (10, 13), (15, 4), (18, 12), (22, 104), (24, 2), (25, 14), (26, 6), (27, 2),
+    (28, 6), (29, 2), (32, 2), (38, 12), (42, 4), (43, 2), (44, 2), (53, 106), (57, 2), (58, 2),
+];
+
+#[test]
+fn operations_of_a_callback() {
+    let all = capture::messages("nfs41_callback");
+    let callbacks: Vec<_> = all.iter().filter(|message| message.reverse).collect();
+    assert_eq!(callbacks.iter().map(|message| message.frame).collect::<Vec<_>>(), [116, 118]);
+    for message in callbacks {
+        let walk = message.walk();
+        assert_eq!((&walk.end, walk.consumed), (&Ok(()), message.body.len()));
+        assert_eq!(message.procedure.name(true), Some("NFSv4 CB_COMPOUND"));
+        assert_eq!(names(&walk), ["CB_SEQUENCE", "CB_RECALL"]);
+        assert_eq!(message.procedure.name(false), None);
+    }
+}
+
+/// RPCSEC_GSS with integrity: nothing is reduced (RFC 8267 does not say so, but what is wrapped is one opaque).
+#[test]
+fn unwrapped_bodies_have_every_item_inline() {
+    let all = capture::messages("nfs41_krb5i");
+    let reads: u32 = all
+        .iter()
+        .filter(|message| !message.call)
+        .map(|message| {
+            let walk = message.walk();
+            assert_eq!((&walk.end, walk.consumed), (&Ok(()), message.body.len()), "frame {}", message.frame);
+            assert!(walk.items.iter().all(|item| item.chunk.is_none()));
+            walk.items.iter().map(|item| item.length).sum::<u32>()
+        })
+        .sum();
+    assert!(reads >= 196_608, "{reads}");
+}
+
+fn names(walk: &Walk) -> Vec<&'static str> {
+    walk.operations.iter().map(|operation| operation.name).collect()
+}
+
+/// With its items back in place a body reads as one that was never reduced.
+#[test]
+fn rebuilt_bodies_walk_the_same() {
+    let mut reduced = 0;
+    for name in ["nfs3", "nfs40", "nfs41", "nfs42_mtu9000", "nfs41_krb5"] {
         for message in capture::messages(name) {
             let walk = message.walk();
-            let mut line = format!("{} {}", message.frame, message.procedure.name(message.reverse).unwrap());
-            for operation in &walk.operations {
-                write!(line, " {}:{}", operation.name, operation.code).unwrap();
+            let body = message.rebuilt(&walk);
+            let again = if message.call {
+                arguments(message.procedure, message.reverse, &body, message.position, Reduced::Call(&[]))
+            } else {
+                results(message.procedure, message.reverse, &body, Reduced::Reply(&[]))
+            };
+            assert_eq!((&again.end, again.consumed), (&Ok(()), body.len()));
+            assert_eq!(again.operations, walk.operations);
+            for (item, inline) in walk.items.iter().zip(&again.items) {
+                assert_eq!((item.at, item.length, inline.chunk), (inline.at, inline.length, None));
+                reduced += usize::from(item.chunk.is_some());
             }
-            let items: Vec<_> = walk.items.iter().map(|item| (item.length, item.chunk)).collect();
-            println!("{line} {:?} {items:?} {}", walk.end, message.body.len() - walk.consumed);
         }
+    }
+    // tshark shows as many calls with a Read list, and replies with a Write chunk that is not empty.
+    assert_eq!(reduced, 75);
+}
+
+/// Cut anywhere, a body gives the operations before the cut.
+#[test]
+fn cut_bodies_end_inside() {
+    for name in ["nfs3", "nfs40", "nfs41_callback"] {
+        for message in capture::messages(name).iter_mut() {
+            let whole = message.walk();
+            let body = std::mem::take(&mut message.body);
+            for cut in 0..body.len().min(600) {
+                message.body = body[..cut].to_vec();
+                let walk = message.walk();
+                let error = walk.end.unwrap_err();
+                assert_eq!(error.reason, WalkError::ENDS_INSIDE);
+                assert!(error.at <= cut && walk.consumed <= cut);
+                let codes: Vec<_> = walk.operations.iter().map(|operation| operation.code).collect();
+                assert!(
+                    whole.operations.iter().map(|operation| operation.code).collect::<Vec<_>>().starts_with(&codes)
+                );
+                assert!(whole.items.starts_with(&walk.items));
+            }
+        }
+    }
+}
+
+/// Whatever is on the wire, stepping ends, and within the body.
+#[test]
+fn damaged_bodies_do_no_harm() {
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    for message in capture::messages("nfs41").iter_mut() {
+        let body = message.body.clone();
+        for _ in 0..40 {
+            message.body.clone_from(&body);
+            for _ in 0..3 {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                let at = random as usize % (body.len() / 4).max(1) * 4;
+                if let Some(word) = message.body.get_mut(at..at + 4) {
+                    let value = if random >> 60 < 8 { random >> 20 & 0xf } else { random >> 20 };
+                    word.copy_from_slice(&(value as u32).to_be_bytes());
+                }
+            }
+            assert!(message.walk().consumed <= body.len());
+        }
+    }
+}
+
+#[test]
+fn a_huge_count_does_not_spin() {
+    for (procedure, words_before) in [(55, [0, 0, 1, 55]), (40, [0, 0, 1, 40]), (60, [0, 0, 1, 60])] {
+        let mut body = words(&words_before);
+        body.extend(words(&[u32::MAX; 64]));
+        let walk = arguments(COMPOUND, false, &body, 0, Reduced::Call(&[]));
+        assert!(walk.end.is_err(), "{procedure}");
+    }
+    let walk = arguments(COMPOUND, false, &words(&[0, 2, u32::MAX, 24, 24]), 0, Reduced::Call(&[]));
+    assert_eq!(names(&walk), ["PUTROOTFH", "PUTROOTFH"]);
+    assert_eq!(walk.end.unwrap_err().to_string(), "NFSv4 COMPOUND: ends inside (octet 20)");
+}
+
+/// A COMPOUND reply of operations, each given by its words.
+fn reply(operations: &[&[u32]]) -> Vec<u8> {
+    let mut body = words(&[0, 0, operations.len() as u32]);
+    operations.iter().for_each(|operation| body.extend(words(operation)));
+    body
+}
+
+const READ_ERROR: &[u32] = &[25, 22];
+const PUTROOTFH: &[u32] = &[24, 0];
+
+/// READ of `count` octets whose data is not here.
+fn read(count: u32) -> [u32; 4] {
+    [25, 0, 1, count]
+}
+
+/// The chunk of each item, or why stepping ended.
+fn pairing(operations: &[&[u32]], chunks: &[u64]) -> Result<Vec<Option<usize>>, &'static str> {
+    let body = reply(operations);
+    let walk = results(COMPOUND, false, &body, Reduced::Reply(chunks));
+    walk.end.map_err(|error| error.reason)?;
+    assert_eq!(walk.consumed, body.len());
+    Ok(walk.items.iter().map(|item| item.chunk).collect())
+}
+
+#[test]
+fn write_chunks_pair_with_reads_in_order() {
+    let (a, b) = (&read(1000)[..], &read(6)[..]);
+    let inline = &[25, 0, 1, 6, 0x6865_6c6c, 0x6f0a_0000][..];
+    let link = &[27, 0, 9][..];
+    let empty = &read(0)[..];
+    // RFC 8267 section 6.4.3: READ, READLINK, READ to chunks A, B, C.
+    assert_eq!(pairing(&[PUTROOTFH, a, link, b], &[1000, 9, 6]), Ok(vec![Some(0), Some(1), Some(2)]));
+    // The chunk for READLINK is empty: "The Responder MUST return the corresponding result data item inline".
+    let inline_link = &[27, 0, 3, 0x612f_6200][..];
+    assert_eq!(pairing(&[a, inline_link, b], &[1000, 0, 6]), Ok(vec![Some(0), None, Some(2)]));
+    // More READs than chunks: "return their results inline".
+    assert_eq!(pairing(&[a, inline], &[1000]), Ok(vec![Some(0), None]));
+    assert_eq!(pairing(&[inline], &[]), Ok(vec![None]));
+    // An arm without data: the chunk is returned empty (RFC 8267), or holds the next item (RFC 8166 section 4.3.2.2).
+    assert_eq!(pairing(&[READ_ERROR], &[0]), Ok(vec![]));
+    assert_eq!(pairing(&[READ_ERROR, b], &[0, 6]), Ok(vec![Some(1)]));
+    assert_eq!(pairing(&[READ_ERROR, b], &[6, 0]), Ok(vec![Some(0)]));
+    // At the end of a file there is no data: likewise.
+    assert_eq!(pairing(&[empty], &[0]), Ok(vec![None]));
+    assert_eq!(pairing(&[empty, b], &[0, 6]), Ok(vec![None, Some(1)]));
+    assert_eq!(pairing(&[empty, b], &[6]), Ok(vec![None, Some(0)]));
+    // Nothing that can fail in silence.
+    assert_eq!(pairing(&[a], &[999]), Err(WalkError::WRITE_CHUNK_LENGTH));
+    assert_eq!(pairing(&[b], &[7]), Err(WalkError::WRITE_CHUNK_LENGTH));
+    assert_eq!(pairing(&[b], &[6, 6]), Err(WalkError::WRITE_CHUNK_LEFT));
+    assert_eq!(pairing(&[READ_ERROR], &[6]), Err(WalkError::WRITE_CHUNK_LEFT));
+    assert_eq!(pairing(&[PUTROOTFH], &[6]), Err(WalkError::WRITE_CHUNK_LEFT));
+    // A responder of RFC 5666 may have written the padding.
+    assert_eq!(pairing(&[b], &[8]), Ok(vec![Some(0)]));
+}
+
+#[test]
+fn items_say_where_they_belong() {
+    let body = reply(&[&read(5), PUTROOTFH, &read(8), &[10, 0, 4, 7]]);
+    let walk = results(COMPOUND, false, &body, Reduced::Reply(&[5, 8]));
+    assert_eq!(walk.end, Ok(()));
+    let item =
+        |at, inline_at, length, chunk, operation| DataItem { at, inline_at, length, chunk: Some(chunk), operation };
+    // 12 octets, READ's 16, 5 + 3 of data, PUTROOTFH's 8, READ's 16.
+    assert_eq!(walk.items, [item(28, 28, 5, 0, 0), item(60, 52, 8, 1, 2)]);
+}
+
+/// NFSv3 READ (RFC 1813 section 3.3.6): post_op_attr, count, eof, data.
+#[test]
+fn nfs3_read() {
+    let head = [vec![0, 1], vec![0; 21], vec![5, 1, 5]].concat();
+    let reduced = words(&head);
+    let walk = results(READ3, false, &reduced, Reduced::Reply(&[5]));
+    assert_eq!((walk.end, walk.consumed, walk.status), (Ok(()), 104, Some(0)));
+    assert_eq!(walk.items, [DataItem { at: 104, inline_at: 104, length: 5, chunk: Some(0), operation: 0 }]);
+
+    let failed = words(&[70, 0]);
+    let walk = results(READ3, false, &failed, Reduced::Reply(&[0]));
+    assert_eq!((walk.end, walk.consumed, walk.status), (Ok(()), 8, Some(70)));
+    assert_eq!(walk.items, []);
+    // NFSv3 has one item: a chunk too many is not passed over.
+    assert_eq!(
+        results(READ3, false, &failed, Reduced::Reply(&[5])).end.unwrap_err().reason,
+        WalkError::WRITE_CHUNK_LEFT
+    );
+}
+
+/// NFSv2 (RFC 1094 section 2.2): WRITE, and SYMLINK whose attributes follow the data item.
+#[test]
+fn nfs2_calls() {
+    let call = |procedure| Procedure { program: Procedure::NFS, version: 2, procedure };
+    let write = words(&[[0; 11].to_vec(), vec![3]].concat());
+    let walk = arguments(call(8), false, &write, 40, Reduced::Call(&[(88, 3)]));
+    assert_eq!((walk.end, walk.consumed), (Ok(()), 48));
+    assert_eq!(walk.items, [DataItem { at: 48, inline_at: 48, length: 3, chunk: Some(0), operation: 0 }]);
+
+    // fhandle, name "a", path of 2100 octets, sattr
+    let symlink = words(&[vec![0; 8], vec![1, 0x6100_0000, 2100], vec![0; 8]].concat());
+    let walk = arguments(call(13), false, &symlink, 40, Reduced::Call(&[(84, 2100)]));
+    assert_eq!((walk.end, walk.consumed), (Ok(()), 76));
+}
+
+#[test]
+fn read_chunks_are_matched_by_position() {
+    let write = |count| [38, 0, 0, 0, 0, 0, 0, 0, count];
+    let body = |counts: &[u32]| {
+        let mut all = vec![0, 2, counts.len() as u32];
+        counts.iter().for_each(|&count| all.extend(write(count)));
+        words(&all)
+    };
+    let end = |body: &[u8], chunks: &[(u64, u64)]| {
+        let walk = arguments(COMPOUND, false, body, 100, Reduced::Call(chunks));
+        walk.end.map(|()| walk.items.iter().map(|item| item.chunk).collect::<Vec<_>>()).map_err(|error| error.reason)
+    };
+    // The second item is 12 + 36 + 36 octets into the reduced body, and 8 more into the whole one.
+    let two = body(&[5, 64]);
+    assert_eq!(end(&two, &[(148, 5), (192, 64)]), Ok(vec![Some(0), Some(1)]));
+    // In any order; with padding ("its total length MUST be the sum"); beside a Position Zero Read chunk.
+    assert_eq!(end(&two, &[(192, 64), (0, 9), (148, 8)]), Ok(vec![Some(2), Some(0)]));
+    assert_eq!(end(&two, &[(148, 6), (192, 64)]), Err(WalkError::READ_CHUNK_LENGTH));
+    assert_eq!(end(&two, &[(148, 5), (192, 64), (300, 1)]), Err(WalkError::READ_CHUNK_LEFT));
+    assert_eq!(end(&two, &[(148, 5), (152, 4), (192, 64)]), Err(WalkError::READ_CHUNK_LEFT));
+    assert_eq!(end(&two, &[(148, 5)]), Err(WalkError::ENDS_INSIDE));
+    // CREATE of a symbolic link (RFC 7530 section 16.4): linkdata, name, attributes.
+    let create = words(&[0, 0, 1, 6, 5, 7, 1, 0x6100_0000, 0, 0]);
+    assert_eq!(end(&create, &[(124, 7)]), Ok(vec![Some(0)]));
+}
+
+#[test]
+fn what_is_unknown_is_said() {
+    let walk = arguments(COMPOUND, false, &words(&[0, 2, 2, 24, 76, 1]), 0, Reduced::Call(&[]));
+    assert_eq!(walk.operations[1], Operation { code: 76, name: "unknown", status: None });
+    assert_eq!(
+        walk.end.unwrap_err(),
+        WalkError { at: 16, operation: Some("NFSv4 COMPOUND"), reason: WalkError::UNKNOWN_OPERATION }
+    );
+    let nlm = Procedure { program: 100_021, version: 4, procedure: 2 };
+    assert_eq!(nlm.name(false), None);
+    assert_eq!(results(nlm, false, &[], Reduced::Reply(&[])).end.unwrap_err().reason, WalkError::UNKNOWN_PROCEDURE);
+    // LOCK whose locker is neither of the two (RFC 7530 section 16.10.2).
+    let lock = words(&[0, 0, 1, 12, 1, 0, 0, 0, 0, 0, 2]);
+    let error = arguments(COMPOUND, false, &lock, 0, Reduced::Call(&[])).end.unwrap_err();
+    assert_eq!(error, WalkError { at: 40, operation: Some("LOCK"), reason: WalkError::UNKNOWN_ARM });
+    // SETATTR3 with a mode that is neither there nor not.
+    let setattr = Procedure { procedure: 2, ..READ3 };
+    let error = arguments(setattr, false, &words(&[0, 2]), 0, Reduced::Call(&[])).end.unwrap_err();
+    assert_eq!((error.at, error.reason), (4, WalkError::NOT_A_BOOL));
+}
+
+/// Results of errors that say more than their status, by the XDR of RFC 7531, RFC 5662 and RFC 7863.
+#[test]
+fn errors_with_a_body() {
+    let denied = [10010, 0, 0, 0, 9, 1, 0, 7, 3, 0x6f77_6e00];
+    let operations = [
+        [&[12][..], &denied].concat(),
+        [&[13][..], &denied].concat(),
+        vec![13, 0],
+        vec![34, 13, 2, 0, 0],
+        vec![35, 10017, 3, 0x7463_7000, 3, 0x312e_3200],
+        vec![47, 10005, 4096],
+        vec![50, 10058, 1],
+        vec![60, 10094, 1, 0],
+        vec![53, 10052],
+        vec![25, 10025],
+        vec![10044, 10044],
+    ];
+    let operations: Vec<_> = operations.iter().map(Vec::as_slice).collect();
+    let body = reply(&operations);
+    let walk = results(COMPOUND, false, &body, Reduced::Reply(&[]));
+    assert_eq!((&walk.end, walk.consumed), (&Ok(()), body.len()));
+    let seen: Vec<_> = walk.operations.iter().map(|operation| (operation.code, operation.status)).collect();
+    let expected: Vec<_> = operations.iter().map(|operation| (operation[0], Some(operation[1]))).collect();
+    assert_eq!(seen, expected);
+}
+
+/// Arms the captures do not have, each before a PUTROOTFH that would not be found if a step were wrong.
+#[test]
+fn rare_arguments() {
+    let stateid = [1, 2, 3, 4];
+    for (code, arguments_of) in [
+        // OPEN, exclusive, in a reclaim with a delegation: createverf; CLAIM_PREVIOUS
+        (18, [&[0, 1, 0, 0, 7, 1, 0x6100_0000, 1, 2, 8, 9, 1, 2][..]].concat()),
+        // OPEN, EXCLUSIVE4_1 with attributes, CLAIM_DELEG_CUR_FH
+        (18, [&[0, 1, 0, 0, 7, 0, 1, 3, 8, 9, 1, 0x10, 4, 7, 5][..], &stateid].concat()),
+        // OPEN without create, CLAIM_DELEGATE_CUR
+        (18, [&[0, 1, 0, 0, 7, 0, 0, 2][..], &stateid, &[2, 0x6162_0000]].concat()),
+        // LOCK by a new lock-owner
+        (12, [&[2, 0, 0, 0, 0, 9, 1, 5][..], &stateid, &[6, 0, 7, 1, 0x6100_0000]].concat()),
+        // EXCHANGE_ID with SP4_SSV: operations, two hash OIDs, one encryption OID, window, handles; no implementation
+        (42, vec![1, 2, 1, 0x6100_0000, 0, 2, 1, 3, 0, 2, 1, 0x2a00_0000, 0, 1, 1, 0x2b00_0000, 4, 1, 0]),
+        // CREATE_SESSION: ca_rdma_ird in one channel; AUTH_SYS with two groups, and RPCSEC_GSS
+        (
+            43,
+            [
+                &[0, 7, 1, 3, 0, 1, 1, 1, 1, 1, 1, 16, 0, 1, 1, 1, 1, 1, 0, 0x4000_0000, 2][..],
+                &[1, 9, 1, 0x6100_0000, 0, 0, 2, 5, 6],
+                &[6, 1, 0, 1, 0x6100_0000],
+            ]
+            .concat(),
+        ),
+        // LAYOUTRETURN of a file
+        (51, [&[0, 1, 1, 1, 0, 0, 0, 9][..], &stateid, &[3, 0x6162_6300]].concat()),
+        // LAYOUTCOMMIT with offset and time
+        (49, [&[0, 0, 0, 9, 0][..], &stateid, &[1, 0, 8, 1, 0, 1, 2, 4, 0]].concat()),
+        // COPY from two servers: a name, an address
+        (60, [&stateid[..], &stateid, &[0, 1, 0, 2, 0, 3, 1, 0, 2, 1, 1, 0x6100_0000, 3, 1, 0x6200_0000, 0]].concat()),
+        // WRITE_SAME
+        (70, [&stateid[..], &[2, 0, 1, 0, 2, 0, 3, 0, 4, 5, 0, 6, 1, 0xff00_0000]].concat()),
+        // GET_DIR_DELEGATION, SET_SSV, WANT_DELEGATION with CLAIM_PREVIOUS
+        (46, vec![1, 1, 7, 0, 1, 2, 0, 3, 4, 0, 1, 9]),
+        (54, vec![1, 0x6100_0000, 2, 0x6162_0000]),
+        (56, vec![0x100, 1, 2]),
+        (56, vec![0x100, 4]),
+        // SETXATTR
+        (73, vec![1, 2, 0x6162_0000, 1, 0x6300_0000]),
+    ] {
+        let body = [words(&[0, 2, 2, code]), words(&arguments_of), words(&[24])].concat();
+        let walk = arguments(COMPOUND, false, &body, 0, Reduced::Call(&[]));
+        assert_eq!((walk.end, walk.consumed), (Ok(()), body.len()), "{code}");
+        assert_eq!(names(&walk)[1], "PUTROOTFH");
+    }
+}
+
+/// Callbacks that no capture has (RFC 8881 section 20).
+#[test]
+fn rare_callbacks() {
+    let stateid = [1, 2, 3, 4];
+    for (code, arguments_of) in [
+        // CB_NOTIFY, CB_PUSH_DELEG, CB_RECALL_ANY, CB_RECALLABLE_OBJ_AVAIL
+        (6, [&stateid[..], &[1, 0x6600_0000, 2, 1, 1, 3, 0x6162_6300, 0, 0]].concat()),
+        (7, [&[1, 0x6600_0000, 1][..], &stateid, &[0, 0, 0, 7, 1, 0x6100_0000]].concat()),
+        (8, vec![5, 1, 3]),
+        (9, vec![5, 0]),
+        // CB_RECALL_SLOT, CB_SEQUENCE with a referring call, CB_WANTS_CANCELLED, CB_NOTIFY_DEVICEID
+        (10, vec![7]),
+        (11, [&stateid[..], &[1, 2, 3, 0, 1], &stateid, &[1, 8, 9]].concat()),
+        (12, vec![0, 1]),
+        (14, vec![1, 1, 2, 4, 7]),
+    ] {
+        let body = [words(&[0, 1, 0, 2, code]), words(&arguments_of), words(&[10044])].concat();
+        let walk = arguments(COMPOUND, true, &body, 0, Reduced::Call(&[]));
+        assert_eq!((walk.end, walk.consumed), (Ok(()), body.len()), "{code}");
+        assert_eq!(names(&walk)[1], "CB_ILLEGAL");
+    }
+}
+
+#[test]
+fn rare_results() {
+    let stateid = [1, 2, 3, 4];
+    let open = [&stateid[..], &[1, 0, 1, 0, 2, 4, 0]].concat();
+    for (code, results_of) in [
+        // OPEN with a write delegation limited by blocks, with none for contention
+        (18, [&open[..], &[2], &stateid, &[0, 2, 8, 512, 0, 0, 7, 1, 0x6100_0000]].concat()),
+        (18, [&open[..], &[3, 1, 1]].concat()),
+        (18, [&open[..], &[3, 0]].concat()),
+        // EXCHANGE_ID with SP4_SSV: two handles; an implementation
+        (
+            42,
+            vec![
+                0,
+                7,
+                1,
+                0,
+                2,
+                0,
+                0,
+                1,
+                2,
+                3,
+                4,
+                2,
+                1,
+                0x6100_0000,
+                0,
+                0,
+                5,
+                1,
+                0x6200_0000,
+                0,
+                1,
+                0,
+                1,
+                0x6300_0000,
+                0,
+                9,
+                0,
+            ],
+        ),
+        // GET_DIR_DELEGATION: given, and not to be had
+        (46, [&[0, 1, 2][..], &stateid, &[0, 1, 5, 0]].concat()),
+        (46, vec![1, 0]),
+        // SET_SSV; WANT_DELEGATION: a read delegation
+        (54, vec![3, 0x6162_6300]),
+        (56, [&[1][..], &stateid, &[1, 0, 0, 7, 1, 0x6100_0000]].concat()),
+        // LAYOUTGET: two layouts
+        (50, [&[1][..], &stateid, &[2, 0, 0, 0, 9, 1, 1, 0, 0, 9, 0, 9, 2, 1, 3, 0x6162_6300]].concat()),
+        // LAYOUTRETURN with and without a stateid
+        (51, [&[1][..], &stateid].concat()),
+        (51, vec![0]),
+        // COPY that goes on (a callback id), and one that is done
+        (60, [&[1][..], &stateid, &[0, 0, 0, 1, 2, 1, 0]].concat()),
+        (60, vec![0, 0, 77, 2, 1, 2, 1, 1]),
+        // COPY_NOTIFY: two servers
+        (61, [&[0, 1, 2][..], &stateid, &[2, 2, 1, 0x6100_0000, 3, 0, 0]].concat()),
+        // READ_PLUS: data and a hole; nothing of it is an item
+        (68, vec![1, 2, 0, 0, 0, 3, 0x6162_6300, 1, 0, 3, 0, 9]),
+        // SECINFO: AUTH_SYS, RPCSEC_GSS
+        (33, vec![2, 1, 6, 9, 0, 0, 0, 0, 1]),
+        // READDIR: one entry with attributes
+        (26, vec![0, 0, 1, 0, 5, 2, 0x6162_0000, 1, 0x10, 4, 7, 0, 1]),
+        // LISTXATTRS
+        (74, vec![0, 1, 2, 1, 0x6100_0000, 0, 1]),
+    ] {
+        let results_of = [&[code, 0][..], &results_of].concat();
+        let body = reply(&[&results_of, PUTROOTFH]);
+        let walk = results(COMPOUND, false, &body, Reduced::Reply(&[]));
+        assert_eq!((walk.end, walk.consumed), (Ok(()), body.len()), "{code}");
+        assert_eq!(names(&walk)[1], "PUTROOTFH");
+        assert_eq!(walk.items, []);
+    }
+}
+
+/// One line of `vectors.txt`: what is called, arguments, results.
+fn vector(line: &'static str) -> (&'static str, Vec<u8>, Vec<u8>) {
+    let hex = |digits: &str| -> Vec<u8> {
+        let digits = digits.trim_matches('-');
+        (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+    };
+    let [called, arguments, results] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+    (called, hex(arguments), hex(results))
+}
+
+/// `NFSv3_READ` as numbers.
+fn procedure(name: &str) -> Procedure {
+    let programs = [("NFSACL", Procedure::NFSACL), ("NFS", Procedure::NFS), ("MOUNT", Procedure::MOUNT)];
+    let mut all = programs.iter().flat_map(|&(_, program)| {
+        (1..5).flat_map(move |version| (0..40).map(move |procedure| Procedure { program, version, procedure }))
+    });
+    all.find(|procedure| procedure.name(false).is_some_and(|known| known.replace(' ', "_") == name)).unwrap()
+}
+
+#[test]
+fn what_tshark_dissects_is_stepped_over() {
+    let vectors = include_str!("vectors.txt").lines().filter(|line| !line.starts_with('#'));
+    for (called, call, reply) in vectors.map(vector) {
+        let (program, code) = called.split_once(':').unwrap_or((called, "0"));
+        let code: u32 = code.parse().unwrap();
+        let reverse = program == "cb";
+        let procedure = if matches!(program, "op" | "cb") { COMPOUND } else { procedure(program) };
+        let calling = arguments(procedure, reverse, &call, 0, Reduced::Call(&[]));
+        let replying = results(procedure, reverse, &reply, Reduced::Reply(&[]));
+        for (walk, body) in [(calling, call), (replying, reply)] {
+            assert_eq!((walk.end, walk.consumed), (Ok(()), body.len()), "{called}");
+            let codes: Vec<_> = walk.operations.iter().map(|operation| operation.code).collect();
+            match program {
+                "op" => assert_eq!(codes, [code, 22]),
+                "cb" => assert_eq!(codes, [code, 10]),
+                _ => assert_eq!(codes, []),
+            }
+        }
+    }
+}
+
+#[test]
+fn names_of_procedures() {
+    for (program, version, procedure, name) in [
+        (100_003, 2, 8, Some("NFSv2 WRITE")),
+        (100_003, 3, 21, Some("NFSv3 COMMIT")),
+        (100_003, 4, 0, Some("NFSv4 NULL")),
+        (100_003, 4, 2, None),
+        (100_005, 3, 1, Some("MOUNTv3 MNT")),
+        (100_227, 3, 1, Some("NFSACLv3 GETACL")),
+        (100_000, 2, 3, None),
+    ] {
+        assert_eq!(Procedure { program, version, procedure }.name(false), name);
     }
 }

@@ -14,23 +14,15 @@ const WCC_DATA: Item = Structure(&[Optional(&[Fixed(24)]), POST_OP_ATTR]);
 /// `set_atime`, `set_mtime` (section 2.6): only SET_TO_CLIENT_TIME has a time.
 const SET_TIME: Item = Union(&[(0, &[]), (1, &[]), (2, &[Fixed(8)])], None);
 /// `sattr3` (section 2.6): mode, uid, gid, size, atime, mtime.
-const SATTR3: Item = Structure(&[
-    Optional(&[WORD]),
-    Optional(&[WORD]),
-    Optional(&[WORD]),
-    Optional(&[HYPER]),
-    SET_TIME,
-    SET_TIME,
-]);
+const SATTR3: Item =
+    Structure(&[Optional(&[WORD]), Optional(&[WORD]), Optional(&[WORD]), Optional(&[HYPER]), SET_TIME, SET_TIME]);
 /// `diropargs3` (section 2.6).
 const DIROPARGS3: Item = Structure(&[NFS_FH3, Opaque]);
 /// `createhow3` (section 3.3.8): UNCHECKED, GUARDED, EXCLUSIVE.
 const CREATEHOW3: Item = Union(&[(0, &[SATTR3]), (1, &[SATTR3]), (2, &[Fixed(8)])], None);
 /// `mknoddata3` (section 3.3.11): NF3BLK and NF3CHR have a device number, NF3SOCK and NF3FIFO attributes only.
-const MKNODDATA3: Item = Union(
-    &[(3, &[SATTR3, Fixed(8)]), (4, &[SATTR3, Fixed(8)]), (6, &[SATTR3]), (7, &[SATTR3])],
-    Some(&[]),
-);
+const MKNODDATA3: Item =
+    Union(&[(3, &[SATTR3, Fixed(8)]), (4, &[SATTR3, Fixed(8)]), (6, &[SATTR3]), (7, &[SATTR3])], Some(&[]));
 
 /// CREATE, MKDIR, SYMLINK and MKNOD return the same.
 const CREATED: Results = ok_else(&[POST_OP_FH3, POST_OP_ATTR, WCC_DATA], &[WCC_DATA]);

@@ -38,8 +38,7 @@ pub(super) const OWNER: Item = Structure(&[CLIENTID, Opaque]);
 const LAYOUT_BODY: Item = Structure(&[WORD, Opaque]);
 
 // OPEN and its delegations (RFC 7530 section 16.16, RFC 8881 section 18.16).
-const CREATEHOW: Item =
-    Union(&[(0, &[FATTR]), (1, &[FATTR]), (2, &[VERIFIER]), (3, &[VERIFIER, FATTR])], None);
+const CREATEHOW: Item = Union(&[(0, &[FATTR]), (1, &[FATTR]), (2, &[VERIFIER]), (3, &[VERIFIER, FATTR])], None);
 const OPENFLAG: Item = Union(&[(1, &[CREATEHOW])], Some(&[]));
 /// CLAIM_NULL, PREVIOUS, DELEGATE_CUR, DELEGATE_PREV, FH, DELEG_CUR_FH, DELEG_PREV_FH.
 const OPEN_CLAIM: Item = Union(
@@ -84,18 +83,12 @@ const CALLBACK_SEC_PARMS: Item =
 const STATE_PROTECT_OPS: Item = Structure(&[BITMAP, BITMAP]);
 /// `state_protect4_a`: SP4_NONE, SP4_MACH_CRED, SP4_SSV.
 const STATE_PROTECT_ARGS: Item = Union(
-    &[
-        (0, &[]),
-        (1, &[STATE_PROTECT_OPS]),
-        (2, &[STATE_PROTECT_OPS, Array(&[Opaque]), Array(&[Opaque]), WORD, WORD]),
-    ],
+    &[(0, &[]), (1, &[STATE_PROTECT_OPS]), (2, &[STATE_PROTECT_OPS, Array(&[Opaque]), Array(&[Opaque]), WORD, WORD])],
     None,
 );
 /// `state_protect4_r`.
-const STATE_PROTECT_RES: Item = Union(
-    &[(0, &[]), (1, &[STATE_PROTECT_OPS]), (2, &[STATE_PROTECT_OPS, Fixed(16), Array(&[Opaque])])],
-    None,
-);
+const STATE_PROTECT_RES: Item =
+    Union(&[(0, &[]), (1, &[STATE_PROTECT_OPS]), (2, &[STATE_PROTECT_OPS, Fixed(16), Array(&[Opaque])])], None);
 const IMPL_ID: Item = Optional(&[Opaque, Opaque, NFSTIME]);
 /// `channel_attrs4`: six counts, and ca_rdma_ird<1>.
 const CHANNEL_ATTRS: Item = Structure(&[Fixed(24), Optional(&[WORD])]);
@@ -159,12 +152,7 @@ const OPERATIONS: &[Row] = &[
     row(23, "PUTPUBFH", &[], STATUS),
     row(24, "PUTROOTFH", &[], STATUS),
     row(25, "READ", &[STATEID, HYPER, WORD], ok(&[BOOL, Data])),
-    row(
-        26,
-        "READDIR",
-        &[HYPER, VERIFIER, WORD, WORD, BITMAP],
-        ok(&[VERIFIER, List(&[HYPER, COMPONENT, FATTR]), BOOL]),
-    ),
+    row(26, "READDIR", &[HYPER, VERIFIER, WORD, WORD, BITMAP], ok(&[VERIFIER, List(&[HYPER, COMPONENT, FATTR]), BOOL])),
     row(27, "READLINK", &[], ok(&[Data])),
     row(28, "REMOVE", &[COMPONENT], CHANGED),
     row(29, "RENAME", &[COMPONENT, COMPONENT], ok(&[CHANGE_INFO, CHANGE_INFO])),
@@ -215,12 +203,7 @@ const OPERATIONS: &[Row] = &[
         &[DEVICEID, WORD, WORD, BITMAP],
         ok_or(&[LAYOUT_BODY, BITMAP], &[(NFS4ERR_TOOSMALL, &[WORD])]),
     ),
-    row(
-        48,
-        "GETDEVICELIST",
-        &[WORD, WORD, HYPER, VERIFIER],
-        ok(&[HYPER, VERIFIER, Array(&[DEVICEID]), BOOL]),
-    ),
+    row(48, "GETDEVICELIST", &[WORD, WORD, HYPER, VERIFIER], ok(&[HYPER, VERIFIER, Array(&[DEVICEID]), BOOL])),
     row(
         49,
         "LAYOUTCOMMIT",
@@ -232,10 +215,7 @@ const OPERATIONS: &[Row] = &[
         50,
         "LAYOUTGET",
         &[BOOL, WORD, WORD, HYPER, HYPER, HYPER, STATEID, WORD],
-        ok_or(
-            &[BOOL, STATEID, Array(&[HYPER, HYPER, WORD, LAYOUT_BODY])],
-            &[(NFS4ERR_LAYOUTTRYLATER, &[BOOL])],
-        ),
+        ok_or(&[BOOL, STATEID, Array(&[HYPER, HYPER, WORD, LAYOUT_BODY])], &[(NFS4ERR_LAYOUTTRYLATER, &[BOOL])]),
     ),
     row(
         51,

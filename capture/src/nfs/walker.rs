@@ -20,7 +20,8 @@ impl<'a> Chunks<'a> {
     fn new(reduced: Reduced<'a>) -> Self {
         match reduced {
             Reduced::Call(chunks) => {
-                let mut order: Vec<usize> = (0..).zip(chunks).filter(|(_, c)| c.0 != 0).map(|(index, _)| index).collect();
+                let mut order: Vec<usize> =
+                    (0..).zip(chunks).filter(|(_, c)| c.0 != 0).map(|(index, _)| index).collect();
                 // A requester need not sort its Read list.
                 order.sort_by_key(|&index| core::cmp::Reverse(chunks.get(index)));
                 Self::Read { chunks, order }
@@ -185,7 +186,13 @@ impl<'a> Walker<'a> {
                 let count = self.word()?;
                 (0..count).try_for_each(|_| self.items(items))
             }
-            Item::Optional(items) => if self.follows()? { self.items(items) } else { Ok(()) },
+            Item::Optional(items) => {
+                if self.follows()? {
+                    self.items(items)
+                } else {
+                    Ok(())
+                }
+            }
             Item::List(items) => {
                 while self.follows()? {
                     self.items(items)?;

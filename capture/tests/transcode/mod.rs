@@ -4,7 +4,12 @@
 //! It stands on the other side of the tests, so it shares no code with the package: it knows just the frames of those
 //! captures, and computes CRCs bit by bit.
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "each test uses a part of it")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test falls where its input is wrong")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
 
 mod carrier;
 mod crc;
@@ -13,7 +18,7 @@ mod format;
 mod layer;
 
 pub use carrier::{icrc, to_infiniband, to_roce_v1, vcrc};
-pub use disturb::{cut, duplicating, dropping, reordering, without_first};
+pub use disturb::{cut, dropping, duplicating, reordering, without_first};
 pub use format::{Pcap, Pcapng, gzip, read, write_pcap, write_pcapng, zstandard};
 pub use layer::{Erf, Padding, to_cooked, to_cooked_v2, to_erf, to_raw_ip, with_trailer, with_vlan, with_vlans};
 

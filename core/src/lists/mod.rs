@@ -49,7 +49,7 @@ impl<'a> Chunks<'a> {
         self.reads.is_empty() && self.writes.is_empty() && self.reply.is_none()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         Ok(Self {
             reads: ReadList::decode(reader)?,
@@ -74,13 +74,13 @@ impl<'a> Chunks<'a> {
 }
 
 /// The word of XDR optional-data (RFC 4506 section 4.19): does something follow?
-#[inline]
+#[inline(always)]
 fn follows(reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
-    let offset = reader.offset();
+    let before = *reader;
     match reader.u32() {
         Ok(0) => Ok(false),
         Ok(1) => Ok(true),
-        Ok(_) => Err(DecodeError::new(DecodeErrorKind::ListFlag, offset)),
-        Err(_) => Err(DecodeError::new(DecodeErrorKind::ListTruncated, offset)),
+        Ok(_) => Err(DecodeError::new(DecodeErrorKind::ListFlag, before.offset())),
+        Err(_) => Err(DecodeError::new(DecodeErrorKind::ListTruncated, before.offset())),
     }
 }

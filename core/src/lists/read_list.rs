@@ -12,7 +12,7 @@ use core::slice;
 
 use super::follows;
 use crate::error::{DecodeError, DecodeErrorKind};
-use crate::reader::Reader;
+use crate::reader::{EndOfInput, Reader};
 use crate::segment::ReadSegment;
 use crate::sink::Sink;
 
@@ -39,21 +39,25 @@ impl<'a> ReadList<'a> {
         Self { entries }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut start = *reader;
         let mut count = 0_usize;
         loop {
-            let offset = reader.offset();
+            let entry = *reader;
             if !follows(reader)? {
                 break;
             }
-            let truncated = |_| DecodeError::new(DecodeErrorKind::ListTruncated, offset);
-            reader.array::<{ ReadSegment::LEN - 4 }>().map_err(truncated)?;
+            if reader.array::<{ ReadSegment::LEN - 4 }>().is_err() {
+                return Err(DecodeError::new(DecodeErrorKind::ListTruncated, entry.offset()));
+            }
             count = count.saturating_add(1);
         }
-        let counted = |end: crate::reader::EndOfInput| DecodeError::new(DecodeErrorKind::ListTruncated, end.offset);
-        Ok(Self { entries: start.arrays(count).map_err(counted)? })
+        if count == 0 {
+            return Ok(Self::default());
+        }
+        let cut = |end: EndOfInput| DecodeError::new(DecodeErrorKind::ListTruncated, end.offset);
+        Ok(Self { entries: start.arrays(count).map_err(cut)? })
     }
 
     /// How many read segments there are.

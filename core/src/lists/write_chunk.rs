@@ -27,7 +27,7 @@ impl<'a> WriteChunk<'a> {
         Self { segments }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let offset = reader.offset();
         let Ok(count) = reader.u32() else { return Err(DecodeError::new(DecodeErrorKind::ListTruncated, offset)) };

@@ -38,7 +38,7 @@ impl<'a> WriteList<'a> {
         Self { form: Form::Chunks(chunks) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut start = *reader;
         let mut count = 0_usize;

@@ -120,6 +120,29 @@ impl ErrorReply {
         Some(Self { prefix: Prefix { credit, procedure: Procedure::RDMA_ERROR, ..*request }, error })
     }
 
+    /// Reads an `RDMA_ERROR` of any version, as one that refuses a version carries that version (section 4.5); gives it, and
+    /// what follows.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] where this is another procedure, or the error is unknown or not there whole.
+    pub fn decode(octets: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+        let prefix = Prefix::decode(octets)?;
+        if prefix.procedure != Procedure::RDMA_ERROR {
+            return Err(DecodeError::new(DecodeErrorKind::Procedure, 12));
+        }
+        let mut reader = Reader::new(octets);
+        let short = |_| DecodeError::short(octets.len());
+        reader.array::<{ Prefix::LEN }>().map_err(short)?;
+        let error = ErrorBody::decode(&mut reader)?;
+        Ok((Self { prefix, error }, reader.rest()))
+    }
+
+    /// The four fixed words.
+    #[must_use]
+    pub const fn prefix(&self) -> Prefix {
+        self.prefix
+    }
+
     /// What the answer says.
     #[must_use]
     pub const fn error(&self) -> ErrorBody {

@@ -22,7 +22,7 @@ use core::fmt;
 use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
 use crate::lists::Chunks;
 use crate::prefix::{Prefix, Procedure};
-use crate::reader::Reader;
+use crate::reader::{EndOfInput, Reader};
 use crate::sink::{self, Emit, Sink};
 
 /// The transport header of one message.
@@ -160,20 +160,25 @@ impl<'a> Header<'a> {
 }
 
 impl<'a> Body<'a> {
-    #[inline]
+    #[inline(always)]
     fn decode(procedure: Procedure, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let (mut align, mut thresh) = (0, 0);
         match procedure {
-            Procedure::RDMA_MSG => Ok(Self::Msg(Chunks::decode(reader)?)),
-            Procedure::RDMA_NOMSG => Ok(Self::Nomsg(Chunks::decode(reader)?)),
+            Procedure::RDMA_MSG | Procedure::RDMA_NOMSG => {}
             Procedure::RDMA_MSGP => {
-                let cut = |end: crate::reader::EndOfInput| DecodeError::short(end.offset);
-                let (align, thresh) = (reader.u32().map_err(cut)?, reader.u32().map_err(cut)?);
-                Ok(Self::Msgp { align, thresh, chunks: Chunks::decode(reader)? })
+                let cut = |end: EndOfInput| DecodeError::short(end.offset);
+                (align, thresh) = (reader.u32().map_err(cut)?, reader.u32().map_err(cut)?);
             }
-            Procedure::RDMA_DONE => Ok(Self::Done),
-            Procedure::RDMA_ERROR => Ok(Self::Error(ErrorBody::decode(reader)?)),
-            _ => Err(DecodeError::new(DecodeErrorKind::Procedure, 12)),
+            Procedure::RDMA_DONE => return Ok(Self::Done),
+            Procedure::RDMA_ERROR => return Ok(Self::Error(ErrorBody::decode(reader)?)),
+            _ => return Err(DecodeError::new(DecodeErrorKind::Procedure, 12)),
         }
+        let chunks = Chunks::decode(reader)?;
+        Ok(match procedure {
+            Procedure::RDMA_MSG => Self::Msg(chunks),
+            Procedure::RDMA_NOMSG => Self::Nomsg(chunks),
+            _ => Self::Msgp { align, thresh, chunks },
+        })
     }
 }
 
