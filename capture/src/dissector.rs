@@ -155,24 +155,22 @@ impl Summary {
     /// Whether a frame's checksums are right, as far as it has any whole.
     fn verify(&mut self, frame: &Frame<'_>) -> bool {
         let Some(verdict) = crc::verify(frame) else { return true };
-        let (icrc, vcrc) = (verdict.icrc == Some(false), verdict.vcrc == Some(false));
         self.verified += 1;
-        self.bad_icrc += u64::from(icrc);
-        self.bad_vcrc += u64::from(vcrc);
-        !icrc && !vcrc
+        self.bad_icrc += u64::from(!verdict.icrc);
+        self.bad_vcrc += u64::from(verdict.vcrc == Some(false));
+        verdict.is_right()
     }
 }
 
 impl State {
-    fn with_context(&mut self, act: impl FnOnce(&mut Context<'_>)) {
-        let mut context = Context {
+    fn context(&mut self) -> Context<'_> {
+        Context {
             transactions: self.config.transactions,
             memory: self.config.memory,
             held: &mut self.held,
             last_number: &mut self.last_number,
             events: &mut self.events,
-        };
-        act(&mut context);
+        }
     }
 }
 
@@ -183,17 +181,23 @@ impl Handler for State {
         let mut session = Session::default();
         let announced = connection.private_data.active.is_some() || connection.private_data.passive.is_some();
         if announced || connection.port().is_some_and(|port| self.config.ports.contains(&port)) {
-            self.with_context(|context| session.recognise(context));
+            session.recognise(&mut self.context());
         }
         session
     }
 
-    fn operation(&mut self, connection: &Connection, session: &mut Session, operation: Operation<'_>) {
-        self.with_context(|context| session.operation(connection, &operation, context));
+    fn operation(
+        &mut self,
+        connection: &Connection,
+        session: &mut Session,
+        operation: Operation<'_>,
+        last: bool,
+    ) -> bool {
+        session.operation(connection, &operation, last, &mut self.context())
     }
 
     fn closed(&mut self, connection: &Connection, mut session: Session, counts: &Sides<Counts>) {
-        self.with_context(|context| session.finish(connection, context));
+        session.finish(connection, &mut self.context());
         self.events.push_back(Event::Connection(Box::new(Report {
             number: session.number,
             connection: connection.clone(),

@@ -12,6 +12,7 @@ mod memory;
 pub mod message;
 pub mod nfs;
 pub mod operation;
+pub mod output;
 mod rpc;
 mod session;
 pub mod transaction;

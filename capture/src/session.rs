@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use rpcrdma::prefix::Prefix;
+use rpcrdma::reader::Reader;
 use rpcrdma::rpc::MessageType;
 use rpcrdma::v1::{Body, Message as Decoded};
 
@@ -10,7 +11,7 @@ use crate::assembly::{Assembled, Assembly, Part};
 use crate::event::Event;
 use crate::infiniband::queue_pairs::Connection;
 use crate::memory::{Memory, Place};
-use crate::message::{Captured, Direction, Message, Rpc};
+use crate::message::{Direction, Message, Rpc};
 use crate::nfs::Procedure;
 use crate::operation::{Operation, OperationKind, Side, Sides};
 use crate::rpc;
@@ -60,32 +61,41 @@ impl Session {
         }
     }
 
-    pub(crate) fn operation(&mut self, connection: &Connection, operation: &Operation<'_>, context: &mut Context<'_>) {
+    /// Takes what an end did. False, and nothing done, where it speaks of a call or of memory that is not known, unless
+    /// this is the `last` time it is given.
+    pub(crate) fn operation(
+        &mut self,
+        connection: &Connection,
+        operation: &Operation<'_>,
+        last: bool,
+        context: &mut Context<'_>,
+    ) -> bool {
         if connection.set_up {
             self.client = Some(Side::Active);
         }
         let Operation { from, stamp, retransmitted, kind } = *operation;
         match kind {
-            OperationKind::Send { first, last, data, length, invalidates } => {
-                let part = Part { stamp, first, last, data, length, invalidates, retransmitted };
+            OperationKind::Send { first, last: ends, data, length, invalidates } => {
+                if !last && first && ends && self.is_early(from, data) {
+                    return false;
+                }
+                let part = Part { stamp, first, last: ends, data, length, invalidates, retransmitted };
                 self.send(connection, from, &part, context);
             }
             _ if self.number.is_none() => {}
             OperationKind::Write { handle, offset, data, first } => {
                 match self.memory.get(from.other()).find(handle, offset) {
                     Some((place, at)) => self.put(place, at, data, true, context),
+                    None if !last => return false,
                     None => self.unclaimed += u64::from(first),
                 }
             }
             OperationKind::ReadRequest { request, handle, offset } => {
-                let Some((place, at)) = self.memory.get(from.other()).find(handle, offset) else {
-                    self.unclaimed += 1;
-                    return;
-                };
-                if self.reads.len() == READS {
-                    self.reads.pop_front();
+                match self.memory.get(from.other()).find(handle, offset) {
+                    Some((place, at)) => self.read(request, place, at),
+                    None if !last => return false,
+                    None => self.unclaimed += 1,
                 }
-                self.reads.push_back((request, place, at));
             }
             OperationKind::ReadResponse { request, at, data } => {
                 let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
@@ -99,6 +109,28 @@ impl Session {
                 }
             }
         }
+        true
+    }
+
+    /// A reply to a call that was not seen: the call may be late.
+    fn is_early(&self, from: Side, send: &[u8]) -> bool {
+        if self.number.is_none() || self.client == Some(from) {
+            return false;
+        }
+        let Ok(decoded) = Decoded::decode(send) else { return false };
+        let is_reply = match decoded.header.body {
+            Body::Msg(_) => MessageType::peek(decoded.payload).is_some_and(|(_, kind)| kind == MessageType::REPLY),
+            Body::Nomsg(chunks) => chunks.reads.is_empty(),
+            _ => false,
+        };
+        is_reply && !self.xids.get(from.other()).contains_key(&decoded.header.xid)
+    }
+
+    fn read(&mut self, request: u64, place: Place, at: u64) {
+        if self.reads.len() == READS {
+            self.reads.pop_front();
+        }
+        self.reads.push_back((request, place, at));
     }
 
     /// Ends the session: what waits will not be answered.
@@ -170,26 +202,27 @@ impl Session {
         context.events.push_back(Event::Message(message));
     }
 
-    /// Whether a message asks or answers. The payload says it; without one, its chunks and the calls that wait do.
+    /// Whether a message asks or answers. The payload says it; without one, its chunks and the calls that wait do, and
+    /// last that a client asks: so a request that cannot be read meets its answer.
     fn direction(&self, message: &Message) -> Option<Direction> {
         let sender = message.sender;
         if message.error().is_some() {
             return Some(Direction::Reply);
         }
-        let Ok(decoded) = message.decode() else {
-            // What the client sends asks, and may be answered, even where it cannot be read.
-            return (message.prefix().is_some() && self.client == Some(sender)).then_some(Direction::Call);
-        };
-        let waits = self.xids.get(sender.other()).contains_key(&decoded.header.xid);
+        let xid = message.prefix()?.xid;
+        let asks = (self.client == Some(sender)).then_some(Direction::Call);
+        let Ok(decoded) = message.decode() else { return asks };
+        let answers = self.client == Some(sender.other()) || self.xids.get(sender.other()).contains_key(&xid);
         match decoded.header.body {
             Body::Msg(_) | Body::Msgp { .. } => match MessageType::peek(decoded.payload) {
                 Some((_, MessageType::CALL)) => Some(Direction::Call),
                 Some((_, MessageType::REPLY)) => Some(Direction::Reply),
-                _ => None,
+                _ => asks,
             },
             // A long call has a Position Zero Read chunk; a long reply has no Read list (RFC 8166 section 4.3.1).
             Body::Nomsg(chunks) if !chunks.reads.is_empty() => Some(Direction::Call),
-            Body::Nomsg(_) => (waits || self.client == Some(sender.other())).then_some(Direction::Reply),
+            Body::Nomsg(_) if answers => Some(Direction::Reply),
+            Body::Nomsg(_) => asks,
             Body::Error(_) | Body::Done => None,
         }
     }
@@ -277,7 +310,8 @@ impl Session {
         let reply = Reply::new(&message, call.as_ref());
         let rpc = reply.rpc().or_else(|| call.as_ref().and_then(reply_of));
         message.rpc = rpc;
-        if context.transactions {
+        let is_stray = call.is_none() && message.error().is_some();
+        if context.transactions && !is_stray {
             let transaction = Transaction::new(call, Some((&message, reply)), xid);
             context.events.extend(transaction.map(Box::new).map(Event::Transaction));
         }
@@ -296,23 +330,18 @@ fn reply_of(call: &Call) -> Option<Rpc> {
 fn is_rpc_over_rdma(octets: &[u8]) -> bool {
     let Ok(decoded) = Decoded::decode(octets) else { return false };
     match decoded.header.body {
-        Body::Msg(_) => MessageType::peek(decoded.payload).is_some_and(|(xid, kind)| {
+        Body::Msg(_) => {
+            let mut payload = Reader::new(decoded.payload);
+            let words = [payload.u32(), payload.u32(), payload.u32()];
+            let [Ok(xid), Ok(kind), Ok(third)] = words else { return false };
             xid == decoded.header.xid
-                && match kind {
-                    MessageType::CALL => rpcrdma::rpc::Call::decode(decoded.payload).is_ok(),
-                    MessageType::REPLY => rpcrdma::rpc::Reply::decode(decoded.payload).is_ok(),
+                && match MessageType(kind) {
+                    MessageType::CALL => third == rpcrdma::rpc::Call::RPC_VERSION,
+                    MessageType::REPLY => third <= 1,
                     _ => false,
                 }
-        }),
+        }
         Body::Nomsg(chunks) => decoded.header.credit > 0 && !chunks.is_empty() && decoded.payload.is_empty(),
         _ => false,
-    }
-}
-
-impl Message {
-    /// The capture holds all of it, and it can be read.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.captured == Captured::Whole
     }
 }

@@ -129,7 +129,8 @@ fn other_link_layers_give_the_same_packets() {
             }
         }
         let mut raw = transcode::to_raw_ip(&original);
-        for link in [transcode::RAW_IP, 12, 14] {
+        let of_one_version = if name == "nfs3_ipv6" { 229 } else { 228 };
+        for link in [transcode::RAW_IP, 12, 14, of_one_version] {
             raw.iter_mut().for_each(|record| record.link = link);
             assert_same(&original, &raw, Carrier::RoceV2);
             assert_right(&raw, false);
@@ -245,7 +246,7 @@ fn headers_between_ip_and_udp() {
     let length = u16::from_be_bytes([options.data[16], options.data[17]]) + 8;
     options.data[16..18].copy_from_slice(&length.to_be_bytes());
     options.data.splice(34..34, [1; 8]);
-    assert_same(&[v4.clone()], &[options], Carrier::RoceV2);
+    assert_same(core::slice::from_ref(&v4), &[options], Carrier::RoceV2);
     for fragment in [[0x20, 0], [0, 1], [0x3f, 0xff]] {
         let mut part = v4.clone();
         part.data[20..22].copy_from_slice(&fragment);
@@ -258,9 +259,9 @@ fn headers_between_ip_and_udp() {
     let length = u16::from_be_bytes([extended.data[18], extended.data[19]]) + 8 + 16 + 8;
     extended.data[18..20].copy_from_slice(&length.to_be_bytes());
     extended.data[20] = 0;
-    let headers = [&[43, 0, 1, 4, 0, 0, 0, 0][..], &[60, 1], &[0; 14], &[17, 0, 1, 4, 0, 0, 0, 0]].concat();
+    let headers = [&[43, 0, 1, 4, 0, 0, 0, 0][..], &[60, 1], &[0xee; 14], &[17, 0, 1, 4, 0, 0, 0, 0]].concat();
     extended.data.splice(54..54, headers);
-    assert_same(&[v6.clone()], &[extended.clone()], Carrier::RoceV2);
+    assert_same(core::slice::from_ref(&v6), core::slice::from_ref(&extended), Carrier::RoceV2);
     extended.data[20] = 44;
     assert!(matches!(decode(&frame(&extended)), Content::Other("IP fragment")));
 }

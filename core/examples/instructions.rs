@@ -3,7 +3,7 @@
 //! ```sh
 //! cargo build --release -p rpcrdma --example instructions
 //! valgrind --tool=callgrind --callgrind-out-file=/tmp/callgrind.out target/release/examples/instructions
-//! callgrind_annotate --inclusive=yes /tmp/callgrind.out | grep -E 'measured_(decode|encode)'
+//! callgrind_annotate --inclusive=yes --threshold=100 /tmp/callgrind.out | grep -E 'measured_(decode|encode)'
 //! ```
 //!
 //! The first number of each line, divided by 1000, is the number of instructions of one operation, with the call to it.

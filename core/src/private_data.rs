@@ -181,7 +181,8 @@ mod tests {
 
     #[test]
     fn a_size_that_cannot_be_said_is_made_smaller() {
-        for (size, octet) in [(0, 0), (1023, 0), (2047, 0), (2048, 1), (262_143, 254), (262_144, 255), (u32::MAX, 255)] {
+        for (size, octet) in [(0, 0), (1023, 0), (2047, 0), (2048, 1), (262_143, 254), (262_144, 255), (u32::MAX, 255)]
+        {
             let data = PrivateData { send_size: size, ..PrivateData::default() };
             assert_eq!(data.to_octets()[6], octet, "{size}");
         }

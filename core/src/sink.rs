@@ -9,6 +9,9 @@ use crate::reader::padding;
 pub(crate) trait Sink {
     fn put(&mut self, octets: &[u8]);
 
+    /// One after the other. Of these the number says the size.
+    fn put_each<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>);
+
     #[inline]
     fn word(&mut self, word: u32) {
         self.put(&word.to_be_bytes());
@@ -39,27 +42,49 @@ pub(crate) trait Emit {
 struct Count(usize);
 
 impl Sink for Count {
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, octets: &[u8]) {
         self.0 = self.0.saturating_add(octets.len());
     }
+
+    #[inline(always)]
+    fn put_each<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>) {
+        self.0 = self.0.saturating_add(items.len().saturating_mul(N));
+    }
 }
 
+/// A buffer that was measured before, with [`Count`] over the same `emit`: there always is room.
 struct Buffer<'b>(&'b mut [u8]);
 
+impl<'b> Buffer<'b> {
+    #[inline(always)]
+    fn place(&mut self, length: usize) -> &'b mut [u8] {
+        let (place, rest) = core::mem::take(&mut self.0).split_at_mut_checked(length).unwrap_or_default();
+        self.0 = rest;
+        place
+    }
+}
+
 impl Sink for Buffer<'_> {
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, octets: &[u8]) {
-        // The buffer was measured with `Count` before, over the same `emit`: there always is room.
-        if let Some((place, rest)) = core::mem::take(&mut self.0).split_at_mut_checked(octets.len()) {
+        let place = self.place(octets.len());
+        if place.len() == octets.len() {
             place.copy_from_slice(octets);
-            self.0 = rest;
+        }
+    }
+
+    #[inline(always)]
+    fn put_each<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>) {
+        let (places, _) = self.place(items.len().saturating_mul(N)).as_chunks_mut::<N>();
+        for (place, item) in places.iter_mut().zip(items) {
+            *place = item;
         }
     }
 }
 
 /// How many octets `item` has on the wire.
-#[inline]
+#[inline(always)]
 pub(crate) fn encoded_len(item: &impl Emit) -> usize {
     let mut count = Count(0);
     item.emit(&mut count);
@@ -67,7 +92,7 @@ pub(crate) fn encoded_len(item: &impl Emit) -> usize {
 }
 
 /// Writes `item` at the start of `buffer`; says how long it is. A buffer that is too small is left as it was.
-#[inline]
+#[inline(always)]
 pub(crate) fn encode(item: &impl Emit, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let needed = encoded_len(item);
     let available = buffer.len();

@@ -4,9 +4,11 @@
 
 mod support;
 
-use rpcrdma::v1::{Header, Message};
+use rpcrdma::error::{DecodeErrorKind, Reaction, Role};
+use rpcrdma::prefix::{Prefix, Procedure};
+use rpcrdma::v1::{ErrorReply, Header, Message};
 
-/// The first packet of every Send to or from port 20049 in a classic little-endian pcap file of RoCEv2 over Ethernet.
+/// Every Send in a classic little-endian pcap file of RoCEv2 over Ethernet where no packet is lost or sent again.
 fn sends(file: &[u8]) -> Vec<Vec<u8>> {
     let mut rest = &file[24..];
     let mut sends = Vec::new();
@@ -21,16 +23,23 @@ fn sends(file: &[u8]) -> Vec<Vec<u8>> {
         };
         let end = usize::from(u16::from_be_bytes(udp[4..6].try_into().unwrap()));
         let transport = &udp[8..end];
-        // SEND First, SEND Only, SEND Only with Invalidate (which has a handle before the payload).
-        let header = match transport[0] {
-            0x00 | 0x04 => 12,
-            0x17 => 16,
+        // SEND First, SEND Only; Middle, Last; with Invalidate, which has a handle before the payload: Last, Only.
+        let (header, first) = match transport[0] {
+            0x00 | 0x04 => (12, true),
+            0x01 | 0x02 => (12, false),
+            0x16 => (16, false),
+            0x17 => (16, true),
             _ => continue,
         };
         let padding = usize::from(transport[1] >> 4 & 3);
-        sends.push(transport[header..transport.len() - 4 - padding].to_vec());
+        let payload = &transport[header..transport.len() - 4 - padding];
+        let queue_pair = [transport[5], transport[6], transport[7]];
+        match sends.iter_mut().rev().find(|send: &&mut ([u8; 3], Vec<u8>)| send.0 == queue_pair) {
+            Some(send) if !first => send.1.extend_from_slice(payload),
+            _ => sends.push((queue_pair, payload.to_vec())),
+        }
     }
-    sends
+    sends.into_iter().map(|send| send.1).collect()
 }
 
 fn check(name: &str, expected: [usize; 2]) {
@@ -57,4 +66,43 @@ fn headers_of_linux() {
     check("nfs42_mtu9000", [112, 12]);
     check("nfs41_krb5", [110, 12]);
     check("nfs41_krb5i", [99, 23]);
+}
+
+/// One bad request each on many connections: what this crate would answer is what Linux has answered, octet for octet.
+///
+/// But for a message of less than 28 octets, which RFC 8166 section 4.5 wants discarded, and Linux answers.
+#[test]
+fn answers_of_linux() {
+    let file = std::fs::read(support::testdata("captures/errors.pcap")).unwrap();
+    let sends = sends(&file);
+    let answer = |request: &Prefix| {
+        let mut errors = sends.iter().filter(|send| {
+            Prefix::decode(send)
+                .is_ok_and(|prefix| prefix.xid == request.xid && prefix.procedure == Procedure::RDMA_ERROR)
+        });
+        errors.next().cloned()
+    };
+    let (mut answered, mut short) = (Vec::new(), 0);
+    for send in &sends {
+        let Err(error) = Header::decode(send) else { continue };
+        let request = Prefix::decode(send).unwrap();
+        if request.procedure == Procedure::RDMA_ERROR {
+            // The answer to a request of another version, which has its version.
+            continue;
+        }
+        let linux = answer(&request).unwrap_or_else(|| panic!("{request}: {error}"));
+        if error.kind == DecodeErrorKind::HeaderShort {
+            assert_eq!(error.reaction(Role::Responder), Reaction::Discard);
+            short += 1;
+            continue;
+        }
+        let reply = ErrorReply::new(&request, 64, error.reaction(Role::Responder)).unwrap();
+        let mut buffer = vec![0xa5; reply.encoded_len()];
+        reply.encode(&mut buffer).unwrap();
+        assert_eq!(buffer, linux, "{request}: {error}");
+        answered.push(error.kind);
+    }
+    use DecodeErrorKind::{ListFlag, ListTruncated, Procedure as Unknown, SegmentCount, Version};
+    assert_eq!(answered, [Version, Version, Unknown, ListFlag, ListFlag, ListTruncated, SegmentCount]);
+    assert_eq!(short, 2);
 }

@@ -9,7 +9,8 @@
 //!   the data it announces. A negative acknowledgement says that the receiver threw away what came after the hole: those
 //!   packets are set aside and their repetitions count;
 //! - when the other end acknowledges a packet that never came, the capture missed it: after [`GRACE`] more packets it is given
-//!   up as [`OperationKind::Lost`] and everything else goes on.
+//!   up as [`OperationKind::Lost`] and everything else goes on. The same holds for a packet that speaks of something nobody
+//!   said, as a reply to an unknown call: whoever takes the operations says so, and is asked again later.
 //!
 //! What is held is bounded by [`HELD_PACKETS`] and [`HELD_OCTETS`]; past that a hole is given up at once.
 
@@ -113,8 +114,23 @@ struct Arrival<'a> {
     packet: Transport<'a>,
 }
 
-/// Why a packet cannot be used yet: a request of this end has to come first.
-struct Early(Side);
+/// Why a packet cannot be used yet.
+#[derive(Clone, Copy, Debug)]
+enum Early {
+    /// An earlier request of this end is not there.
+    Hole(Side),
+    /// It speaks of something that is not known: this end may have said it in a packet that is late.
+    Unknown(Side),
+}
+
+impl Early {
+    /// The end whose next request is waited for.
+    const fn side(self) -> Side {
+        match self {
+            Self::Hole(side) | Self::Unknown(side) => side,
+        }
+    }
+}
 
 /// Puts the packets of one connection in order.
 #[derive(Debug, Default)]
@@ -124,8 +140,8 @@ pub struct Ordering {
     pub counts: Sides<Counts>,
     mtu: Option<u32>,
     queue: BTreeMap<u64, Held>,
-    /// The end whose next request the first held packet waits for.
-    waits_for: Option<Side>,
+    /// What the first held packet waits for.
+    waits_for: Option<Early>,
     octets: usize,
     arrivals: u64,
 }
@@ -142,8 +158,9 @@ impl Ordering {
     }
 
     /// Takes the next packet of the capture (`octets` from the BTH on; `length` is what that had on the wire) and gives
-    /// what became known through it.
-    pub fn packet<F: FnMut(Operation<'_>)>(
+    /// what became known through it. `out` says whether it could do something with the operation; if not, it may be given
+    /// it again; it is told when that is the last time.
+    pub fn packet<F: FnMut(Operation<'_>, bool) -> bool>(
         &mut self,
         (from, stamp): (Side, Stamp),
         (octets, length): (&[u8], usize),
@@ -158,16 +175,16 @@ impl Ordering {
         if packet.is_request() && self.is_kept(&mut arrival) {
             return;
         }
-        if !self.queue.is_empty() && !self.fills_a_hole(&arrival) {
+        if !self.queue.is_empty() && !self.is_waited_for(&arrival) {
             if self.is_repetition(&arrival) {
                 _ = self.deliver(&arrival, out);
             } else if !self.refuse(&arrival) {
                 self.hold(&arrival);
             }
-        } else if let Err(Early(_)) = self.deliver(&arrival, out)
+        } else if let Err(early) = self.deliver(&arrival, out)
             && !self.refuse(&arrival)
         {
-            self.counts.get_mut(from).early += 1;
+            self.counts.get_mut(from).early += u64::from(matches!(early, Early::Hole(_)));
             self.hold(&arrival);
         }
         if !self.queue.is_empty() {
@@ -180,7 +197,7 @@ impl Ordering {
     }
 
     /// Gives everything that is still held, at the end of the connection or of the capture.
-    pub fn finish<F: FnMut(Operation<'_>)>(&mut self, out: &mut F) {
+    pub fn finish<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
         self.drain(out);
         while !self.queue.is_empty() {
             self.give_up(out);
@@ -258,13 +275,12 @@ impl Ordering {
         (extend(next, arrival.packet.sequence), next)
     }
 
-    /// The request that a held packet waits for.
-    fn fills_a_hole(&self, arrival: &Arrival<'_>) -> bool {
+    /// The request that the first held packet waits for.
+    fn is_waited_for(&self, arrival: &Arrival<'_>) -> bool {
         let (number, next) = self.number(arrival);
-        arrival.packet.is_request() && next == Some(number) && {
-            let stream = self.streams.get(arrival.from);
-            !stream.held.is_empty() || stream.arrived.is_some_and(|(highest, _)| highest >= number)
-        }
+        arrival.packet.is_request()
+            && next == Some(number)
+            && self.waits_for.is_some_and(|early| early.side() == arrival.from)
     }
 
     fn is_repetition(&self, arrival: &Arrival<'_>) -> bool {
@@ -297,58 +313,65 @@ impl Ordering {
     }
 
     /// Uses what is held as far as nothing is missing.
-    fn drain<F: FnMut(Operation<'_>)>(&mut self, out: &mut F) {
+    fn drain<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
         while let Some((&key, _)) = self.queue.first_key_value() {
-            match self.try_held(key, out) {
-                Ok(()) => {}
-                Err(Early(side)) => {
-                    self.waits_for = Some(side);
-                    let stream = self.streams.get(side);
-                    let Some(filler) = stream.next.and_then(|next| stream.held.get(&next).copied()) else { return };
-                    if self.try_held(filler, out).is_err() {
-                        return;
-                    }
-                }
+            let Err(early) = self.try_held(key, false, out) else { continue };
+            self.waits_for = Some(early);
+            let stream = self.streams.get(early.side());
+            let awaited = stream.next.and_then(|next| stream.held.get(&next).copied()).filter(|awaited| *awaited != key);
+            if awaited.is_none_or(|awaited| self.try_held(awaited, false, out).is_err()) {
+                return;
             }
         }
+        self.waits_for = None;
     }
 
-    fn try_held<F: FnMut(Operation<'_>)>(&mut self, key: u64, out: &mut F) -> Result<(), Early> {
+    fn try_held<F: FnMut(Operation<'_>, bool) -> bool>(
+        &mut self,
+        key: u64,
+        last: bool,
+        out: &mut F,
+    ) -> Result<(), Early> {
         let Some(held) = self.queue.remove(&key) else { return Ok(()) };
         let Ok(packet) = Transport::decode(&held.octets, held.length) else { return Ok(()) };
         let arrival = held.arrival(packet);
         let (number, _) = self.number(&arrival);
-        match self.deliver(&arrival, out) {
+        let delivered =
+            if last { self.deliver(&arrival, &mut surely(out)) } else { self.deliver(&arrival, out) };
+        match delivered {
             Ok(()) => {
                 self.octets -= held.octets.len();
                 if packet.is_request() {
                     self.streams.get_mut(held.from).held.remove(&number);
                 }
-                Ok(())
             }
-            Err(early) => {
-                self.queue.insert(key, held);
-                Err(early)
-            }
+            Err(_) => _ = self.queue.insert(key, held),
         }
+        delivered
     }
 
     /// Whether what is held has waited long enough, or is too much.
     fn is_overdue(&self) -> bool {
-        let Some(side) = self.waits_for.filter(|_| !self.queue.is_empty()) else { return false };
-        let stream = self.streams.get(side);
-        let waited = stream.arrived.is_some_and(|(highest, since)| {
-            stream.next.is_some_and(|next| highest >= next) && self.arrivals - since > GRACE
-        });
+        let Some((key, _)) = self.queue.first_key_value() else { return false };
+        let waited = match self.waits_for {
+            Some(Early::Hole(side)) => {
+                let stream = self.streams.get(side);
+                stream.arrived.is_some_and(|(highest, since)| {
+                    stream.next.is_some_and(|next| highest >= next) && self.arrivals - since > GRACE
+                })
+            }
+            Some(Early::Unknown(_)) => self.arrivals - key > GRACE,
+            None => false,
+        };
         waited || self.queue.len() > HELD_PACKETS || self.octets > HELD_OCTETS
     }
 
-    /// Gives up the hole that the first held packet waits for.
-    fn give_up<F: FnMut(Operation<'_>)>(&mut self, out: &mut F) {
+    /// Ends the wait of the first held packet.
+    fn give_up<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
         let Some((&key, _)) = self.queue.first_key_value() else { return };
-        match self.try_held(key, out) {
-            Ok(()) => {}
-            Err(Early(side)) => {
+        match self.try_held(key, true, out) {
+            Ok(()) | Err(Early::Unknown(_)) => {}
+            Err(Early::Hole(side)) => {
                 self.skip_hole(side, out);
                 self.take_refused(side, out);
             }
@@ -356,7 +379,7 @@ impl Ordering {
     }
 
     /// Goes on behind the hole at `next`: with the first packet that is there, or behind what is known to have arrived.
-    fn skip_hole<F: FnMut(Operation<'_>)>(&mut self, side: Side, out: &mut F) {
+    fn skip_hole<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, side: Side, out: &mut F) {
         let stream = self.streams.get_mut(side);
         let next = stream.next.unwrap_or_default();
         let there = [stream.held.first_key_value().map(|(n, _)| *n), stream.refused.first_key_value().map(|(n, _)| *n)];
@@ -372,12 +395,12 @@ impl Ordering {
             lose(stream, self.counts.get_mut(side), next, end);
             let stamp = self.queue.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
             let kind = OperationKind::Lost { packets: end - next };
-            out(Operation { from: side, stamp, retransmitted: 0, kind });
+            out(Operation { from: side, stamp, retransmitted: 0, kind }, true);
         }
     }
 
     /// Requests that the receiver was thought to have refused, and took.
-    fn take_refused<F: FnMut(Operation<'_>)>(&mut self, side: Side, out: &mut F) {
+    fn take_refused<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, side: Side, out: &mut F) {
         loop {
             let stream = self.streams.get_mut(side);
             let Some(next) = stream.next else {
@@ -387,12 +410,12 @@ impl Ordering {
             stream.refused = stream.refused.split_off(&next);
             let Some(held) = stream.refused.remove(&next) else { return };
             if let Ok(packet) = Transport::decode(&held.octets, held.length) {
-                _ = self.deliver(&held.arrival(packet), out);
+                _ = self.deliver(&held.arrival(packet), &mut surely(out));
             }
         }
     }
 
-    fn deliver<F: FnMut(Operation<'_>)>(&mut self, arrival: &Arrival<'_>, out: &mut F) -> Result<(), Early> {
+    fn deliver<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, arrival: &Arrival<'_>, out: &mut F) -> Result<(), Early> {
         match arrival.packet.operation {
             Does::Send | Does::Write | Does::ReadRequest | Does::Atomic => self.request(arrival, out),
             Does::ReadResponse => self.response(arrival, out),
@@ -410,7 +433,7 @@ impl Ordering {
         }
     }
 
-    fn request<F: FnMut(Operation<'_>)>(&mut self, arrival: &Arrival<'_>, out: &mut F) -> Result<(), Early> {
+    fn request<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, arrival: &Arrival<'_>, out: &mut F) -> Result<(), Early> {
         let (number, _) = self.number(arrival);
         let counts = self.counts.get_mut(arrival.from);
         let stream = self.streams.get_mut(arrival.from);
@@ -421,42 +444,47 @@ impl Ordering {
             let under_way = stream.write;
             stream.span(number, &arrival.packet, mtu);
             if let Some(kind) = stream.kind(number, arrival, mtu) {
-                out(arrival.operation(kind));
+                out(arrival.operation(kind), true);
             }
             stream.write = under_way;
             return Ok(());
         }
         if distance.abs() > FAR || stream.repetitions > REPETITIONS {
             *stream = Stream::default();
-            out(arrival.operation(OperationKind::Lost { packets: 0 }));
+            out(arrival.operation(OperationKind::Lost { packets: 0 }), true);
         } else if distance < 0 {
             counts.retransmitted += 1;
             stream.repetitions += 1;
             return Ok(());
         } else if distance > 0 {
-            return Err(Early(arrival.from));
+            return Err(Early::Hole(arrival.from));
+        }
+        let under_way = stream.write;
+        match stream.kind(number, arrival, mtu) {
+            Some(kind) => {
+                if !out(arrival.operation(kind), false) {
+                    stream.write = under_way;
+                    return Err(Early::Unknown(arrival.from.other()));
+                }
+            }
+            None => counts.orphans += 1,
         }
         stream.repetitions = 0;
         stream.refusing = false;
         if stream.refused.first_key_value().is_some_and(|(refused, _)| *refused <= number) {
             stream.refused = stream.refused.split_off(&(number + 1));
         }
-        let kind = stream.kind(number, arrival, mtu);
         stream.next = Some(number + stream.span(number, &arrival.packet, mtu));
-        match kind {
-            Some(kind) => out(arrival.operation(kind)),
-            None => counts.orphans += 1,
-        }
         Ok(())
     }
 
-    fn response<F: FnMut(Operation<'_>)>(&mut self, arrival: &Arrival<'_>, out: &mut F) -> Result<(), Early> {
+    fn response<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, arrival: &Arrival<'_>, out: &mut F) -> Result<(), Early> {
         let side = arrival.from.other();
         let stream = self.streams.get_mut(side);
         let number = extend(stream.next, arrival.packet.sequence);
         let Some(read) = stream.reads.iter_mut().rev().find(|read| (read.first..read.end).contains(&number)) else {
             if stream.next.is_some_and(|next| number >= next && number - next < FAR as u64) {
-                return Err(Early(side));
+                return Err(Early::Hole(side));
             }
             self.counts.get_mut(arrival.from).orphans += 1;
             return Ok(());
@@ -470,7 +498,7 @@ impl Ordering {
         };
         if let Some(at) = at {
             let kind = OperationKind::ReadResponse { request: read.first, at, data: arrival.packet.data };
-            out(arrival.operation(kind));
+            out(arrival.operation(kind), true);
         }
         Ok(())
     }
@@ -600,6 +628,14 @@ impl Held {
 impl Arrival<'_> {
     const fn operation<'b>(&self, kind: OperationKind<'b>) -> Operation<'b> {
         Operation { from: self.from, stamp: self.stamp, retransmitted: self.retransmitted, kind }
+    }
+}
+
+/// Takes operations that will not be given again.
+fn surely<F: FnMut(Operation<'_>, bool) -> bool>(out: &mut F) -> impl FnMut(Operation<'_>, bool) -> bool {
+    |operation, _| {
+        out(operation, true);
+        true
     }
 }
 

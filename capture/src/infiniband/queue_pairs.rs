@@ -66,8 +66,15 @@ pub trait Handler {
     type Session;
     /// A connection begins.
     fn opened(&mut self, connection: &Connection) -> Self::Session;
-    /// An end of a connection did something.
-    fn operation(&mut self, connection: &Connection, session: &mut Self::Session, operation: Operation<'_>);
+    /// An end of a connection did something. False, and nothing done, where it speaks of something unknown that a packet
+    /// still to come may explain; `last` says that none will.
+    fn operation(
+        &mut self,
+        connection: &Connection,
+        session: &mut Self::Session,
+        operation: Operation<'_>,
+        last: bool,
+    ) -> bool;
     /// A connection ended, or nothing more can be learnt of it.
     fn closed(&mut self, connection: &Connection, session: Self::Session, counts: &Sides<Counts>);
     /// A connection was refused.
@@ -441,12 +448,12 @@ impl<S> Entry<S> {
         handler: &mut impl Handler<Session = S>,
     ) {
         let Self { connection, session, ordering, .. } = self;
-        ordering.packet(sender, octets, transport, &mut |operation| handler.operation(connection, session, operation));
+        ordering.packet(sender, octets, transport, &mut |operation, last| handler.operation(connection, session, operation, last));
     }
 
     fn flush(&mut self, handler: &mut impl Handler<Session = S>) {
         let Self { connection, session, ordering, .. } = self;
-        ordering.finish(&mut |operation| handler.operation(connection, session, operation));
+        ordering.finish(&mut |operation, last| handler.operation(connection, session, operation, last));
     }
 
     /// The active end has not sent anything: the passive end's reply may be on its way, and the request come again.

@@ -1,6 +1,6 @@
 //! From a frame to an InfiniBand packet: Ethernet, VLAN tags, Linux cooked, raw IP, ERF, LRH and GRH, IPv4, IPv6, UDP.
 //!
-//! Two steps: the link layer says what network layer begins where ([`Network`]), the network layer says where the
+//! Two steps: the link layer says what network layer begins where, the network layer says where the
 //! InfiniBand transport begins. Checking an ICRC needs the first step alone, since the ICRC covers the network layer.
 //!
 //! Lengths come from the headers, never from the frame: Ethernet pads short frames, ERF pads records, a capture cuts frames.

@@ -10,6 +10,7 @@ mod acl;
 mod callback;
 mod grammar;
 mod mount;
+pub mod status;
 #[cfg(test)]
 mod tests;
 mod v2;

@@ -59,7 +59,7 @@ impl<'a> Chunks<'a> {
     }
 
     /// The lists as they are, or with the lengths a Responder returns.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn emit<S: Sink>(&self, sink: &mut S, returned: Option<Returned<'_>>) {
         self.reads.emit(sink);
         self.writes.emit(sink, returned.map(|returned| returned.writes));

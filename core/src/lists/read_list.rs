@@ -51,7 +51,8 @@ impl<'a> ReadList<'a> {
             if reader.array::<{ ReadSegment::LEN - 4 }>().is_err() {
                 return Err(DecodeError::new(DecodeErrorKind::ListTruncated, entry.offset()));
             }
-            count = count.saturating_add(1);
+            // Each entry takes octets of the input, so this cannot overflow.
+            count = count.wrapping_add(1);
         }
         if count == 0 {
             return Ok(Self::default());
@@ -102,12 +103,10 @@ impl<'a> ReadList<'a> {
         self.iter().fold(0, |sum: u64, read| sum.saturating_add(u64::from(read.target.length)))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn emit<S: Sink>(&self, sink: &mut S) {
-        for read in self.iter() {
-            // Made anew, so that the first word is 1 whatever the caller's entry began with.
-            sink.put(&read.to_entry());
-        }
+        // Made anew, so that the first word is 1 whatever the caller's entry began with.
+        sink.put_each(self.iter().map(ReadSegment::to_entry));
         sink.word(0);
     }
 }

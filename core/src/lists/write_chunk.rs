@@ -80,12 +80,12 @@ impl<'a> WriteChunk<'a> {
         Filled { segments: self.iter(), left: length }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn emit<S: Sink>(&self, sink: &mut S, returned: Option<u64>) {
         sink.count(self.len());
         match returned {
-            None => sink.put(self.segments.as_flattened()),
-            Some(length) => self.filled(length).for_each(|segment| sink.put(&segment.to_octets())),
+            None => sink.put_each(self.segments.iter().copied()),
+            Some(length) => sink.put_each(self.filled(length).map(Segment::to_octets)),
         }
     }
 }

@@ -9,8 +9,8 @@ use core::iter::FusedIterator;
 use core::slice;
 
 use super::{WriteChunk, follows};
-use crate::error::{DecodeError, DecodeErrorKind};
-use crate::reader::{EndOfInput, Reader};
+use crate::error::DecodeError;
+use crate::reader::Reader;
 use crate::segment::Segment;
 use crate::sink::Sink;
 
@@ -22,8 +22,11 @@ pub struct WriteList<'a> {
 
 #[derive(Clone, Copy)]
 enum Form<'a> {
-    /// Made by `decode` only, which has walked it: from the first word of the list to the end of the last chunk.
-    Received { octets: &'a [u8], count: usize },
+    /// Made by `decode` only, which has walked it: `octets` begin with `count` chunks.
+    Received {
+        octets: &'a [u8],
+        count: usize,
+    },
     Chunks(&'a [WriteChunk<'a>]),
 }
 
@@ -40,17 +43,14 @@ impl<'a> WriteList<'a> {
 
     #[inline(always)]
     pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        let mut start = *reader;
+        let octets = reader.rest();
         let mut count = 0_usize;
-        let mut end = start.offset();
         while follows(reader)? {
             WriteChunk::decode(reader)?;
-            count = count.saturating_add(1);
-            end = reader.offset();
+            // Each chunk takes octets of the input, so this cannot overflow.
+            count = count.wrapping_add(1);
         }
-        let length = end.saturating_sub(start.offset());
-        let truncated = |at: EndOfInput| DecodeError::new(DecodeErrorKind::ListTruncated, at.offset);
-        Ok(Self { form: Form::Received { octets: start.take(length).map_err(truncated)?, count } })
+        Ok(Self { form: Form::Received { octets, count } })
     }
 
     /// How many Write chunks there are.
@@ -89,19 +89,14 @@ impl<'a> WriteList<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn emit<S: Sink>(&self, sink: &mut S, returned: Option<&[u64]>) {
-        match (self.form, returned) {
-            (Form::Received { octets, .. }, None) => sink.put(octets),
-            _ => {
-                let mut lengths = returned.unwrap_or_default().iter();
-                for chunk in self.iter() {
-                    sink.word(1);
-                    // A chunk the Responder has no result for goes back unused (section 4.3.2.2).
-                    let length = lengths.next().copied().unwrap_or(0);
-                    chunk.emit(sink, returned.map(|_| length));
-                }
-            }
+        let mut lengths = returned.unwrap_or_default().iter();
+        for chunk in self.iter() {
+            sink.word(1);
+            // A chunk the Responder has no result for goes back unused (section 4.3.2.2).
+            let length = lengths.next().copied().unwrap_or(0);
+            chunk.emit(sink, returned.map(|_| length));
         }
         sink.word(0);
     }
@@ -141,9 +136,9 @@ impl<'a> Iterator for WriteChunks<'a> {
     fn next(&mut self) -> Option<WriteChunk<'a>> {
         match &mut self.rest {
             Rest::Received { reader, count } => {
+                *count = count.checked_sub(1)?;
                 // The first word is a 1. `WriteList::decode` has read all of this before, so neither read fails.
                 let [_, _, _, _, segments @ ..] = *reader.array::<8>().ok()?;
-                *count = count.saturating_sub(1);
                 let segments = u32::from_be_bytes(segments) as usize;
                 reader.arrays::<{ Segment::LEN }>(segments).ok().map(WriteChunk::new)
             }

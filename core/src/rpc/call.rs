@@ -108,7 +108,11 @@ impl Emit for Call<'_> {
 impl fmt::Display for Call<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { xid, program, version, procedure, credential, .. } = self;
-        write!(f, "CALL xid {xid:#010x} program {program} version {version} procedure {procedure} {}", credential.flavor)
+        write!(
+            f,
+            "CALL xid {xid:#010x} program {program} version {version} procedure {procedure} {}",
+            credential.flavor
+        )
     }
 }
 

@@ -184,10 +184,7 @@ mod tests {
         let reply = ErrorReply::new(&request, 3, Reaction::ErrChunk).unwrap();
         let mut buffer = [0xa5; 24];
         assert_eq!(reply.encode(&mut buffer), Ok(20));
-        assert_eq!(
-            buffer,
-            [0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 2, 0xa5, 0xa5, 0xa5, 0xa5]
-        );
+        assert_eq!(buffer, [0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 2, 0xa5, 0xa5, 0xa5, 0xa5]);
         assert_eq!(ErrorReply::new(&request, 3, Reaction::Discard), None);
     }
 }

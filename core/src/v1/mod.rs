@@ -92,23 +92,20 @@ impl<'a> Header<'a> {
     ///
     /// # Errors
     /// A [`DecodeError`] where the octets are not a version 1 header.
-    #[inline]
+    #[inline(always)]
     pub fn decode(octets: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
         let mut reader = Reader::new(octets);
-        let Ok(prefix) = reader.array::<{ Prefix::LEN }>() else { return Err(DecodeError::short(octets.len())) };
-        let Prefix { xid, version, credit, procedure } = Prefix::from_octets(prefix);
-        let smallest = match (version, procedure) {
-            (VERSION, Procedure::RDMA_DONE) => Prefix::LEN,
-            (VERSION, Procedure::RDMA_ERROR) => ErrorBody::SMALLEST,
-            _ => SMALLEST,
+        let Ok(fixed) = reader.array::<{ Prefix::LEN }>() else { return Err(DecodeError::short(octets.len())) };
+        let prefix = Prefix::from_octets(fixed);
+        let Prefix { xid, version, credit, procedure } = prefix;
+        // Nearly all messages are one of two procedures. The others are decoded apart, to keep this short.
+        let usual = version == VERSION && matches!(procedure, Procedure::RDMA_MSG | Procedure::RDMA_NOMSG);
+        let body = if !usual || octets.len() < SMALLEST {
+            Body::decode_unusual(prefix, octets.len(), &mut reader)?
+        } else {
+            let chunks = Chunks::decode(&mut reader)?;
+            if procedure == Procedure::RDMA_MSG { Body::Msg(chunks) } else { Body::Nomsg(chunks) }
         };
-        if octets.len() < smallest {
-            return Err(DecodeError::short(octets.len()));
-        }
-        if version != VERSION {
-            return Err(DecodeError::new(DecodeErrorKind::Version, 4));
-        }
-        let body = Body::decode(procedure, &mut reader)?;
         Ok((Self { xid, credit, body }, reader.rest()))
     }
 
@@ -160,30 +157,37 @@ impl<'a> Header<'a> {
 }
 
 impl<'a> Body<'a> {
-    #[inline(always)]
-    fn decode(procedure: Procedure, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        let (mut align, mut thresh) = (0, 0);
-        match procedure {
-            Procedure::RDMA_MSG | Procedure::RDMA_NOMSG => {}
-            Procedure::RDMA_MSGP => {
-                let cut = |end: EndOfInput| DecodeError::short(end.offset);
-                (align, thresh) = (reader.u32().map_err(cut)?, reader.u32().map_err(cut)?);
-            }
-            Procedure::RDMA_DONE => return Ok(Self::Done),
-            Procedure::RDMA_ERROR => return Ok(Self::Error(ErrorBody::decode(reader)?)),
-            _ => return Err(DecodeError::new(DecodeErrorKind::Procedure, 12)),
+    /// The body of a message that is not a valid `RDMA_MSG` or `RDMA_NOMSG`; `length` is that of the whole message.
+    #[cold]
+    #[inline(never)]
+    fn decode_unusual(prefix: Prefix, length: usize, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let smallest = match (prefix.version, prefix.procedure) {
+            (VERSION, Procedure::RDMA_DONE) => Prefix::LEN,
+            (VERSION, Procedure::RDMA_ERROR) => ErrorBody::SMALLEST,
+            _ => SMALLEST,
+        };
+        if length < smallest {
+            return Err(DecodeError::short(length));
         }
-        let chunks = Chunks::decode(reader)?;
-        Ok(match procedure {
-            Procedure::RDMA_MSG => Self::Msg(chunks),
-            Procedure::RDMA_NOMSG => Self::Nomsg(chunks),
-            _ => Self::Msgp { align, thresh, chunks },
-        })
+        if prefix.version != VERSION {
+            return Err(DecodeError::new(DecodeErrorKind::Version, 4));
+        }
+        let cut = |end: EndOfInput| DecodeError::short(end.offset);
+        match prefix.procedure {
+            Procedure::RDMA_MSGP => Ok(Self::Msgp {
+                align: reader.u32().map_err(cut)?,
+                thresh: reader.u32().map_err(cut)?,
+                chunks: Chunks::decode(reader)?,
+            }),
+            Procedure::RDMA_DONE => Ok(Self::Done),
+            Procedure::RDMA_ERROR => Ok(Self::Error(ErrorBody::decode(reader)?)),
+            _ => Err(DecodeError::new(DecodeErrorKind::Procedure, 12)),
+        }
     }
 }
 
 impl Emit for Header<'_> {
-    #[inline]
+    #[inline(always)]
     fn emit<S: Sink>(&self, sink: &mut S) {
         self.prefix().emit(sink);
         match &self.body {

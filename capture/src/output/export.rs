@@ -1,0 +1,281 @@
+//! Writes RPCs that were put back together as RPC over TCP, so that any tool for NFS over TCP reads them.
+//!
+//! Each connection becomes a TCP connection from a reserved port of the client to port 2049 of the server, with the
+//! addresses and times of the capture; RPCs in the reverse direction go over the same one. A message takes as many
+//! segments as it needs, preceded by the record mark of RFC 5531 section 11. A local identifier of InfiniBand, which is no
+//! IP address, becomes one in 198.18.0.0/16 with the identifier in its last two octets.
+//!
+//! An RPC is known when its reply is, and calls are older than that: so messages are held until those before them
+//! must have come, within [`HELD_MESSAGES`] and [`HELD_OCTETS`]. Past that a message may come after a younger one; its time
+//! is right even then, and so are the sequence numbers, which follow the order in the file.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::{DataLink, PcapError, TsResolution};
+
+use super::reason::{CALL_MISSING, NO_RPC, count, reason};
+use super::tcp::Stream;
+use crate::file::Time;
+use crate::link::Address;
+use crate::operation::{Side, Sides};
+use crate::transaction::{Half, Transaction};
+
+/// The port of the server (RFC 8881 section 2.9.3).
+const NFS_PORT: u16 = 2049;
+/// Messages that are held to put them in order.
+const HELD_MESSAGES: usize = 4096;
+/// Octets of messages that are held to put them in order.
+const HELD_OCTETS: usize = 64 << 20;
+/// Connections that are remembered; past that the oldest would begin anew, on another port.
+const STREAMS: usize = 8192;
+/// The largest frame libpcap reads.
+const SNAPLEN: u32 = 262_144;
+/// The bit that marks the last fragment of a record (RFC 5531 section 11); the rest of the word is its length.
+const LAST_FRAGMENT: u32 = 0x8000_0000;
+
+/// Takes transactions, writes a capture of RPC over TCP.
+///
+/// ```
+/// use rpcrdma_capture::dissector::Config;
+/// use rpcrdma_capture::events::Events;
+/// use rpcrdma_capture::file::Capture;
+/// use rpcrdma_capture::output::export::Exporter;
+///
+/// let capture = Capture::from_paths([concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/nfs41.pcap")]);
+/// let mut file = Vec::new();
+/// let mut exporter = Exporter::new(&mut file)?;
+/// for transaction in Events::new(capture, Config::default()).transactions() {
+///     exporter.transaction(&transaction?)?;
+/// }
+/// let exported = exporter.finish()?;
+/// assert_eq!((exported.calls, exported.replies, exported.left_out), (69, 69, 0));
+/// assert_eq!(file[..4], [0xa1, 0xb2, 0x3c, 0x4d], "pcap with nanoseconds");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Exporter<W: Write> {
+    writer: PcapWriter<W>,
+    /// By number of the connection.
+    streams: BTreeMap<u32, Open>,
+    opened: u16,
+    /// By frame, then by arrival.
+    held: BTreeMap<(u64, u64), Held>,
+    octets: usize,
+    arrivals: u64,
+    exported: Exported,
+}
+
+/// What was written, and what was not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Calls that were written.
+    pub calls: u64,
+    /// Replies that were written.
+    pub replies: u64,
+    /// RPCs that were left out: their call could not be rebuilt, and no one can read a reply without its call.
+    pub left_out: u64,
+    /// RPCs whose call alone was written: the reply is in the capture, and could not be rebuilt.
+    pub replies_left_out: u64,
+    /// Why, with how many there were of each.
+    pub reasons: Vec<(&'static str, u64)>,
+}
+
+/// A connection that has been opened.
+#[derive(Debug)]
+struct Open {
+    stream: Stream,
+    client: Side,
+}
+
+/// A message that waits for older ones.
+#[derive(Debug)]
+struct Held {
+    connection: u32,
+    sender: Side,
+    client: Side,
+    addresses: Sides<Address>,
+    time: Time,
+    /// The record: mark and message.
+    record: Vec<u8>,
+}
+
+impl<W: Write> Exporter<W> {
+    /// Begins a capture file.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn new(write: W) -> io::Result<Self> {
+        let header = PcapHeader {
+            snaplen: SNAPLEN,
+            datalink: DataLink::ETHERNET,
+            ts_resolution: TsResolution::NanoSecond,
+            ..PcapHeader::default()
+        };
+        Ok(Self {
+            writer: PcapWriter::with_header(write, header).map_err(failed)?,
+            streams: BTreeMap::new(),
+            opened: 0,
+            held: BTreeMap::new(),
+            octets: 0,
+            arrivals: 0,
+            exported: Exported::default(),
+        })
+    }
+
+    /// Takes a transaction. Its messages are written when those before them are.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn transaction(&mut self, transaction: &Transaction) -> io::Result<()> {
+        let call = match transaction.call.as_ref().map(|call| (call, record(call, is_call))) {
+            Some((call, Ok(record))) => self.hold(transaction, transaction.requester, call, call.stamp.frame, record),
+            Some((_, Err(reason))) => return self.leave_out(reason),
+            None => return self.leave_out(CALL_MISSING),
+        };
+        if let Some(reply) = &transaction.reply {
+            match record(reply, is_reply) {
+                // Where a capture disordered its frames, a reply still comes after its call.
+                Ok(record) => {
+                    let after = reply.stamp.frame.max(call);
+                    self.hold(transaction, transaction.requester.other(), reply, after, record);
+                }
+                Err(reason) => {
+                    self.exported.replies_left_out += 1;
+                    count(&mut self.exported.reasons, reason);
+                }
+            }
+        }
+        while self.held.len() > HELD_MESSAGES || self.octets > HELD_OCTETS {
+            self.write_oldest()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is held, and ends the file.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn finish(mut self) -> io::Result<Exported> {
+        while !self.held.is_empty() {
+            self.write_oldest()?;
+        }
+        self.writer.into_writer().flush()?;
+        Ok(self.exported)
+    }
+
+    fn leave_out(&mut self, reason: &'static str) -> io::Result<()> {
+        self.exported.left_out += 1;
+        count(&mut self.exported.reasons, reason);
+        Ok(())
+    }
+
+    /// Holds a message; gives the frame that its place is by.
+    fn hold(&mut self, of: &Transaction, sender: Side, half: &Half, frame: u64, record: Vec<u8>) -> u64 {
+        let requester = of.requester;
+        let client = if of.reverse { requester.other() } else { requester };
+        let addresses = match client {
+            _ if client == requester => Sides { active: of.from, passive: of.to },
+            _ => Sides { active: of.to, passive: of.from },
+        };
+        let written = if sender == requester { &mut self.exported.calls } else { &mut self.exported.replies };
+        *written += 1;
+        self.arrivals += 1;
+        self.octets += record.len();
+        let held = Held { connection: of.connection, sender, client, addresses, time: half.stamp.time, record };
+        self.held.insert((frame, self.arrivals), held);
+        frame
+    }
+
+    fn write_oldest(&mut self) -> io::Result<()> {
+        let Some((_, held)) = self.held.pop_first() else { return Ok(()) };
+        let Self { writer, streams, opened, .. } = self;
+        self.octets = self.octets.saturating_sub(held.record.len());
+        let mut write = |frame: &[u8]| write_frame(writer, held.time, frame);
+        if streams.len() == STREAMS && !streams.contains_key(&held.connection) {
+            streams.pop_first();
+        }
+        let open = match streams.entry(held.connection) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let ports = Sides { active: client_port(*opened), passive: NFS_PORT };
+                *opened = opened.wrapping_add(1);
+                let open = entry.insert(Open { stream: Stream::new(held.addresses, ports), client: held.client });
+                for frame in open.stream.open() {
+                    write(&frame)?;
+                }
+                open
+            }
+        };
+        let from = if held.sender == open.client { Side::Active } else { Side::Passive };
+        open.stream.send(from, &held.record, write)
+    }
+}
+
+/// The record of a message, or why there is none.
+fn record(half: &Half, is_right: fn(&[u8]) -> bool) -> Result<Vec<u8>, &'static str> {
+    let octets = &half.message.as_ref().map_err(reason)?.octets;
+    let length = u32::try_from(octets.len()).ok().filter(|length| length & LAST_FRAGMENT == 0);
+    let Some(length) = length.filter(|_| is_right(octets)) else { return Err(NO_RPC) };
+    let mut record = Vec::with_capacity(4 + octets.len());
+    record.extend((LAST_FRAGMENT | length).to_be_bytes());
+    record.extend(octets);
+    Ok(record)
+}
+
+fn is_call(octets: &[u8]) -> bool {
+    rpcrdma::rpc::Call::decode(octets).is_ok()
+}
+
+fn is_reply(octets: &[u8]) -> bool {
+    rpcrdma::rpc::Reply::decode(octets).is_ok()
+}
+
+/// The port of a client. Reserved ones first, as NFS clients have: those that no well-known protocol claims, by which a tool
+/// might take the stream for something else. Then the dynamic ones.
+const fn client_port(connection: u16) -> u16 {
+    const RESERVED: u16 = 706;
+    const RESERVED_COUNT: u16 = 96;
+    const DYNAMIC: u16 = 49_152;
+    const DYNAMIC_COUNT: u16 = 7_000;
+    if connection < RESERVED_COUNT {
+        RESERVED + connection
+    } else {
+        DYNAMIC + (connection - RESERVED_COUNT) % DYNAMIC_COUNT
+    }
+}
+
+fn write_frame<W: Write>(writer: &mut PcapWriter<W>, time: Time, frame: &[u8]) -> io::Result<()> {
+    // What the format cannot say becomes the latest time it can.
+    let seconds = (time.0 / 1_000_000_000).min(u64::from(u32::MAX));
+    let time = Duration::new(seconds, (time.0 % 1_000_000_000) as u32);
+    // A frame is at most an IP packet long.
+    writer.write_packet(&PcapPacket::new(time, frame.len() as u32, frame)).map(drop).map_err(failed)
+}
+
+fn failed(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        error => io::Error::other(error),
+    }
+}
+
+impl fmt::Display for Exported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} calls and {} replies written", self.calls, self.replies)?;
+        if self.left_out > 0 {
+            write!(f, "; {} RPCs left out", self.left_out)?;
+        }
+        if self.replies_left_out > 0 {
+            write!(f, "; {} calls written without their reply", self.replies_left_out)?;
+        }
+        for (reason, count) in &self.reasons {
+            write!(f, "\n  {count}: {reason}")?;
+        }
+        Ok(())
+    }
+}

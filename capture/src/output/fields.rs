@@ -1,0 +1,232 @@
+//! The fields of a transport header one after the other, as far as they can be read (RFC 8166 section 4.1).
+//!
+//! Decoding gives all of a header or an error. People who look for a fault, and programs that report one, want what comes
+//! before it too: it is walked over here.
+//!
+//! ```text
+//! xid vers credit proc | align thresh | 1 PHLOO ... 0 | 1 n HLOO ... 0 | 1 n HLOO ... or 0
+//!                      | rdma_err low high
+//! ```
+
+use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
+use rpcrdma::prefix::Procedure;
+use rpcrdma::reader::Reader;
+use rpcrdma::segment::{ReadSegment, Segment};
+use rpcrdma::v1::{self, ErrorBody};
+
+use crate::message::{Captured, Message};
+
+/// What of a message can be read: nothing, where its beginning is missing.
+pub(super) fn readable(message: &Message) -> &[u8] {
+    if message.captured == Captured::Tail { &[] } else { &message.octets }
+}
+
+/// A field of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// A word: its name in RFC 8166, and its value.
+    Word(&'static str, u32),
+    /// `rdma_xid`.
+    Xid(u32),
+    /// `rdma_proc`.
+    Procedure(Procedure),
+    /// An entry of the Read list, its flag included.
+    ReadSegment(ReadSegment),
+    /// The word that ends the Read list.
+    ReadListEnd,
+    /// The flag and the count that begin a Write chunk of so many segments.
+    WriteChunk(u32),
+    /// A segment of the Write chunk or the Reply chunk begun last.
+    Segment(Segment),
+    /// The word that ends the Write list.
+    WriteListEnd,
+    /// The flag and the count that begin the Reply chunk; without one there is the flag alone.
+    ReplyChunk(Option<u32>),
+}
+
+/// Gives every field that can be read to `take`, with its offset from the start of the Send; gives the offset that was
+/// reached.
+pub fn walk(octets: &[u8], take: &mut impl FnMut(usize, Field)) -> usize {
+    let mut walker = Walker { reader: Reader::new(octets), take };
+    // Where a field is not there whole, or not what it must be, the walk ends before it.
+    let _ended = walker.header();
+    walker.reader.offset()
+}
+
+struct Walker<'a, F> {
+    reader: Reader<'a>,
+    take: &'a mut F,
+}
+
+impl<F: FnMut(usize, Field)> Walker<'_, F> {
+    fn header(&mut self) -> Option<()> {
+        self.word(Field::Xid)?;
+        let version = self.word(|word| Field::Word("rdma_vers", word))?;
+        self.word(|word| Field::Word("rdma_credit", word))?;
+        let procedure = self.word(|word| Field::Procedure(Procedure(word)))?;
+        match (version, Procedure(procedure)) {
+            (_, Procedure::RDMA_ERROR) => return self.error(),
+            (v1::VERSION, Procedure::RDMA_MSG | Procedure::RDMA_NOMSG) => {}
+            (v1::VERSION, Procedure::RDMA_MSGP) => {
+                self.word(|word| Field::Word("rdma_align", word))?;
+                self.word(|word| Field::Word("rdma_thresh", word))?;
+            }
+            _ => return None,
+        }
+        self.read_list()?;
+        self.write_list()?;
+        self.reply_chunk()
+    }
+
+    fn word(&mut self, field: impl FnOnce(u32) -> Field) -> Option<u32> {
+        let offset = self.reader.offset();
+        let word = self.reader.u32().ok()?;
+        (self.take)(offset, field(word));
+        Some(word)
+    }
+
+    fn error(&mut self) -> Option<()> {
+        if self.word(|word| Field::Word("rdma_err", word))? == ErrorBody::ERR_VERS {
+            self.word(|word| Field::Word("rdma_vers_low", word))?;
+            self.word(|word| Field::Word("rdma_vers_high", word))?;
+        }
+        Some(())
+    }
+
+    /// The flag that says whether something follows, if it is one; it is not consumed.
+    fn flag(&self) -> Option<bool> {
+        let mut ahead = self.reader;
+        match ahead.u32() {
+            Ok(0) => Some(false),
+            Ok(1) => Some(true),
+            _ => None,
+        }
+    }
+
+    fn read_list(&mut self) -> Option<()> {
+        while self.flag()? {
+            let offset = self.reader.offset();
+            let entry = self.reader.array().ok()?;
+            (self.take)(offset, Field::ReadSegment(ReadSegment::from_entry(entry)));
+        }
+        self.word(|_| Field::ReadListEnd).map(|_| ())
+    }
+
+    fn write_list(&mut self) -> Option<()> {
+        while self.flag()? {
+            self.chunk(Field::WriteChunk)?;
+        }
+        self.word(|_| Field::WriteListEnd).map(|_| ())
+    }
+
+    fn reply_chunk(&mut self) -> Option<()> {
+        if self.flag()? {
+            return self.chunk(|count| Field::ReplyChunk(Some(count)));
+        }
+        self.word(|_| Field::ReplyChunk(None)).map(|_| ())
+    }
+
+    fn chunk(&mut self, field: impl FnOnce(u32) -> Field) -> Option<()> {
+        let offset = self.reader.offset();
+        let [_, _, _, _, count @ ..] = *self.reader.array::<8>().ok()?;
+        let count = u32::from_be_bytes(count);
+        (self.take)(offset, field(count));
+        for _ in 0..count {
+            let offset = self.reader.offset();
+            let segment = Segment::from_octets(self.reader.array().ok()?);
+            (self.take)(offset, Field::Segment(segment));
+        }
+        Some(())
+    }
+}
+
+/// The chunks that come before the fault in a header that cannot be decoded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Salvaged {
+    reads: Vec<[u8; ReadSegment::LEN]>,
+    writes: Vec<Vec<[u8; Segment::LEN]>>,
+    reply: Option<Vec<[u8; Segment::LEN]>>,
+}
+
+impl Salvaged {
+    pub(super) fn from_octets(octets: &[u8]) -> Self {
+        let mut salvaged = Self::default();
+        walk(octets, &mut |_, field| salvaged.take(field));
+        salvaged
+    }
+
+    fn take(&mut self, field: Field) {
+        match field {
+            Field::ReadSegment(read) => self.reads.push(read.to_entry()),
+            Field::WriteChunk(_) => self.writes.push(Vec::new()),
+            Field::ReplyChunk(Some(_)) => self.reply = Some(Vec::new()),
+            Field::Segment(segment) => {
+                if let Some(chunk) = self.reply.as_mut().or_else(|| self.writes.last_mut()) {
+                    chunk.push(segment.to_octets());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Calls `act` with the chunks.
+    pub(super) fn with<T>(&self, act: impl FnOnce(&Chunks<'_>) -> T) -> T {
+        let writes: Vec<WriteChunk<'_>> = self.writes.iter().map(|segments| WriteChunk::new(segments)).collect();
+        act(&Chunks {
+            reads: ReadList::new(&self.reads),
+            writes: WriteList::from_chunks(&writes),
+            reply: self.reply.as_ref().map(|segments| WriteChunk::new(segments)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Read segment, a Write chunk that claims two segments and has one.
+    const CUT: [u8; 68] = [
+        0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0, 0, // prefix
+        0, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, // Read list
+        0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, // Write list, cut
+    ];
+
+    #[test]
+    fn fields_before_the_fault_are_given() {
+        let mut fields = Vec::new();
+        assert_eq!(walk(&CUT, &mut |offset, field| fields.push((offset, field))), 68);
+        let target = Segment { handle: 2, length: 3, offset: 4 };
+        assert_eq!(
+            fields[4..],
+            [
+                (16, Field::ReadSegment(ReadSegment { position: 8, target })),
+                (40, Field::ReadListEnd),
+                (44, Field::WriteChunk(2)),
+                (52, Field::Segment(Segment { handle: 5, length: 6, offset: 7 })),
+            ]
+        );
+    }
+
+    #[test]
+    fn every_cut_ends_the_walk_before_the_field_that_is_cut() {
+        for length in 0..CUT.len() {
+            let reached = walk(&CUT[..length], &mut |offset, _| assert!(offset < length));
+            assert!(reached <= length && length - reached < 24, "{reached} of {length}");
+        }
+    }
+
+    #[test]
+    fn chunks_before_the_fault_are_kept() {
+        Salvaged::from_octets(&CUT).with(|chunks| {
+            assert_eq!((chunks.reads.len(), chunks.writes.len(), chunks.reply), (1, 1, None));
+            assert_eq!(chunks.writes.get(0).map(|chunk| chunk.length()), Some(6));
+        });
+    }
+
+    #[test]
+    fn a_word_that_is_no_flag_ends_the_walk_before_it() {
+        let mut octets = CUT;
+        octets[43] = 2;
+        assert_eq!(walk(&octets, &mut |_, _| {}), 40);
+    }
+}

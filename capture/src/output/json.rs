@@ -1,0 +1,610 @@
+//! Messages and transactions as JSON objects, one on a line.
+//!
+//! Fields have the names RFC 8166 gives them, where it has one. Handles, offsets and XIDs are hexadecimal strings, other
+//! numbers are numbers. A key that has a meaning for few messages only is left out of the others.
+
+use core::fmt;
+use std::io;
+
+use rpcrdma::error::{DecodeError, Reaction, Role};
+use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
+use rpcrdma::prefix::Procedure as RdmaProcedure;
+use rpcrdma::segment::Segment;
+use rpcrdma::v1::{Body, ErrorBody, ErrorReply, Message as Decoded};
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use super::fields::{Salvaged, readable};
+use crate::file::Time;
+use crate::link::Address;
+use crate::message::{Captured, Direction, Message, Rpc, Security, Status};
+use crate::nfs::Operation;
+use crate::transaction::{Form, Half, NotRebuilt, Transaction};
+
+/// Writes a message and a line feed.
+///
+/// # Errors
+/// Those of `out`.
+pub fn message(out: &mut impl io::Write, message: &Message) -> io::Result<()> {
+    let place = Place {
+        frame: message.stamp.frame,
+        time: Seconds(message.stamp.time),
+        connection: message.connection,
+        from: Shown(message.from),
+        to: Shown(message.to),
+    };
+    line(out, message, Some(place))
+}
+
+/// Writes a message that is of no capture, as one typed in by hand: without frame, time, connection and addresses.
+///
+/// # Errors
+/// Those of `out`.
+pub fn lone_message(out: &mut impl io::Write, message: &Message) -> io::Result<()> {
+    line(out, message, None)
+}
+
+/// Writes a transaction and a line feed.
+///
+/// # Errors
+/// Those of `out`.
+pub fn transaction(out: &mut impl io::Write, transaction: &Transaction) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &TransactionObject::new(transaction))?;
+    out.write_all(b"\n")
+}
+
+fn line(out: &mut impl io::Write, message: &Message, place: Option<Place>) -> io::Result<()> {
+    if let Ok(decoded) = message.decode() {
+        let mut object = MessageObject::new(message, place);
+        object.take(&decoded, message);
+        object.set_chunks(decoded.header.chunks().copied().unwrap_or_default());
+        return object.write(out);
+    }
+    let octets = readable(message);
+    Salvaged::from_octets(octets).with(|chunks| {
+        let mut object = MessageObject::new(message, place);
+        // An RDMA_ERROR of another version is no version 1 header, and has the same layout all the same.
+        if let Ok((_, rest)) = ErrorReply::decode(octets) {
+            object.header_length = Some(octets.len().saturating_sub(rest.len()));
+            object.payload_length = Some(0);
+        }
+        object.malformed = message.is_malformed().map(Malformed::new);
+        object.set_chunks(*chunks);
+        object.write(out)
+    })
+}
+
+/// Where and when a message was seen.
+#[derive(Clone, Copy, Serialize)]
+struct Place {
+    frame: u64,
+    time: Seconds,
+    connection: u32,
+    from: Shown<Address>,
+    to: Shown<Address>,
+}
+
+#[derive(Serialize)]
+struct MessageObject<'a> {
+    r#type: &'static str,
+    #[serde(flatten)]
+    place: Option<Place>,
+    rdma_xid: Option<Hex32>,
+    rdma_vers: Option<u32>,
+    rdma_credit: Option<u32>,
+    rdma_proc: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rdma_align: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rdma_thresh: Option<u32>,
+    header_length: Option<usize>,
+    payload_length: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trailing_length: Option<usize>,
+    reads: Reads<'a>,
+    writes: Writes<'a>,
+    reply: Option<Plain<'a>>,
+    error: Option<ErrorObject>,
+    invalidates: Option<Hex32>,
+    retransmitted: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    malformed: Option<Malformed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incomplete: Option<Incomplete>,
+    rpc: Option<RpcObject<'a>>,
+}
+
+impl<'a> MessageObject<'a> {
+    fn new(message: &'a Message, place: Option<Place>) -> Self {
+        let prefix = message.prefix();
+        Self {
+            r#type: "message",
+            place,
+            rdma_xid: prefix.map(|prefix| Hex32(prefix.xid)),
+            rdma_vers: prefix.map(|prefix| prefix.version),
+            rdma_credit: prefix.map(|prefix| prefix.credit),
+            rdma_proc: prefix.map(|prefix| Name(prefix.procedure)),
+            rdma_align: None,
+            rdma_thresh: None,
+            header_length: None,
+            payload_length: None,
+            trailing_length: None,
+            reads: Reads(ReadList::default()),
+            writes: Writes(WriteList::EMPTY),
+            reply: None,
+            error: message.error().map(ErrorObject::new),
+            invalidates: message.invalidates.map(Hex32),
+            retransmitted: message.retransmitted,
+            malformed: None,
+            incomplete: Incomplete::new(message),
+            rpc: message.rpc.as_ref().map(RpcObject::new),
+        }
+    }
+
+    /// Takes the lengths and what only some procedures have.
+    fn take(&mut self, decoded: &Decoded<'_>, message: &Message) {
+        self.header_length = Some(decoded.header_length);
+        if let Body::Msgp { align, thresh, .. } = decoded.header.body {
+            (self.rdma_align, self.rdma_thresh) = (Some(align), Some(thresh));
+        }
+        if message.captured == Captured::Head {
+            return;
+        }
+        let rest = message.length.saturating_sub(decoded.header_length);
+        match decoded.header.body {
+            Body::Msg(_) | Body::Msgp { .. } => self.payload_length = Some(rest),
+            _ => {
+                self.payload_length = Some(0);
+                self.trailing_length = Some(rest).filter(|rest| *rest > 0);
+            }
+        }
+    }
+
+    fn set_chunks(&mut self, chunks: Chunks<'a>) {
+        self.reads = Reads(chunks.reads);
+        self.writes = Writes(chunks.writes);
+        self.reply = chunks.reply.map(Plain);
+    }
+
+    fn write(&self, out: &mut impl io::Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, self)?;
+        out.write_all(b"\n")
+    }
+}
+
+/// A Read list, its segments grouped into Read chunks.
+struct Reads<'a>(ReadList<'a>);
+
+impl Serialize for Reads<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(
+            self.0
+                .chunks()
+                .map(|chunk| ReadObject { position: chunk.position, segments: ReadSegments(chunk.segments) }),
+        )
+    }
+}
+
+#[derive(Serialize)]
+struct ReadObject<'a> {
+    position: u32,
+    segments: ReadSegments<'a>,
+}
+
+struct ReadSegments<'a>(ReadList<'a>);
+
+impl Serialize for ReadSegments<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|segment| SegmentObject::new(segment.target)))
+    }
+}
+
+struct Writes<'a>(WriteList<'a>);
+
+impl Serialize for Writes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(Plain))
+    }
+}
+
+/// A Write chunk or the Reply chunk.
+struct Plain<'a>(WriteChunk<'a>);
+
+impl Serialize for Plain<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("chunk", 1)?;
+        object.serialize_field("segments", &PlainSegments(self.0))?;
+        object.end()
+    }
+}
+
+struct PlainSegments<'a>(WriteChunk<'a>);
+
+impl Serialize for PlainSegments<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(SegmentObject::new))
+    }
+}
+
+#[derive(Serialize)]
+struct SegmentObject {
+    handle: Hex32,
+    length: u32,
+    offset: Hex64,
+}
+
+impl SegmentObject {
+    const fn new(segment: Segment) -> Self {
+        Self { handle: Hex32(segment.handle), length: segment.length, offset: Hex64(segment.offset) }
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorObject {
+    code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    low: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high: Option<u32>,
+}
+
+impl ErrorObject {
+    const fn new(error: ErrorBody) -> Self {
+        let (low, high) = match error {
+            ErrorBody::Vers { low, high } => (Some(low), Some(high)),
+            ErrorBody::Chunk => (None, None),
+        };
+        Self { code: error.name(), low, high }
+    }
+}
+
+/// What is wrong with a header, where, and what its receiver has to do.
+#[derive(Serialize)]
+struct Malformed {
+    kind: &'static str,
+    offset: usize,
+    reaction: Reactions,
+}
+
+#[derive(Serialize)]
+struct Reactions {
+    requester: Shown<Reaction>,
+    responder: Shown<Reaction>,
+}
+
+impl Malformed {
+    const fn new(error: DecodeError) -> Self {
+        let reaction = Reactions {
+            requester: Shown(error.reaction(Role::Requester)),
+            responder: Shown(error.reaction(Role::Responder)),
+        };
+        Self { kind: error.kind.name(), offset: error.offset, reaction }
+    }
+}
+
+/// What of a message the capture does not hold.
+#[derive(Serialize)]
+struct Incomplete {
+    captured: usize,
+    missing: &'static str,
+}
+
+impl Incomplete {
+    fn new(message: &Message) -> Option<Self> {
+        let missing = match message.captured {
+            Captured::Whole => return None,
+            Captured::Cut => "snaplen",
+            Captured::Head => "end",
+            Captured::Tail => "start",
+        };
+        Some(Self { captured: message.octets.len(), missing })
+    }
+}
+
+#[derive(Serialize)]
+struct RpcObject<'a> {
+    direction: &'static str,
+    #[serde(skip_serializing_if = "is_false")]
+    reverse: bool,
+    program: Option<u32>,
+    version: Option<u32>,
+    procedure: Option<u32>,
+    name: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<OperationNames<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    security: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nfs_status: Option<u32>,
+}
+
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl<'a> RpcObject<'a> {
+    fn new(rpc: &'a Rpc) -> Self {
+        let direction = match rpc.direction {
+            Direction::Call => "call",
+            Direction::Reply => "reply",
+        };
+        Self {
+            direction,
+            reverse: rpc.reverse,
+            program: rpc.procedure.map(|procedure| procedure.program),
+            version: rpc.procedure.map(|procedure| procedure.version),
+            procedure: rpc.procedure.map(|procedure| procedure.procedure),
+            name: rpc.name,
+            operations: is_compound(rpc.name).then_some(OperationNames(&rpc.operations)),
+            security: rpc.security.map(security),
+            status: rpc.status.map(status),
+            nfs_status: nfs_status(rpc.status),
+        }
+    }
+}
+
+fn is_compound(name: Option<&str>) -> bool {
+    name.is_some_and(|name| name.ends_with("COMPOUND"))
+}
+
+struct OperationNames<'a>(&'a [Operation]);
+
+impl Serialize for OperationNames<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|operation| operation.name))
+    }
+}
+
+/// The services of RPCSEC_GSS as RFC 2203 section 5.3.1 names them, and its control procedures.
+pub(super) const fn security(security: Security) -> &'static str {
+    match security {
+        Security::Authentication => "rpc_gss_svc_none",
+        Security::Integrity => "rpc_gss_svc_integrity",
+        Security::Privacy => "rpc_gss_svc_privacy",
+        Security::Control(name) => name,
+    }
+}
+
+/// How a call ended, without the status of NFS.
+pub(super) const fn status(status: Status) -> &'static str {
+    match status {
+        Status::Success(_) => "SUCCESS",
+        Status::Refused(name) | Status::Denied(name) => name,
+        Status::Error(error) => error.name(),
+    }
+}
+
+const fn nfs_status(status: Option<Status>) -> Option<u32> {
+    match status {
+        Some(Status::Success(status)) => status,
+        _ => None,
+    }
+}
+
+#[derive(Serialize)]
+struct TransactionObject<'a> {
+    r#type: &'static str,
+    connection: u32,
+    rdma_xid: Hex32,
+    from: Shown<Address>,
+    to: Shown<Address>,
+    call_frame: Option<u64>,
+    reply_frame: Option<u64>,
+    time: Option<Seconds>,
+    latency: Option<f64>,
+    #[serde(skip_serializing_if = "is_false")]
+    reverse: bool,
+    program: Option<u32>,
+    version: Option<u32>,
+    procedure: Option<u32>,
+    name: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<Operations<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    security: Option<&'static str>,
+    call: Option<HalfObject>,
+    reply: Option<HalfObject>,
+    read_octets: u64,
+    write_octets: u64,
+    status: Option<&'static str>,
+    nfs_status: Option<u32>,
+}
+
+impl<'a> TransactionObject<'a> {
+    fn new(transaction: &'a Transaction) -> Self {
+        let Transaction { call, reply, procedure, .. } = transaction;
+        Self {
+            r#type: "transaction",
+            connection: transaction.connection,
+            rdma_xid: Hex32(transaction.xid),
+            from: Shown(transaction.from),
+            to: Shown(transaction.to),
+            call_frame: call.as_ref().map(|half| half.stamp.frame),
+            reply_frame: reply.as_ref().map(|half| half.stamp.frame),
+            time: call.as_ref().or(reply.as_ref()).map(|half| Seconds(half.stamp.time)),
+            latency: transaction.latency().map(|latency| latency as f64 / 1e9),
+            reverse: transaction.reverse,
+            program: procedure.map(|procedure| procedure.program),
+            version: procedure.map(|procedure| procedure.version),
+            procedure: procedure.map(|procedure| procedure.procedure),
+            name: transaction.name,
+            operations: is_compound(transaction.name).then_some(Operations(&transaction.operations)),
+            security: transaction.security.map(security),
+            call: call.as_ref().map(HalfObject::new),
+            reply: reply.as_ref().map(HalfObject::new),
+            read_octets: transaction.read_octets,
+            write_octets: transaction.write_octets,
+            status: transaction.status.map(status),
+            nfs_status: nfs_status(transaction.status),
+        }
+    }
+}
+
+struct Operations<'a>(&'a [Operation]);
+
+impl Serialize for Operations<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(
+            self.0.iter().map(|operation| OperationObject { name: operation.name, status: operation.status }),
+        )
+    }
+}
+
+#[derive(Serialize)]
+struct OperationObject {
+    name: &'static str,
+    status: Option<u32>,
+}
+
+/// A call or a reply within a transaction.
+#[derive(Serialize)]
+struct HalfObject {
+    form: &'static str,
+    inline: usize,
+    rebuilt: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Shown<NotRebuilt>>,
+}
+
+impl HalfObject {
+    fn new(half: &Half) -> Self {
+        let (length, reason) = match &half.message {
+            Ok(rebuilt) => (Some(rebuilt.octets.len()), None),
+            Err(reason) => (None, Some(Shown(*reason))),
+        };
+        Self { form: form(half.form), inline: half.inline, rebuilt: length.is_some(), length, reason }
+    }
+}
+
+/// How an RPC message was sent, as RFC 8166 section 3.5 names it.
+pub(super) const fn form(form: Form) -> &'static str {
+    match form {
+        Form::Short => "short",
+        Form::Chunked => "chunked",
+        Form::Long => "long",
+    }
+}
+
+/// `rdma_proc`: its name, or the number where it has none.
+struct Name(RdmaProcedure);
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.name() {
+            Some(name) => serializer.serialize_str(name),
+            None => serializer.serialize_u32(self.0.0),
+        }
+    }
+}
+
+/// What is shown as it shows itself.
+#[derive(Clone, Copy)]
+struct Shown<T>(T);
+
+impl<T: fmt::Display> Serialize for Shown<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Hex32(u32);
+
+impl Serialize for Hex32 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(hex(&mut [0; 10], u64::from(self.0)))
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Hex64(u64);
+
+impl Serialize for Hex64 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(hex(&mut [0; 18], self.0))
+    }
+}
+
+/// Nanoseconds shown as seconds with all nine decimals: a number would lose the last of them.
+#[derive(Clone, Copy)]
+struct Seconds(Time);
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut text = [0; 21];
+        let mut rest = self.0.0;
+        let mut start = text.len();
+        for (index, digit) in text.iter_mut().enumerate().rev() {
+            // The point is before the last nine digits; before it there is one digit at least.
+            if index == 11 {
+                *digit = b'.';
+                continue;
+            }
+            if index < 10 && rest == 0 {
+                break;
+            }
+            *digit = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            start = index;
+        }
+        serializer.serialize_str(ascii(text.get(start..).unwrap_or_default()))
+    }
+}
+
+/// Fills `text` with `0x` and the digits of `value`. Writing through `fmt` takes several times as long.
+fn hex(text: &mut [u8], value: u64) -> &str {
+    let mut rest = value;
+    for digit in text.iter_mut().rev() {
+        *digit = match rest & 15 {
+            nibble @ 0..10 => b'0' + nibble as u8,
+            nibble => b'a' - 10 + nibble as u8,
+        };
+        rest >>= 4;
+    }
+    if let [_, x, ..] = text {
+        *x = b'x';
+    }
+    ascii(text)
+}
+
+fn ascii(text: &[u8]) -> &str {
+    core::str::from_utf8(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(value: impl Serialize) -> String {
+        serde_json::to_string(&value).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_as_long_as_they_must_be() {
+        assert_eq!(shown(Hex32(0xa94)), r#""0x00000a94""#);
+        assert_eq!(shown(Hex64(0xa506_4bf4_ce8c_6000)), r#""0xa5064bf4ce8c6000""#);
+        assert_eq!(shown(Hex64(7)), r#""0x0000000000000007""#);
+        for nanoseconds in [0, 1, 999_999_999, 1_000_000_000, 1_763_683_200_123_456_789, u64::MAX] {
+            assert_eq!(shown(Seconds(Time(nanoseconds))), format!("\"{}\"", Time(nanoseconds)));
+        }
+    }
+
+    #[test]
+    fn what_has_no_name_is_a_number() {
+        assert_eq!(shown(Name(RdmaProcedure(4))), r#""RDMA_ERROR""#);
+        assert_eq!(shown(Name(RdmaProcedure(5))), "5");
+    }
+
+    #[test]
+    fn an_error_has_the_versions_only_where_it_is_about_versions() {
+        assert_eq!(
+            shown(ErrorObject::new(ErrorBody::Vers { low: 1, high: 2 })),
+            r#"{"code":"ERR_VERS","low":1,"high":2}"#
+        );
+        assert_eq!(shown(ErrorObject::new(ErrorBody::Chunk)), r#"{"code":"ERR_CHUNK"}"#);
+    }
+}

@@ -1,0 +1,12 @@
+//! What was found, as other programs and people read it.
+
+pub mod export;
+pub mod fields;
+pub mod header;
+pub mod hexdump;
+pub mod json;
+mod reason;
+mod style;
+mod tcp;
+pub mod text;
+pub mod tree;

@@ -1,0 +1,32 @@
+//! Why RPCs were not rebuilt, to count them by.
+
+use crate::transaction::NotRebuilt;
+
+/// The kind of a [`NotRebuilt`], without its numbers.
+pub(crate) const fn reason(error: &NotRebuilt) -> &'static str {
+    match error {
+        NotRebuilt::Send => "the Send is not all in the capture",
+        NotRebuilt::Chunk { .. } => "a chunk is not all in the capture",
+        NotRebuilt::CallMissing => CALL_MISSING,
+        NotRebuilt::ForeignChunks => "the reply's chunks are not the call's",
+        NotRebuilt::Position(_) => "a Position is not within the Payload stream",
+        NotRebuilt::PositionZeroInMessage => "a Position Zero Read chunk beside an inline Payload stream",
+        NotRebuilt::Results(error) => error.reason,
+        NotRebuilt::Error(_) => "answered by RDMA_ERROR",
+        NotRebuilt::Header => "the header cannot be read",
+        NotRebuilt::TooMuch => "more octets waited for their replies than may be kept",
+    }
+}
+
+/// The reason of a reply that has no call.
+pub(crate) const CALL_MISSING: &str = "the call is not in the capture";
+/// What was sent parses as RPC-over-RDMA, and what it carries is no RPC message.
+pub(crate) const NO_RPC: &str = "what the message carries is no RPC message";
+
+/// Adds one to the count of `name`. There are as many names as this program knows, so the list stays short.
+pub(crate) fn count(counts: &mut Vec<(&'static str, u64)>, name: &'static str) {
+    match counts.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, count)) => *count += 1,
+        None => counts.push((name, 1)),
+    }
+}

@@ -1,0 +1,105 @@
+//! Colours, and a line that knows how wide it is.
+
+use std::fmt::Write as _;
+use std::io;
+
+use anstyle::{AnsiColor, Style};
+
+pub(super) const PLAIN: Style = Style::new();
+pub(super) const DIM: Style = Style::new().dimmed();
+pub(super) const NAME: Style = Style::new().bold();
+pub(super) const CALL: Style = AnsiColor::Cyan.on_default();
+pub(super) const REPLY: Style = AnsiColor::Green.on_default();
+pub(super) const CHUNK: Style = AnsiColor::Blue.on_default();
+pub(super) const WARNING: Style = AnsiColor::Yellow.on_default();
+pub(super) const FAULT: Style = AnsiColor::Red.on_default().bold();
+
+/// A line of text as wide as `limit` at most; what is too much ends in an ellipsis.
+#[derive(Debug)]
+pub(super) struct Line {
+    text: String,
+    width: usize,
+    limit: usize,
+    colour: bool,
+}
+
+impl Line {
+    pub(super) fn new(colour: bool, limit: usize) -> Self {
+        Self { text: String::with_capacity(160), width: 0, limit, colour }
+    }
+
+    /// Columns that are left.
+    pub(super) const fn room(&self) -> usize {
+        self.limit.saturating_sub(self.width)
+    }
+
+    /// Adds text, and spaces up to `width` columns after it.
+    pub(super) fn column(&mut self, style: Style, text: &str, width: usize) {
+        let length = text.chars().count();
+        self.push(style, text);
+        self.push(PLAIN, &" ".repeat(width.saturating_sub(length)));
+    }
+
+    /// Adds text.
+    pub(super) fn push(&mut self, style: Style, text: &str) {
+        self.push_within(style, text, self.room());
+    }
+
+    /// Adds text, of which no more than `room` columns are shown.
+    pub(super) fn push_within(&mut self, style: Style, text: &str, room: usize) {
+        let length = text.chars().count();
+        if length == 0 || room == 0 {
+            return;
+        }
+        let is_styled = self.colour && !style.is_plain();
+        if is_styled {
+            // Writing to a string cannot fail.
+            let _written = write!(self.text, "{style}");
+        }
+        if length <= room {
+            self.text.push_str(text);
+        } else {
+            self.text.extend(text.chars().take(room.saturating_sub(1)));
+            self.text.push('…');
+        }
+        self.width += length.min(room);
+        if is_styled {
+            let _written = write!(self.text, "{style:#}");
+        }
+    }
+
+    /// Writes the line without the spaces at its end.
+    pub(super) fn write(mut self, out: &mut impl io::Write) -> io::Result<()> {
+        self.text.truncate(self.text.trim_end().len());
+        self.text.push('\n');
+        out.write_all(self.text.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(line: Line) -> String {
+        let mut out = Vec::new();
+        line.write(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_line_is_never_wider_than_its_limit() {
+        let mut line = Line::new(false, 10);
+        line.column(PLAIN, "a→b", 5);
+        line.push_within(PLAIN, "12345", 3);
+        line.push(FAULT, "6789");
+        assert_eq!(written(line), "a→b  12…6…\n");
+    }
+
+    #[test]
+    fn colour_takes_no_room() {
+        let mut line = Line::new(true, 4);
+        line.push(FAULT, "ab");
+        line.push(PLAIN, "cd");
+        assert_eq!(written(line), "\u{1b}[1m\u{1b}[31mab\u{1b}[0mcd\n");
+    }
+}

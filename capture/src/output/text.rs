@@ -1,0 +1,259 @@
+//! Messages and transactions as lines of text in columns.
+
+use core::fmt::Write as _;
+use std::io;
+
+use rpcrdma::lists::Chunks;
+
+use super::json::{form, status};
+use super::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
+use crate::file::Time;
+use crate::message::{Captured, Direction, Message, Rpc, Status};
+use crate::nfs::{self, Operation, Procedure};
+use crate::transaction::{Half, NotRebuilt, Transaction};
+
+/// Columns a line of [`Lines::message`] has at most, with IPv4 addresses.
+const WIDTH: usize = 120;
+/// Columns of the widest pair of IPv4 addresses.
+const IPV4_PAIR: usize = 33;
+
+/// Writes the lines of one output, in columns that get wider where they must.
+#[derive(Debug)]
+pub struct Lines {
+    colour: bool,
+    start: Time,
+    pair: usize,
+}
+
+impl Lines {
+    /// Lines with or without colour; times are shown as seconds since `start`.
+    #[must_use]
+    pub const fn new(colour: bool, start: Time) -> Self {
+        Self { colour, start, pair: 0 }
+    }
+
+    /// Writes what the columns of [`message`](Self::message) are.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn message_heading(&self, out: &mut impl io::Write) -> io::Result<()> {
+        let mut line = Line::new(self.colour, WIDTH);
+        line.push(DIM, " frame     seconds  C from → to               proc  rdma_xid   inline       RPC, chunks");
+        line.write(out)
+    }
+
+    /// Writes a message.
+    ///
+    /// The columns: frame, seconds, connection, who sent it to whom, `rdma_proc` without its `RDMA_`, `rdma_xid`, octets
+    /// of the Payload stream in the Send, call or reply, and then what is called, the chunks, and what is not as it should
+    /// be.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn message(&mut self, out: &mut impl io::Write, message: &Message) -> io::Result<()> {
+        let pair = format!("{} → {}", message.from, message.to);
+        self.pair = self.pair.max(pair.chars().count());
+        let mut line = Line::new(self.colour, WIDTH + self.pair.saturating_sub(IPV4_PAIR));
+        let seconds = self.seconds(message.stamp.time);
+        line.push(DIM, &format!("{:>6} {seconds:>11} {:>2} ", message.stamp.frame, message.connection));
+        line.column(PLAIN, &pair, self.pair + 2);
+        self.header(&mut line, message);
+        let notes = notes(message);
+        let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
+        if let Some(rpc) = &message.rpc {
+            let room = line.room().saturating_sub(width);
+            line.push_within(NAME, &called(rpc.name, rpc.procedure, &rpc.operations), room);
+        }
+        for (style, note) in notes {
+            line.push(PLAIN, "  ");
+            line.push(style, &note);
+        }
+        line.write(out)
+    }
+
+    /// Seconds since the start, with microseconds.
+    fn seconds(&self, time: Time) -> String {
+        let microseconds = time.0.saturating_sub(self.start.0) / 1000;
+        format!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000)
+    }
+
+    fn header(&self, line: &mut Line, message: &Message) {
+        let Some(prefix) = message.prefix() else {
+            line.push(PLAIN, &format!("{:<5} {:<10} {:>5} {:<6}", "?", "?", "", ""));
+            return;
+        };
+        let procedure = match prefix.procedure.name() {
+            Some(name) => name.trim_start_matches("RDMA_").to_owned(),
+            None => prefix.procedure.0.to_string(),
+        };
+        let style = if message.error().is_some() { FAULT } else { PLAIN };
+        line.column(style, &procedure, 6);
+        let payload = message.decode().ok().filter(|decoded| decoded.header.chunks().is_some());
+        let inline = payload.map(|decoded| message.length.saturating_sub(decoded.header_length).to_string());
+        line.push(PLAIN, &format!("{:#010x} {:>5} ", prefix.xid, inline.unwrap_or_default()));
+        match message.rpc.as_ref().map(|rpc| rpc.direction) {
+            Some(Direction::Call) => line.column(CALL, "call", 6),
+            Some(Direction::Reply) => line.column(REPLY, "reply", 6),
+            None => line.column(PLAIN, "", 6),
+        }
+    }
+
+    /// Writes what the columns of [`transaction`](Self::transaction) are.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn transaction_heading(&self, out: &mut impl io::Write) -> io::Result<()> {
+        let mut line = Line::new(self.colour, usize::MAX);
+        let frames = "conn xid          call  reply       latency    inline octets     Read    Write";
+        line.push(DIM, &format!("{frames}  {:<15}  {:<14}  RPC", "sent", "status"));
+        line.write(out)
+    }
+
+    /// Writes a transaction.
+    ///
+    /// The columns: connection, `rdma_xid`, frame of the call and of the reply, latency, octets of the Payload streams in
+    /// the Send of the call and of the reply, octets moved by RDMA Read and by RDMA Write, how call and reply were sent,
+    /// how the call ended, and what was called. The list of operations is never cut.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn transaction(&self, out: &mut impl io::Write, transaction: &Transaction) -> io::Result<()> {
+        let Transaction { connection, xid, call, reply, .. } = transaction;
+        let mut line = Line::new(self.colour, usize::MAX);
+        let frame = |half: &Option<Half>| half.as_ref().map_or("-".to_owned(), |half| half.stamp.frame.to_string());
+        let inline = |half: &Option<Half>| half.as_ref().map_or("-".to_owned(), |half| half.inline.to_string());
+        let sent = |half: &Option<Half>| half.as_ref().map_or("-", |half| form(half.form));
+        line.push(DIM, &format!("{connection:>4} "));
+        line.push(PLAIN, &format!("{xid:#010x} {:>6} {:>6} ", frame(call), frame(reply)));
+        line.push(PLAIN, &format!("{:>13} ", transaction.latency().map_or("-".to_owned(), milliseconds)));
+        line.push(PLAIN, &format!("{:>8} {:>8} ", inline(call), inline(reply)));
+        line.push(CHUNK, &format!("{:>8} {:>8}  ", transaction.read_octets, transaction.write_octets));
+        line.column(PLAIN, &format!("{}/{}", sent(call), sent(reply)), 17);
+        let (style, ended) = ended(transaction);
+        line.column(style, &ended, 16);
+        line.push(NAME, &called(transaction.name, transaction.procedure, &transaction.operations));
+        if transaction.reverse {
+            line.push(DIM, "  reverse direction");
+        }
+        for (which, half) in [("call", call), ("reply", reply)] {
+            if let Some(Half { message: Err(reason), .. }) = half
+                && !matches!(reason, NotRebuilt::Error(_))
+            {
+                line.push(WARNING, &format!("  {which} not rebuilt: {reason}"));
+            }
+        }
+        line.write(out)
+    }
+}
+
+fn milliseconds(nanoseconds: u64) -> String {
+    format!("{}.{:03} ms", nanoseconds / 1_000_000, nanoseconds / 1000 % 1000)
+}
+
+/// What is called: the name, or the numbers; of a COMPOUND the operations.
+fn called(name: Option<&'static str>, procedure: Option<Procedure>, operations: &[Operation]) -> String {
+    let mut text = match (name, procedure) {
+        // The operations say it all.
+        (Some(name), _) if !operations.is_empty() => {
+            name.trim_end_matches(" COMPOUND").trim_end_matches(" CB_COMPOUND").to_owned()
+        }
+        (Some(name), _) => name.to_owned(),
+        (None, Some(Procedure { program, version, procedure })) => {
+            format!("program {program} version {version} procedure {procedure}")
+        }
+        (None, None) => "procedure unknown".to_owned(),
+    };
+    for operation in operations {
+        text.push(' ');
+        text.push_str(operation.name);
+    }
+    text
+}
+
+/// What else there is to say about a message.
+fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
+    let mut notes = Vec::new();
+    if let Some(error) = message.error() {
+        notes.push((FAULT, error.to_string()));
+    } else if let Ok(decoded) = message.decode() {
+        let chunks = decoded.header.chunks().map(chunks).unwrap_or_default();
+        if !chunks.is_empty() {
+            notes.push((CHUNK, chunks));
+        }
+    } else if let Some(error) = message.is_malformed() {
+        notes.push((FAULT, format!("malformed at octet {}: {}", error.offset, error.kind.name())));
+    }
+    notes.extend(message.rpc.as_ref().and_then(failure).map(|failure| (WARNING, failure)));
+    if message.rpc.as_ref().is_some_and(|rpc| rpc.reverse) {
+        notes.push((DIM, "reverse".to_owned()));
+    }
+    let captured = message.octets.len();
+    match message.captured {
+        Captured::Whole => {}
+        Captured::Cut => notes.push((WARNING, format!("cut: {captured} of {} octets", message.length))),
+        Captured::Head => notes.push((WARNING, format!("its end was not captured, {captured} octets were"))),
+        Captured::Tail => notes.push((WARNING, format!("its beginning was not captured, {captured} octets were"))),
+    }
+    if message.retransmitted > 0 {
+        notes.push((WARNING, format!("sent {} times", message.retransmitted.saturating_add(1))));
+    }
+    notes
+}
+
+/// Octets of each chunk; of many Read chunks or Write chunks the sum.
+fn chunks(chunks: &Chunks<'_>) -> String {
+    let mut text = String::new();
+    let mut add = |arguments: core::fmt::Arguments<'_>| {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        // Writing to a string cannot fail.
+        let _written = text.write_fmt(arguments);
+    };
+    match chunks.reads.chunks().count() {
+        count @ 3.. => add(format_args!("{count} reads {}", chunks.reads.length())),
+        _ => chunks
+            .reads
+            .chunks()
+            .for_each(|chunk| add(format_args!("read {}@{}", chunk.segments.length(), chunk.position))),
+    }
+    match chunks.writes.len() {
+        count @ 3.. => {
+            let length = chunks.writes.iter().fold(0_u64, |sum, chunk| sum.saturating_add(chunk.length()));
+            add(format_args!("{count} writes {length}"));
+        }
+        _ => chunks.writes.iter().for_each(|chunk| add(format_args!("write {}", chunk.length()))),
+    }
+    if let Some(chunk) = chunks.reply {
+        add(format_args!("reply {}", chunk.length()));
+    }
+    text
+}
+
+/// How a call failed, if it did.
+fn failure(rpc: &Rpc) -> Option<String> {
+    match rpc.status? {
+        Status::Success(None | Some(0)) => None,
+        Status::Success(Some(code)) => Some(nfs_status(rpc.procedure, rpc.reverse, code)),
+        other => Some(status(other).to_owned()),
+    }
+}
+
+fn nfs_status(procedure: Option<Procedure>, reverse: bool, code: u32) -> String {
+    let name = procedure.and_then(|procedure| nfs::status::name(&procedure, reverse, code));
+    name.map_or_else(|| format!("status {code}"), str::to_owned)
+}
+
+fn ended(transaction: &Transaction) -> (anstyle::Style, String) {
+    match transaction.status {
+        None if transaction.reply.is_none() => (WARNING, "no reply".to_owned()),
+        None => (WARNING, "unknown".to_owned()),
+        Some(Status::Success(None)) => (REPLY, "SUCCESS".to_owned()),
+        Some(Status::Success(Some(code))) => {
+            let style = if code == 0 { REPLY } else { WARNING };
+            (style, nfs_status(transaction.procedure, transaction.reverse, code))
+        }
+        Some(error @ Status::Error(_)) => (FAULT, status(error).to_owned()),
+        Some(other) => (WARNING, status(other).to_owned()),
+    }
+}

@@ -1,0 +1,246 @@
+//! A message as a tree: every field of the transport header with its offset, then the RPC header.
+
+use std::io;
+
+use anstyle::Style;
+use rpcrdma::error::{Reaction, Role};
+use rpcrdma::reader::padding;
+use rpcrdma::rpc::{Auth, Call, MessageType, Reply, ReplyBody, RpcError};
+use rpcrdma::segment::{ReadSegment, Segment};
+use rpcrdma::v1::{Body, ErrorBody};
+
+use super::fields::{Field, readable, walk};
+use super::header::{Fault, Finding, findings};
+use super::json::security;
+use super::style::{CHUNK, DIM, FAULT, Line, NAME, PLAIN, WARNING};
+use crate::message::{Captured, Message, Rpc, Status};
+use crate::nfs;
+
+/// Columns before the value.
+const NAMES: usize = 18;
+
+/// Writes the fields of a message, one on a line, offsets from the start of the Send in hexadecimal. Where the header
+/// stops making sense, that is said, with what its receivers have to do (RFC 8166 section 4.5).
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(out: &mut impl io::Write, message: &Message, colour: bool) -> io::Result<()> {
+    let mut tree = Tree { out, colour };
+    let mut result = Ok(());
+    walk(readable(message), &mut |offset, field| {
+        if result.is_ok() {
+            result = tree.field(offset, field);
+        }
+    });
+    result?;
+    tree.after_header(message)?;
+    tree.faults(message)?;
+    tree.missing(message)?;
+    if let Some(handle) = message.invalidates {
+        tree.line(None, PLAIN, "Send invalidates", &format!("{handle:#010x}"))?;
+    }
+    Ok(())
+}
+
+struct Tree<'a, W> {
+    out: &'a mut W,
+    colour: bool,
+}
+
+impl<W: io::Write> Tree<'_, W> {
+    fn line(&mut self, offset: Option<usize>, style: Style, name: &str, value: &str) -> io::Result<()> {
+        let mut line = Line::new(self.colour, usize::MAX);
+        line.push(PLAIN, "        ");
+        line.column(DIM, &offset.map(|offset| format!("{offset:04x}")).unwrap_or_default(), 6);
+        line.column(style, name, NAMES);
+        line.push(PLAIN, value);
+        line.write(self.out)
+    }
+
+    fn field(&mut self, offset: usize, field: Field) -> io::Result<()> {
+        let (style, name, value) = match field {
+            Field::Word("rdma_err", ErrorBody::ERR_VERS) => (FAULT, "rdma_err", "1 (ERR_VERS)".to_owned()),
+            Field::Word("rdma_err", ErrorBody::ERR_CHUNK) => (FAULT, "rdma_err", "2 (ERR_CHUNK)".to_owned()),
+            Field::Word(name, value) => (PLAIN, name, value.to_string()),
+            Field::Xid(xid) => (PLAIN, "rdma_xid", format!("{xid:#010x}")),
+            Field::Procedure(procedure) => {
+                (NAME, "rdma_proc", format!("{} ({})", procedure.0, procedure.name().unwrap_or("unknown")))
+            }
+            Field::ReadSegment(ReadSegment { position, target }) => {
+                (CHUNK, "Read segment", format!("position {position:<8} {}", segment(target)))
+            }
+            Field::ReadListEnd => (PLAIN, "Read list ends", String::new()),
+            Field::WriteChunk(count) => (CHUNK, "Write chunk", segments(count)),
+            Field::Segment(target) => (CHUNK, "  segment", segment(target)),
+            Field::WriteListEnd => (PLAIN, "Write list ends", String::new()),
+            Field::ReplyChunk(None) => (PLAIN, "Reply chunk", "none".to_owned()),
+            Field::ReplyChunk(Some(count)) => (CHUNK, "Reply chunk", segments(count)),
+        };
+        self.line(Some(offset), style, name, &value)
+    }
+
+    /// What follows the header, or what is wrong with it.
+    fn after_header(&mut self, message: &Message) -> io::Result<()> {
+        match message.decode() {
+            Ok(decoded) => {
+                let at = decoded.header_length;
+                let length = message.length.saturating_sub(at);
+                match decoded.header.body {
+                    Body::Msg(_) | Body::Msgp { .. } => {
+                        self.line(Some(at), NAME, "Payload stream", &octets(length))?;
+                        self.rpc(at, decoded.payload, message.rpc.as_ref())
+                    }
+                    _ => self.known(message.rpc.as_ref()),
+                }
+            }
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// What is wrong, and what the receivers have to do. Where the capture cut the message off, that is no fault of it.
+    fn faults(&mut self, message: &Message) -> io::Result<()> {
+        if message.captured != Captured::Whole && message.is_malformed().is_none() {
+            return Ok(());
+        }
+        for Finding { offset, fault } in findings(message) {
+            let name = if matches!(fault, Fault::Header(_)) { "malformed" } else { "wrong" };
+            self.line(Some(offset), FAULT, name, &format!("octet {offset}: {fault}"))?;
+            for role in [Role::Responder, Role::Requester] {
+                match fault.reaction(role) {
+                    Some(Reaction::Discard) => self.line(None, PLAIN, "", &format!("a {role} discards it"))?,
+                    Some(reaction) => self.line(None, PLAIN, "", &format!("a {role} answers with {reaction}"))?,
+                    None => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the capture does not hold.
+    fn missing(&mut self, message: &Message) -> io::Result<()> {
+        let captured = message.octets.len();
+        let value = match message.captured {
+            Captured::Whole => return Ok(()),
+            Captured::Cut => format!("{captured} of {} octets, the capture cut its frames (snaplen)", message.length),
+            Captured::Head => format!("{captured} octets, the capture missed the packets after them"),
+            Captured::Tail => format!("{captured} octets, the capture missed the packets before them"),
+        };
+        self.line(None, WARNING, "captured", &value)
+    }
+
+    /// The RPC header at the start of a Payload stream that begins at `at`.
+    fn rpc(&mut self, at: usize, payload: &[u8], rpc: Option<&Rpc>) -> io::Result<()> {
+        match MessageType::peek(payload) {
+            Some((xid, MessageType::CALL)) => match Call::decode(payload) {
+                Ok((call, arguments)) => self.call(at, &call, arguments.len(), rpc),
+                Err(error) => self.no_rpc(at, xid, "CALL", error),
+            },
+            Some((xid, MessageType::REPLY)) => match Reply::decode(payload) {
+                Ok((reply, results)) => self.reply(at, &reply, (payload.len(), results.len()), rpc),
+                Err(error) => self.no_rpc(at, xid, "REPLY", error),
+            },
+            Some((_, other)) => self.line(Some(at + 4), FAULT, "  msg_type", &other.0.to_string()),
+            None => Ok(()),
+        }
+    }
+
+    fn no_rpc(&mut self, at: usize, xid: u32, kind: &str, error: RpcError) -> io::Result<()> {
+        self.line(Some(at), PLAIN, "  xid", &format!("{xid:#010x}"))?;
+        self.line(Some(at + 4), PLAIN, "  msg_type", kind)?;
+        let offset = at.saturating_add(error.offset);
+        self.line(Some(offset), FAULT, "  RPC header", &format!("in the Payload stream at {error}"))
+    }
+
+    fn call(&mut self, at: usize, call: &Call<'_>, arguments: usize, rpc: Option<&Rpc>) -> io::Result<()> {
+        self.line(Some(at), PLAIN, "  xid", &format!("{:#010x}", call.xid))?;
+        self.line(Some(at + 4), PLAIN, "  msg_type", "0 (CALL)")?;
+        self.line(Some(at + 8), PLAIN, "  rpcvers", &call.rpc_version.to_string())?;
+        self.line(Some(at + 12), PLAIN, "  prog", &call.program.to_string())?;
+        self.line(Some(at + 16), PLAIN, "  vers", &call.version.to_string())?;
+        let name = rpc.and_then(|rpc| rpc.name).map(|name| format!(" ({name})")).unwrap_or_default();
+        self.line(Some(at + 20), PLAIN, "  proc", &format!("{}{name}", call.procedure))?;
+        let verifier = at + 24 + auth_length(&call.credential);
+        self.line(Some(at + 24), PLAIN, "  cred", &auth(&call.credential))?;
+        self.line(Some(verifier), PLAIN, "  verf", &auth(&call.verifier))?;
+        let end = verifier + auth_length(&call.verifier);
+        self.line(Some(end), PLAIN, "  arguments", &octets(arguments))?;
+        self.operations(rpc)
+    }
+
+    fn reply(&mut self, at: usize, reply: &Reply<'_>, lengths: (usize, usize), rpc: Option<&Rpc>) -> io::Result<()> {
+        self.line(Some(at), PLAIN, "  xid", &format!("{:#010x}", reply.xid))?;
+        self.line(Some(at + 4), PLAIN, "  msg_type", "1 (REPLY)")?;
+        match &reply.body {
+            ReplyBody::Accepted { verifier, status, .. } => {
+                self.line(Some(at + 8), PLAIN, "  reply_stat", "0 (MSG_ACCEPTED)")?;
+                self.line(Some(at + 12), PLAIN, "  verf", &auth(verifier))?;
+                let status_at = at + 12 + auth_length(verifier);
+                self.line(Some(status_at), PLAIN, "  accept_stat", &format!("{} ({status})", status.0))?;
+            }
+            ReplyBody::Denied(_) => {
+                self.line(Some(at + 8), FAULT, "  reply_stat", "1 (MSG_DENIED)")?;
+                let text = reply.to_string();
+                let denial = text.splitn(4, ' ').nth(3).unwrap_or_default();
+                self.line(Some(at + 12), FAULT, "  reject_stat", denial)?;
+            }
+        }
+        let (payload, results) = lengths;
+        if results > 0 {
+            self.line(Some(at + payload - results), PLAIN, "  results", &octets(results))?;
+        }
+        self.known(rpc)
+    }
+
+    /// What is known of a message but not written in it: a reply does not name its procedure.
+    fn known(&mut self, rpc: Option<&Rpc>) -> io::Result<()> {
+        let Some(rpc) = rpc else { return Ok(()) };
+        if let Some(name) = rpc.name {
+            self.line(None, PLAIN, "  procedure", name)?;
+        }
+        if let Some(Status::Success(Some(code))) = rpc.status {
+            let name = rpc.procedure.and_then(|procedure| nfs::status::name(&procedure, rpc.reverse, code));
+            self.line(None, PLAIN, "  status", &numbered(code, name))?;
+        }
+        self.operations(Some(rpc))
+    }
+
+    fn operations(&mut self, rpc: Option<&Rpc>) -> io::Result<()> {
+        let Some(rpc) = rpc else { return Ok(()) };
+        if let Some(protection) = rpc.security {
+            self.line(None, PLAIN, "  RPCSEC_GSS", security(protection))?;
+        }
+        for operation in &rpc.operations {
+            let status = operation.status.filter(|status| *status != 0);
+            let name = |code| rpc.procedure.and_then(|procedure| nfs::status::name(&procedure, rpc.reverse, code));
+            let status = status.map(|code| format!("  {}", numbered(code, name(code)))).unwrap_or_default();
+            let value = format!("{} ({}){status}", operation.code, operation.name);
+            self.line(None, PLAIN, "    operation", &value)?;
+        }
+        Ok(())
+    }
+}
+
+fn numbered(code: u32, name: Option<&str>) -> String {
+    name.map_or_else(|| code.to_string(), |name| format!("{code} ({name})"))
+}
+
+fn segment(segment: Segment) -> String {
+    format!("handle {:#010x}  length {:<8}  offset {:#018x}", segment.handle, segment.length, segment.offset)
+}
+
+fn segments(count: u32) -> String {
+    if count == 1 { "1 segment".to_owned() } else { format!("{count} segments") }
+}
+
+fn octets(count: usize) -> String {
+    if count == 1 { "1 octet".to_owned() } else { format!("{count} octets") }
+}
+
+fn auth(auth: &Auth<'_>) -> String {
+    format!("{} ({}), {}", auth.flavor.0, auth.flavor, octets(auth.body.len()))
+}
+
+/// Octets of a credential or verifier on the wire: flavor, length, body, padding.
+fn auth_length(auth: &Auth<'_>) -> usize {
+    8 + auth.body.len() + padding(auth.body.len())
+}

@@ -1,0 +1,166 @@
+//! What may be said on the command line.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::moment::Moment;
+
+const EXAMPLES: &str = "\
+Examples:
+  rpcrdma decode nfs.pcap                      every message, a line each
+  rpcrdma decode -v --xid 0x5a7a4583 nfs.pcap  the headers of one RPC, field by field
+  tcpdump -i eth0 -w - udp port 4791 | rpcrdma decode -
+                                               messages as they arrive
+  rpcrdma transactions --json nfs.pcap*        every RPC, for another program
+  rpcrdma export nfs.pcap -o tcp.pcap          for a tool that knows NFS over TCP
+  rpcrdma header 5a7a4583 00000001 00000080 00000000 ...
+
+Exit status: 0; 1 where the input was damaged or incomplete; 2 for wrong usage or a file that cannot be read.";
+
+const MOMENT_HELP: &str = "\
+Seconds since 1970 (1763683200.5), after the first frame (+12.5), or UTC (2025-11-21T00:00:00.5)";
+
+const STYLES: Styles =
+    Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
+
+/// Shows what is in captures of RPC over RDMA (RFC 8166), NFS above all.
+#[derive(Debug, Parser)]
+#[command(name = "rpcrdma", version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) command: Command,
+    /// Colour the text
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(super) color: Color,
+    /// Say nothing on standard error but errors
+    #[arg(long, short, global = true)]
+    pub(super) quiet: bool,
+}
+
+/// When text is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Shows every RPC-over-RDMA message, a line each
+    Decode(Decode),
+    /// Shows every RPC, a line each: call, reply, and what was moved for it
+    Transactions(Transactions),
+    /// Writes the RPCs as RPC over TCP to a pcap file
+    Export(Export),
+    /// Shows one Send that is given as a hex dump, and what is wrong with it
+    Header(Header),
+    /// Writes what a shell needs to complete commands and options
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Writes the manual page, of the program or of one command
+    Man {
+        /// The command
+        command: Option<String>,
+    },
+}
+
+/// What is read, and what of it is shown.
+#[derive(Args, Debug)]
+pub(super) struct Input {
+    /// Captures (pcap, pcapng; gzip, zstd), several as one; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    /// Only this connection; can be given several times
+    #[arg(long, value_name = "N")]
+    pub(super) connection: Vec<u32>,
+    /// Only this rdma_xid (0x5a7a4583, or decimal); can be given several times
+    #[arg(long, value_name = "X", value_parser = xid)]
+    pub(super) xid: Vec<u32>,
+    /// Nothing before this time
+    #[arg(long, value_name = "TIME", long_help = MOMENT_HELP)]
+    pub(super) since: Option<Moment>,
+    /// Nothing after this time
+    #[arg(long, value_name = "TIME", long_help = MOMENT_HELP)]
+    pub(super) until: Option<Moment>,
+    /// RPC-over-RDMA is spoken on this service port too; can be given several times
+    #[arg(long, value_name = "P")]
+    pub(super) port: Vec<u16>,
+    /// Check the ICRC and VCRC of every packet, count those that are wrong, and leave them out
+    #[arg(long)]
+    pub(super) verify_crc: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Decode {
+    #[command(flatten)]
+    pub(super) input: Input,
+    /// Show the header of each message as a tree, with offsets
+    #[arg(long, short, conflicts_with = "json")]
+    pub(super) verbose: bool,
+    /// A JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Transactions {
+    #[command(flatten)]
+    pub(super) input: Input,
+    /// A JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Export {
+    #[command(flatten)]
+    pub(super) input: Input,
+    /// The pcap file that is written; - is standard output
+    #[arg(long, short, value_name = "OUT")]
+    pub(super) output: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Header {
+    /// The dump: digits, octets, words, or what xxd, hexdump -C, od, tcpdump, tshark, gdb or the kernel print; - or
+    /// nothing is standard input
+    #[arg(value_name = "HEX", allow_hyphen_values = false)]
+    pub(super) hex: Vec<String>,
+    /// A JSON object with the fields of a message
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+fn xid(text: &str) -> Result<u32, String> {
+    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| "not a number of 32 bits: 0x5a7a4583, or decimal".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_description_of_the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn an_xid_is_hexadecimal_or_decimal() {
+        assert_eq!(xid("0x5a7a4583"), Ok(0x5a7a_4583));
+        assert_eq!(xid("1518028163"), Ok(0x5a7b_4583));
+        assert!(xid("5a7a4583").is_err() && xid("0x100000000").is_err() && xid("").is_err());
+    }
+}

@@ -1,0 +1,271 @@
+//! What each command does.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::path::Path;
+
+use anstream::{AutoStream, ColorChoice};
+use clap::CommandFactory;
+use rpcrdma_capture::dissector::{Config, Dissector, Summary};
+use rpcrdma_capture::event::Event;
+use rpcrdma_capture::file::{Problem, Time};
+use rpcrdma_capture::message::Message;
+use rpcrdma_capture::output::export::Exporter;
+use rpcrdma_capture::output::text::Lines;
+use rpcrdma_capture::output::{header, hexdump, json, tree};
+use rpcrdma_capture::transaction::Transaction;
+
+use super::arguments::{Arguments, Color, Command, Decode, Export, Header, Input, Transactions};
+use super::notices::Notices;
+use super::output::{Output, Shared};
+use super::{Failure, capture, say};
+
+/// Octets of text that a hex dump may have.
+const DUMP_LIMIT: u64 = 16 << 20;
+
+/// Does what the command line says; gives the exit status.
+pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
+    let Arguments { command, color, quiet } = arguments;
+    match command {
+        Command::Decode(command) => decode(&command, color, quiet),
+        Command::Transactions(command) => transactions(&command, color, quiet),
+        Command::Export(command) => export(&command, quiet),
+        Command::Header(command) => header(&command, color, quiet),
+        Command::Completions { shell } => {
+            let mut command = Arguments::command();
+            let mut out = Vec::new();
+            clap_complete::generate(shell, &mut command, "rpcrdma", &mut out);
+            write(&out)
+        }
+        Command::Man { command } => manual(command.as_deref()),
+    }
+}
+
+fn write(octets: &[u8]) -> Result<u8, Failure> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(octets)?;
+    stdout.flush()?;
+    Ok(0)
+}
+
+fn manual(name: Option<&str>) -> Result<u8, Failure> {
+    let mut command = Arguments::command();
+    command.build();
+    let wanted = match name {
+        None => command,
+        Some(name) => {
+            let found = command.get_subcommands().find(|command| command.get_name() == name).cloned();
+            found.ok_or_else(|| Failure::Said(format!("no command '{name}'; try 'rpcrdma --help'")))?
+        }
+    };
+    let mut out = Vec::new();
+    clap_mangen::Man::new(wanted).render(&mut out)?;
+    write(&out)
+}
+
+fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let config = Config { transactions: false, ..Config::default() };
+    let mut text = Text::new(color);
+    read(&arguments.input, config, Show { quiet, bar: !io::stdout().is_terminal() }, |event, out, summary| {
+        let Event::Message(message) = event else { return Ok(()) };
+        if arguments.json {
+            json::message(out, message)
+        } else {
+            text.message(out, message, summary, arguments.verbose)
+        }
+    })
+}
+
+fn transactions(arguments: &Transactions, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let mut text = Text::new(color);
+    let show = Show { quiet, bar: !io::stdout().is_terminal() };
+    read(&arguments.input, Config::default(), show, |event, out, summary| {
+        let Event::Transaction(transaction) = event else { return Ok(()) };
+        if arguments.json { json::transaction(out, transaction) } else { text.transaction(out, transaction, summary) }
+    })
+}
+
+fn export(arguments: &Export, quiet: bool) -> Result<u8, Failure> {
+    let path = &arguments.output;
+    let to_stdout = path == Path::new("-");
+    if !to_stdout && arguments.input.files.iter().any(|file| is_same(file, path)) {
+        return Err(Failure::Said(format!("{}: is read and written at once", path.display())));
+    }
+    let named = |error: io::Error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::Output(error),
+        _ => Failure::Said(format!("{}: {error}", path.display())),
+    };
+    let write: Box<dyn Write> =
+        if to_stdout { Box::new(io::stdout().lock()) } else { Box::new(File::create(path).map_err(named)?) };
+    let mut exporter = Exporter::new(BufWriter::with_capacity(1 << 18, write)).map_err(named)?;
+    let status = read(&arguments.input, Config::default(), Show { quiet, bar: true }, |event, _, _| match event {
+        Event::Transaction(transaction) => exporter.transaction(transaction),
+        _ => Ok(()),
+    })?;
+    let exported = exporter.finish().map_err(named)?;
+    if !quiet || exported.left_out > 0 {
+        say(&exported.to_string());
+    }
+    Ok(status)
+}
+
+/// A message may be malformed and the dump of it be right, so that is no reason for another status than 0.
+fn header(arguments: &Header, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let text = match arguments.hex.as_slice() {
+        [] => dump_from_stdin()?,
+        [dash] if dash == "-" => dump_from_stdin()?,
+        words => words.join(" "),
+    };
+    let dump = hexdump::parse(&text).map_err(|error| Failure::Said(format!("hex dump: {error}")))?;
+    if dump.reversed && !quiet {
+        say("hex dump: the words are in the order of a little-endian host, and were turned round");
+    }
+    let message = header::message(dump.octets);
+    let mut out = Vec::new();
+    if arguments.json {
+        json::lone_message(&mut out, &message)?;
+    } else {
+        tree::write(&mut out, &message, is_coloured(color))?;
+    }
+    write(&out)
+}
+
+fn dump_from_stdin() -> Result<String, Failure> {
+    let mut octets = Vec::new();
+    let read = io::stdin().take(DUMP_LIMIT).read_to_end(&mut octets);
+    read.map_err(|error| Failure::Said(format!("standard input: {error}")))?;
+    // A dump may have any octets in its margin.
+    Ok(String::from_utf8_lossy(&octets).into_owned())
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other && one.is_file())
+}
+
+fn is_coloured(color: Color) -> bool {
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+    }
+}
+
+/// What is shown beside the output.
+#[derive(Clone, Copy)]
+struct Show {
+    quiet: bool,
+    bar: bool,
+}
+
+/// Reads the input and gives what is wanted of it to `take`; then says what is noteworthy. Gives the exit status.
+fn read(
+    input: &Input,
+    config: Config,
+    show: Show,
+    mut take: impl FnMut(&Event, &mut Output, &Summary) -> io::Result<()>,
+) -> Result<u8, Failure> {
+    let mut config = Config { verify_crc: input.verify_crc, ..config };
+    config.ports.extend(&input.port);
+    let output = Shared::new();
+    let (mut capture, bar) = capture::open(&input.files, &output, show.bar && !show.quiet)?;
+    let mut dissector = Dissector::new(config);
+    let mut notices = Notices::default();
+    let mut ended = false;
+    while !ended {
+        match capture.next() {
+            Some(Ok(frame)) => dissector.frame(&frame),
+            Some(Err(error)) => match error.problem {
+                Problem::Unreadable(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    return Err(Failure::Output(error));
+                }
+                _ => {
+                    notices.damaged |= error.is_damage();
+                    notices.unusable |= !error.is_damage();
+                    bar.suspend(|| say(&error.to_string()));
+                }
+            },
+            None => {
+                ended = true;
+                dissector.finish();
+            }
+        }
+        while let Some(event) = dissector.event() {
+            notices.event(&event);
+            if input.wants(&event, dissector.summary()) {
+                let mut output = output.lock();
+                take(&event, &mut output, dissector.summary())?;
+                output.whole()?;
+            }
+        }
+    }
+    output.lock().flush()?;
+    bar.finish_and_clear();
+    if !show.quiet {
+        notices.lines(dissector.summary(), input.verify_crc).iter().for_each(|line| say(line));
+    }
+    Ok(notices.status(dissector.summary()))
+}
+
+impl Input {
+    /// Whether an event is one of those that were asked for.
+    fn wants(&self, event: &Event, summary: &Summary) -> bool {
+        let first = summary.first.unwrap_or_default();
+        match event {
+            Event::Message(message) => {
+                let xid = message.prefix().map(|prefix| prefix.xid);
+                self.wants_rpc(message.connection, xid, message.stamp.time, first)
+            }
+            Event::Transaction(transaction) => {
+                let Transaction { connection, xid, call, reply, .. } = transaction.as_ref();
+                let time = call.as_ref().or(reply.as_ref()).map(|half| half.stamp.time).unwrap_or_default();
+                self.wants_rpc(*connection, Some(*xid), time, first)
+            }
+            Event::Connection(report) => {
+                self.connection.is_empty() || report.number.is_some_and(|number| self.connection.contains(&number))
+            }
+            Event::Rejected(_) => self.connection.is_empty(),
+        }
+    }
+
+    fn wants_rpc(&self, connection: u32, xid: Option<u32>, time: Time, first: Time) -> bool {
+        (self.connection.is_empty() || self.connection.contains(&connection))
+            && (self.xid.is_empty() || xid.is_some_and(|xid| self.xid.contains(&xid)))
+            && self.since.is_none_or(|since| time >= since.at(first))
+            && self.until.is_none_or(|until| time <= until.at(first))
+    }
+}
+
+/// Lines of text, with a heading where somebody watches.
+struct Text {
+    colour: bool,
+    lines: Option<Lines>,
+}
+
+impl Text {
+    fn new(color: Color) -> Self {
+        Self { colour: is_coloured(color), lines: None }
+    }
+
+    fn lines(&mut self, summary: &Summary, heading: impl FnOnce(&Lines) -> io::Result<()>) -> io::Result<&mut Lines> {
+        match &mut self.lines {
+            Some(lines) => Ok(lines),
+            none => {
+                let lines = Lines::new(self.colour, summary.first.unwrap_or_default());
+                if io::stdout().is_terminal() {
+                    heading(&lines)?;
+                }
+                Ok(none.insert(lines))
+            }
+        }
+    }
+
+    fn message(&mut self, out: &mut Output, message: &Message, summary: &Summary, is_tree: bool) -> io::Result<()> {
+        let colour = self.colour;
+        self.lines(summary, |lines| lines.message_heading(out))?.message(out, message)?;
+        if is_tree { tree::write(out, message, colour) } else { Ok(()) }
+    }
+
+    fn transaction(&mut self, out: &mut Output, transaction: &Transaction, summary: &Summary) -> io::Result<()> {
+        self.lines(summary, |lines| lines.transaction_heading(out))?.transaction(out, transaction)
+    }
+}
