@@ -93,6 +93,8 @@ pub enum OperationKind<'a> {
         offset: u64,
         /// The data, as far as it was captured.
         data: &'a [u8],
+        /// Octets the data had on the wire.
+        length: usize,
         /// It is the first part of an RDMA Write.
         first: bool,
     },
@@ -104,6 +106,8 @@ pub enum OperationKind<'a> {
         handle: u32,
         /// Offset of the first octet.
         offset: u64,
+        /// Octets that are asked for.
+        length: u32,
     },
     /// Data from this end's memory, on its way to the other end that asked for it.
     ReadResponse {
@@ -113,6 +117,8 @@ pub enum OperationKind<'a> {
         at: u64,
         /// The data, as far as it was captured.
         data: &'a [u8],
+        /// Octets the data had on the wire.
+        length: usize,
     },
     /// The capture does not hold some of what this end sent next.
     Lost {

@@ -2,7 +2,9 @@
 //! over the body.
 
 use rpcrdma::reader::Reader;
-use rpcrdma::rpc::{AcceptStatus, Call, Denial, Flavor, GssCredential, GssProcedure, GssService, Reply, ReplyBody};
+use rpcrdma::rpc::{
+    AcceptStatus, Call, Denial, Flavor, GssCredential, GssProcedure, GssService, MessageType, Reply, ReplyBody,
+};
 
 use crate::message::{Direction, Rpc, Security, Status};
 use crate::nfs::{self, DataItem, Procedure, Reduced, WalkError};
@@ -27,7 +29,7 @@ pub(crate) struct Described {
 
 /// Looks through a call. `reads` are its Read chunks: Position and length.
 pub(crate) fn call(payload: &[u8], reverse: bool, reads: &[(u64, u64)]) -> Option<(Called, Described)> {
-    let (header, arguments) = Call::decode(payload).ok()?;
+    let Ok((header, arguments)) = Call::decode(payload) else { return cut_call(payload, reverse) };
     let Call { program, version, procedure, credential, .. } = header;
     let procedure = Procedure { program, version, procedure };
     let security = match credential.flavor {
@@ -38,6 +40,19 @@ pub(crate) fn call(payload: &[u8], reverse: bool, reads: &[(u64, u64)]) -> Optio
     let at = payload.len() - arguments.len();
     let described = describe(&called, (arguments, at), None, Reduced::Call(reads));
     Some((called, described))
+}
+
+/// A call of which the capture holds no more than what is called.
+fn cut_call(payload: &[u8], reverse: bool) -> Option<(Called, Described)> {
+    let mut reader = Reader::new(payload);
+    let [_xid, kind, rpc_version] = [reader.u32().ok()?, reader.u32().ok()?, reader.u32().ok()?];
+    if (MessageType(kind), rpc_version) != (MessageType::CALL, Call::RPC_VERSION) {
+        return None;
+    }
+    let procedure =
+        Procedure { program: reader.u32().ok()?, version: reader.u32().ok()?, procedure: reader.u32().ok()? };
+    let called = Called { procedure, security: None, reverse };
+    Some((called, describe(&called, (&[], payload.len()), None, Reduced::Call(&[]))))
 }
 
 /// Looks through a reply. `written` are the lengths of its Write chunks.

@@ -83,24 +83,28 @@ impl Session {
                 self.send(connection, from, &part, context);
             }
             _ if self.number.is_none() => {}
-            OperationKind::Write { handle, offset, data, first } => {
+            OperationKind::Write { handle, offset, data, length, first } => {
                 match self.memory.get(from.other()).find(handle, offset) {
-                    Some((place, at)) => self.put(place, at, data, true, context),
+                    Some((place, at)) => {
+                        self.count(place, |call| call.write_octets += length as u64);
+                        self.put(place, at, data, context);
+                    }
                     None if !last => return false,
                     None => self.unclaimed += u64::from(first),
                 }
             }
-            OperationKind::ReadRequest { request, handle, offset } => {
+            OperationKind::ReadRequest { request, handle, offset, length } => {
                 match self.memory.get(from.other()).find(handle, offset) {
-                    Some((place, at)) => self.read(request, place, at),
+                    Some((place, at)) => self.read(request, place, at, length),
                     None if !last => return false,
                     None => self.unclaimed += 1,
                 }
             }
-            OperationKind::ReadResponse { request, at, data } => {
+            OperationKind::ReadResponse { request, at, data, length } => {
                 let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
                 if let Some(&(_, place, base)) = read {
-                    self.put(place, base + at, data, false, context);
+                    self.count(place, |call| call.read_octets += length as u64);
+                    self.put(place, base + at, data, context);
                 }
             }
             OperationKind::Lost { .. } => {
@@ -112,7 +116,7 @@ impl Session {
         true
     }
 
-    /// A reply to a call that was not seen: the call may be late.
+    /// A reply to a call that was not seen, or whose arguments were asked for and not seen: these may be late.
     fn is_early(&self, from: Side, send: &[u8]) -> bool {
         if self.number.is_none() || self.client == Some(from) {
             return false;
@@ -123,10 +127,12 @@ impl Session {
             Body::Nomsg(chunks) => chunks.reads.is_empty(),
             _ => false,
         };
-        is_reply && !self.xids.get(from.other()).contains_key(&decoded.header.xid)
+        let call = self.xids.get(from.other()).get(&decoded.header.xid).and_then(|id| self.calls.get(id));
+        is_reply && call.is_none_or(|call| call.read_octets < call.asked_octets)
     }
 
-    fn read(&mut self, request: u64, place: Place, at: u64) {
+    fn read(&mut self, request: u64, place: Place, at: u64, length: u32) {
+        self.count(place, |call| call.asked_octets += u64::from(length));
         if self.reads.len() == READS {
             self.reads.pop_front();
         }
@@ -145,13 +151,12 @@ impl Session {
         }
     }
 
-    fn put(&mut self, place: Place, at: u64, data: &[u8], is_write: bool, context: &mut Context<'_>) {
-        let Some(call) = self.calls.get_mut(&place.call) else { return };
-        let octets = if is_write { &mut call.write_octets } else { &mut call.read_octets };
-        *octets += data.len() as u64;
-        if call.overflowed {
-            return;
-        }
+    fn count(&mut self, place: Place, add: impl FnOnce(&mut Call)) {
+        self.calls.get_mut(&place.call).map(add).unwrap_or_default();
+    }
+
+    fn put(&mut self, place: Place, at: u64, data: &[u8], context: &mut Context<'_>) {
+        let Some(call) = self.calls.get_mut(&place.call).filter(|call| !call.overflowed) else { return };
         if let Some(segment) = call.segments.get_mut(place.segment) {
             // An RDMA operation must not leave its segment; what does is not the call's data.
             let room = u64::from(segment.length).saturating_sub(at);

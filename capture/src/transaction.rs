@@ -181,6 +181,8 @@ pub(crate) struct Call {
     pub(crate) segments: Vec<Segment>,
     pub(crate) called: Option<Called>,
     pub(crate) described: Option<Described>,
+    /// Octets that the responder asked for with RDMA Read.
+    pub(crate) asked_octets: u64,
     pub(crate) read_octets: u64,
     pub(crate) write_octets: u64,
     /// What was held was let go.
@@ -198,7 +200,7 @@ impl Call {
             Ok(decoded) => decoded.header.chunks().map(segments).unwrap_or_default(),
             Err(_) => Vec::new(),
         };
-        Self { message, segments, called, described, read_octets: 0, write_octets: 0, overflowed: false }
+        Self { message, segments, called, described, asked_octets: 0, read_octets: 0, write_octets: 0, overflowed: false }
     }
 
     pub(crate) fn held(&self) -> usize {

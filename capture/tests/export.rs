@@ -1,6 +1,12 @@
 //! The exported captures, read by a small TCP reader of our own and by tshark, which knows nothing of this project.
 //!
 //! Where tshark is not installed the tests that need it say so and pass.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,10 @@
 //! One Send as a hex dump, as people copy it: the dumps were made by the tools they are named after.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
 
 use std::process::{Command, Stdio};
 

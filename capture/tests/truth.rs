@@ -92,7 +92,8 @@ fn retransmissions_are_counted_and_nothing_else() {
     assert_eq!(found.messages.len() + 10, 122 + 12);
     let [report] = &found.reports[..] else { panic!("one connection") };
     assert_eq!(report.counts.active.sequence_errors, 9, "the client's NAKs");
-    assert_eq!(report.counts.active.retransmitted, 0, "what the client lost is not in a capture at the client");
+    // What the client lost is not in a capture at the client; what it sent twice are responses the server asked for again.
+    assert_eq!(report.counts.active.retransmitted, 48);
     assert_eq!((report.counts.active.missed, report.counts.passive.missed), (0, 0));
 }
 
@@ -254,7 +255,9 @@ fn cut_frames_are_decoded_as_far_as_they_go() {
         let after = dissect_records(&transcode::cut(&records, 128));
         nothing_is_wrong(&before, &after, truth.name);
         assert_eq!(after.messages.len(), before.messages.len(), "{}", truth.name);
-        for (cut, whole) in after.messages.iter().zip(&before.messages) {
+        let by_frame = |found: &Found| found.messages.iter().map(|message| (message.stamp.frame, message.clone())).collect();
+        let (cut, whole): (BTreeMap<_, _>, BTreeMap<_, _>) = (by_frame(&after), by_frame(&before));
+        for (cut, whole) in cut.values().zip(whole.values()) {
             assert_eq!((cut.stamp.frame, cut.length), (whole.stamp.frame, whole.length), "{}", truth.name);
             assert!(whole.octets.starts_with(&cut.octets), "{}", truth.name);
             assert!(cut.is_malformed().is_none(), "{}: what the capture cut is not the sender's fault", truth.name);

@@ -33,9 +33,7 @@ pub enum Management<'a> {
     },
     /// REP: the passive side accepts.
     Reply {
-        /// The passive side's name for this connection.
-        local: u32,
-        /// The active side's name for it.
+        /// The active side's name for the connection.
         remote: u32,
         /// The passive side's queue pair.
         queue_pair: u32,
@@ -108,7 +106,6 @@ impl<'a> Management<'a> {
 
     fn reply(mad: &'a [u8]) -> Result<Self, EndOfInput> {
         Ok(Self::Reply {
-            local: u32_at(mad, 24)?,
             remote: u32_at(mad, 28)?,
             queue_pair: u32_at(mad, 36)? >> 8,
             sequence: u32_at(mad, 44)? >> 8,

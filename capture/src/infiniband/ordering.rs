@@ -58,11 +58,13 @@ pub struct Counts {
 }
 
 /// A Read request and the numbers its responses take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Read {
     first: u64,
     end: u64,
     length: u32,
+    /// Numbers of the responses that were seen: ranges in order, apart from each other.
+    seen: Vec<(u64, u64)>,
 }
 
 /// The RDMA Write that is under way.
@@ -89,8 +91,8 @@ struct Stream {
     reads: VecDeque<Read>,
     write: Option<Write>,
     repetitions: u32,
-    /// A Read request whose number of responses is not known, as the path MTU is not.
-    unmeasured: Option<Read>,
+    /// First number and length of a Read request whose number of responses is not known, as the path MTU is not.
+    unmeasured: Option<(u64, u32)>,
 }
 
 /// A packet that waits.
@@ -101,6 +103,7 @@ struct Held {
     octets: Box<[u8]>,
     length: usize,
     retransmitted: u32,
+    is_request: bool,
 }
 
 /// A packet in hand.
@@ -140,8 +143,8 @@ pub struct Ordering {
     pub counts: Sides<Counts>,
     mtu: Option<u32>,
     queue: BTreeMap<u64, Held>,
-    /// What the first held packet waits for.
-    waits_for: Option<Early>,
+    /// The held packet whose wait holds up the others, and what it waits for.
+    waits_for: Option<(u64, Early)>,
     octets: usize,
     arrivals: u64,
 }
@@ -176,8 +179,9 @@ impl Ordering {
             return;
         }
         if !self.queue.is_empty() && !self.is_waited_for(&arrival) {
-            if self.is_repetition(&arrival) {
-                _ = self.deliver(&arrival, out);
+            // A repetition changes nothing, and an answer belongs to a request that was used already.
+            let is_free = !packet.is_request() || self.is_repetition(&arrival);
+            if is_free && self.deliver(&arrival, out).is_ok() {
             } else if !self.refuse(&arrival) {
                 self.hold(&arrival);
             }
@@ -275,12 +279,12 @@ impl Ordering {
         (extend(next, arrival.packet.sequence), next)
     }
 
-    /// The request that the first held packet waits for.
+    /// The request that holds up the others.
     fn is_waited_for(&self, arrival: &Arrival<'_>) -> bool {
         let (number, next) = self.number(arrival);
         arrival.packet.is_request()
             && next == Some(number)
-            && self.waits_for.is_some_and(|early| early.side() == arrival.from)
+            && self.waits_for.is_some_and(|(_, early)| early.side() == arrival.from)
     }
 
     fn is_repetition(&self, arrival: &Arrival<'_>) -> bool {
@@ -314,16 +318,39 @@ impl Ordering {
 
     /// Uses what is held as far as nothing is missing.
     fn drain<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
-        while let Some((&key, _)) = self.queue.first_key_value() {
-            let Err(early) = self.try_held(key, false, out) else { continue };
-            self.waits_for = Some(early);
-            let stream = self.streams.get(early.side());
-            let awaited = stream.next.and_then(|next| stream.held.get(&next).copied()).filter(|awaited| *awaited != key);
-            if awaited.is_none_or(|awaited| self.try_held(awaited, false, out).is_err()) {
-                return;
+        while let Some((&key, _)) = self.queue.first_key_value()
+            && self.advance(key, out)
+        {}
+        if self.queue.is_empty() {
+            self.waits_for = None;
+        }
+    }
+
+    /// Uses the first held packet, or what it waits for, or what that waits for. False where none can be used.
+    fn advance<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, first: u64, out: &mut F) -> bool {
+        let mut key = first;
+        for _ in 0..3 {
+            let Err(early) = self.try_held(key, false, out) else { return true };
+            self.waits_for = Some((key, early));
+            match self.awaited(early) {
+                Some(awaited) if awaited != key => key = awaited,
+                _ => return matches!(early, Early::Unknown(side) if self.advance_answers(side, out)),
             }
         }
-        self.waits_for = None;
+        false
+    }
+
+    /// Uses the first held answer of an end whose request has been used since.
+    fn advance_answers<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, side: Side, out: &mut F) -> bool {
+        let is_answer = |(key, held): (&u64, &Held)| (held.from == side && !held.is_request).then_some(*key);
+        let answer = self.queue.iter().take(GRACE as usize).find_map(is_answer);
+        answer.is_some_and(|answer| self.try_held(answer, false, out).is_ok())
+    }
+
+    /// The held packet that would end a wait.
+    fn awaited(&self, early: Early) -> Option<u64> {
+        let stream = self.streams.get(early.side());
+        stream.next.and_then(|next| stream.held.get(&next).copied())
     }
 
     fn try_held<F: FnMut(Operation<'_>, bool) -> bool>(
@@ -352,28 +379,31 @@ impl Ordering {
 
     /// Whether what is held has waited long enough, or is too much.
     fn is_overdue(&self) -> bool {
-        let Some((key, _)) = self.queue.first_key_value() else { return false };
         let waited = match self.waits_for {
-            Some(Early::Hole(side)) => {
+            Some((_, Early::Hole(side))) => {
                 let stream = self.streams.get(side);
                 stream.arrived.is_some_and(|(highest, since)| {
                     stream.next.is_some_and(|next| highest >= next) && self.arrivals - since > GRACE
                 })
             }
-            Some(Early::Unknown(_)) => self.arrivals - key > GRACE,
-            None => false,
+            Some((key, Early::Unknown(_))) => self.arrivals - key > GRACE,
+            None => return false,
         };
         waited || self.queue.len() > HELD_PACKETS || self.octets > HELD_OCTETS
     }
 
-    /// Ends the wait of the first held packet.
+    /// Ends the wait that holds up the others.
     fn give_up<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
-        let Some((&key, _)) = self.queue.first_key_value() else { return };
-        match self.try_held(key, true, out) {
-            Ok(()) | Err(Early::Unknown(_)) => {}
-            Err(Early::Hole(side)) => {
-                self.skip_hole(side, out);
-                self.take_refused(side, out);
+        let first = self.queue.first_key_value().map(|(key, _)| *key);
+        let Some(key) = self.waits_for.map(|(key, _)| key).filter(|key| self.queue.contains_key(key)).or(first) else {
+            return;
+        };
+        let Err(early) = self.try_held(key, true, out) else { return };
+        match self.awaited(early) {
+            Some(awaited) => _ = self.try_held(awaited, true, out),
+            None => {
+                self.skip_hole(early.side(), out);
+                self.take_refused(early.side(), out);
             }
         }
     }
@@ -489,6 +519,10 @@ impl Ordering {
             self.counts.get_mut(arrival.from).orphans += 1;
             return Ok(());
         };
+        if !read.note(number) {
+            self.counts.get_mut(arrival.from).retransmitted += 1;
+            return Ok(());
+        }
         let length = arrival.packet.length as u64;
         // A part that is not the last holds a path MTU of octets; the last one ends the answer.
         let at = if arrival.packet.last {
@@ -497,7 +531,8 @@ impl Ordering {
             Some((number - read.first) * length)
         };
         if let Some(at) = at {
-            let kind = OperationKind::ReadResponse { request: read.first, at, data: arrival.packet.data };
+            let Transport { data, length, .. } = arrival.packet;
+            let kind = OperationKind::ReadResponse { request: read.first, at, data, length };
             out(arrival.operation(kind), true);
         }
         Ok(())
@@ -509,13 +544,13 @@ impl Stream {
     /// tells, if it fits one of the path MTUs there are.
     fn expected(&mut self, number: u64, mtu: &mut Option<u32>) -> u64 {
         let next = *self.next.get_or_insert(number);
-        let Some(read) = self.unmeasured.take() else { return next };
-        let fitting = MTUS.into_iter().find(|mtu| read.first + responses(read.length, *mtu) == number);
+        let Some((first, length)) = self.unmeasured.take() else { return next };
+        let fitting = MTUS.into_iter().find(|mtu| first + responses(length, *mtu) == number);
         let measured = mtu.or(fitting);
         match measured {
             Some(found) => {
                 *mtu = measured;
-                let end = read.first + responses(read.length, found);
+                let end = first + responses(length, found);
                 if let Some(last) = self.reads.back_mut() {
                     last.end = end;
                 }
@@ -523,7 +558,7 @@ impl Stream {
                 end
             }
             None => {
-                self.unmeasured = Some(read);
+                self.unmeasured = Some((first, length));
                 next
             }
         }
@@ -549,7 +584,7 @@ impl Stream {
         let (Does::ReadRequest, Some(target)) = (packet.operation, packet.target) else { return 1 };
         // Without a path MTU the answer takes at most what the smallest one gives.
         let span = responses(target.length, mtu.unwrap_or(256));
-        let read = Read { first: number, end: number + span, length: target.length };
+        let read = Read { first: number, end: number + span, length: target.length, seen: Vec::new() };
         if self.reads.len() == READS {
             self.reads.pop_front();
         }
@@ -557,7 +592,7 @@ impl Stream {
         if mtu.is_some() || span == 1 {
             return span;
         }
-        self.unmeasured = Some(read);
+        self.unmeasured = Some((number, target.length));
         1
     }
 
@@ -566,7 +601,12 @@ impl Stream {
         let packet = &arrival.packet;
         match (packet.operation, packet.target) {
             (Does::ReadRequest, Some(target)) => {
-                Some(OperationKind::ReadRequest { request: number, handle: target.handle, offset: target.offset })
+                Some(OperationKind::ReadRequest {
+                    request: number,
+                    handle: target.handle,
+                    offset: target.offset,
+                    length: target.length,
+                })
             }
             (Does::Write, target) => {
                 if let Some(target) = target {
@@ -588,9 +628,9 @@ impl Stream {
     /// Where a part of the RDMA Write under way belongs. Packet numbers tell it, so a hole in the middle leaves a hole in
     /// the data and nothing else.
     fn place<'a>(&self, number: u64, packet: &Transport<'a>, mtu: Option<u32>) -> Option<OperationKind<'a>> {
-        let Write { first, target } = self.write?;
+        let Write { first: beginning, target } = self.write?;
         let (length, whole) = (packet.length as u64, u64::from(target.length));
-        let before = number - first;
+        let before = number - beginning;
         let at = match (packet.first, packet.last) {
             (true, _) => 0,
             (false, true) if before + 1 == responses(target.length, mtu?) => whole.checked_sub(length)?,
@@ -601,7 +641,39 @@ impl Stream {
             return None;
         }
         let offset = target.offset.wrapping_add(at);
-        Some(OperationKind::Write { handle: target.handle, offset, data: packet.data, first: packet.first })
+        let Transport { data, length, first, .. } = *packet;
+        Some(OperationKind::Write { handle: target.handle, offset, data, length, first })
+    }
+}
+
+/// Ranges of responses of one Read request that are told apart; past that a repetition counts as new.
+const RANGES: usize = 64;
+
+impl Read {
+    /// Takes note of a response. False where it was seen before.
+    fn note(&mut self, number: u64) -> bool {
+        // Responses nearly always come in order.
+        if let Some((_, end)) = self.seen.last_mut()
+            && *end == number
+        {
+            *end += 1;
+            return true;
+        }
+        if self.seen.iter().any(|(first, end)| (*first..*end).contains(&number)) {
+            return false;
+        }
+        if self.seen.len() < RANGES {
+            let place = self.seen.partition_point(|(first, _)| *first < number);
+            self.seen.insert(place, (number, number + 1));
+            self.seen.dedup_by(|later, earlier| {
+                let meet = earlier.1 == later.0;
+                if meet {
+                    earlier.1 = later.1;
+                }
+                meet
+            });
+        }
+        true
     }
 }
 
@@ -615,12 +687,12 @@ fn lose(stream: &mut Stream, counts: &mut Counts, first: u64, end: u64) {
 
 impl Held {
     fn new(arrival: &Arrival<'_>) -> Self {
-        let Arrival { from, stamp, octets, length, retransmitted, .. } = *arrival;
-        Self { from, stamp, octets: octets.into(), length, retransmitted }
+        let Arrival { from, stamp, octets, length, retransmitted, packet } = *arrival;
+        Self { from, stamp, octets: octets.into(), length, retransmitted, is_request: packet.is_request() }
     }
 
     fn arrival<'a>(&'a self, packet: Transport<'a>) -> Arrival<'a> {
-        let Self { from, stamp, ref octets, length, retransmitted } = *self;
+        let Self { from, stamp, ref octets, length, retransmitted, .. } = *self;
         Arrival { from, stamp, octets, length, retransmitted, packet }
     }
 }

@@ -24,6 +24,9 @@ const PENDING: usize = 256;
 /// Connections that are followed at a time; the one unused for longest makes place.
 const CONNECTIONS: usize = 4096;
 
+/// Packets of the active end by which a repeated connection request is late at most.
+const YOUNG: u64 = 32;
+
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoint {
@@ -95,8 +98,10 @@ struct Entry<S> {
     session: S,
     ordering: Ordering,
     flows: Sides<Option<Flow>>,
-    /// Names that the two ends gave the connection.
-    names: (u32, u32),
+    /// The name that the active end gave the connection; 0 where it is not known.
+    name: u32,
+    /// How many of the two messages that set it up were seen.
+    known: u8,
     used: u64,
 }
 
@@ -205,33 +210,43 @@ impl<S> QueuePairs<S> {
             Management::Request { local, service, queue_pair, sequence, path_mtu, private_data } => {
                 let half = Half { queue_pair, sequence, private_data: PrivateData::find(private_data) };
                 let towards = Flow { source: destination, destination: source, queue_pair };
-                if self.is_repeated(&towards, |entry| entry.names.0 == local && entry.is_untouched()) {
+                if self.is_repeated(&towards, |entry| entry.name == local && entry.is_young()) {
+                    return;
+                }
+                let late = self.late(&towards, Side::Passive, half, local);
+                if let Some(connection) = late {
+                    connection.service = Some(service);
                     return;
                 }
                 self.close_flow(&towards, handler);
+                let answered = self.place_of_pending(source, local, |pending| pending.request.is_none());
+                let answer = answered.map(|place| self.pending.swap_remove(place));
                 self.pending.retain(|pending| pending.active != source || pending.name != local);
-                self.add_pending(Pending {
+                let pending = Pending {
                     active: source,
                     passive: destination,
                     request: Some(half),
-                    reply: None,
+                    reply: answer.as_ref().and_then(|answer| answer.reply),
                     service: Some(service),
                     mtu: path_mtu,
                     name: local,
-                });
+                };
+                match answer {
+                    Some(_) => self.establish(&pending, packet.carrier, handler),
+                    None => self.add_pending(pending),
+                }
             }
-            Management::Reply { local, remote, queue_pair, sequence, private_data } => {
+            Management::Reply { remote, queue_pair, sequence, private_data } => {
                 let half = Half { queue_pair, sequence, private_data: PrivateData::find(private_data) };
                 let towards = Flow { source: destination, destination: source, queue_pair };
-                let asked = self.pending.iter().position(|pending| {
-                    pending.active == destination && pending.name == remote && pending.request.is_some()
-                });
-                if let Some(place) = asked {
+                if let Some(place) = self.place_of_pending(destination, remote, |pending| pending.request.is_some()) {
                     self.close_flow(&towards, handler);
                     let mut pending = self.pending.swap_remove(place);
                     pending.reply = Some(half);
-                    self.establish(&pending, (remote, local), packet.carrier, handler);
-                } else if !self.is_repeated(&towards, |entry| entry.names == (remote, local)) {
+                    self.establish(&pending, packet.carrier, handler);
+                } else if !self.is_repeated(&towards, |entry| entry.connection.set_up && entry.name == remote)
+                    && self.late(&towards, Side::Active, half, remote).is_none()
+                {
                     self.close_flow(&towards, handler);
                     self.add_pending(Pending {
                         active: destination,
@@ -245,8 +260,7 @@ impl<S> QueuePairs<S> {
                 }
             }
             Management::Reject { remote, reason } => {
-                let asked =
-                    self.pending.iter().position(|pending| pending.active == destination && pending.name == remote);
+                let asked = self.place_of_pending(destination, remote, |pending| pending.request.is_some());
                 let service = asked.and_then(|place| self.pending.swap_remove(place).service);
                 handler.rejected(stamp, source, destination, service, reason);
             }
@@ -261,6 +275,26 @@ impl<S> QueuePairs<S> {
         }
     }
 
+    fn place_of_pending(&self, active: Address, name: u32, is: impl Fn(&Pending) -> bool) -> Option<usize> {
+        self.pending.iter().position(|pending| pending.active == active && pending.name == name && is(pending))
+    }
+
+    /// A connection that was begun by its traffic, as this message about it came late. `from` is the end whose packets go
+    /// to the queue pair it names.
+    fn late(&mut self, towards: &Flow, from: Side, half: Half, name: u32) -> Option<&mut Connection> {
+        let &(key, owner) = self.flows.get(towards)?;
+        let entry = self.entries.get_mut(&key).filter(|entry| entry.is_young() && !entry.connection.set_up)?;
+        if owner != from {
+            return None; // the ends are known the other way round
+        }
+        let sender = from.other();
+        *entry.connection.private_data.get_mut(sender) = half.private_data;
+        entry.known += 1;
+        entry.connection.set_up = entry.known == 2;
+        entry.name = name;
+        Some(&mut entry.connection)
+    }
+
     fn is_repeated(&self, flow: &Flow, same: impl Fn(&Entry<S>) -> bool) -> bool {
         self.flows.get(flow).and_then(|(key, _)| self.entries.get(key)).is_some_and(same)
     }
@@ -272,7 +306,7 @@ impl<S> QueuePairs<S> {
         self.pending.push(pending);
     }
 
-    fn establish(&mut self, pending: &Pending, names: (u32, u32), carrier: Carrier, handler: &mut impl Handler<Session = S>) {
+    fn establish(&mut self, pending: &Pending, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
         let towards = |source, destination, half: Option<Half>| {
             half.map(|half| Flow { source, destination, queue_pair: half.queue_pair })
         };
@@ -280,14 +314,13 @@ impl<S> QueuePairs<S> {
             active: towards(pending.active, pending.passive, pending.reply),
             passive: towards(pending.passive, pending.active, pending.request),
         };
-        self.open(Some(pending), names, carrier, flows, handler);
+        self.open(Some(pending), carrier, flows, handler);
     }
 
     /// Begins a connection. Its flows are those by each end.
     fn open(
         &mut self,
         setup: Option<&Pending>,
-        names: (u32, u32),
         carrier: Carrier,
         flows: Sides<Option<Flow>>,
         handler: &mut impl Handler<Session = S>,
@@ -330,7 +363,9 @@ impl<S> QueuePairs<S> {
             }
         }
         let session = handler.opened(&connection);
-        self.entries.insert(key, Entry { connection, session, ordering, flows, names, used: self.clock });
+        let name = setup.map_or(0, |setup| setup.name);
+        let known = u8::from(request.is_some()) + u8::from(reply.is_some());
+        self.entries.insert(key, Entry { connection, session, ordering, flows, name, known, used: self.clock });
         key
     }
 
@@ -422,7 +457,7 @@ impl<S> QueuePairs<S> {
         let reversed = setup.as_ref().is_some_and(|setup| setup.passive == first.flow.source);
         let flows =
             if reversed { Sides { active: other, passive: one } } else { Sides { active: one, passive: other } };
-        let key = self.open(setup.as_ref(), (0, 0), first.carrier, flows, handler);
+        let key = self.open(setup.as_ref(), first.carrier, flows, handler);
         let mut packets: Vec<(Side, Kept)> = Vec::new();
         let (of_first, of_second) =
             if reversed { (Side::Passive, Side::Active) } else { (Side::Active, Side::Passive) };
@@ -456,9 +491,9 @@ impl<S> Entry<S> {
         ordering.finish(&mut |operation, last| handler.operation(connection, session, operation, last));
     }
 
-    /// The active end has not sent anything: the passive end's reply may be on its way, and the request come again.
-    const fn is_untouched(&self) -> bool {
-        self.ordering.counts.active.packets == 0
+    /// The connection has hardly begun, so a request with the same names is the same request, seen again.
+    const fn is_young(&self) -> bool {
+        self.ordering.counts.active.packets < YOUNG
     }
 }
 

@@ -6,6 +6,7 @@ pub mod header;
 pub mod hexdump;
 pub mod json;
 mod reason;
+pub mod stats;
 mod style;
 mod tcp;
 pub mod text;

@@ -62,7 +62,9 @@ impl Lines {
         let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
         if let Some(rpc) = &message.rpc {
             let room = line.room().saturating_sub(width);
-            line.push_within(NAME, &called(rpc.name, rpc.procedure, &rpc.operations), room);
+            // The names of operations tell NFSv4, and leave little room.
+            let name = if rpc.operations.is_empty() { rpc.name } else { Some("") };
+            line.push_within(NAME, called(name, rpc.procedure, &rpc.operations).trim_start(), room);
         }
         for (style, note) in notes {
             line.push(PLAIN, "  ");
@@ -89,6 +91,8 @@ impl Lines {
         let style = if message.error().is_some() { FAULT } else { PLAIN };
         line.column(style, &procedure, 6);
         let payload = message.decode().ok().filter(|decoded| decoded.header.chunks().is_some());
+        // Without its end a message may be of any length.
+        let payload = payload.filter(|_| message.captured != Captured::Head);
         let inline = payload.map(|decoded| message.length.saturating_sub(decoded.header_length).to_string());
         line.push(PLAIN, &format!("{:#010x} {:>5} ", prefix.xid, inline.unwrap_or_default()));
         match message.rpc.as_ref().map(|rpc| rpc.direction) {
@@ -187,12 +191,11 @@ fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
     if message.rpc.as_ref().is_some_and(|rpc| rpc.reverse) {
         notes.push((DIM, "reverse".to_owned()));
     }
-    let captured = message.octets.len();
     match message.captured {
         Captured::Whole => {}
-        Captured::Cut => notes.push((WARNING, format!("cut: {captured} of {} octets", message.length))),
-        Captured::Head => notes.push((WARNING, format!("its end was not captured, {captured} octets were"))),
-        Captured::Tail => notes.push((WARNING, format!("its beginning was not captured, {captured} octets were"))),
+        Captured::Cut => notes.push((WARNING, format!("cut: {} of {} octets", message.octets.len(), message.length))),
+        Captured::Head => notes.push((WARNING, "end missing".to_owned())),
+        Captured::Tail => notes.push((WARNING, "start missing".to_owned())),
     }
     if message.retransmitted > 0 {
         notes.push((WARNING, format!("sent {} times", message.retransmitted.saturating_add(1))));

@@ -15,12 +15,10 @@ Examples:
                                                messages as they arrive
   rpcrdma transactions --json nfs.pcap*        every RPC, for another program
   rpcrdma export nfs.pcap -o tcp.pcap          for a tool that knows NFS over TCP
+  rpcrdma stats nfs.pcap                       what it holds, in numbers
   rpcrdma header 5a7a4583 00000001 00000080 00000000 ...
 
 Exit status: 0; 1 where the input was damaged or incomplete; 2 for wrong usage or a file that cannot be read.";
-
-const MOMENT_HELP: &str = "\
-Seconds since 1970 (1763683200.5), after the first frame (+12.5), or UTC (2025-11-21T00:00:00.5)";
 
 const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
@@ -58,6 +56,8 @@ pub(super) enum Command {
     Transactions(Transactions),
     /// Writes the RPCs as RPC over TCP to a pcap file
     Export(Export),
+    /// Shows connections, messages, chunks, credits, retransmissions and latencies in numbers
+    Stats(Stats),
     /// Shows one Send that is given as a hex dump, and what is wrong with it
     Header(Header),
     /// Writes what a shell needs to complete commands and options
@@ -84,11 +84,11 @@ pub(super) struct Input {
     /// Only this rdma_xid (0x5a7a4583, or decimal); can be given several times
     #[arg(long, value_name = "X", value_parser = xid)]
     pub(super) xid: Vec<u32>,
-    /// Nothing before this time
-    #[arg(long, value_name = "TIME", long_help = MOMENT_HELP)]
+    /// Nothing before this: seconds since 1970 (1763683200.5) or after the first frame (+12.5), or UTC (2025-11-21T00:00:00)
+    #[arg(long, value_name = "TIME")]
     pub(super) since: Option<Moment>,
-    /// Nothing after this time
-    #[arg(long, value_name = "TIME", long_help = MOMENT_HELP)]
+    /// Nothing after this
+    #[arg(long, value_name = "TIME")]
     pub(super) until: Option<Moment>,
     /// RPC-over-RDMA is spoken on this service port too; can be given several times
     #[arg(long, value_name = "P")]
@@ -126,6 +126,15 @@ pub(super) struct Export {
     /// The pcap file that is written; - is standard output
     #[arg(long, short, value_name = "OUT")]
     pub(super) output: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Stats {
+    #[command(flatten)]
+    pub(super) input: Input,
+    /// One JSON object
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Args, Debug)]

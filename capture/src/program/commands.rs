@@ -11,11 +11,12 @@ use rpcrdma_capture::event::Event;
 use rpcrdma_capture::file::{Problem, Time};
 use rpcrdma_capture::message::Message;
 use rpcrdma_capture::output::export::Exporter;
+use rpcrdma_capture::output::stats::Stats as Counts;
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{header, hexdump, json, tree};
 use rpcrdma_capture::transaction::Transaction;
 
-use super::arguments::{Arguments, Color, Command, Decode, Export, Header, Input, Transactions};
+use super::arguments::{Arguments, Color, Command, Decode, Export, Header, Input, Stats, Transactions};
 use super::notices::Notices;
 use super::output::{Output, Shared};
 use super::{Failure, capture, say};
@@ -30,6 +31,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Decode(command) => decode(&command, color, quiet),
         Command::Transactions(command) => transactions(&command, color, quiet),
         Command::Export(command) => export(&command, quiet),
+        Command::Stats(command) => stats(&command, color, quiet),
         Command::Header(command) => header(&command, color, quiet),
         Command::Completions { shell } => {
             let mut command = Arguments::command();
@@ -66,19 +68,24 @@ fn manual(name: Option<&str>) -> Result<u8, Failure> {
 fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> {
     let config = Config { transactions: false, ..Config::default() };
     let mut text = Text::new(color);
-    read(&arguments.input, config, Show { quiet, bar: !io::stdout().is_terminal() }, |event, out, summary| {
-        let Event::Message(message) = event else { return Ok(()) };
-        if arguments.json {
-            json::message(out, message)
-        } else {
-            text.message(out, message, summary, arguments.verbose)
-        }
-    })
+    read(
+        &arguments.input,
+        config,
+        Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal() },
+        |event, out, summary| {
+            let Event::Message(message) = event else { return Ok(()) };
+            if arguments.json {
+                json::message(out, message)
+            } else {
+                text.message(out, message, summary, arguments.verbose)
+            }
+        },
+    )
 }
 
 fn transactions(arguments: &Transactions, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut text = Text::new(color);
-    let show = Show { quiet, bar: !io::stdout().is_terminal() };
+    let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal() };
     read(&arguments.input, Config::default(), show, |event, out, summary| {
         let Event::Transaction(transaction) = event else { return Ok(()) };
         if arguments.json { json::transaction(out, transaction) } else { text.transaction(out, transaction, summary) }
@@ -98,14 +105,34 @@ fn export(arguments: &Export, quiet: bool) -> Result<u8, Failure> {
     let write: Box<dyn Write> =
         if to_stdout { Box::new(io::stdout().lock()) } else { Box::new(File::create(path).map_err(named)?) };
     let mut exporter = Exporter::new(BufWriter::with_capacity(1 << 18, write)).map_err(named)?;
-    let status = read(&arguments.input, Config::default(), Show { quiet, bar: true }, |event, _, _| match event {
-        Event::Transaction(transaction) => exporter.transaction(transaction),
-        _ => Ok(()),
-    })?;
+    let status =
+        read(&arguments.input, Config::default(), Show { notices: !quiet, bar: !quiet }, |event, _, _| match event {
+            Event::Transaction(transaction) => exporter.transaction(transaction),
+            _ => Ok(()),
+        })?;
     let exported = exporter.finish().map_err(named)?;
     if !quiet || exported.left_out > 0 {
         say(&exported.to_string());
     }
+    Ok(status)
+}
+
+fn stats(arguments: &Stats, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let mut counts = Counts::default();
+    // The numbers say themselves what is noteworthy.
+    let show = Show { notices: false, bar: !quiet };
+    let (status, summary) = read_all(&arguments.input, Config::default(), show, |event, _, _| {
+        counts.event(event);
+        Ok(())
+    })?;
+    let statistics = counts.finish(&summary);
+    let mut out = Vec::new();
+    if arguments.json {
+        statistics.write_json(&mut out)?
+    } else {
+        statistics.write_text(&mut out, is_coloured(color))?
+    }
+    write(&out)?;
     Ok(status)
 }
 
@@ -153,7 +180,7 @@ fn is_coloured(color: Color) -> bool {
 /// What is shown beside the output.
 #[derive(Clone, Copy)]
 struct Show {
-    quiet: bool,
+    notices: bool,
     bar: bool,
 }
 
@@ -162,12 +189,22 @@ fn read(
     input: &Input,
     config: Config,
     show: Show,
-    mut take: impl FnMut(&Event, &mut Output, &Summary) -> io::Result<()>,
+    take: impl FnMut(&Event, &mut Output, &Summary) -> io::Result<()>,
 ) -> Result<u8, Failure> {
+    read_all(input, config, show, take).map(|(status, _)| status)
+}
+
+/// As [`read`]; gives also what the frames were.
+fn read_all(
+    input: &Input,
+    config: Config,
+    show: Show,
+    mut take: impl FnMut(&Event, &mut Output, &Summary) -> io::Result<()>,
+) -> Result<(u8, Summary), Failure> {
     let mut config = Config { verify_crc: input.verify_crc, ..config };
     config.ports.extend(&input.port);
     let output = Shared::new();
-    let (mut capture, bar) = capture::open(&input.files, &output, show.bar && !show.quiet)?;
+    let (mut capture, bar) = capture::open(&input.files, &output, show.bar)?;
     let mut dissector = Dissector::new(config);
     let mut notices = Notices::default();
     let mut ended = false;
@@ -200,10 +237,10 @@ fn read(
     }
     output.lock().flush()?;
     bar.finish_and_clear();
-    if !show.quiet {
+    if show.notices {
         notices.lines(dissector.summary(), input.verify_crc).iter().for_each(|line| say(line));
     }
-    Ok(notices.status(dissector.summary()))
+    Ok((notices.status(dissector.summary()), dissector.summary().clone()))
 }
 
 impl Input {

@@ -1,0 +1,338 @@
+//! What a capture holds, in numbers.
+//!
+//! [`Stats`] takes events and keeps counts only, so its memory does not grow with the capture: at most [`CONNECTIONS`]
+//! connections are told one by one, and at most [`NAMES`] procedures and as many kinds of failure; how many there were
+//! beyond that is said. [`Statistics`] is what is shown.
+
+mod histogram;
+mod report;
+mod text;
+
+use std::collections::BTreeMap;
+
+use rpcrdma::lists;
+
+use super::json;
+use super::reason::{count, reason};
+use crate::dissector::Summary;
+use crate::event::{Event, Rejected, Report};
+use crate::infiniband::management::service_port;
+use crate::message::{Captured, Direction, Message, Status};
+use crate::nfs::{self, Operation};
+use crate::transaction::{Form, Half, NotRebuilt, Transaction};
+use histogram::Histogram;
+pub use report::{
+    CaptureStatistics, ChunkStatistics, Chunks, ConnectionStatistics, Count, Credits, End, Forms, Inline, Latency,
+    MessageStatistics, Moved, OtherTraffic, ProcedureStatistics, Range, RejectedStatistics, RpcStatistics, Statistics,
+    StatusStatistics,
+};
+
+/// Connections that are told one by one.
+pub const CONNECTIONS: usize = 1000;
+/// Procedures, kinds of failure and kinds of rejection that are told one by one.
+pub const NAMES: usize = 500;
+
+/// Counts what is in a capture.
+///
+/// ```
+/// use rpcrdma_capture::dissector::Config;
+/// use rpcrdma_capture::events::Events;
+/// use rpcrdma_capture::file::Capture;
+/// use rpcrdma_capture::output::stats::Stats;
+///
+/// let capture = Capture::from_paths([concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/nfs3.pcap")]);
+/// let mut events = Events::new(capture, Config::default());
+/// let mut stats = Stats::default();
+/// while let Some(event) = events.next() {
+///     stats.event(&event?);
+/// }
+/// let statistics = stats.finish(events.summary());
+/// let read = statistics.procedures.iter().find(|procedure| procedure.name == "NFSv3 READ").unwrap();
+/// assert_eq!((read.calls, read.replies), (12, 12));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Stats {
+    /// Connections that have not ended.
+    open: BTreeMap<u32, PerConnection>,
+    connections: Vec<ConnectionStatistics>,
+    connections_left_out: u64,
+    other: OtherTraffic,
+    rejected: BTreeMap<(Option<u64>, u16), u64>,
+    rejected_left_out: u64,
+    messages: MessageStatistics,
+    chunks: ChunkStatistics,
+    rpcs: RpcStatistics,
+    reasons: Vec<(&'static str, u64)>,
+    procedures: BTreeMap<String, PerProcedure>,
+    procedures_left_out: u64,
+    statuses: BTreeMap<(String, String), u64>,
+    statuses_left_out: u64,
+}
+
+/// What the messages of a connection say.
+#[derive(Debug, Default)]
+struct PerConnection {
+    messages: u64,
+    credits: Credits,
+}
+
+#[derive(Debug, Default)]
+struct PerProcedure {
+    calls: u64,
+    replies: u64,
+    failed: u64,
+    moved: Moved,
+    latency: Histogram,
+}
+
+impl Stats {
+    /// Takes an event.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Message(message) => self.message(message),
+            Event::Transaction(transaction) => self.transaction(transaction),
+            Event::Connection(report) => self.connection(report),
+            Event::Rejected(rejected) => self.rejected(rejected),
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        let counts = &mut self.messages;
+        counts.total += 1;
+        counts.octets += message.length as u64;
+        counts.retransmitted += u64::from(message.retransmitted);
+        counts.invalidating += u64::from(message.invalidates.is_some());
+        let malformed = message.is_malformed();
+        counts.malformed += u64::from(malformed.is_some());
+        counts.incomplete += u64::from(message.captured != Captured::Whole);
+        let name = message.prefix().map_or("not captured", |prefix| prefix.procedure.name().unwrap_or("unknown"));
+        count(&mut counts.by_type, name);
+        let connection = self.open.entry(message.connection).or_default();
+        connection.messages += 1;
+        let direction = direction(message);
+        let counts = &mut self.messages;
+        match direction {
+            Some(Direction::Call) => counts.calls += 1,
+            Some(Direction::Reply) => counts.replies += 1,
+            None => {}
+        }
+        let (Some(prefix), None) = (message.prefix(), malformed) else { return };
+        match direction {
+            Some(Direction::Call) => connection.credits.requested.put(prefix.credit),
+            Some(Direction::Reply) => connection.credits.granted.put(prefix.credit),
+            None => {}
+        }
+        if let Ok(decoded) = message.decode()
+            && let Some(chunks) = decoded.header.chunks()
+        {
+            self.chunks.put(chunks, direction == Some(Direction::Reply));
+        }
+    }
+
+    fn transaction(&mut self, transaction: &Transaction) {
+        let Transaction { call, reply, read_octets, write_octets, .. } = transaction;
+        let rpcs = &mut self.rpcs;
+        rpcs.total += 1;
+        rpcs.without_reply += u64::from(reply.is_none());
+        rpcs.without_call += u64::from(call.is_none());
+        rpcs.reverse += u64::from(transaction.reverse);
+        rpcs.moved.put(*read_octets, *write_octets);
+        for (half, forms, lost) in [
+            (call, &mut rpcs.calls_sent, &mut rpcs.calls_not_rebuilt),
+            (reply, &mut rpcs.replies_sent, &mut rpcs.replies_not_rebuilt),
+        ] {
+            let Some(Half { form, message, .. }) = half else { continue };
+            // What cannot be read, and RDMA_ERROR, are no RPC messages that were sent in any form.
+            if !matches!(message, Err(NotRebuilt::Header | NotRebuilt::Error(_))) {
+                forms.put(*form);
+            }
+            if let Err(error) = message {
+                *lost += 1;
+                count(&mut self.reasons, reason(error));
+            }
+        }
+        let name = procedure_name(transaction);
+        let failure = transaction.status.and_then(|status| failure_name(transaction, status));
+        self.procedure(&name, transaction, failure.is_some());
+        if let Some(failure) = failure {
+            let key = (name, failure);
+            if self.statuses.len() < NAMES || self.statuses.contains_key(&key) {
+                *self.statuses.entry(key).or_default() += 1;
+            } else {
+                self.statuses_left_out += 1;
+            }
+        }
+    }
+
+    fn procedure(&mut self, name: &str, transaction: &Transaction, failed: bool) {
+        if !self.procedures.contains_key(name) {
+            if self.procedures.len() == NAMES {
+                self.procedures_left_out += 1;
+                return;
+            }
+            self.procedures.insert(name.to_owned(), PerProcedure::default());
+        }
+        let Some(procedure) = self.procedures.get_mut(name) else { return };
+        procedure.calls += u64::from(transaction.call.is_some());
+        procedure.replies += u64::from(transaction.reply.is_some());
+        procedure.failed += u64::from(failed);
+        procedure.moved.put(transaction.read_octets, transaction.write_octets);
+        if let Some(latency) = transaction.latency() {
+            procedure.latency.record(latency);
+        }
+    }
+
+    fn connection(&mut self, report: &Report) {
+        let Some(number) = report.number else {
+            self.other.connections += 1;
+            self.other.packets += report.counts.active.packets + report.counts.passive.packets;
+            return;
+        };
+        let PerConnection { messages, credits } = self.open.remove(&number).unwrap_or_default();
+        if self.connections.len() == CONNECTIONS {
+            self.connections_left_out += 1;
+            return;
+        }
+        self.connections.push(ConnectionStatistics::new(number, report, messages, credits));
+    }
+
+    fn rejected(&mut self, rejected: &Rejected) {
+        let key = (rejected.service, rejected.reason);
+        if self.rejected.len() < NAMES || self.rejected.contains_key(&key) {
+            *self.rejected.entry(key).or_default() += 1;
+        } else {
+            self.rejected_left_out += 1;
+        }
+    }
+
+    /// The numbers, when all events were taken; `summary` is that of the same capture.
+    #[must_use]
+    pub fn finish(self, summary: &Summary) -> Statistics {
+        let mut connections = self.connections;
+        connections.sort_by_key(|connection| connection.connection);
+        let mut procedures: Vec<ProcedureStatistics> =
+            self.procedures.into_iter().map(|(name, procedure)| procedure.named(name)).collect();
+        procedures.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.name.cmp(&b.name)));
+        let statuses = self.statuses.into_iter();
+        let rejected = self.rejected.into_iter().map(|((service, reason), count)| RejectedStatistics {
+            port: service.and_then(service_port),
+            reason,
+            count,
+        });
+        Statistics {
+            r#type: "stats",
+            capture: CaptureStatistics::new(summary),
+            connections,
+            connections_left_out: self.connections_left_out,
+            rejected: rejected.collect(),
+            rejected_left_out: self.rejected_left_out,
+            other: self.other,
+            messages: self.messages,
+            chunks: self.chunks,
+            rpcs: RpcStatistics { not_rebuilt: counted(self.reasons), ..self.rpcs },
+            procedures,
+            procedures_left_out: self.procedures_left_out,
+            failures: statuses.map(|((name, status), count)| StatusStatistics { name, status, count }).collect(),
+            failures_left_out: self.statuses_left_out,
+        }
+    }
+}
+
+impl PerProcedure {
+    fn named(self, name: String) -> ProcedureStatistics {
+        let Self { calls, replies, failed, moved, latency } = self;
+        ProcedureStatistics { name, calls, replies, failed, moved, latency: Latency::new(&latency) }
+    }
+}
+
+impl ChunkStatistics {
+    fn put(&mut self, chunks: &lists::Chunks<'_>, is_reply: bool) {
+        for chunk in chunks.reads.chunks() {
+            let count = if chunk.position == 0 { &mut self.position_zero } else { &mut self.reads };
+            count.put(chunk.segments.len(), chunk.segments.length());
+        }
+        let (writes, reply) = if is_reply {
+            (&mut self.writes_returned, &mut self.reply_returned)
+        } else {
+            (&mut self.writes, &mut self.reply)
+        };
+        for chunk in chunks.writes {
+            writes.put(chunk.len(), chunk.length());
+        }
+        if let Some(chunk) = chunks.reply {
+            reply.put(chunk.len(), chunk.length());
+        }
+    }
+}
+
+impl Forms {
+    const fn put(&mut self, form: Form) {
+        match form {
+            Form::Short => self.short += 1,
+            Form::Chunked => self.chunked += 1,
+            Form::Long => self.long += 1,
+        }
+    }
+}
+
+/// Whether a message calls or replies. A long call does not say what it calls before its chunk was pulled, but a reply has
+/// no Read list (RFC 8166 section 4.3.1).
+fn direction(message: &Message) -> Option<Direction> {
+    let pulls = || message.decode().is_ok_and(|decoded| decoded.header.chunks().is_some_and(|c| !c.reads.is_empty()));
+    match &message.rpc {
+        Some(rpc) => Some(rpc.direction),
+        None if message.error().is_some() => Some(Direction::Reply),
+        None => pulls().then_some(Direction::Call),
+    }
+}
+
+fn counted(counts: Vec<(&'static str, u64)>) -> Vec<Count> {
+    counts.into_iter().map(|(name, count)| Count { name, count }).collect()
+}
+
+/// Operations that only lead to the one a COMPOUND is about.
+const LEADING: [&str; 12] = [
+    "SEQUENCE",
+    "PUTFH",
+    "PUTROOTFH",
+    "PUTPUBFH",
+    "SAVEFH",
+    "RESTOREFH",
+    "GETFH",
+    "GETATTR",
+    "VERIFY",
+    "NVERIFY",
+    "CB_SEQUENCE",
+    "CB_GETATTR",
+];
+
+/// What an RPC is counted as: its procedure. A COMPOUND is counted as the first of its operations that does not only lead
+/// to another (OPEN, though an ACCESS follows it), or else as GETATTR where it has one, or else as its last operation.
+fn procedure_name(transaction: &Transaction) -> String {
+    let Some(procedure) = transaction.procedure else { return "unknown".to_owned() };
+    let operations = &transaction.operations;
+    let main = operations.iter().find(|operation| !LEADING.contains(&operation.name));
+    let attributes = || operations.iter().find(|operation| operation.name.ends_with("GETATTR"));
+    match main.or_else(attributes).or(operations.last()) {
+        Some(Operation { name: "unknown", code, .. }) => format!("NFSv4 operation {code}"),
+        Some(operation) => format!("NFSv4 {}", operation.name),
+        None => match transaction.name {
+            Some(name) => name.to_owned(),
+            None => format!("program {} v{} proc {}", procedure.program, procedure.version, procedure.procedure),
+        },
+    }
+}
+
+/// The name of what went wrong; `None` where nothing did.
+fn failure_name(transaction: &Transaction, status: Status) -> Option<String> {
+    match status {
+        Status::Success(None | Some(0)) => None,
+        Status::Success(Some(code)) => {
+            let procedure = transaction.procedure;
+            let name = procedure.and_then(|procedure| nfs::status::name(&procedure, transaction.reverse, code));
+            Some(name.map_or_else(|| format!("status {code}"), str::to_owned))
+        }
+        status => Some(json::status(status).to_owned()),
+    }
+}

@@ -1,0 +1,447 @@
+//! The numbers that are shown. Written as JSON they have the names they have here; times are in seconds.
+
+use serde::{Serialize, Serializer};
+
+use rpcrdma::private_data::{Flags, PrivateData};
+
+use super::histogram::Histogram;
+use crate::dissector::Summary;
+use crate::event::Report;
+use crate::infiniband::ordering::Counts;
+use crate::infiniband::queue_pairs::Endpoint;
+use crate::link::Carrier;
+
+/// What a capture holds, in numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Statistics {
+    pub(super) r#type: &'static str,
+    /// The frames.
+    pub capture: CaptureStatistics,
+    /// The connections that carry RPC-over-RDMA.
+    pub connections: Vec<ConnectionStatistics>,
+    /// Connections beyond those in the list.
+    pub connections_left_out: u64,
+    /// Connections that were refused.
+    pub rejected: Vec<RejectedStatistics>,
+    /// Refusals beyond those in the list.
+    pub rejected_left_out: u64,
+    /// Connections that carry something else.
+    pub other: OtherTraffic,
+    /// The Sends that carry RPC-over-RDMA.
+    pub messages: MessageStatistics,
+    /// The chunks in them.
+    pub chunks: ChunkStatistics,
+    /// The RPCs.
+    pub rpcs: RpcStatistics,
+    /// The RPCs by what they call, the most frequent first.
+    pub procedures: Vec<ProcedureStatistics>,
+    /// RPCs of procedures beyond those in the list.
+    pub procedures_left_out: u64,
+    /// The RPCs that did not succeed, by procedure and status.
+    pub failures: Vec<StatusStatistics>,
+    /// Failures beyond those in the list.
+    pub failures_left_out: u64,
+}
+
+/// The frames of a capture.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaptureStatistics {
+    /// Frames in all.
+    pub frames: u64,
+    /// Octets of them that were captured.
+    pub octets: u64,
+    /// Seconds since 1970-01-01 00:00 UTC, of the first frame.
+    pub first: Option<String>,
+    /// The same of the last frame.
+    pub last: Option<String>,
+    /// Seconds between them.
+    #[serde(serialize_with = "seconds")]
+    pub duration: u64,
+    /// Frames that the capture cut.
+    pub cut: u64,
+    /// InfiniBand packets.
+    pub packets: u64,
+    /// InfiniBand packets whose own headers are cut.
+    pub unreadable: u64,
+    /// InfiniBand packets whose checksums were verified.
+    pub verified: u64,
+    /// Those whose ICRC is wrong.
+    pub bad_icrc: u64,
+    /// Those whose VCRC is wrong.
+    pub bad_vcrc: u64,
+    /// Frames that are no InfiniBand packets, by what they are.
+    pub others: Vec<Count>,
+}
+
+/// How often something was met.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// What.
+    pub name: &'static str,
+    /// How often.
+    pub count: u64,
+}
+
+/// A connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConnectionStatistics {
+    /// Its number.
+    pub connection: u32,
+    /// What carries it.
+    pub carrier: &'static str,
+    /// The port that was asked for, where the capture holds the set-up.
+    pub port: Option<u16>,
+    /// The capture holds the set-up; otherwise it begins in the middle of the connection.
+    pub set_up: bool,
+    /// The end that asked for the connection; where that is not known, the one that was seen first.
+    pub active: End,
+    /// The other end.
+    pub passive: End,
+    /// The inline thresholds, where the capture holds the set-up (RFC 8797 section 4.2).
+    pub inline: Option<Inline>,
+    /// Both ends said that memory may be invalidated remotely (RFC 8797 section 4.1).
+    pub remote_invalidation: Option<bool>,
+    /// Messages it carried.
+    pub messages: u64,
+    /// Credits.
+    pub credits: Credits,
+    /// RDMA Writes and Reads that aimed at no memory that a call in the capture advertised.
+    pub unclaimed: u64,
+}
+
+/// One end of a connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct End {
+    /// Its address.
+    pub address: String,
+    /// Its queue pair, where the capture tells.
+    pub queue_pair: Option<String>,
+    /// It said that its memory may be invalidated remotely; `None` where the capture does not hold the set-up.
+    pub remote_invalidation: Option<bool>,
+    /// Packets it sent.
+    pub packets: u64,
+    /// Packets it sent again.
+    pub retransmitted: u64,
+    /// Packets that came before one with a smaller number.
+    pub early: u64,
+    /// Negative acknowledgements for a hole that it sent.
+    pub sequence_errors: u64,
+    /// "Receiver not ready" that it sent.
+    pub not_ready: u64,
+    /// Operations it refused for good.
+    pub failed: u64,
+    /// Packets of it that the capture does not hold.
+    pub missed: u64,
+    /// Data packets that belong to no operation the capture holds the start of.
+    pub orphans: u64,
+}
+
+/// The largest Send in each direction, in octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Inline {
+    /// From the active end, the client.
+    pub call: u32,
+    /// To it.
+    pub reply: u32,
+}
+
+/// The values of `rdma_credit`.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Credits {
+    /// In calls: what was requested.
+    pub requested: Range,
+    /// In replies: what was granted.
+    pub granted: Range,
+}
+
+/// The least, the greatest and the last of values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Range {
+    /// The least.
+    pub min: Option<u32>,
+    /// The greatest.
+    pub max: Option<u32>,
+    /// The last.
+    pub last: Option<u32>,
+}
+
+/// Connection requests that were refused for the same reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RejectedStatistics {
+    /// The port that was asked for.
+    pub port: Option<u16>,
+    /// InfiniBand's reason code.
+    pub reason: u16,
+    /// How many there were.
+    pub count: u64,
+}
+
+/// Connections that do not carry RPC-over-RDMA.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OtherTraffic {
+    /// How many.
+    pub connections: u64,
+    /// InfiniBand packets of them.
+    pub packets: u64,
+}
+
+/// Messages.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MessageStatistics {
+    /// All of them.
+    pub total: u64,
+    /// Octets of them.
+    pub octets: u64,
+    /// Those that call.
+    pub calls: u64,
+    /// Those that reply, RDMA_ERROR among them.
+    pub replies: u64,
+    /// By `rdma_proc`.
+    #[serde(serialize_with = "as_map")]
+    pub by_type: Vec<(&'static str, u64)>,
+    /// Those whose header cannot be read.
+    pub malformed: u64,
+    /// Those the capture holds a part of only.
+    pub incomplete: u64,
+    /// Those that invalidate memory remotely.
+    pub invalidating: u64,
+    /// Repetitions of messages, in vain or not needed.
+    pub retransmitted: u64,
+}
+
+/// Chunks by what they are for.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct ChunkStatistics {
+    /// Read chunks that are data items of a call.
+    pub reads: Chunks,
+    /// Read chunks at Position Zero: calls as a whole.
+    pub position_zero: Chunks,
+    /// Write chunks that calls provide.
+    pub writes: Chunks,
+    /// Write chunks that replies return, used or not.
+    pub writes_returned: Chunks,
+    /// Reply chunks that calls provide.
+    pub reply: Chunks,
+    /// Reply chunks that replies return.
+    pub reply_returned: Chunks,
+}
+
+/// How many chunks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Chunks {
+    /// Chunks.
+    pub chunks: u64,
+    /// Segments of them.
+    pub segments: u64,
+    /// Octets of them.
+    pub octets: u64,
+}
+
+/// Octets that were moved by RDMA.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// By RDMA Read.
+    pub read_octets: u64,
+    /// By RDMA Write.
+    pub write_octets: u64,
+}
+
+/// RPCs.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RpcStatistics {
+    /// All of them.
+    pub total: u64,
+    /// Those in the reverse direction.
+    pub reverse: u64,
+    /// Calls without a reply in the capture.
+    pub without_reply: u64,
+    /// Replies without their call in the capture.
+    pub without_call: u64,
+    /// How calls were sent.
+    pub calls_sent: Forms,
+    /// How replies were sent.
+    pub replies_sent: Forms,
+    /// What was moved for them.
+    #[serde(flatten)]
+    pub moved: Moved,
+    /// Calls that could not be put back together.
+    pub calls_not_rebuilt: u64,
+    /// Replies that could not be put back together.
+    pub replies_not_rebuilt: u64,
+    /// Why.
+    pub not_rebuilt: Vec<Count>,
+}
+
+/// How RPC messages were sent (RFC 8166 section 3.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Forms {
+    /// In one Send.
+    pub short: u64,
+    /// In a Send and chunks.
+    pub chunked: u64,
+    /// In a Position Zero Read chunk or the Reply chunk.
+    pub long: u64,
+}
+
+/// RPCs that call the same.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProcedureStatistics {
+    /// The procedure; of a COMPOUND the operation it is about.
+    pub name: String,
+    /// Calls.
+    pub calls: u64,
+    /// Replies.
+    pub replies: u64,
+    /// Replies that say it was not done.
+    pub failed: u64,
+    /// What was moved for them.
+    #[serde(flatten)]
+    pub moved: Moved,
+    /// From the frame that completes the call to the one that completes the reply; `None` without replies.
+    pub latency: Option<Latency>,
+}
+
+/// Latencies in nanoseconds; JSON has seconds. The median and the 99th percentile are right to one in a hundred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Latency {
+    /// The least.
+    #[serde(serialize_with = "seconds")]
+    pub min: u64,
+    /// What half of them do not exceed.
+    #[serde(serialize_with = "seconds")]
+    pub median: u64,
+    /// What 99 of 100 do not exceed.
+    #[serde(serialize_with = "seconds")]
+    pub p99: u64,
+    /// The greatest.
+    #[serde(serialize_with = "seconds")]
+    pub max: u64,
+}
+
+/// RPCs that ended alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StatusStatistics {
+    /// The procedure; of a COMPOUND the operation it is about.
+    pub name: String,
+    /// How it ended.
+    pub status: String,
+    /// How many did.
+    pub count: u64,
+}
+
+impl CaptureStatistics {
+    pub(super) fn new(summary: &Summary) -> Self {
+        let duration = summary.first.zip(summary.last).map(|(first, last)| last.0.saturating_sub(first.0));
+        Self {
+            frames: summary.frames,
+            octets: summary.octets,
+            first: summary.first.map(|time| time.to_string()),
+            last: summary.last.map(|time| time.to_string()),
+            duration: duration.unwrap_or_default(),
+            cut: summary.cut,
+            packets: summary.packets,
+            unreadable: summary.unreadable,
+            verified: summary.verified,
+            bad_icrc: summary.bad_icrc,
+            bad_vcrc: summary.bad_vcrc,
+            others: summary.others.iter().map(|&(name, count)| Count { name, count }).collect(),
+        }
+    }
+}
+
+impl ConnectionStatistics {
+    pub(super) fn new(number: u32, report: &Report, messages: u64, credits: Credits) -> Self {
+        let connection = &report.connection;
+        let private_data = connection.private_data;
+        // An end that says nothing has said the least (RFC 8797 section 5.1). Without the set-up no one knows.
+        let said = |data: Option<PrivateData>| connection.set_up.then(|| data.unwrap_or_default());
+        let both = said(private_data.active).zip(said(private_data.passive));
+        Self {
+            connection: number,
+            carrier: match connection.carrier {
+                Carrier::RoceV2 => "RoCEv2",
+                Carrier::RoceV1 => "RoCEv1",
+                Carrier::InfiniBand => "InfiniBand",
+            },
+            port: connection.port(),
+            set_up: connection.set_up,
+            active: End::new(&connection.ends.active, said(private_data.active), &report.counts.active),
+            passive: End::new(&connection.ends.passive, said(private_data.passive), &report.counts.passive),
+            inline: both.map(|(active, passive)| Inline {
+                call: active.send_size.min(passive.receive_size),
+                reply: passive.send_size.min(active.receive_size),
+            }),
+            remote_invalidation: both.map(|(active, passive)| invalidates(active) && invalidates(passive)),
+            messages,
+            credits,
+            unclaimed: report.unclaimed,
+        }
+    }
+}
+
+fn invalidates(said: PrivateData) -> bool {
+    said.flags.contains(Flags::REMOTE_INVALIDATION)
+}
+
+impl End {
+    fn new(end: &Endpoint, said: Option<PrivateData>, counts: &Counts) -> Self {
+        let Counts { packets, retransmitted, early, sequence_errors, not_ready, failed, missed, orphans } = *counts;
+        Self {
+            address: end.address.to_string(),
+            queue_pair: end.queue_pair.map(|queue_pair| format!("{queue_pair:#08x}")),
+            remote_invalidation: said.map(invalidates),
+            packets,
+            retransmitted,
+            early,
+            sequence_errors,
+            not_ready,
+            failed,
+            missed,
+            orphans,
+        }
+    }
+}
+
+impl Range {
+    pub(super) fn put(&mut self, value: u32) {
+        self.min = Some(self.min.map_or(value, |min| min.min(value)));
+        self.max = self.max.max(Some(value));
+        self.last = Some(value);
+    }
+}
+
+impl Chunks {
+    pub(super) const fn put(&mut self, segments: usize, octets: u64) {
+        self.chunks += 1;
+        self.segments += segments as u64;
+        self.octets = self.octets.saturating_add(octets);
+    }
+}
+
+impl Moved {
+    pub(super) const fn put(&mut self, read_octets: u64, write_octets: u64) {
+        self.read_octets += read_octets;
+        self.write_octets += write_octets;
+    }
+}
+
+impl Latency {
+    pub(super) fn new(latency: &Histogram) -> Option<Self> {
+        (latency.count() > 0).then(|| Self {
+            min: latency.min(),
+            median: latency.percentile(50),
+            p99: latency.percentile(99),
+            max: latency.max(),
+        })
+    }
+}
+
+/// Nanoseconds as seconds. A double has room for the nanoseconds of a hundred days.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn seconds<S: Serializer>(nanoseconds: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(*nanoseconds as f64 / 1e9)
+}
+
+fn as_map<S: Serializer>(counts: &[(&'static str, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(counts.iter().copied())
+}

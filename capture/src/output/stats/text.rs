@@ -1,0 +1,380 @@
+//! The numbers as tables.
+
+use std::fmt::Display;
+use std::io;
+
+use super::report::{Chunks, ConnectionStatistics, Credits, End, Forms, Range, Statistics};
+use crate::output::style::{DIM, Line, NAME, PLAIN};
+
+impl Statistics {
+    /// Writes the numbers as a JSON object and a line feed.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, self)?;
+        out.write_all(b"\n")
+    }
+
+    /// Writes the numbers as tables.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+        let mut text = Text { out, colour };
+        self.capture(&mut text)?;
+        self.connections(&mut text)?;
+        if self.messages.total + self.rpcs.total == 0 {
+            return Ok(());
+        }
+        self.messages(&mut text)?;
+        self.chunks(&mut text)?;
+        self.rpcs(&mut text)?;
+        self.procedures(&mut text)?;
+        self.failures(&mut text)
+    }
+
+    fn capture<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+        let capture = &self.capture;
+        text.heading("Capture")?;
+        text.line(&format!("{}, {}, {}", frames(capture.frames), octets(capture.octets), time(capture.duration)))?;
+        if let Some(first) = &capture.first {
+            text.line(&format!("from {first} (seconds since 1970-01-01 UTC)"))?;
+        }
+        text.line(&format!("{} InfiniBand packets", grouped(capture.packets)))?;
+        for (count, name) in [
+            (capture.cut, "cut by the capture"),
+            (capture.unreadable, "InfiniBand packets whose headers are cut"),
+            (capture.verified, "packets whose checksums were verified"),
+            (capture.bad_icrc, "of them with a wrong ICRC"),
+            (capture.bad_vcrc, "of them with a wrong VCRC"),
+        ] {
+            text.some(count, name)?;
+        }
+        for other in &capture.others {
+            text.line(&format!("{}: {}", frames(other.count), other.name))?;
+        }
+        let other = self.other;
+        if other.connections > 0 {
+            let what = if other.connections == 1 { "connection that does" } else { "connections that do" };
+            let packets = grouped(other.packets);
+            text.line(&format!("{packets} packets on {} {what} not carry RPC-over-RDMA", other.connections))?;
+        }
+        for rejected in &self.rejected {
+            let port = rejected.port.map(|port| format!(" to port {port}")).unwrap_or_default();
+            text.line(&format!("{} connection requests{port} refused, reason {}", rejected.count, rejected.reason))?;
+        }
+        text.some(self.rejected_left_out, "more connection requests refused")
+    }
+
+    fn connections<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+        text.heading("Connections")?;
+        if self.connections.is_empty() {
+            text.line("none that carries RPC-over-RDMA")?;
+        }
+        for connection in &self.connections {
+            let port = connection.port.map(|port| format!(", port {port}")).unwrap_or_default();
+            let begin = if connection.set_up { "set-up seen" } else { "set-up not in the capture" };
+            let number = connection.connection;
+            let messages = counted(connection.messages, "message");
+            text.line(&format!("{number}: {}{port}, {begin}, {messages}", connection.carrier))?;
+            if let Some(inline) = connection.inline {
+                let (call, reply) = (inline.call, inline.reply);
+                let invalidation = invalidation(connection);
+                text.line(&format!("   inline up to {call} out, {reply} back; remote invalidation {invalidation}"))?;
+            }
+            text.line(&format!("   credits {}", credits(&connection.credits)))?;
+            if connection.unclaimed > 0 {
+                text.line(&format!("   {} RDMA operations on memory no call advertised", connection.unclaimed))?;
+            }
+        }
+        text.some(self.connections_left_out, "more connections")?;
+        let rows = self.connections.iter().flat_map(|connection| {
+            let number = connection.connection.to_string();
+            [end(&number, "→", &connection.active), end(&number, "←", &connection.passive)]
+        });
+        let names = ["", "from", "QP", "packets", "again", "early", "NAK", "RNR", "failed", "missed", "orphan"];
+        text.table(&names, 3, rows.collect())
+    }
+
+    fn messages<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+        let messages = &self.messages;
+        text.heading("Messages")?;
+        let mut rows = vec![row("all", [messages.total])];
+        rows.extend(messages.by_type.iter().map(|(name, count)| row(name, [*count])));
+        for (name, count) in [
+            ("calls", messages.calls),
+            ("replies", messages.replies),
+            ("with Invalidate", messages.invalidating),
+            ("retransmissions", messages.retransmitted),
+            ("malformed", messages.malformed),
+            ("incomplete", messages.incomplete),
+        ] {
+            rows.push(row(name, [count]));
+        }
+        rows.push(row("octets", [messages.octets]));
+        text.table(&[], 1, rows)
+    }
+
+    fn chunks<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+        let chunks = &self.chunks;
+        let line = |name, Chunks { chunks, segments, octets }: Chunks| row(name, [chunks, segments, octets]);
+        text.heading("Chunks")?;
+        let rows = vec![
+            line("Read", chunks.reads),
+            line("Read at Position Zero", chunks.position_zero),
+            line("Write, provided", chunks.writes),
+            line("Write, returned", chunks.writes_returned),
+            line("Reply, provided", chunks.reply),
+            line("Reply, returned", chunks.reply_returned),
+        ];
+        text.table(&["", "chunks", "segments", "octets"], 1, rows)
+    }
+
+    fn rpcs<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+        let rpcs = &self.rpcs;
+        let line = |name, Forms { short, chunked, long }: Forms| row(name, [short, chunked, long]);
+        text.heading("RPCs")?;
+        let rows = vec![line("calls", rpcs.calls_sent), line("replies", rpcs.replies_sent)];
+        text.table(&["", "short", "chunked", "long"], 1, rows)?;
+        let (read, write) = (octets(rpcs.moved.read_octets), octets(rpcs.moved.write_octets));
+        text.line(&format!("{} RPCs; {read} moved by RDMA Read, {write} by RDMA Write", grouped(rpcs.total)))?;
+        text.some(rpcs.reverse, "in the reverse direction")?;
+        text.some(rpcs.without_reply, "calls without a reply in the capture")?;
+        text.some(rpcs.without_call, "replies without their call in the capture")?;
+        text.some(rpcs.calls_not_rebuilt, "calls not rebuilt")?;
+        text.some(rpcs.replies_not_rebuilt, "replies not rebuilt")?;
+        for reason in &rpcs.not_rebuilt {
+            text.line(&format!("  {}: {}", grouped(reason.count), reason.name))?;
+        }
+        Ok(())
+    }
+
+    fn procedures<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+        if self.procedures.is_empty() {
+            return Ok(());
+        }
+        text.heading("Procedures: octets moved by RDMA, latencies in milliseconds")?;
+        let rows = self.procedures.iter().map(|procedure| {
+            let moved = procedure.moved;
+            let mut row = row(&procedure.name, [procedure.calls, procedure.replies, procedure.failed]);
+            row.extend([moved.read_octets, moved.write_octets].map(short));
+            match procedure.latency {
+                Some(latency) => row.extend([latency.min, latency.median, latency.p99, latency.max].map(milliseconds)),
+                None => row.extend(["", "", "", ""].map(str::to_owned)),
+            }
+            row
+        });
+        let names = ["", "calls", "replies", "failed", "Read", "Write", "min", "median", "p99", "max"];
+        text.table(&names, 1, rows.collect())?;
+        text.some(self.procedures_left_out, "RPCs of more procedures")
+    }
+
+    fn failures<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+        if self.failures.is_empty() {
+            return Ok(());
+        }
+        text.heading("Failures")?;
+        let rows = self
+            .failures
+            .iter()
+            .map(|failure| vec![failure.name.clone(), failure.status.clone(), grouped(failure.count)]);
+        text.table(&[], 2, rows.collect())?;
+        text.some(self.failures_left_out, "more failures")
+    }
+}
+
+/// Lines of text.
+struct Text<'a, W> {
+    out: &'a mut W,
+    colour: bool,
+}
+
+impl<W: io::Write> Text<'_, W> {
+    fn heading(&mut self, name: &str) -> io::Result<()> {
+        let mut line = Line::new(self.colour, usize::MAX);
+        line.push(NAME, name);
+        line.write(self.out)
+    }
+
+    fn line(&mut self, text: &str) -> io::Result<()> {
+        let mut line = Line::new(self.colour, usize::MAX);
+        line.push(PLAIN, "  ");
+        line.push(PLAIN, text);
+        line.write(self.out)
+    }
+
+    /// A line, where there is something to count.
+    fn some(&mut self, count: u64, name: &str) -> io::Result<()> {
+        if count == 0 { Ok(()) } else { self.line(&format!("{} {name}", grouped(count))) }
+    }
+
+    /// Rows under names, the first `words` columns to the left and the numbers after them to the right.
+    fn table(&mut self, names: &[&str], words: usize, rows: Vec<Vec<String>>) -> io::Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut widths: Vec<usize> = Vec::new();
+        for row in rows.iter().chain([&names]) {
+            widths.resize(widths.len().max(row.len()), 0);
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let heading = (!names.is_empty()).then_some((&names, DIM));
+        for (row, style) in heading.into_iter().chain(rows.iter().map(|row| (row, PLAIN))) {
+            let mut line = Line::new(self.colour, usize::MAX);
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                line.push(PLAIN, "  ");
+                if column >= words {
+                    line.push(PLAIN, &" ".repeat(width.saturating_sub(cell.chars().count())));
+                    line.push(style, cell);
+                } else {
+                    line.column(style, cell, *width);
+                }
+            }
+            line.write(self.out)?;
+        }
+        Ok(())
+    }
+}
+
+fn row<const N: usize>(name: &str, numbers: [u64; N]) -> Vec<String> {
+    [name.to_owned()].into_iter().chain(numbers.map(grouped)).collect()
+}
+
+fn end(number: &str, arrow: &str, end: &End) -> Vec<String> {
+    let name = format!("{number} {arrow}");
+    let queue_pair = end.queue_pair.clone().unwrap_or_else(|| "?".to_owned());
+    let words = [name, end.address.clone(), queue_pair];
+    let numbers = [
+        end.packets,
+        end.retransmitted,
+        end.early,
+        end.sequence_errors,
+        end.not_ready,
+        end.failed,
+        end.missed,
+        end.orphans,
+    ];
+    words.into_iter().chain(numbers.map(grouped)).collect()
+}
+
+fn invalidation(connection: &ConnectionStatistics) -> String {
+    match (connection.active.remote_invalidation, connection.passive.remote_invalidation) {
+        (Some(true), Some(true)) => "agreed".to_owned(),
+        (Some(true), _) => format!("offered by {} only", connection.active.address),
+        (_, Some(true)) => format!("offered by {} only", connection.passive.address),
+        _ => "not offered".to_owned(),
+    }
+}
+
+fn credits(credits: &Credits) -> String {
+    format!("requested {}, granted {}", range(credits.requested), range(credits.granted))
+}
+
+fn range(range: Range) -> String {
+    match (range.min, range.max, range.last) {
+        (Some(min), Some(max), Some(last)) if min < max => format!("{min} to {max} (last {last})"),
+        (Some(min), ..) => min.to_string(),
+        _ => "none".to_owned(),
+    }
+}
+
+fn frames(count: u64) -> String {
+    counted(count, "frame")
+}
+
+fn octets(count: u64) -> String {
+    counted(count, "octet")
+}
+
+fn counted(count: u64, name: &str) -> String {
+    format!("{} {name}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// A time of so many nanoseconds, in three digits or more.
+fn milliseconds(nanoseconds: u64) -> String {
+    let value = nanoseconds as f64 / 1e6;
+    match nanoseconds {
+        0..1_000_000 => format!("{value:.3}"),
+        1_000_000..10_000_000 => format!("{value:.2}"),
+        10_000_000..100_000_000 => format!("{value:.1}"),
+        _ => grouped(format!("{value:.0}")),
+    }
+}
+
+/// A number with its digits in groups of three.
+fn grouped(number: impl Display) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A number of octets, exact while it is small.
+fn short(octets: u64) -> String {
+    let (unit, name) = match octets {
+        0..100_000 => return grouped(octets),
+        100_000..1_000_000 => (1e3, "kB"),
+        1_000_000..1_000_000_000 => (1e6, "MB"),
+        _ => (1e9, "GB"),
+    };
+    let value = octets as f64 / unit;
+    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.decimals$} {name}")
+}
+
+/// A time of so many nanoseconds, in three digits or more.
+fn time(nanoseconds: u64) -> String {
+    let value = nanoseconds as f64;
+    let (value, unit) = match nanoseconds {
+        0..1_000 => return format!("{nanoseconds} ns"),
+        1_000..1_000_000 => (value / 1e3, "µs"),
+        1_000_000..1_000_000_000 => (value / 1e6, "ms"),
+        _ => (value / 1e9, "s"),
+    };
+    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.decimals$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!([1, 999, 1000, 1_234_567].map(grouped), ["1", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn octets_are_short() {
+        let octets = [0, 99_999, 100_000, 1_234_567, 12_345_678, 123_456_789_012].map(short);
+        assert_eq!(octets, ["0", "99,999", "100 kB", "1.23 MB", "12.3 MB", "123 GB"]);
+    }
+
+    #[test]
+    fn times_have_three_digits() {
+        let times = [12, 1_234, 12_345, 123_456, 1_234_567, 2_000_000_000, 123_456_000_000].map(time);
+        assert_eq!(times, ["12 ns", "1.23 µs", "12.3 µs", "123 µs", "1.23 ms", "2.00 s", "123 s"]);
+        let times = [12_345, 123_456, 1_234_567, 12_345_678, 2_412_379_000].map(milliseconds);
+        assert_eq!(times, ["0.012", "0.123", "1.23", "12.3", "2,412"]);
+    }
+
+    #[test]
+    fn ranges() {
+        let mut credits = Range::default();
+        assert_eq!(range(credits), "none");
+        credits.put(32);
+        assert_eq!(range(credits), "32");
+        credits.put(8);
+        credits.put(16);
+        assert_eq!(range(credits), "8 to 32 (last 16)");
+    }
+}

@@ -1,0 +1,556 @@
+//! The program as its users run it: what it writes, where, and how it ends.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// The shipped captures over InfiniBand transport with IPv4 addresses.
+const IPV4: [&str; 9] =
+    ["nfs3", "nfs40", "nfs41", "nfs41_callback", "nfs42_mtu9000", "nfs41_lossy", "nfs41_krb5", "nfs41_krb5i", "errors"];
+
+/// Path of a shipped capture.
+fn capture(name: &str) -> String {
+    format!("{}/../testdata/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rpcrdma"));
+    command.args(arguments).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("CLICOLOR");
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    program(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+/// The JSON objects that a command writes for a capture.
+fn objects(command: &str, path: &str) -> Vec<Value> {
+    let output = run(&[command, "-q", "--json", path]);
+    assert_eq!(stderr(&output), "");
+    stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn object(command: &str, name: &str, key: &str, value: impl Into<Value>) -> Value {
+    let value = value.into();
+    objects(command, &capture(name)).into_iter().find(|object| object[key] == value).unwrap()
+}
+
+/// A file for a test to write.
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("program-{}-{name}", std::process::id()))
+}
+
+fn written(name: &str, octets: &[u8]) -> String {
+    let path = file(name);
+    std::fs::write(&path, octets).unwrap();
+    path.display().to_string()
+}
+
+fn octets_of(path: &str) -> Vec<u8> {
+    std::fs::read(path).unwrap()
+}
+
+/// The records of a shipped capture, without the file header.
+fn records(name: &str) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let octets = std::fs::read(capture(name)).unwrap();
+    let (header, mut rest) = octets.split_at(24);
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let length = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        let (record, after) = rest.split_at(16 + length);
+        records.push(record.to_vec());
+        rest = after;
+    }
+    (header.to_vec(), records)
+}
+
+#[test]
+fn decode_writes_a_line_a_message() {
+    let output = run(&["decode", &capture("nfs41")]);
+    let lines: Vec<&str> = stdout(&output).lines().collect();
+    assert_eq!(lines.len(), 138);
+    assert_eq!(
+        lines[..4],
+        [
+            "    24    6.288379  1 192.0.2.2 → 192.0.2.1  MSG   0x31d138ec    40 call  NFSv4 NULL",
+            "    26    6.293219  1 192.0.2.1 → 192.0.2.2  MSG   0x31d138ec    24 reply NFSv4 NULL",
+            "    28    6.302352  1 192.0.2.2 → 192.0.2.1  MSG   0x32d138ec   240 call  EXCHANGE_ID  reply 4240",
+            "    32    6.331905  1 192.0.2.1 → 192.0.2.2  NOMSG 0x32d138ec     0 reply EXCHANGE_ID  reply 100",
+        ]
+    );
+    assert!(lines.iter().any(|line| line.ends_with("call  SEQUENCE PUTFH WRITE GETATTR  read 5003@180")));
+    assert!(lines.iter().any(|line| line.ends_with("reply SEQUENCE PUTFH LOOKUP  NFS4ERR_NOENT")));
+    assert_eq!(stderr(&output), "rpcrdma: left alone: frames of other kinds: ICMPv6 (20), ARP (4)\n");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn a_line_fits_in_120_columns() {
+    for name in IPV4 {
+        let output = run(&["decode", &capture(name)]);
+        for line in stdout(&output).lines() {
+            assert!(line.chars().count() <= 120, "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_on_the_line() {
+    let output = run(&["decode", "-q", &capture("errors")]);
+    let ends = |frame: &str| {
+        stdout(&output).lines().find(|line| line.starts_with(frame)).unwrap()[70..].trim_start().to_owned()
+    };
+    assert_eq!(ends("    31"), "malformed at octet 24: header_short");
+    assert_eq!(ends("    51"), "ERR_VERS 1 to 1");
+    assert_eq!(ends("    78"), "reply NFSv3 NULL  ERR_CHUNK");
+    assert_eq!(ends("   110"), "malformed at octet 16: list_flag");
+    assert_eq!(ends("   269"), "reply procedure unknown  RPC_MISMATCH");
+    let output = run(&["decode", "-q", &capture("nfs41_lossy")]);
+    assert!(stdout(&output).lines().any(|line| line.starts_with("   406") && line.ends_with("sent 4 times")));
+}
+
+#[test]
+fn a_message_as_json_is_as_documented() {
+    let output = run(&["decode", "--json", "--xid", "0x61d138ec", &capture("nfs41")]);
+    let call = r#"{"type":"message","frame":1164,"time":"1795221579.334748000","connection":1,"from":"192.0.2.2","to":"192.0.2.1","rdma_xid":"0x61d138ec","rdma_vers":1,"rdma_credit":128,"rdma_proc":"RDMA_MSG","header_length":52,"payload_length":196,"reads":[{"position":180,"segments":[{"handle":"0x00000781","length":5003,"offset":"0x61d138ec0e924000"}]}],"writes":[],"reply":null,"error":null,"invalidates":null,"retransmitted":0,"rpc":{"direction":"call","program":100003,"version":4,"procedure":1,"name":"NFSv4 COMPOUND","operations":["SEQUENCE","PUTFH","WRITE","GETATTR"]}}"#;
+    assert_eq!(stdout(&output).lines().next(), Some(call));
+    let reply: Value = serde_json::from_str(stdout(&output).lines().nth(1).unwrap()).unwrap();
+    assert_eq!(reply["invalidates"], "0x00000781");
+    assert_eq!(reply["rpc"]["status"], "SUCCESS");
+    assert_eq!(reply["rpc"]["nfs_status"], 0);
+}
+
+#[test]
+fn errors_and_malformed_messages_as_json() {
+    let frame = |frame: u64| object("decode", "errors", "frame", frame);
+    assert_eq!(frame(51)["error"], json!({"code": "ERR_VERS", "low": 1, "high": 1}));
+    assert_eq!((&frame(51)["rdma_vers"], &frame(51)["header_length"]), (&json!(2), &json!(28)));
+    assert_eq!(frame(33)["error"], json!({"code": "ERR_CHUNK"}));
+    assert_eq!(frame(67)["rdma_proc"], 7);
+    let reaction = json!({"requester": "discard", "responder": "ERR_CHUNK"});
+    assert_eq!(frame(67)["malformed"], json!({"kind": "procedure", "offset": 12, "reaction": reaction}));
+    // The Read list is cut in its second entry; the first can be read.
+    let segments = json!([{"handle": "0x00001234", "length": 100, "offset": "0x0000000000000000"}]);
+    assert_eq!(frame(128)["reads"], json!([{"position": 4, "segments": segments}]));
+    assert_eq!(frame(128)["malformed"]["kind"], "list_truncated");
+    assert_eq!(frame(128)["header_length"], Value::Null);
+    assert_eq!((&frame(76)["rdma_align"], &frame(76)["rdma_thresh"]), (&json!(64), &json!(128)));
+    assert_eq!(frame(24).get("malformed"), None);
+}
+
+#[test]
+fn a_callback_is_in_the_reverse_direction() {
+    let call = object("decode", "nfs41_callback", "frame", 116);
+    assert_eq!(
+        call["rpc"],
+        json!({
+            "direction": "call", "reverse": true, "program": 0x4000_0000, "version": 1, "procedure": 1,
+            "name": "NFSv4 CB_COMPOUND", "operations": ["CB_SEQUENCE", "CB_RECALL"]
+        })
+    );
+    assert_eq!(call["from"], "192.0.2.1");
+    let rpc = object("transactions", "nfs41_callback", "call_frame", 116);
+    assert_eq!((&rpc["reverse"], &rpc["from"], &rpc["reply_frame"]), (&json!(true), &json!("192.0.2.1"), &json!(118)));
+}
+
+#[test]
+fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
+    let write = object("transactions", "nfs41", "rdma_xid", "0x61d138ec");
+    assert_eq!(
+        write,
+        json!({
+            "type": "transaction", "connection": 1, "rdma_xid": "0x61d138ec", "from": "192.0.2.2", "to": "192.0.2.1",
+            "call_frame": 1164, "reply_frame": 1172, "time": "1795221579.334748000", "latency": 0.003769,
+            "program": 100_003, "version": 4, "procedure": 1, "name": "NFSv4 COMPOUND",
+            "operations": [
+                {"name": "SEQUENCE", "status": 0}, {"name": "PUTFH", "status": 0}, {"name": "WRITE", "status": 0},
+                {"name": "GETATTR", "status": 0}
+            ],
+            "call": {"form": "chunked", "inline": 196, "rebuilt": true, "length": 5200},
+            "reply": {"form": "short", "inline": 184, "rebuilt": true, "length": 184},
+            "read_octets": 5003, "write_octets": 0, "status": "SUCCESS", "nfs_status": 0
+        })
+    );
+    let output = run(&["transactions", "--xid", "0x68d138ec", &capture("nfs41")]);
+    assert_eq!(
+        stdout(&output),
+        "   1 0x68d138ec   1200   1202      2.363 ms      168       96        0        0  short/short      \
+         NFS4ERR_NOENT   NFSv4 SEQUENCE PUTFH LOOKUP GETFH GETATTR\n"
+    );
+    let failed = object("transactions", "errors", "call_frame", 31);
+    assert_eq!((&failed["status"], &failed["call"]["rebuilt"]), (&json!("ERR_CHUNK"), &json!(false)));
+    assert_eq!(failed["call"]["reason"], "the header cannot be read");
+}
+
+#[test]
+fn a_tree_has_every_field_with_its_offset() {
+    let output = run(&["decode", "-v", "-q", "--xid", "0x61d138ec", &capture("nfs41")]);
+    let tree: Vec<&str> = stdout(&output).lines().skip(1).take(18).map(str::trim_start).collect();
+    assert_eq!(
+        tree[..16],
+        [
+            "0000  rdma_xid          0x61d138ec",
+            "0004  rdma_vers         1",
+            "0008  rdma_credit       128",
+            "000c  rdma_proc         0 (RDMA_MSG)",
+            "0010  Read segment      position 180      handle 0x00000781  length 5003      offset 0x61d138ec0e924000",
+            "0028  Read list ends",
+            "002c  Write list ends",
+            "0030  Reply chunk       none",
+            "0034  Payload stream    196 octets",
+            "0034    xid             0x61d138ec",
+            "0038    msg_type        0 (CALL)",
+            "003c    rpcvers         2",
+            "0040    prog            100003",
+            "0044    vers            4",
+            "0048    proc            1 (NFSv4 COMPOUND)",
+            "004c    cred            1 (AUTH_SYS), 28 octets",
+        ]
+    );
+    let output = run(&["decode", "-v", "-q", "--connection", "11", &capture("errors")]);
+    assert!(stdout(&output).contains(
+        "        0010  malformed         octet 16: neither 0 nor 1 where a list says whether it goes on\n\
+         \u{20}                               a responder answers with ERR_CHUNK\n\
+         \u{20}                               a requester discards it\n"
+    ));
+}
+
+/// tshark, where it is installed, shows the same headers.
+#[test]
+fn headers_are_those_that_tshark_shows() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        println!("tshark is not installed: skipped");
+        return;
+    }
+    for name in ["nfs3", "nfs40", "nfs41_callback", "nfs42_mtu9000", "nfs41_krb5i"] {
+        let mut tshark = Command::new("tshark");
+        tshark.args(["-2", "-r", &capture(name), "-Y", "rpcordma", "-T", "fields", "-E", "aggregator=;"]);
+        for field in
+            ["xid", "version", "flow_control", "msg_type", "rdma_handle", "rdma_length", "rdma_offset", "position"]
+        {
+            tshark.args(["-e", &format!("rpcordma.{field}")]);
+        }
+        tshark.args(["-e", "frame.number", "-e", "frame.time_epoch"]);
+        let theirs = tshark.output().unwrap();
+        let ours: String = objects("decode", &capture(name)).iter().map(as_tshark).collect();
+        assert_eq!(ours, stdout(&theirs), "{name}");
+    }
+}
+
+fn as_tshark(message: &Value) -> String {
+    let array = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let reads = array(&message["reads"]);
+    let positions =
+        reads.iter().flat_map(|chunk| array(&chunk["segments"]).into_iter().map(|_| chunk["position"].clone()));
+    let chunks = reads.iter().chain(message["writes"].as_array().unwrap()).chain([&message["reply"]]);
+    let segments: Vec<Value> = chunks.flat_map(|chunk| array(&chunk["segments"])).collect();
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let joined = |key: &str| segments.iter().map(|segment| text(&segment[key])).collect::<Vec<_>>().join(";");
+    let procedure = ["RDMA_MSG", "RDMA_NOMSG", "RDMA_MSGP", "RDMA_DONE", "RDMA_ERROR"];
+    let procedure = procedure.iter().position(|name| message["rdma_proc"] == *name).unwrap().to_string();
+    let fields = [
+        text(&message["rdma_xid"]),
+        text(&message["rdma_vers"]),
+        text(&message["rdma_credit"]),
+        procedure,
+        joined("handle"),
+        joined("length"),
+        joined("offset"),
+        positions.map(|position| text(&position)).collect::<Vec<_>>().join(";"),
+        text(&message["frame"]),
+        text(&message["time"]),
+    ];
+    fields.join("\t") + "\n"
+}
+
+#[test]
+fn filters_leave_out_what_was_not_asked_for() {
+    let frames = |options: &[&str]| -> Vec<u64> {
+        let path = capture("errors");
+        let output = run(&[&["decode", "-q", "--json", &path], options].concat());
+        stdout(&output)
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["frame"].as_u64().unwrap())
+            .collect()
+    };
+    assert_eq!(frames(&["--connection", "2"]), [31, 33]);
+    assert_eq!(frames(&["--connection", "2", "--connection", "3"]), [31, 33, 40, 42]);
+    assert_eq!(frames(&["--xid", "4098"]), [40, 42]);
+    assert_eq!(frames(&["--since", "+4.755383", "--until", "+4.770220"]), [40, 42, 49]);
+    assert_eq!(frames(&["--since", "1795221689.123215", "--until", "1795221689.125004"]), [40, 42]);
+    assert_eq!(frames(&["--since", "2026-11-21T00:41:29.123215", "--until", "2026-11-21 00:41:29.125004Z"]), [40, 42]);
+}
+
+#[test]
+fn several_files_are_one_capture() {
+    let (header, records) = records("nfs41");
+    let parts: Vec<String> = records
+        .chunks(500)
+        .enumerate()
+        .map(|(index, part)| written(&format!("part{index}.pcap"), &[header.clone(), part.concat()].concat()))
+        .collect();
+    let mut arguments = vec!["decode", "-q", "--json"];
+    arguments.extend(parts.iter().map(String::as_str));
+    assert_eq!(stdout(&run(&arguments)), stdout(&run(&["decode", "-q", "--json", &capture("nfs41")])));
+}
+
+struct Streamed {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+}
+
+impl Streamed {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = program(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let (sender, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines() {
+                if sender.send(line.unwrap()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, lines }
+    }
+
+    fn feed(&mut self, octets: &[u8]) {
+        let stdin = self.child.stdin.as_mut().unwrap();
+        stdin.write_all(octets).unwrap();
+        stdin.flush().unwrap();
+    }
+}
+
+#[test]
+fn messages_are_shown_as_they_arrive() {
+    let expected = run(&["decode", "-q", &capture("nfs41")]);
+    let mut expected = stdout(&expected).lines();
+    let (header, records) = records("nfs41");
+    let mut streamed = Streamed::start(&["decode", "-q", "-"]);
+    streamed.feed(&header);
+    // The messages of the first 60 frames, one frame at a time: each is there before the next frame is.
+    for (index, record) in records[..60].iter().enumerate() {
+        streamed.feed(record);
+        if index < 23 || index % 2 == 0 {
+            continue;
+        }
+        let frame = index as u64 + 1;
+        let next = expected.clone().next().unwrap();
+        if next.trim_start().starts_with(&format!("{frame} ")) {
+            let line = streamed.lines.recv_timeout(Duration::from_secs(20)).expect("the message of the last frame fed");
+            assert_eq!(Some(line.as_str()), expected.next());
+        }
+    }
+    streamed.feed(&records[60..].concat());
+    drop(streamed.child.stdin.take());
+    assert!(streamed.lines.iter().eq(expected), "the rest follows");
+    assert_eq!(streamed.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_damaged_file_gives_what_is_before_the_damage() {
+    let mut octets = std::fs::read(capture("nfs41")).unwrap();
+    octets.truncate(20_000);
+    let output = run(&["decode", "-q", &written("damaged.pcap", &octets)]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).lines().count() > 10);
+    assert!(stderr(&output).contains("damaged.pcap: at octet "), "{}", stderr(&output));
+    assert_eq!(stderr(&output).lines().count(), 1);
+}
+
+#[test]
+fn cut_frames_are_marked() {
+    let (mut file, records) = records("nfs41");
+    for record in &records {
+        let length = record.len().min(16 + 128);
+        file.extend_from_slice(&record[..8]);
+        file.extend_from_slice(&(length as u32 - 16).to_le_bytes());
+        file.extend_from_slice(&record[12..length]);
+    }
+    let path = written("cut.pcap", &file);
+    let output = run(&["decode", &path]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stdout(&output).lines().count(), 138);
+    assert!(stdout(&output).lines().any(|line| line.contains("cut: 70 of ")), "{}", stdout(&output));
+    assert!(stderr(&output).contains("messages not whole in the capture"));
+    // An Ethernet, IPv4, UDP and transport header and the ICRC leave 70 octets of 128.
+    let call = objects("decode", &path).into_iter().find(|object| object["frame"] == 1164).unwrap();
+    assert_eq!(call["incomplete"], json!({"captured": 74, "missing": "snaplen"}));
+    assert_eq!((&call["header_length"], &call["payload_length"]), (&json!(52), &json!(196)));
+}
+
+#[test]
+fn what_the_capture_missed_is_said() {
+    // An NFSv4 CREATE of a long symbolic link takes frames 1182 to 1184; without the second its two ends are left.
+    let (header, mut records) = records("nfs41");
+    records.remove(1182);
+    let path = written("missed.pcap", &[header, records.concat()].concat());
+    let output = run(&["decode", &path]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("rpcrdma: 2 messages not whole in the capture\n"));
+    assert!(stderr(&output).contains("rpcrdma: 1 packet of RPC-over-RDMA connections missed by the capture\n"));
+    let line = |frame: &str| stdout(&output).lines().find(|line| line.starts_with(frame)).unwrap();
+    assert!(line("  1182").contains("MSG   0x64d138ec       call  ") && line("  1182").ends_with("end missing"));
+    assert!(line("  1183").contains("  ?     ?  ") && line("  1183").ends_with("start missing"));
+    let start = objects("decode", &path).into_iter().find(|object| object["frame"] == 1182).unwrap();
+    assert_eq!(start["incomplete"], json!({"captured": 1024, "missing": "end"}));
+    assert_eq!((&start["header_length"], &start["payload_length"]), (&json!(28), &Value::Null));
+    let end = objects("decode", &path).into_iter().find(|object| object["frame"] == 1183).unwrap();
+    assert_eq!((&end["rdma_xid"], &end["incomplete"]["missing"]), (&Value::Null, &json!("start")));
+}
+
+#[test]
+fn what_cannot_be_read_is_one_line_and_status_2() {
+    for (arguments, said) in [
+        (&["decode", "/does/not/exist.pcap"][..], "rpcrdma: /does/not/exist.pcap: No such file or directory"),
+        (&["decode", env!("CARGO_MANIFEST_DIR")], "is a directory"),
+        (&["decode", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")], "not a capture file (pcap or pcapng)"),
+        (&["decode"], "the following required arguments were not provided: <FILE>...; try 'rpcrdma --help'"),
+        (&["decode", "--no-such-option", "-"], "unexpected argument '--no-such-option' found"),
+        (&["decode", "--xid", "0xg", "-"], "invalid value '0xg' for '--xid <X>'"),
+        (&["decode", "--since", "noon", "-"], "not a time: seconds since 1970"),
+        (&["man", "nothing"], "no command 'nothing'"),
+        (&["header", "5a7a458"], "an odd number of digits"),
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(stdout(&output), "");
+        assert!(stderr(&output).starts_with("rpcrdma: ") && stderr(&output).contains(said), "{}", stderr(&output));
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn other_traffic_is_counted_and_named() {
+    let output = run(&["decode", &capture("perftest")]);
+    assert_eq!((stdout(&output), output.status.code()), ("", Some(0)));
+    assert!(stderr(&output).contains("340 InfiniBand packets on 4 connections without RPC-over-RDMA"));
+    assert!(stderr(&output).contains("no RPC-over-RDMA message found"));
+    let output = run(&["decode", &capture("iwarp_nfs41")]);
+    assert_eq!((stdout(&output), output.status.code()), ("", Some(0)));
+    assert!(stderr(&output).contains("iWARP is not decoded yet"));
+    assert_eq!(stderr(&run(&["decode", "-q", &capture("perftest")])), "");
+}
+
+#[test]
+fn colour_is_for_terminals_and_those_who_ask() {
+    let path = capture("errors");
+    let escapes = |command: &mut Command| command.output().unwrap().stdout.contains(&0x1b);
+    assert!(!escapes(&mut program(&["decode", "-q", &path])));
+    assert!(escapes(&mut program(&["decode", "-q", "--color", "always", &path])));
+    assert!(escapes(program(&["decode", "-q", &path]).env("CLICOLOR_FORCE", "1")));
+    assert!(!escapes(program(&["decode", "-q", &path]).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1")));
+    assert!(!escapes(program(&["decode", "-q", "--color", "never", &path]).env("CLICOLOR_FORCE", "1")));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_it_quietly() {
+    let path = capture("nfs42_mtu9000");
+    let files: Vec<&str> = std::iter::repeat_n(path.as_str(), 20).collect();
+    let mut child = program(&[&["decode", "--json"], files.as_slice()].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((stderr(&output), output.status.code()), ("", Some(0)));
+}
+
+#[test]
+fn checksums_are_checked_where_asked_for() {
+    let output = run(&["decode", "--verify-crc", &capture("nfs41")]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains("0 of "), "{}", stderr(&output));
+    let (header, mut records) = records("nfs41");
+    // The last octet of frame 24, an NFSv4 NULL call, is one of its ICRC.
+    *records[23].last_mut().unwrap() ^= 1;
+    let path = written("crc.pcap", &[header, records.concat()].concat());
+    let output = run(&["decode", "--verify-crc", &path]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("1 of "), "{}", stderr(&output));
+    assert!(!stdout(&output).contains("\n    24 ") && !stdout(&output).starts_with("    24 "));
+}
+
+#[test]
+fn a_hex_dump_is_a_message() {
+    let words = ["5a7a4583", "00000001", "00000080", "00000001", "00000000", "00000000", "00000000"];
+    let output = run(&[&["header", "--json"], &words[..]].concat());
+    let message: Value = serde_json::from_str(stdout(&output)).unwrap();
+    assert_eq!((&message["rdma_xid"], &message["rdma_proc"]), (&json!("0x5a7a4583"), &json!("RDMA_NOMSG")));
+    assert_eq!((message.get("frame"), message.get("from")), (None, None));
+    let mut child = program(&["header", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(words.join(" ").as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(stdout(&output).contains("000c  rdma_proc         1 (RDMA_NOMSG)"));
+    assert!(stdout(&output).contains("octet 16: RDMA_NOMSG without any chunk"));
+}
+
+#[test]
+fn stats_are_tables_or_one_object() {
+    let output = run(&["stats", &capture("nfs41")]);
+    assert!(
+        stdout(&output).lines().any(|line| line.split_whitespace().eq(["RDMA_NOMSG", "15"])),
+        "{}",
+        stdout(&output)
+    );
+    let stats = objects("stats", &capture("nfs41"));
+    assert_eq!((stats.len(), &stats[0]["type"]), (1, &json!("stats")));
+    // Only the messages of one connection of 27 are counted.
+    let output = run(&["stats", "--connection", "2", &capture("errors")]);
+    assert!(stdout(&output).lines().any(|line| line.split_whitespace().eq(["all", "2"])), "{}", stdout(&output));
+}
+
+#[test]
+fn export_does_not_write_over_what_it_reads() {
+    let octets = std::fs::read(capture("nfs41_callback")).unwrap();
+    let path = written("same.pcap", &octets);
+    let output = run(&["export", &path, "-o", &path]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(std::fs::read(&path).unwrap(), octets);
+    let out = file("exported.pcap").display().to_string();
+    let output = run(&["export", &path, "-o", &out]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("26 calls and 26 replies written"), "{}", stderr(&output));
+    // A nanosecond pcap, of either byte order.
+    assert!(
+        [0xa1b2_3c4d_u32.to_be_bytes(), 0xa1b2_3c4d_u32.to_le_bytes()]
+            .iter()
+            .any(|magic| octets_of(&out).starts_with(magic))
+    );
+}
+
+#[test]
+fn help_has_examples_and_shells_can_complete() {
+    let help = run(&["--help"]);
+    assert!(stdout(&help).contains("tcpdump -i eth0 -w - udp port 4791 | rpcrdma decode -"));
+    assert_eq!(help.status.code(), Some(0));
+    for (arguments, said) in [
+        (&["completions", "bash"][..], "complete -F _rpcrdma"),
+        (&["completions", "zsh"], "#compdef rpcrdma"),
+        (&["man"], ".TH rpcrdma 1"),
+        (&["man", "decode"], "\\-\\-verify\\-crc"),
+        (&["--version"], "rpcrdma 0.1.0"),
+    ] {
+        assert!(stdout(&run(arguments)).contains(said), "{arguments:?}");
+    }
+}

@@ -1,0 +1,236 @@
+//! The numbers of the shipped captures, against what is known of their making and against tshark's.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
+
+use std::collections::BTreeMap;
+
+use rpcrdma_capture::dissector::{Config, Summary};
+use rpcrdma_capture::event::{Event, Rejected};
+use rpcrdma_capture::events::Events;
+use rpcrdma_capture::file::Capture;
+use rpcrdma_capture::link::Address;
+use rpcrdma_capture::operation::Stamp;
+use rpcrdma_capture::output::stats::{self, Forms, Inline, ProcedureStatistics, Range, Statistics, Stats};
+
+fn events(name: &str) -> Events {
+    let path = [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name, ".pcap"].concat();
+    Events::new(Capture::from_paths([path]), Config::default())
+}
+
+fn statistics(name: &str) -> Statistics {
+    let mut events = events(name);
+    let mut stats = Stats::default();
+    while let Some(event) = events.next() {
+        stats.event(&event.unwrap());
+    }
+    stats.finish(events.summary())
+}
+
+fn procedure<'a>(statistics: &'a Statistics, name: &str) -> &'a ProcedureStatistics {
+    statistics.procedures.iter().find(|procedure| procedure.name == name).unwrap()
+}
+
+fn text(statistics: &Statistics) -> String {
+    let mut out = Vec::new();
+    statistics.write_text(&mut out, false).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// The table in the README of the captures: messages by type, Send-with-Invalidate. In nfs41_lossy it counts 10 messages
+/// twice.
+#[test]
+fn messages_are_as_many_as_are_known() {
+    for (name, msg, nomsg, invalidating, again) in [
+        ("nfs3", 112, 8, 16, 0),
+        ("nfs3_ipv6", 124, 8, 22, 0),
+        ("nfs40", 124, 10, 25, 0),
+        ("nfs41", 123, 15, 26, 0),
+        ("nfs41_callback", 48, 4, 6, 0),
+        ("nfs42_mtu9000", 112, 12, 13, 0),
+        ("nfs41_lossy", 122 - 10, 12, 31 - 10, 10),
+        ("nfs41_krb5", 110, 12, 19, 0),
+        ("nfs41_krb5i", 99, 23, 8, 0),
+    ] {
+        let messages = statistics(name).messages;
+        let types: BTreeMap<&str, u64> = messages.by_type.into_iter().collect();
+        assert_eq!(types, BTreeMap::from([("RDMA_MSG", msg), ("RDMA_NOMSG", nomsg)]), "{name}");
+        assert_eq!((messages.total, messages.invalidating, messages.retransmitted), (msg + nomsg, invalidating, again));
+        assert_eq!(messages.calls * 2, messages.total, "{name}");
+        assert_eq!((messages.malformed, messages.incomplete), (0, 0), "{name}");
+    }
+}
+
+/// `tshark -2 -q -z rpc,srt,100003,3`: calls, least and greatest latency in microseconds. It counts WRITE from the last
+/// Read response on, so WRITE is not compared.
+#[test]
+fn latencies_are_those_of_tshark() {
+    let statistics = statistics("nfs3");
+    for (name, calls, min, max) in [
+        ("NFSv3 NULL", 1, 5410, 5410),
+        ("NFSv3 GETATTR", 9, 1208, 3083),
+        ("NFSv3 LOOKUP", 4, 1763, 2807),
+        ("NFSv3 ACCESS", 5, 827, 7971),
+        ("NFSv3 READLINK", 1, 3509, 3509),
+        ("NFSv3 READ", 12, 2977, 9616),
+        ("NFSv3 CREATE", 3, 1158, 3386),
+        ("NFSv3 REMOVE", 3, 1691, 6031),
+        ("NFSv3 READDIRPLUS", 3, 3873, 9639),
+        ("NFSv3 FSINFO", 2, 1676, 18240),
+    ] {
+        let found = procedure(&statistics, name);
+        let latency = found.latency.unwrap();
+        assert_eq!((found.calls, found.replies), (calls, calls), "{name}");
+        assert_eq!((latency.min / 1000, latency.max / 1000), (min, max), "{name}");
+        assert!(latency.min <= latency.median && latency.median <= latency.p99 && latency.p99 <= latency.max);
+    }
+    // Of the sorted latencies of the five ACCESS calls, 1810 is the third.
+    let median = procedure(&statistics, "NFSv3 ACCESS").latency.unwrap().median;
+    assert!(median.abs_diff(1_810_000) < 18_100, "{median}");
+    assert_eq!(
+        (statistics.failures[0].name.as_str(), statistics.failures[0].status.as_str()),
+        ("NFSv3 LOOKUP", "NFS3ERR_NOENT")
+    );
+}
+
+/// 197,001 octets of up.bin, 4,607 of another file and a symlink are written; the client's REQ and the server's REP say what
+/// is agreed; the packets are counted by `tshark -Y 'udp.dstport == 4791 && infiniband.bth.destqp != 1'`.
+#[test]
+fn a_connection_is_told_with_what_was_agreed() {
+    let statistics = statistics("nfs41_lossy");
+    let [connection] = statistics.connections.as_slice() else { panic!("{:?}", statistics.connections) };
+    assert_eq!((connection.connection, connection.port, connection.set_up), (1, Some(20049), true));
+    assert_eq!((connection.active.address.as_str(), connection.passive.address.as_str()), ("192.0.2.2", "192.0.2.1"));
+    assert_eq!((connection.active.packets, connection.passive.packets), (432, 1137));
+    assert_eq!((connection.active.sequence_errors, connection.passive.missed), (9, 0));
+    assert_eq!(connection.inline, Some(Inline { call: 4096, reply: 4096 }));
+    assert_eq!(connection.active.remote_invalidation, Some(true));
+    assert_eq!(connection.passive.remote_invalidation, Some(false));
+    assert_eq!(connection.remote_invalidation, Some(false));
+    let always = |value| Range { min: Some(value), max: Some(value), last: Some(value) };
+    assert_eq!((connection.credits.requested, connection.credits.granted), (always(128), always(64)));
+    assert!(connection.passive.retransmitted > 0);
+}
+
+#[test]
+fn a_callback_has_its_own_credits_and_its_own_name() {
+    let statistics = statistics("nfs41_callback");
+    assert_eq!(statistics.rpcs.reverse, 1);
+    assert_eq!(procedure(&statistics, "NFSv4 CB_RECALL").calls, 1);
+    // In the reverse direction the server requests and the client grants.
+    let credits = statistics.connections[0].credits;
+    assert_eq!((credits.requested.min, credits.requested.max), (Some(2), Some(128)));
+    assert_eq!((credits.granted.min, credits.granted.max), (Some(16), Some(64)));
+}
+
+#[test]
+fn chunks_are_counted_by_what_they_are_for() {
+    let krb5i = statistics("nfs41_krb5i");
+    // Nothing is reduced: long calls and long replies only.
+    assert_eq!((krb5i.chunks.reads.chunks, krb5i.chunks.writes.chunks), (0, 0));
+    assert_eq!(krb5i.chunks.position_zero.chunks, krb5i.rpcs.calls_sent.long);
+    assert_eq!(krb5i.rpcs.calls_sent.chunked + krb5i.rpcs.replies_sent.chunked, 0);
+    let nfs3 = statistics("nfs3");
+    assert_eq!(nfs3.rpcs.calls_sent, Forms { short: 56, chunked: 4, long: 0 });
+    assert_eq!(nfs3.rpcs.replies_sent, Forms { short: 40, chunked: 12, long: 8 });
+    assert_eq!(nfs3.chunks.reply_returned.chunks, 8);
+    // Eight times 64 KiB of big.bin, up.bin, and two small files.
+    assert_eq!(nfs3.chunks.writes_returned.octets, 8 * 65_536 + 197_001 + 6);
+    assert_eq!(nfs3.rpcs.moved.write_octets, nfs3.chunks.writes_returned.octets + nfs3.chunks.reply_returned.octets);
+    assert_eq!(nfs3.rpcs.moved.read_octets, nfs3.chunks.reads.octets);
+}
+
+/// README: RDMA_MSG 17, NOMSG 2, MSGP 1, DONE 1, ERROR 11; 27 connections. tshark passes over messages it cannot read.
+#[test]
+fn errors_are_counted_by_what_they_are() {
+    let statistics = statistics("errors");
+    assert_eq!(statistics.connections.len(), 27);
+    let types: BTreeMap<&str, u64> = statistics.messages.by_type.iter().copied().collect();
+    assert_eq!((types["RDMA_NOMSG"], types["RDMA_MSGP"], types["RDMA_DONE"]), (2, 1, 1));
+    assert!(types["RDMA_MSG"] >= 17 && types["RDMA_ERROR"] >= 11);
+    let failed = |status: &str| statistics.failures.iter().filter(|f| f.status == status).map(|f| f.count).sum::<u64>();
+    assert_eq!(failed("ERR_CHUNK") + failed("ERR_VERS"), types["RDMA_ERROR"] - 1, "one answers no call");
+    let reasons: u64 = statistics.rpcs.not_rebuilt.iter().map(|reason| reason.count).sum();
+    assert_eq!(reasons, statistics.rpcs.calls_not_rebuilt + statistics.rpcs.replies_not_rebuilt);
+}
+
+#[test]
+fn other_traffic_is_named() {
+    let statistics = statistics("perftest");
+    assert_eq!((statistics.messages.total, statistics.connections.len(), statistics.other.connections), (0, 0, 4));
+    let text = text(&statistics);
+    assert!(text.contains("340 packets on 4 connections that do not carry RPC-over-RDMA"), "{text}");
+    assert!(text.contains("114 frames: TCP"), "{text}");
+    assert!(!text.contains("Chunks"), "{text}");
+}
+
+#[test]
+fn text_is_no_wider_than_a_hundred_columns() {
+    for name in ["nfs3", "nfs3_ipv6", "nfs40", "nfs41_callback", "nfs42_mtu9000", "nfs41_lossy", "errors"] {
+        for line in text(&statistics(name)).lines() {
+            assert!(line.chars().count() <= 100 && line.trim_end() == line, "{name}: {line:?}");
+        }
+    }
+}
+
+#[test]
+fn json_is_one_line_with_the_same_numbers() {
+    let statistics = statistics("nfs42_mtu9000");
+    let mut out = Vec::new();
+    statistics.write_json(&mut out).unwrap();
+    assert_eq!(out.iter().filter(|octet| **octet == b'\n').count(), 1);
+    let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(json["type"], "stats");
+    assert_eq!(json["messages"]["by_type"]["RDMA_MSG"], 112);
+    let read = json["procedures"].as_array().unwrap().iter().find(|found| found["name"] == "NFSv4 READ").unwrap();
+    let max = procedure(&statistics, "NFSv4 READ").latency.unwrap().max;
+    assert_eq!(read["latency"]["max"].as_f64().unwrap(), max as f64 / 1e9);
+    assert_eq!(json["connections"][0]["inline"]["call"], 4096);
+}
+
+#[test]
+fn memory_is_bounded_and_what_is_beyond_is_counted() {
+    let mut stats = Stats::default();
+    let (from, to) = (Address::Lid(1), Address::Lid(2));
+    for service in 0..2 * stats::NAMES as u64 {
+        let rejected = Rejected { stamp: Stamp::default(), from, to, service: Some(service), reason: 8 };
+        stats.event(&Event::Rejected(rejected));
+    }
+    let events: Vec<Event> = events("nfs41_callback").map(Result::unwrap).collect();
+    for number in 0..stats::CONNECTIONS as u32 + 5 {
+        for event in &events {
+            match event {
+                Event::Message(message) => {
+                    let mut message = message.clone();
+                    message.connection = number;
+                    stats.event(&Event::Message(message));
+                }
+                Event::Transaction(transaction) => {
+                    let mut transaction = transaction.clone();
+                    transaction.operations.clear();
+                    transaction.name = None;
+                    if let Some(procedure) = &mut transaction.procedure {
+                        procedure.procedure = number;
+                    }
+                    stats.event(&Event::Transaction(transaction));
+                }
+                Event::Connection(report) => {
+                    let mut report = report.clone();
+                    report.number = report.number.map(|_| number);
+                    stats.event(&Event::Connection(report));
+                }
+                Event::Rejected(_) => {}
+            }
+        }
+    }
+    let statistics = stats.finish(&Summary::default());
+    assert_eq!((statistics.connections.len(), statistics.connections_left_out), (stats::CONNECTIONS, 5));
+    assert_eq!((statistics.rejected.len(), statistics.rejected_left_out), (stats::NAMES, stats::NAMES as u64));
+    assert_eq!(statistics.procedures.len(), stats::NAMES);
+    let counted: u64 = statistics.procedures.iter().map(|procedure| procedure.calls).sum();
+    assert_eq!(counted + statistics.procedures_left_out, statistics.rpcs.total);
+    assert!(text(&statistics).contains("5 more connections"));
+}

@@ -1,0 +1,104 @@
+//! The captures in `testdata`, and what is true of each.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use rpcrdma_capture::dissector::{Config, Dissector};
+use rpcrdma_capture::event::Event;
+use rpcrdma_capture::file::{Frame, LinkType, Reader, Time};
+use rpcrdma_capture::message::Captured;
+
+/// Scripts name a capture by its place here: new ones go to the end.
+pub(crate) const NAMES: [&str; 13] = [
+    "nfs41_callback",
+    "errors",
+    "nfs3",
+    "nfs3_ipv6",
+    "nfs40",
+    "nfs41",
+    "nfs41_krb5",
+    "nfs41_krb5i",
+    "nfs41_lossy",
+    "nfs42_mtu9000",
+    "perftest",
+    "iwarp_nfs41",
+    "iwarp_nfs3_lossy",
+];
+
+/// A frame that can be changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) time: u64,
+    pub(crate) link: u16,
+    pub(crate) data: Vec<u8>,
+    /// Octets on the wire.
+    pub(crate) length: u32,
+}
+
+impl Record {
+    pub(crate) fn frame(&self, number: u64) -> Frame<'_> {
+        let Self { time, link, data, length } = self;
+        Frame { number, time: Time(*time), link: LinkType(*link), data, length: *length }
+    }
+
+    /// The same at another link layer, whole.
+    pub(crate) fn with(&self, link: u16, data: Vec<u8>) -> Self {
+        Self { time: self.time, link, length: data.len() as u32, data }
+    }
+}
+
+/// A capture, and what the dissector finds in it undisturbed. That this is the truth is for the dissector's own tests.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) records: Vec<Record>,
+    /// Every RPC message that was rebuilt, by XID and whether it is a reply. An XID may be used by several connections.
+    pub(crate) rpcs: HashMap<(u32, bool), Vec<Vec<u8>>>,
+    /// Every whole Send.
+    pub(crate) sends: HashSet<Vec<u8>>,
+}
+
+impl Known {
+    /// The capture that `index` stands for.
+    pub(crate) fn get(index: u8) -> &'static Self {
+        static ALL: [OnceLock<Known>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
+        let index = usize::from(index) % NAMES.len();
+        let (Some(known), Some(name)) = (ALL.get(index), NAMES.get(index)) else { unreachable!() };
+        known.get_or_init(|| Self::read(name))
+    }
+
+    fn read(name: &str) -> Self {
+        let mut known = Self::default();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name).with_extension("pcap");
+        let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut reader = Reader::new(file).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut dissector = Dissector::new(Config::default());
+        while let Some(frame) = reader.next() {
+            let frame = frame.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            dissector.frame(&frame);
+            let Frame { time, link, data, length, .. } = frame;
+            known.records.push(Record { time: time.0, link: link.0, data: data.to_vec(), length });
+        }
+        dissector.finish();
+        while let Some(event) = dissector.event() {
+            known.take(event);
+        }
+        known
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Message(message) if message.captured == Captured::Whole => _ = self.sends.insert(message.octets),
+            Event::Transaction(transaction) => {
+                let xid = transaction.xid;
+                for (is_reply, half) in [(false, transaction.call), (true, transaction.reply)] {
+                    if let Some(Ok(rebuilt)) = half.map(|half| half.message) {
+                        self.rpcs.entry((xid, is_reply)).or_default().push(rebuilt.octets);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Frames through the dissector.
+
+use std::io::{self, Write};
+
+use rpcrdma_capture::dissector::{Config, Dissector};
+use rpcrdma_capture::event::Event;
+use rpcrdma_capture::file::{Frame, Reader, Time};
+use rpcrdma_capture::message::{Captured, Message};
+use rpcrdma_capture::output::export::Exporter;
+use rpcrdma_capture::output::text::Lines;
+use rpcrdma_capture::output::{json, tree};
+use rpcrdma_capture::transaction::{Rebuilt, Transaction};
+
+use crate::captures::Known;
+use crate::script::Script;
+
+/// Octets of frames that are taken from a file: a few octets of a compressed one may stand for any number.
+const FILE_OCTETS: usize = 8 << 20;
+
+/// A capture file, or a script (see `script.rs`) that says what is done to a piece of a real capture.
+///
+/// What comes out is no more than what went in allows. And where the script only loses, cuts, repeats and moves frames,
+/// every message and every RPC that comes out whole is one of the real capture.
+///
+/// # Panics
+/// Where it is not so.
+pub fn frames(octets: &[u8]) {
+    match Reader::new(octets) {
+        Ok(reader) => file(reader),
+        Err(_) => script(octets),
+    }
+}
+
+fn file(mut reader: Reader<&[u8]>) {
+    let mut run = Run::new(Config { verify_crc: true, ..Config::default() }, None);
+    let mut errors = 0;
+    while run.octets < FILE_OCTETS {
+        match reader.next() {
+            Some(Ok(frame)) => run.frame(&frame),
+            Some(Err(_)) if errors < 1000 => errors += 1,
+            Some(Err(_)) | None => break,
+        }
+    }
+    run.finish();
+}
+
+fn script(octets: &[u8]) {
+    let Script { known, records, config, honest } = Script::new(octets);
+    let mut run = Run::new(config, honest.then_some(known));
+    for (record, number) in records.iter().zip(1..) {
+        run.frame(&record.frame(number));
+    }
+    run.finish();
+}
+
+/// A dissector at work, and what is asked of it.
+struct Run {
+    dissector: Dissector,
+    /// Where all that is found must be part of.
+    known: Option<&'static Known>,
+    frames: u64,
+    octets: usize,
+    found: Found,
+    shown: Shown,
+}
+
+/// What came out.
+#[derive(Default)]
+struct Found {
+    events: u64,
+    /// Octets of Sends.
+    sent: usize,
+    /// Octets of RPCs.
+    rebuilt: usize,
+}
+
+/// The outputs, each as it is given to a person or a program.
+struct Shown {
+    lines: Lines,
+    exporter: Exporter<Vec<u8>>,
+    written: Written,
+}
+
+/// Counts what is written, and lets it go.
+#[derive(Default)]
+struct Written(usize);
+
+impl Write for Written {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        self.0 += octets.len();
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Run {
+    fn new(config: Config, known: Option<&'static Known>) -> Self {
+        let Ok(exporter) = Exporter::new(Vec::new()) else { unreachable!() };
+        let shown = Shown { lines: Lines::new(true, Time(0)), exporter, written: Written(0) };
+        Self { dissector: Dissector::new(config), known, frames: 0, octets: 0, found: Found::default(), shown }
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self.frames += 1;
+        self.octets += frame.data.len();
+        self.dissector.frame(frame);
+        self.events();
+    }
+
+    /// The end of the capture: everything is given, and then there is nothing more.
+    fn finish(mut self) {
+        self.dissector.finish();
+        self.events();
+        self.dissector.finish();
+        assert!(self.dissector.event().is_none(), "a capture ends once");
+        let summary = self.dissector.summary();
+        assert_eq!((summary.frames, summary.octets), (self.frames, self.octets as u64));
+        let others: u64 = summary.others.iter().map(|(_, count)| count).sum();
+        assert_eq!(summary.packets + others, self.frames, "every frame is counted once");
+        let Ok(exported) = self.shown.exporter.finish() else { unreachable!() };
+        assert!(exported.replies <= exported.calls);
+    }
+
+    fn events(&mut self) {
+        while let Some(event) = self.dissector.event() {
+            self.found.events += 1;
+            match event {
+                Event::Message(message) => self.message(&message),
+                Event::Transaction(transaction) => self.transaction(&transaction),
+                Event::Connection(_) | Event::Rejected(_) => {}
+            }
+        }
+        // A frame can end a Send that will not come whole and be one itself, and end the RPCs of both; it can end a
+        // connection and begin another.
+        assert!(self.found.events <= 8 * self.frames, "{} events of {} frames", self.found.events, self.frames);
+        assert!(self.found.sent <= self.octets, "{} octets sent in {}", self.found.sent, self.octets);
+        assert!(self.found.rebuilt <= 2 * self.octets, "{} octets of RPCs in {}", self.found.rebuilt, self.octets);
+        let most = 64 * self.octets as u64 + 4096 * self.found.events;
+        assert!(self.shown.written.0 as u64 <= most, "{} octets shown of {}", self.shown.written.0, self.octets);
+    }
+
+    fn message(&mut self, message: &Message) {
+        self.found.sent += message.octets.len();
+        assert!(message.octets.len() <= message.length, "no more is captured than was sent");
+        if let Some(known) = self.known
+            && message.captured == Captured::Whole
+        {
+            assert!(known.sends.contains(&message.octets), "a Send that was never sent: {message:?}");
+        }
+        let Shown { lines, written, .. } = &mut self.shown;
+        let shown = json::message(written, message)
+            .and_then(|()| lines.message(written, message))
+            .and_then(|()| tree::write(written, message, true));
+        assert!(shown.is_ok());
+    }
+
+    fn transaction(&mut self, transaction: &Transaction) {
+        for (is_reply, half) in [(false, &transaction.call), (true, &transaction.reply)] {
+            let Some(Ok(rebuilt)) = half.as_ref().map(|half| &half.message) else { continue };
+            self.found.rebuilt += rebuilt.octets.len();
+            whole(rebuilt);
+            if let Some(known) = self.known {
+                let expected = known.rpcs.get(&(transaction.xid, is_reply)).map(Vec::as_slice).unwrap_or_default();
+                let what = if is_reply { "reply" } else { "call" };
+                assert!(expected.contains(&rebuilt.octets), "a wrong octet in the {what} of {:#010x}", transaction.xid);
+            }
+        }
+        let Shown { lines, written, exporter } = &mut self.shown;
+        let shown = json::transaction(written, transaction)
+            .and_then(|()| lines.transaction(written, transaction))
+            .and_then(|()| exporter.transaction(transaction));
+        assert!(shown.is_ok());
+    }
+}
+
+/// The items of a rebuilt RPC are all in it.
+fn whole(rebuilt: &Rebuilt) {
+    for item in &rebuilt.items {
+        assert_eq!(rebuilt.data(item).len(), item.length as usize, "an item beyond the end of its RPC");
+    }
+}

@@ -1,0 +1,26 @@
+//! What the fuzz targets do, as functions of octets: each falls (panics) where something is not as it must be.
+//!
+//! A target is a shell around one of these; `cargo test` runs them on the corpus.
+#![forbid(unsafe_code)]
+
+mod captures;
+mod decode;
+mod frames;
+pub mod reference;
+mod round_trip;
+mod script;
+mod wrap;
+
+pub use decode::decode;
+pub use frames::frames;
+pub use round_trip::round_trip;
+
+/// Runs a target on the files that the command line names.
+pub fn replay(target: fn(&[u8])) {
+    for path in std::env::args_os().skip(1) {
+        match std::fs::read(&path) {
+            Ok(octets) => target(&octets),
+            Err(error) => eprintln!("{}: {error}", path.display()),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Decode then encode, and encode then decode.
+
+use core::ops::Range;
+
+use arbitrary::{Arbitrary, Unstructured};
+use rpcrdma::error::EncodeError;
+use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
+use rpcrdma::private_data::PrivateData;
+use rpcrdma::reader::padding;
+use rpcrdma::rpc::{Auth, Call, GssCredential, Reply, ReplyBody};
+use rpcrdma::segment::{ReadSegment, Segment};
+use rpcrdma::v1::{Body, ErrorBody, ErrorReply, Header, Message, ReplyError, ReplyHeader};
+
+/// Octets that buffers are filled with, so that it shows where something was written.
+const FILL: u8 = 0xa5;
+
+/// Any octets: what decodes is encoded to the same octets. Then, with the octets as a source of choices: a header, or a
+/// reply to its chunks, that is encoded is decoded to the same again.
+///
+/// # Panics
+/// Where it is not the same, or a buffer that is too small is taken.
+pub fn round_trip(octets: &[u8]) {
+    same_octets(octets);
+    let mut choices = Unstructured::new(octets);
+    if let Ok(chosen) = Chosen::arbitrary(&mut choices) {
+        chosen.with(|header, written| {
+            same_header(header);
+            if let Some(chunks) = header.chunks() {
+                reply(&header, chunks, written);
+            }
+        });
+    }
+}
+
+fn same_octets(octets: &[u8]) {
+    if let Ok(Message { header, header_length, payload }) = Message::decode(octets) {
+        let again = encoded(header.encoded_len(), |buffer| header.encode(buffer));
+        assert_eq!([&again, payload].concat(), octets, "header");
+        assert_eq!(header_length, again.len());
+        rpc(payload);
+    }
+    if let Ok((reply, rest)) = ErrorReply::decode(octets) {
+        let again = encoded(reply.encoded_len(), |buffer| reply.encode(buffer));
+        assert_eq!([&again, rest].concat(), octets, "RDMA_ERROR");
+    }
+    rpc(octets);
+    if let Some(data) = PrivateData::find(octets) {
+        let again = encoded(PrivateData::LEN, |buffer| data.encode(buffer));
+        assert!(octets.windows(again.len()).any(|window| window == again), "private data");
+    }
+}
+
+/// The octets of RPC headers are the same but for the padding, which is zero whatever it was.
+fn rpc(octets: &[u8]) {
+    if let Ok((call, rest)) = Call::decode(octets) {
+        let again = encoded(call.encoded_len(), |buffer| call.encode(buffer));
+        let credential = padding_after(32, call.credential);
+        let verifier = padding_after(credential.end + 8, call.verifier);
+        assert_eq!([&again, rest].concat(), with_zeros(octets, &[credential, verifier]), "Call");
+    }
+    if let Ok((reply, rest)) = Reply::decode(octets) {
+        let again = encoded(reply.encoded_len(), |buffer| reply.encode(buffer));
+        let zeros = match reply.body {
+            ReplyBody::Accepted { verifier, .. } => padding_after(20, verifier),
+            ReplyBody::Denied(_) => 0..0,
+        };
+        assert_eq!([&again, rest].concat(), with_zeros(octets, &[zeros]), "Reply");
+    }
+    if let Ok(gss) = GssCredential::decode(octets) {
+        let again = encoded(gss.encoded_len(), |buffer| gss.encode(buffer));
+        let end = 20 + gss.handle.len();
+        assert!(with_zeros(octets, &[end..end + padding(gss.handle.len())]).starts_with(&again), "RPCSEC_GSS");
+    }
+}
+
+/// Where the padding is of a credential or verifier whose body begins at `start`.
+fn padding_after(start: usize, auth: Auth<'_>) -> Range<usize> {
+    let end = start + auth.body.len();
+    end..end + padding(auth.body.len())
+}
+
+fn with_zeros(octets: &[u8], places: &[Range<usize>]) -> Vec<u8> {
+    let mut octets = octets.to_vec();
+    for place in places {
+        octets.get_mut(place.clone()).unwrap_or_default().fill(0);
+    }
+    octets
+}
+
+/// What `encode` writes: as much as it says, in no smaller buffer, and nothing behind it.
+fn encoded(length: usize, encode: impl Fn(&mut [u8]) -> Result<usize, EncodeError>) -> Vec<u8> {
+    let mut buffer = vec![FILL; length + 5];
+    assert_eq!(encode(&mut buffer), Ok(length), "as long as it says");
+    let behind = buffer.split_off(length);
+    assert_eq!(behind, [FILL; 5], "nothing is written behind it");
+    // Every smaller buffer; of long ones some, as each takes as long as the whole.
+    let mut scratch = vec![FILL; length];
+    for available in (0..length).step_by(length / 256 + 1).chain(length.checked_sub(1)) {
+        let small = scratch.get_mut(..available).unwrap_or_default();
+        assert_eq!(encode(small), Err(EncodeError { needed: length, missing: length - available }));
+    }
+    assert!(scratch.iter().all(|octet| *octet == FILL), "a buffer that is too small stays as it was");
+    buffer
+}
+
+/// A header, as it is chosen. Segments are handle, length, offset.
+#[derive(Arbitrary, Debug)]
+struct Chosen {
+    xid: u32,
+    credit: u32,
+    body: ChosenBody,
+    reads: Vec<(u32, ChosenSegment)>,
+    writes: Vec<Vec<ChosenSegment>>,
+    reply: Option<Vec<ChosenSegment>>,
+    /// What a Responder is to have written.
+    written: Vec<u32>,
+}
+
+type ChosenSegment = (u32, u32, u64);
+
+#[derive(Arbitrary, Debug)]
+enum ChosenBody {
+    Msg,
+    Nomsg,
+    Msgp(u32, u32),
+    Done,
+    ErrVers(u32, u32),
+    ErrChunk,
+}
+
+impl Chosen {
+    /// The header, and what the Responder is to have written.
+    fn with(&self, use_it: impl FnOnce(Header<'_>, &[u32])) {
+        let segment = |&(handle, length, offset): &ChosenSegment| Segment { handle, length, offset };
+        let octets = |chunk: &Vec<ChosenSegment>| chunk.iter().map(|chosen| segment(chosen).to_octets()).collect();
+        let entry = |(position, target): &(u32, ChosenSegment)| {
+            // Few Positions, so that some follow each other.
+            ReadSegment { position: position & 3, target: segment(target) }.to_entry()
+        };
+        let reads: Vec<_> = self.reads.iter().map(entry).collect();
+        let writes: Vec<Vec<_>> = self.writes.iter().map(octets).collect();
+        let writes: Vec<_> = writes.iter().map(|chunk| WriteChunk::new(chunk)).collect();
+        let reply: Option<Vec<_>> = self.reply.as_ref().map(octets);
+        let chunks = Chunks {
+            reads: ReadList::new(&reads),
+            writes: WriteList::from_chunks(&writes),
+            reply: reply.as_ref().map(|chunk| WriteChunk::new(chunk)),
+        };
+        let body = match self.body {
+            ChosenBody::Msg => Body::Msg(chunks),
+            ChosenBody::Nomsg => Body::Nomsg(chunks),
+            ChosenBody::Msgp(align, thresh) => Body::Msgp { align, thresh, chunks },
+            ChosenBody::Done => Body::Done,
+            ChosenBody::ErrVers(low, high) => Body::Error(ErrorBody::Vers { low, high }),
+            ChosenBody::ErrChunk => Body::Error(ErrorBody::Chunk),
+        };
+        use_it(Header { xid: self.xid, credit: self.credit, body }, &self.written);
+    }
+}
+
+fn same_header(header: Header<'_>) {
+    let octets = encoded(header.encoded_len(), |buffer| header.encode(buffer));
+    assert_eq!(Header::decode(&octets), Ok((header, &[][..])));
+    for cut in (0..octets.len()).step_by(octets.len() / 256 + 1) {
+        let cut = octets.get(..cut).unwrap_or_default();
+        assert!(Header::decode(cut).is_err(), "{} of {} octets are no header", cut.len(), octets.len());
+    }
+}
+
+/// The reply to a call with these chunks, of which as much was written as fits.
+fn reply(header: &Header<'_>, chunks: &Chunks<'_>, written: &[u32]) {
+    let room: Vec<u64> = chunks.writes.iter().map(|chunk| chunk.length()).collect();
+    let written: Vec<u64> = written.iter().map(|length| u64::from(*length)).collect();
+    let made = ReplyHeader::new(header.xid, header.credit, chunks).with_writes(&written);
+    let wrong = (0..written.len()).find(|index| room.get(*index) < written.get(*index)).map(|index| {
+        let (length, room) = (written.get(index).copied().unwrap_or_default(), room.get(index).copied());
+        room.map_or(ReplyError::NoChunk, |room| ReplyError::ChunkTooSmall { length, room })
+    });
+    let made = match (made, wrong) {
+        (Ok(made), None) => made,
+        (made, wrong) => return assert_eq!(made.map(|_| ()).err(), wrong),
+    };
+    let long = chunks.reply.map(|chunk| chunk.length() / 2);
+    assert_eq!(made.with_reply(0).is_err(), long.is_none());
+    let made = long.and_then(|length| made.with_reply(length).ok()).unwrap_or(made);
+    let octets = encoded(made.encoded_len(), |buffer| made.encode(buffer));
+    let Ok((Header { xid, credit, body: Body::Msg(returned) | Body::Nomsg(returned) }, [])) = Header::decode(&octets)
+    else {
+        return assert_eq!(octets, [], "a reply that is none");
+    };
+    assert_eq!((xid, credit, returned.reads), (header.xid, header.credit, ReadList::default()));
+    assert_eq!(returned.writes.len(), chunks.writes.len());
+    for (index, (given, back)) in chunks.writes.iter().zip(returned.writes).enumerate() {
+        filled(given, back, written.get(index).copied().unwrap_or_default());
+    }
+    assert_eq!(returned.reply.is_some(), chunks.reply.is_some());
+    if let (Some(given), Some(back)) = (chunks.reply, returned.reply) {
+        filled(given, back, long.unwrap_or_default());
+    }
+}
+
+/// The chunk comes back with the same handles and offsets, and full from the front (RFC 8166 section 3.4.6).
+fn filled(given: WriteChunk<'_>, back: WriteChunk<'_>, length: u64) {
+    assert_eq!((given.len(), back.length()), (back.len(), length));
+    let mut left = length;
+    for (given, back) in given.iter().zip(back) {
+        assert_eq!((given.handle, given.offset), (back.handle, back.offset));
+        assert_eq!(u64::from(back.length), left.min(u64::from(given.length)));
+        left -= u64::from(back.length);
+    }
+}

@@ -1,0 +1,215 @@
+//! Frames as an input says: a piece of a real capture, and what is done to it.
+//!
+//! ```text
+//!  0        1        2             4             6
+//! +--------+--------+-------------+-------------+-----------//
+//! | which  | how    | first frame | frames      | steps ...
+//! +--------+--------+-------------+-------------+-----------//
+//!
+//! step
+//!  0        1        2             4             6             8
+//! +--------+--------+-------------+-------------+-------------+
+//! | kind   | value  | at          | place       | word        |
+//! +--------+--------+-------------+-------------+-------------+
+//! ```
+//!
+//! "Which" is a capture, "how" a link layer in the low half and [`Config`] in the high half. Numbers are big-endian, and
+//! taken modulo what there is, so that every input is a script.
+
+use rpcrdma_capture::dissector::Config;
+
+use crate::captures::{Known, Record};
+use crate::wrap::wrap;
+
+/// Frames that a script makes at most.
+const FRAMES: usize = 8192;
+/// Octets that they have at most, together.
+const OCTETS: usize = 8 << 20;
+/// Where headers are: most changes go there.
+const HEADERS: usize = 128;
+/// Link types that are known, and one that is not.
+const LINKS: [u16; 11] = [1, 12, 14, 101, 113, 197, 228, 229, 247, 276, 42];
+
+/// What a script makes.
+pub(crate) struct Script {
+    pub(crate) known: &'static Known,
+    pub(crate) records: Vec<Record>,
+    pub(crate) config: Config,
+    /// Frames were lost, cut, repeated or moved, and nothing worse: every octet that is found must be right.
+    pub(crate) honest: bool,
+}
+
+/// A change of the frames.
+struct Step<'a> {
+    kind: u8,
+    value: u8,
+    at: usize,
+    place: usize,
+    word: u16,
+    /// The steps that follow, as octets.
+    rest: &'a [[u8; 8]],
+}
+
+impl Script {
+    pub(crate) fn new(input: &[u8]) -> Self {
+        let (&[which, how, f0, f1, n0, n1], steps) = input.split_first_chunk().unwrap_or((&[0; 6], &[]));
+        let known = Known::get(which);
+        let first = usize::from(u16::from_be_bytes([f0, f1])) % known.records.len();
+        let count = usize::from(u16::from_be_bytes([n0, n1])) + 1;
+        let records = known.records.iter().skip(first).take(count).map(|record| wrap(record, how & 15)).collect();
+        let mut script = Self { known, records, config: config(how), honest: true };
+        // The checksums are not made anew where a frame is wrapped.
+        script.config.verify_crc &= how & 15 == 0;
+        let (mut steps, _) = steps.as_chunks();
+        while let Some((step, rest)) = steps.split_first() {
+            steps = script.step(&Step::new(step, rest));
+        }
+        script
+    }
+
+    /// Takes a step; gives the octets of the next ones.
+    fn step<'a>(&mut self, step: &Step<'a>) -> &'a [[u8; 8]] {
+        if step.kind % 16 >= 8 {
+            self.honest = false;
+        }
+        if self.records.is_empty() {
+            return step.rest;
+        }
+        let at = step.at % self.records.len();
+        match step.kind % 16 {
+            0 => _ = self.records.remove(at),
+            1 => _ = self.records.drain(at..self.records.len().min(at + usize::from(step.value) + 1)),
+            2 => self.repeat(at, step.place),
+            3 | 4 => self.exchange(at, step.place % (usize::from(step.value) + 2)),
+            5 => self.records.iter_mut().skip(at).take(usize::from(step.value) + 1).for_each(|record| {
+                record.data.truncate(step.place);
+            }),
+            6 => self.records.rotate_left(at),
+            7 => self.records.iter_mut().skip(at).for_each(|record| record.time = time(step)),
+            8 => return self.insert(at, step),
+            9 => self.flood(at, step),
+            10 => self.splice(at, step),
+            11 => self.lie(at, step),
+            12 => self.set(at, step, |_| step.value),
+            13 => self.set(at, step, |octet| octet ^ step.value),
+            14 => self.set_word(at, step.place, |word| word.wrapping_add(u32::from(step.word))),
+            _ => self.set_word(at, step.place, |_| [0, 1, 0x7fff_ffff, u32::MAX][usize::from(step.value & 3)]),
+        }
+        step.rest
+    }
+
+    fn has_room(&self, more: usize) -> bool {
+        let octets: usize = self.records.iter().map(|record| record.data.len()).sum();
+        self.records.len() < FRAMES && octets + more < OCTETS
+    }
+
+    /// The frame once more, some places later.
+    fn repeat(&mut self, at: usize, later: usize) {
+        let Some(record) = self.records.get(at).cloned() else { return };
+        if self.has_room(record.data.len()) {
+            self.records.insert((at + 1).saturating_add(later).min(self.records.len()), record);
+        }
+    }
+
+    fn exchange(&mut self, at: usize, distance: usize) {
+        let other = (at + distance).min(self.records.len() - 1);
+        self.records.swap(at, other);
+    }
+
+    /// A frame of the script's own octets.
+    fn insert<'a>(&mut self, at: usize, step: &Step<'a>) -> &'a [[u8; 8]] {
+        let (data, rest) = step.rest.split_at(usize::from(step.value).min(step.rest.len()));
+        let link = LINKS[usize::from(step.word) % LINKS.len()];
+        let data = data.as_flattened().to_vec();
+        self.records.insert(at, Record { time: time(step), link, length: (data.len() + step.place) as u32, data });
+        rest
+    }
+
+    /// The frame many times, a word of it counting up.
+    fn flood(&mut self, at: usize, step: &Step<'_>) {
+        let Some(mut record) = self.records.get(at).cloned() else { return };
+        let mut copies = Vec::new();
+        let room = FRAMES.saturating_sub(self.records.len()).min(OCTETS / 2 / (record.data.len() + 64));
+        for _ in 0..step.place.min(room) {
+            change(&mut record, usize::from(step.value), |word| word.wrapping_add(u32::from(step.word)));
+            copies.push(record.clone());
+        }
+        if self.has_room(copies.iter().map(|record| record.data.len()).sum()) {
+            self.records.splice(at..at, copies);
+        }
+    }
+
+    /// The beginning of one frame, the end of another.
+    fn splice(&mut self, at: usize, step: &Step<'_>) {
+        let other = self.known.records.get(step.place % self.known.records.len());
+        let end = other.and_then(|other| other.data.get(usize::from(step.word)..)).unwrap_or_default().to_vec();
+        if let Some(record) = self.records.get_mut(at) {
+            record.data.truncate(usize::from(step.value));
+            record.data.extend(end);
+            record.length = record.data.len() as u32;
+        }
+    }
+
+    /// Another link type, or another length on the wire, than the frame has.
+    fn lie(&mut self, at: usize, step: &Step<'_>) {
+        let Some(record) = self.records.get_mut(at) else { return };
+        match step.value & 3 {
+            0 => record.link = LINKS[usize::from(step.word) % LINKS.len()],
+            1 => record.length = u32::from(step.word),
+            2 => record.length = u32::MAX - u32::from(step.word),
+            _ => record.time = time(step),
+        }
+    }
+
+    fn set(&mut self, at: usize, step: &Step<'_>, change: impl Fn(u8) -> u8) {
+        let Some(record) = self.records.get_mut(at) else { return };
+        let place = place(record, step.place);
+        if let Some(octet) = record.data.get_mut(place) {
+            *octet = change(*octet);
+        }
+    }
+
+    fn set_word(&mut self, at: usize, place: usize, with: impl Fn(u32) -> u32) {
+        if let Some(record) = self.records.get_mut(at) {
+            change(record, place, with);
+        }
+    }
+}
+
+impl<'a> Step<'a> {
+    fn new(step: &[u8; 8], rest: &'a [[u8; 8]]) -> Self {
+        let [kind, value, a0, a1, p0, p1, w0, w1] = *step;
+        let number = |high, low| usize::from(u16::from_be_bytes([high, low]));
+        let word = u16::from_be_bytes([w0, w1]);
+        Self { kind, value, at: number(a0, a1), place: number(p0, p1), word, rest }
+    }
+}
+
+/// What is asked of the dissector: usual, or each limit as small as can be.
+fn config(how: u8) -> Config {
+    let mut config = Config { verify_crc: how & 0x10 != 0, transactions: how & 0x20 == 0, ..Config::default() };
+    if how & 0x40 != 0 {
+        config.memory = 8192;
+    }
+    if how & 0x80 != 0 {
+        config.ports.clear();
+    }
+    config
+}
+
+fn time(step: &Step<'_>) -> u64 {
+    u64::from(step.word) << (step.value & 63)
+}
+
+/// Among the headers, unless the top bit says anywhere.
+fn place(record: &Record, place: usize) -> usize {
+    let among = if place & 0x8000 == 0 { HEADERS } else { usize::MAX };
+    place % record.data.len().clamp(1, among)
+}
+
+fn change(record: &mut Record, at: usize, with: impl Fn(u32) -> u32) {
+    let place = place(record, at);
+    if let Some(word) = record.data.get_mut(place..).and_then(|rest| rest.first_chunk_mut()) {
+        *word = with(u32::from_be_bytes(*word)).to_be_bytes();
+    }
+}

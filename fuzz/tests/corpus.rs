@@ -1,0 +1,46 @@
+//! The corpus, the vectors and the captures through every target.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn testdata(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata").join(path)
+}
+
+/// The files of a folder of `testdata`, by name.
+fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(testdata(folder)).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries
+        .filter(|path| path.is_file())
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+fn replay(folder: &str, target: fn(&[u8])) {
+    let files = files(&format!("corpus/{folder}"));
+    assert!(files.len() > 10, "a corpus");
+    for (name, octets) in files {
+        println!("{folder}/{name}");
+        target(&octets);
+    }
+}
+
+#[test]
+fn decode() {
+    replay("decode", rpcrdma_fuzz::decode);
+    replay("round_trip", rpcrdma_fuzz::decode);
+}
+
+#[test]
+fn round_trip() {
+    replay("round_trip", rpcrdma_fuzz::round_trip);
+    replay("decode", rpcrdma_fuzz::round_trip);
+}
+
+#[test]
+fn frames() {
+    replay("frames", rpcrdma_fuzz::frames);
+}
