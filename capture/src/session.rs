@@ -118,13 +118,13 @@ impl Session {
 
     /// A reply to a call that was not seen, or whose arguments were asked for and not seen: these may be late.
     fn is_early(&self, from: Side, send: &[u8]) -> bool {
-        if self.number.is_none() || self.client == Some(from) {
+        if self.number.is_none() {
             return false;
         }
         let Ok(decoded) = Decoded::decode(send) else { return false };
         let is_reply = match decoded.header.body {
             Body::Msg(_) => MessageType::peek(decoded.payload).is_some_and(|(_, kind)| kind == MessageType::REPLY),
-            Body::Nomsg(chunks) => chunks.reads.is_empty(),
+            Body::Nomsg(chunks) => chunks.reads.is_empty() && self.client != Some(from),
             _ => false,
         };
         let call = self.xids.get(from.other()).get(&decoded.header.xid).and_then(|id| self.calls.get(id));

@@ -232,5 +232,5 @@ fn memory_is_bounded_and_what_is_beyond_is_counted() {
     assert_eq!(statistics.procedures.len(), stats::NAMES);
     let counted: u64 = statistics.procedures.iter().map(|procedure| procedure.calls).sum();
     assert_eq!(counted + statistics.procedures_left_out, statistics.rpcs.total);
-    assert!(text(&statistics).contains("5 more connections"));
+    assert!(text(&statistics).contains("more connections: 5"));
 }

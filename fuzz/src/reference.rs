@@ -111,7 +111,7 @@ impl<'a> ParseError<&'a [u8]> for Fault {
 
 type Parsed<'a, T> = IResult<&'a [u8], T, Fault>;
 
-fn fault<T>(kind: &'static str, at: &[u8]) -> Parsed<'_, T> {
+fn fault<'a, T>(kind: &'static str, at: &'a [u8]) -> Parsed<'a, T> {
     Err(Err::Error(Fault { kind: Some(kind), left: at.len() }))
 }
 

@@ -52,10 +52,7 @@ pub enum Management<'a> {
         reason: u16,
     },
     /// DREQ: one side ends the connection.
-    DisconnectRequest {
-        /// The receiver's queue pair.
-        queue_pair: u32,
-    },
+    DisconnectRequest,
     /// DREP: the other side agrees.
     DisconnectReply,
     /// MRA, LAP, APR, SIDR and what else there is.
@@ -85,7 +82,7 @@ impl<'a> Management<'a> {
             0x12 => Self::reject(mad).ok(),
             0x13 => Self::reply(mad).ok(),
             0x14 => Some(Self::ReadyToUse),
-            0x15 => Self::disconnect(mad).ok(),
+            0x15 => Some(Self::DisconnectRequest),
             0x16 => Some(Self::DisconnectReply),
             _ => Some(Self::Other),
         }
@@ -115,10 +112,6 @@ impl<'a> Management<'a> {
 
     fn reject(mad: &[u8]) -> Result<Self, EndOfInput> {
         Ok(Self::Reject { remote: u32_at(mad, 28)?, reason: (u32_at(mad, 32)? & 0xffff) as u16 })
-    }
-
-    fn disconnect(mad: &[u8]) -> Result<Self, EndOfInput> {
-        Ok(Self::DisconnectRequest { queue_pair: u32_at(mad, 32)? >> 8 })
     }
 }
 

@@ -283,7 +283,7 @@ impl Ordering {
     fn is_waited_for(&self, arrival: &Arrival<'_>) -> bool {
         let (number, next) = self.number(arrival);
         arrival.packet.is_request()
-            && next == Some(number)
+            && next.is_none_or(|next| next == number)
             && self.waits_for.is_some_and(|(_, early)| early.side() == arrival.from)
     }
 
@@ -350,7 +350,10 @@ impl Ordering {
     /// The held packet that would end a wait.
     fn awaited(&self, early: Early) -> Option<u64> {
         let stream = self.streams.get(early.side());
-        stream.next.and_then(|next| stream.held.get(&next).copied())
+        match stream.next {
+            Some(next) => stream.held.get(&next).copied(),
+            None => stream.held.first_key_value().map(|(_, key)| *key),
+        }
     }
 
     fn try_held<F: FnMut(Operation<'_>, bool) -> bool>(
@@ -543,7 +546,11 @@ impl Stream {
     /// The number the next request should have. Where a Read request's responses could not be counted, `number` itself
     /// tells, if it fits one of the path MTUs there are.
     fn expected(&mut self, number: u64, mtu: &mut Option<u32>) -> u64 {
-        let next = *self.next.get_or_insert(number);
+        let next = *self.next.get_or_insert_with(|| {
+            // Where the capture begins in the middle, packets shortly before its first may come late.
+            self.holes.push_back((number - GRACE, number));
+            number
+        });
         let Some((first, length)) = self.unmeasured.take() else { return next };
         let fitting = MTUS.into_iter().find(|mtu| first + responses(length, *mtu) == number);
         let measured = mtu.or(fitting);

@@ -264,14 +264,11 @@ impl<S> QueuePairs<S> {
                 let service = asked.and_then(|place| self.pending.swap_remove(place).service);
                 handler.rejected(stamp, source, destination, service, reason);
             }
-            Management::DisconnectRequest { queue_pair } => {
-                if let Some(&(key, _)) = self.flows.get(&Flow { source, destination, queue_pair })
-                    && let Some(entry) = self.entries.get_mut(&key)
-                {
-                    entry.flush(handler);
-                }
-            }
-            Management::ReadyToUse | Management::DisconnectReply | Management::Other => {}
+            // Packets may be on their way when a connection ends; it is followed until its queue pairs serve another.
+            Management::ReadyToUse
+            | Management::DisconnectRequest
+            | Management::DisconnectReply
+            | Management::Other => {}
         }
     }
 
@@ -306,15 +303,38 @@ impl<S> QueuePairs<S> {
         self.pending.push(pending);
     }
 
+    /// Begins a connection whose set-up was seen. Packets of it may have come before.
     fn establish(&mut self, pending: &Pending, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
-        let towards = |source, destination, half: Option<Half>| {
-            half.map(|half| Flow { source, destination, queue_pair: half.queue_pair })
-        };
+        let flow = |source, destination, half: Half| Flow { source, destination, queue_pair: half.queue_pair };
+        let (Some(request), Some(reply)) = (pending.request, pending.reply) else { return };
         let flows = Sides {
-            active: towards(pending.active, pending.passive, pending.reply),
-            passive: towards(pending.passive, pending.active, pending.request),
+            active: flow(pending.active, pending.passive, reply),
+            passive: flow(pending.passive, pending.active, request),
         };
-        self.open(Some(pending), carrier, flows, handler);
+        let mut early = Vec::new();
+        for (from, half) in [(Side::Active, reply), (Side::Passive, request)] {
+            let Some(place) = self.waiting.iter().position(|waiting| waiting.flow == *flows.get(from)) else { continue };
+            if self.waiting.get(place).is_some_and(|waiting| waiting.begins_at(half.sequence)) {
+                early.extend(self.waiting.remove(place).packets.into_iter().map(|kept| (from, kept)));
+            } else {
+                let old = self.give_up(place, handler);
+                self.close(old, handler);
+            }
+        }
+        let flows = Sides { active: Some(flows.active), passive: Some(flows.passive) };
+        let key = self.open(Some(pending), carrier, flows, handler);
+        self.replay(key, early, handler);
+    }
+
+    /// Lets go packets that waited for their connection.
+    fn replay(&mut self, key: u64, mut packets: Vec<(Side, Kept)>, handler: &mut impl Handler<Session = S>) {
+        packets.sort_by_key(|(_, kept)| kept.stamp.frame);
+        let Some(entry) = self.entries.get_mut(&key) else { return };
+        for (from, kept) in packets {
+            if let Ok(transport) = Transport::decode(&kept.octets, kept.length) {
+                entry.packet((from, kept.stamp), (&kept.octets, kept.length), &transport, handler);
+            }
+        }
     }
 
     /// Begins a connection. Its flows are those by each end.
@@ -382,10 +402,6 @@ impl<S> QueuePairs<S> {
 
     fn close_flow(&mut self, flow: &Flow, handler: &mut impl Handler<Session = S>) {
         if let Some(&(key, _)) = self.flows.get(flow) {
-            self.close(key, handler);
-        }
-        if let Some(place) = self.waiting.iter().position(|waiting| waiting.flow == *flow) {
-            let key = self.give_up(place, handler);
             self.close(key, handler);
         }
     }
@@ -463,13 +479,7 @@ impl<S> QueuePairs<S> {
             if reversed { (Side::Passive, Side::Active) } else { (Side::Active, Side::Passive) };
         packets.extend(first.packets.into_iter().map(|kept| (of_first, kept)));
         packets.extend(second.into_iter().flat_map(|second| second.packets).map(|kept| (of_second, kept)));
-        packets.sort_by_key(|(_, kept)| kept.stamp.frame);
-        let Some(entry) = self.entries.get_mut(&key) else { return key };
-        for (from, kept) in packets {
-            if let Ok(transport) = Transport::decode(&kept.octets, kept.length) {
-                entry.packet((from, kept.stamp), (&kept.octets, kept.length), &transport, handler);
-            }
-        }
+        self.replay(key, packets, handler);
         key
     }
 }
@@ -508,6 +518,12 @@ impl Pending {
 }
 
 impl Waiting {
+    /// The requests that wait here are the first of a connection that begins with this number.
+    fn begins_at(&self, sequence: u32) -> bool {
+        let mut requests = self.packets.iter().filter(|kept| kept.span > 0);
+        requests.all(|kept| is_within(kept.sequence, sequence, WAITING_PACKETS as u32))
+    }
+
     /// A packet of `flow` answers a request that waits here, or is a request that an answer here is for.
     fn answers(&self, flow: &Flow, packet: &Kept) -> bool {
         self.flow.source == flow.destination

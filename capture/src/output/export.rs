@@ -5,9 +5,9 @@
 //! segments as it needs, preceded by the record mark of RFC 5531 section 11. A local identifier of InfiniBand, which is no
 //! IP address, becomes one in 198.18.0.0/16 with the identifier in its last two octets.
 //!
-//! An RPC is known when its reply is, and calls are older than that: so messages are held until those before them
-//! must have come, within [`HELD_MESSAGES`] and [`HELD_OCTETS`]. Past that a message may come after a younger one; its time
-//! is right even then, and so are the sequence numbers, which follow the order in the file.
+//! An RPC is known when its reply is, and its call is older than that: so messages are held, up to 4096 of them and 64 MiB,
+//! to be written in the order of their frames. A message that comes later than that follows younger ones; its time is
+//! right even then, and so are the sequence numbers, which follow the order in the file.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -268,13 +268,13 @@ impl fmt::Display for Exported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} calls and {} replies written", self.calls, self.replies)?;
         if self.left_out > 0 {
-            write!(f, "; {} RPCs left out", self.left_out)?;
+            write!(f, "; RPCs left out: {}", self.left_out)?;
         }
         if self.replies_left_out > 0 {
-            write!(f, "; {} calls written without their reply", self.replies_left_out)?;
+            write!(f, "; calls written without their reply: {}", self.replies_left_out)?;
         }
         for (reason, count) in &self.reasons {
-            write!(f, "\n  {count}: {reason}")?;
+            write!(f, "\n  {reason}: {count}")?;
         }
         Ok(())
     }

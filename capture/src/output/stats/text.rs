@@ -43,11 +43,11 @@ impl Statistics {
         }
         text.line(&format!("{} InfiniBand packets", grouped(capture.packets)))?;
         for (count, name) in [
-            (capture.cut, "cut by the capture"),
+            (capture.cut, "frames cut by the capture"),
             (capture.unreadable, "InfiniBand packets whose headers are cut"),
             (capture.verified, "packets whose checksums were verified"),
-            (capture.bad_icrc, "of them with a wrong ICRC"),
-            (capture.bad_vcrc, "of them with a wrong VCRC"),
+            (capture.bad_icrc, "packets with a wrong ICRC"),
+            (capture.bad_vcrc, "packets with a wrong VCRC"),
         ] {
             text.some(count, name)?;
         }
@@ -62,7 +62,10 @@ impl Statistics {
         }
         for rejected in &self.rejected {
             let port = rejected.port.map(|port| format!(" to port {port}")).unwrap_or_default();
-            text.line(&format!("{} connection requests{port} refused, reason {}", rejected.count, rejected.reason))?;
+            text.line(&format!(
+                "connection requests{port} refused for reason {}: {}",
+                rejected.reason, rejected.count
+            ))?;
         }
         text.some(self.rejected_left_out, "more connection requests refused")
     }
@@ -139,13 +142,13 @@ impl Statistics {
         text.table(&["", "short", "chunked", "long"], 1, rows)?;
         let (read, write) = (octets(rpcs.moved.read_octets), octets(rpcs.moved.write_octets));
         text.line(&format!("{} RPCs; {read} moved by RDMA Read, {write} by RDMA Write", grouped(rpcs.total)))?;
-        text.some(rpcs.reverse, "in the reverse direction")?;
+        text.some(rpcs.reverse, "RPCs in the reverse direction")?;
         text.some(rpcs.without_reply, "calls without a reply in the capture")?;
         text.some(rpcs.without_call, "replies without their call in the capture")?;
         text.some(rpcs.calls_not_rebuilt, "calls not rebuilt")?;
         text.some(rpcs.replies_not_rebuilt, "replies not rebuilt")?;
         for reason in &rpcs.not_rebuilt {
-            text.line(&format!("  {}: {}", grouped(reason.count), reason.name))?;
+            text.line(&format!("  {}: {}", reason.name, grouped(reason.count)))?;
         }
         Ok(())
     }
@@ -206,7 +209,7 @@ impl<W: io::Write> Text<'_, W> {
 
     /// A line, where there is something to count.
     fn some(&mut self, count: u64, name: &str) -> io::Result<()> {
-        if count == 0 { Ok(()) } else { self.line(&format!("{} {name}", grouped(count))) }
+        if count == 0 { Ok(()) } else { self.line(&format!("{name}: {}", grouped(count))) }
     }
 
     /// Rows under names, the first `words` columns to the left and the numbers after them to the right.
