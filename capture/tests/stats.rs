@@ -24,7 +24,7 @@ fn events(name: &str) -> Events {
 fn statistics(name: &str) -> Statistics {
     let mut events = events(name);
     let mut stats = Stats::default();
-    while let Some(event) = events.next() {
+    for event in events.by_ref() {
         stats.event(&event.unwrap());
     }
     stats.finish(events.summary())

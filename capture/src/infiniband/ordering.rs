@@ -210,7 +210,6 @@ impl Ordering {
         for side in [Side::Active, Side::Passive] {
             while !self.streams.get(side).refused.is_empty() {
                 self.skip_hole(side, out);
-                self.take_refused(side, out);
             }
         }
     }
@@ -401,18 +400,26 @@ impl Ordering {
         let Some(key) = self.waits_for.map(|(key, _)| key).filter(|key| self.queue.contains_key(key)).or(first) else {
             return;
         };
+        // What a packet speaks of may be in a hole of the other end's.
+        if let Some((_, Early::Unknown(side))) = self.waits_for
+            && self.streams.get(side).has_hole()
+        {
+            return self.skip_hole(side, out);
+        }
         let Err(early) = self.try_held(key, true, out) else { return };
         match self.awaited(early) {
             Some(awaited) => _ = self.try_held(awaited, true, out),
-            None => {
-                self.skip_hole(early.side(), out);
-                self.take_refused(early.side(), out);
-            }
+            None => self.skip_hole(early.side(), out),
         }
     }
 
     /// Goes on behind the hole at `next`: with the first packet that is there, or behind what is known to have arrived.
     fn skip_hole<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, side: Side, out: &mut F) {
+        self.lose_hole(side, out);
+        self.take_refused(side, out);
+    }
+
+    fn lose_hole<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, side: Side, out: &mut F) {
         let stream = self.streams.get_mut(side);
         let next = stream.next.unwrap_or_default();
         let there = [stream.held.first_key_value().map(|(n, _)| *n), stream.refused.first_key_value().map(|(n, _)| *n)];
@@ -543,6 +550,15 @@ impl Ordering {
 }
 
 impl Stream {
+    /// Something is known to have been sent at `next` or after it, and what is at `next` is not there.
+    fn has_hole(&self) -> bool {
+        self.next.is_some_and(|next| {
+            let there = self.held.keys().chain(self.refused.keys());
+            !self.held.contains_key(&next)
+                && (self.arrived.is_some_and(|(highest, _)| highest >= next) || there.into_iter().any(|n| *n > next))
+        })
+    }
+
     /// The number the next request should have. Where a Read request's responses could not be counted, `number` itself
     /// tells, if it fits one of the path MTUs there are.
     fn expected(&mut self, number: u64, mtu: &mut Option<u32>) -> u64 {

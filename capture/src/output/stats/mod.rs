@@ -43,7 +43,7 @@ pub const NAMES: usize = 500;
 /// let capture = Capture::from_paths([concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/nfs3.pcap")]);
 /// let mut events = Events::new(capture, Config::default());
 /// let mut stats = Stats::default();
-/// while let Some(event) = events.next() {
+/// for event in events.by_ref() {
 ///     stats.event(&event?);
 /// }
 /// let statistics = stats.finish(events.summary());
