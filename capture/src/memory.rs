@@ -2,6 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use foldhash::fast::RandomState;
+
+/// A hash map for what is looked up for every packet. Its hashes are seeded, as the keys come from the capture.
+pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
+
 /// Octets at the places where they belong; places that nothing came for are holes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extents {
@@ -100,7 +105,7 @@ struct Advertised {
 /// The memory that one end advertises, by handle, as long as the call that advertised it lasts.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    handles: HashMap<u32, Vec<Advertised>>,
+    handles: Map<u32, Vec<Advertised>>,
 }
 
 impl Memory {

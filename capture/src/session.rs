@@ -1,6 +1,6 @@
 //! One connection as RPC-over-RDMA sees it: its messages, the memory its calls advertise, and the calls that wait.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use rpcrdma::prefix::Prefix;
 use rpcrdma::reader::Reader;
@@ -10,7 +10,7 @@ use rpcrdma::v1::{Body, Message as Decoded};
 use crate::assembly::{Assembled, Assembly, Part};
 use crate::event::Event;
 use crate::infiniband::queue_pairs::Connection;
-use crate::memory::{Memory, Place};
+use crate::memory::{Map, Memory, Place};
 use crate::message::{Direction, Message, Rpc};
 use crate::nfs::Procedure;
 use crate::operation::{Operation, OperationKind, Side, Sides};
@@ -45,7 +45,7 @@ pub(crate) struct Session {
     assemblies: Sides<Assembly>,
     calls: BTreeMap<u64, Call>,
     last_call: u64,
-    xids: Sides<HashMap<u32, u64>>,
+    xids: Sides<Map<u32, u64>>,
     memory: Sides<Memory>,
     reads: VecDeque<(u64, Place, u64)>,
     /// RDMA Writes and Reads that aim at no memory a call of this capture advertised.
@@ -157,7 +157,7 @@ impl Session {
 
     fn put(&mut self, place: Place, at: u64, data: &[u8], context: &mut Context<'_>) {
         let Some(call) = self.calls.get_mut(&place.call).filter(|call| !call.overflowed) else { return };
-        if let Some(segment) = call.segments.get_mut(place.segment) {
+        if let Some(segment) = call.segments.get_mut(place.segment).filter(|segment| segment.is_kept) {
             // An RDMA operation must not leave its segment; what does is not the call's data.
             let room = u64::from(segment.length).saturating_sub(at);
             let data = data.get(..usize::try_from(room).unwrap_or(usize::MAX).min(data.len())).unwrap_or_default();
@@ -252,7 +252,7 @@ impl Session {
             }
         }
         message.rpc = described.as_ref().map(|described| described.rpc.clone());
-        self.wait(Call::new(message.clone(), called, described), context);
+        self.wait(Call::new(message.clone(), called, described, context.transactions), context);
         message
     }
 

@@ -170,6 +170,8 @@ pub(crate) struct Segment {
     pub(crate) handle: u32,
     pub(crate) offset: u64,
     pub(crate) length: u32,
+    /// What is moved is kept, not only counted.
+    pub(crate) is_kept: bool,
     pub(crate) data: Extents,
 }
 
@@ -195,9 +197,10 @@ pub(crate) fn read_chunks(chunks: &Chunks<'_>) -> Vec<(u64, u64)> {
 }
 
 impl Call {
-    pub(crate) fn new(message: Message, called: Option<Called>, described: Option<Described>) -> Self {
+    /// A call of which the data items are kept if it is to be rebuilt `whole`; else only what holds a Payload stream.
+    pub(crate) fn new(message: Message, called: Option<Called>, described: Option<Described>, whole: bool) -> Self {
         let segments = match message.decode() {
-            Ok(decoded) => decoded.header.chunks().map(segments).unwrap_or_default(),
+            Ok(decoded) => decoded.header.chunks().map(|chunks| segments(chunks, whole)).unwrap_or_default(),
             Err(_) => Vec::new(),
         };
         Self { message, segments, called, described, asked_octets: 0, read_octets: 0, write_octets: 0, overflowed: false }
@@ -381,14 +384,15 @@ fn insert<'a>(reduced: &[u8], chunks: impl Iterator<Item = (u32, &'a [u8])>) -> 
     Ok(octets)
 }
 
-fn segments(chunks: &Chunks<'_>) -> Vec<Segment> {
-    let reads = chunks.reads.iter().map(|segment| segment.target);
-    let writes = chunks.writes.iter().flat_map(|chunk| chunk.iter());
-    let reply = chunks.reply.into_iter().flat_map(|chunk| chunk.iter());
-    let segment = |segment: rpcrdma::segment::Segment| Segment {
+fn segments(chunks: &Chunks<'_>, whole: bool) -> Vec<Segment> {
+    let reads = chunks.reads.iter().map(|segment| (segment.target, whole || segment.position == 0));
+    let writes = chunks.writes.iter().flat_map(|chunk| chunk.iter()).map(|segment| (segment, whole));
+    let reply = chunks.reply.into_iter().flat_map(|chunk| chunk.iter()).map(|segment| (segment, true));
+    let segment = |(segment, is_kept): (rpcrdma::segment::Segment, bool)| Segment {
         handle: segment.handle,
         offset: segment.offset,
         length: segment.length,
+        is_kept,
         data: Extents::default(),
     };
     reads.chain(writes).chain(reply).map(segment).collect()

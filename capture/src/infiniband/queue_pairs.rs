@@ -4,14 +4,13 @@
 //! capture does not hold that, the numbers do: an acknowledgement that answers a request of the other flow. Until then the
 //! packets of a flow wait, within bounds.
 
-use std::collections::HashMap;
-
 use rpcrdma::private_data::PrivateData;
 
 use super::management::{Management, service_port};
 use super::ordering::{Counts, Ordering};
 use super::transport::{Operation as Does, Transport};
 use crate::link::{Address, Carrier, Packet};
+use crate::memory::Map;
 use crate::operation::{Operation, Side, Sides, Stamp};
 
 /// Packets, and octets of them, that wait for a flow's counterpart.
@@ -146,8 +145,10 @@ struct Kept {
 /// Everything known of the queue pairs in a capture.
 #[derive(Debug)]
 pub struct QueuePairs<S> {
-    entries: HashMap<u64, Entry<S>>,
-    flows: HashMap<Flow, (u64, Side)>,
+    entries: Map<u64, Entry<S>>,
+    flows: Map<Flow, (u64, Side)>,
+    /// The flows of the last two packets: most often the next packet's is one of them.
+    recent: [Option<(Flow, u64, Side)>; 2],
     waiting: Vec<Waiting>,
     pending: Vec<Pending>,
     last_key: u64,
@@ -157,8 +158,9 @@ pub struct QueuePairs<S> {
 impl<S> Default for QueuePairs<S> {
     fn default() -> Self {
         Self {
-            entries: HashMap::new(),
-            flows: HashMap::new(),
+            entries: Map::default(),
+            flows: Map::default(),
+            recent: [None; 2],
             waiting: Vec::new(),
             pending: Vec::new(),
             last_key: 0,
@@ -182,7 +184,7 @@ impl<S> QueuePairs<S> {
             destination: packet.destination,
             queue_pair: transport.queue_pair,
         };
-        if let Some(&(key, from)) = self.flows.get(&flow) {
+        if let Some((key, from)) = self.find(&flow) {
             if let Some(entry) = self.entries.get_mut(&key) {
                 entry.used = self.clock;
                 entry.packet((from, stamp), (packet.octets, packet.length), transport, handler);
@@ -190,6 +192,17 @@ impl<S> QueuePairs<S> {
             return;
         }
         self.wait(flow, stamp, packet, transport, handler);
+    }
+
+    fn find(&mut self, flow: &Flow) -> Option<(u64, Side)> {
+        for (known, key, from) in self.recent.iter().flatten() {
+            if known == flow {
+                return Some((*key, *from));
+            }
+        }
+        let &(key, from) = self.flows.get(flow)?;
+        self.recent = [Some((*flow, key, from)), self.recent[0]];
+        Some((key, from))
     }
 
     /// Gives everything that still waits, at the end of the capture.
@@ -379,6 +392,7 @@ impl<S> QueuePairs<S> {
         }
         for (from, flow) in [(Side::Active, flows.active), (Side::Passive, flows.passive)] {
             if let Some(flow) = flow {
+                self.recent = [None; 2];
                 self.flows.insert(flow, (key, from));
             }
         }
@@ -408,6 +422,7 @@ impl<S> QueuePairs<S> {
 
     fn close(&mut self, key: u64, handler: &mut impl Handler<Session = S>) {
         let Some(mut entry) = self.entries.remove(&key) else { return };
+        self.recent = [None; 2];
         for flow in [entry.flows.active, entry.flows.passive].into_iter().flatten() {
             if self.flows.get(&flow).is_some_and(|(owner, _)| *owner == key) {
                 self.flows.remove(&flow);
