@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
+use crate::event::{Event, Rejected, Report};
 use crate::file::{Frame, Time};
 use crate::infiniband::crc;
 use crate::infiniband::ordering::Counts;
 use crate::infiniband::queue_pairs::{Connection, Handler, QueuePairs};
 use crate::infiniband::transport::Transport;
 use crate::link::{self, Address, Content};
-use crate::event::{Event, Rejected, Report};
 use crate::operation::{Operation, Sides, Stamp};
 use crate::session::{Context, Session};
 

@@ -13,7 +13,7 @@ use crate::operation::{Side, Stamp};
 pub struct Message {
     /// The frame that completed it.
     pub stamp: Stamp,
-    /// Number of the connection, as in [`Report`](crate::dissector::Report).
+    /// Number of the connection, as in [`Report`](crate::event::Report).
     pub connection: u32,
     /// Which end sent it.
     pub sender: Side,

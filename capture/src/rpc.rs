@@ -95,12 +95,7 @@ fn security(credential: &GssCredential<'_>) -> Security {
     }
 }
 
-fn describe(
-    called: &Called,
-    (body, at): (&[u8], usize),
-    status: Option<Status>,
-    reduced: Reduced<'_>,
-) -> Described {
+fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>, reduced: Reduced<'_>) -> Described {
     let direction = if status.is_some() { Direction::Reply } else { Direction::Call };
     let Called { procedure, security, reverse } = *called;
     let mut rpc = Rpc {

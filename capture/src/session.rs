@@ -246,10 +246,10 @@ impl Session {
                 (called, described) = (Some(call), Some(description));
             }
         }
-        if let Some(Prefix { xid, .. }) = message.prefix() {
-            if let Some(&before) = self.xids.get(requester).get(&xid) {
-                self.give_up(before, context);
-            }
+        if let Some(Prefix { xid, .. }) = message.prefix()
+            && let Some(&before) = self.xids.get(requester).get(&xid)
+        {
+            self.give_up(before, context);
         }
         message.rpc = described.as_ref().map(|described| described.rpc.clone());
         self.wait(Call::new(message.clone(), called, described, context.transactions), context);

@@ -203,7 +203,16 @@ impl Call {
             Ok(decoded) => decoded.header.chunks().map(|chunks| segments(chunks, whole)).unwrap_or_default(),
             Err(_) => Vec::new(),
         };
-        Self { message, segments, called, described, asked_octets: 0, read_octets: 0, write_octets: 0, overflowed: false }
+        Self {
+            message,
+            segments,
+            called,
+            described,
+            asked_octets: 0,
+            read_octets: 0,
+            write_octets: 0,
+            overflowed: false,
+        }
     }
 
     pub(crate) fn held(&self) -> usize {

@@ -1,6 +1,8 @@
 //! The ground truth of the shipped captures: how many messages there are, and every octet that was read and written,
 //! through every carrier and through every disturbance.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test falls where its input is wrong")]
+
 mod common;
 mod transcode;
 
@@ -241,7 +243,11 @@ fn a_capture_that_begins_in_the_middle_gives_no_wrong_octet() {
         // Without connection set-up, the two queue pairs are found by their traffic, and all that follows is whole.
         let set_up = records.iter().position(|record| record.data.get(42) == Some(&0x04)).unwrap_or(30);
         let after = dissect_records(&transcode::without_first(&records, set_up));
-        assert!(after.reports.iter().any(|report| report.number.is_some() && report.connection.paired), "{}", truth.name);
+        assert!(
+            after.reports.iter().any(|report| report.number.is_some() && report.connection.paired),
+            "{}",
+            truth.name
+        );
         let lost = rebuilt(&before).len() - rebuilt(&after).len();
         assert!(lost <= 2, "{}: {lost} messages lost", truth.name);
     }
@@ -255,7 +261,8 @@ fn cut_frames_are_decoded_as_far_as_they_go() {
         let after = dissect_records(&transcode::cut(&records, 128));
         nothing_is_wrong(&before, &after, truth.name);
         assert_eq!(after.messages.len(), before.messages.len(), "{}", truth.name);
-        let by_frame = |found: &Found| found.messages.iter().map(|message| (message.stamp.frame, message.clone())).collect();
+        let by_frame =
+            |found: &Found| found.messages.iter().map(|message| (message.stamp.frame, message.clone())).collect();
         let (cut, whole): (BTreeMap<_, _>, BTreeMap<_, _>) = (by_frame(&after), by_frame(&before));
         for (cut, whole) in cut.values().zip(whole.values()) {
             assert_eq!((cut.stamp.frame, cut.length), (whole.stamp.frame, whole.length), "{}", truth.name);

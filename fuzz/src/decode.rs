@@ -86,7 +86,7 @@ fn visit(chunks: &lists::Chunks<'_>) {
 fn error_reply(octets: &[u8]) {
     let found = ErrorReply::decode(octets).map_err(refusal).map(|(reply, rest)| {
         let Prefix { xid, version, credit, .. } = reply.prefix();
-        ((xid, version, credit, error_body(reply.error())), rest.len())
+        (([xid, version, credit], error_body(reply.error())), rest.len())
     });
     same("RDMA_ERROR", found, reference::error_reply(octets));
 }
@@ -95,7 +95,8 @@ fn rpc(payload: &[u8]) {
     let call = rpc::Call::decode(payload).map_err(rpc_refusal).map(|(call, rest)| (self::call(&call), rest.len()));
     same("Call", call, reference::call(payload));
     let reply = rpc::Reply::decode(payload).map_err(rpc_refusal);
-    same("Reply", reply.map(|(reply, rest)| ((reply.xid, self::reply(&reply.body)), rest.len())), reference::reply(payload));
+    let reply = reply.map(|(reply, rest)| ((reply.xid, self::reply(&reply.body)), rest.len()));
+    same("Reply", reply, reference::reply(payload));
     let peeked = payload.first_chunk().map(|first: &[u8; 8]| u64::from_be_bytes(*first));
     let found = MessageType::peek(payload).map(|(xid, kind)| u64::from(xid) << 32 | u64::from(kind.0));
     assert_eq!(found, peeked, "XID and message type");
@@ -106,13 +107,13 @@ fn rpc(payload: &[u8]) {
 }
 
 fn credentials(body: &[u8]) {
-    let sys = rpc::AuthSys::decode(body).map_err(rpc_refusal).map(|sys| {
-        (sys.stamp, sys.machine_name.to_vec(), sys.uid, sys.gid, sys.gids().collect::<Vec<_>>())
-    });
+    let sys = rpc::AuthSys::decode(body)
+        .map_err(rpc_refusal)
+        .map(|sys| (sys.stamp, sys.machine_name.to_vec(), sys.uid, sys.gid, sys.gids().collect::<Vec<_>>()));
     same("AUTH_SYS", sys, reference::auth_sys(body).map(|(sys, _)| sys));
-    let gss = rpc::GssCredential::decode(body).map_err(rpc_refusal).map(|gss| {
-        ([gss.version, gss.procedure.0, gss.sequence, gss.service.0], gss.handle.to_vec())
-    });
+    let gss = rpc::GssCredential::decode(body)
+        .map_err(rpc_refusal)
+        .map(|gss| ([gss.version, gss.procedure.0, gss.sequence, gss.service.0], gss.handle.to_vec()));
     same("RPCSEC_GSS", gss, reference::gss(body).map(|(gss, _)| gss));
 }
 

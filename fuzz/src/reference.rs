@@ -111,8 +111,9 @@ impl<'a> ParseError<&'a [u8]> for Fault {
 
 type Parsed<'a, T> = IResult<&'a [u8], T, Fault>;
 
-fn fault<'a, T>(kind: &'static str, at: &'a [u8]) -> Parsed<'a, T> {
-    Err(Err::Error(Fault { kind: Some(kind), left: at.len() }))
+/// An item is wrong that has so many octets from its first to the end of the input.
+fn fault<'a, T>(kind: &'static str, left: usize) -> Parsed<'a, T> {
+    Err(Err::Error(Fault { kind: Some(kind), left }))
 }
 
 /// What the parser found, and how many octets are left; `kind` is what it is to have the input end too early.
@@ -143,10 +144,10 @@ fn version_1(input: &[u8]) -> Parsed<'_, Header> {
         _ => 28,
     };
     if input.len() < smallest {
-        return Err(Err::Error(Fault { kind: Some("header_short"), left: input.len() % 4 }));
+        return fault("header_short", input.len() % 4);
     }
     if version != 1 {
-        return fault("version", &input[4..]);
+        return fault("version", input.len() - 4);
     }
     let (rest, body) = match procedure {
         0 => map(chunks, Body::Msg).parse(rest),
@@ -154,28 +155,27 @@ fn version_1(input: &[u8]) -> Parsed<'_, Header> {
         2 => map((be_u32, be_u32, chunks), |(align, thresh, chunks)| Body::Msgp(align, thresh, chunks)).parse(rest),
         3 => success(Body::Done).parse(rest),
         4 => error(rest),
-        _ => fault("procedure", &input[12..]),
+        _ => fault("procedure", input.len() - 12),
     }?;
     Ok((rest, Header { xid, credit, body }))
 }
 
-/// An `RDMA_ERROR` of any version (RFC 8166 section 4.5): transaction ID, version, credit and what it says; and how many
-/// octets follow it.
+/// An `RDMA_ERROR` of any version (RFC 8166 section 4.5): transaction ID, version and credit, and what it says; and how
+/// many octets follow it.
 ///
 /// # Errors
 /// Where there is none.
-pub fn error_reply(input: &[u8]) -> Result<((u32, u32, u32, Body), usize), Refusal> {
-    let parser = (be_u32, be_u32, be_u32, word("procedure", 4), error);
-    let mut parser = map(parser, |(xid, version, credit, (), error)| (xid, version, credit, error));
-    let parsed = if input.len() < 16 { fault("header_short", &input[input.len() & !3..]) } else { parser.parse(input) };
-    finish(input, "header_short", parsed)
+pub fn error_reply(input: &[u8]) -> Result<(([u32; 3], Body), usize), Refusal> {
+    let words = map((be_u32, be_u32, be_u32), |(xid, version, credit)| [xid, version, credit]);
+    let parsed = (words, word("procedure", 4), error).parse(input);
+    finish(input, "header_short", parsed.map(|(rest, (words, (), error))| (rest, (words, error))))
 }
 
 fn error(input: &[u8]) -> Parsed<'_, Body> {
     match be_u32(input)? {
         (rest, 1) => map((be_u32, be_u32), |(low, high)| Body::ErrVers(low, high)).parse(rest),
         (rest, 2) => success(Body::ErrChunk).parse(rest),
-        _ => fault("error_code", input),
+        _ => fault("error_code", input.len()),
     }
 }
 
@@ -192,15 +192,15 @@ fn segment(input: &[u8]) -> Parsed<'_, Segment> {
 }
 
 fn chunk(input: &[u8]) -> Parsed<'_, Vec<Segment>> {
-    let Ok((rest, number)) = be_u32::<_, Fault>(input) else { return fault("list_truncated", input) };
-    count(segment, number as usize).parse(rest).or_else(|_| fault("segment_count", input))
+    let Ok((rest, number)) = be_u32::<_, Fault>(input) else { return fault("list_truncated", input.len()) };
+    count(segment, number as usize).parse(rest).or_else(|_| fault("segment_count", input.len()))
 }
 
 /// "An entry follows" (RFC 4506 section 4.19).
 fn one(input: &[u8]) -> Parsed<'_, ()> {
     match be_u32(input)? {
         (rest, 1) => Ok((rest, ())),
-        _ => fault("list_flag", input),
+        _ => fault("list_flag", input.len()),
     }
 }
 
@@ -208,8 +208,8 @@ fn one(input: &[u8]) -> Parsed<'_, ()> {
 fn end(input: &[u8]) -> Parsed<'_, ()> {
     match be_u32::<_, Fault>(input) {
         Ok((rest, 0)) => Ok((rest, ())),
-        Ok((_, 1)) | Err(_) => fault("list_truncated", input),
-        Ok(_) => fault("list_flag", input),
+        Ok((_, 1)) | Err(_) => fault("list_truncated", input.len()),
+        Ok(_) => fault("list_flag", input.len()),
     }
 }
 
@@ -272,7 +272,7 @@ pub fn auth_sys(input: &[u8]) -> Result<(AuthSys, usize), Refusal> {
 fn groups(input: &[u8]) -> Parsed<'_, Vec<u32>> {
     let (rest, number) = be_u32(input)?;
     if number > 16 {
-        return fault("auth_sys_length", input);
+        return fault("auth_sys_length", input.len());
     }
     let (rest, words) = take(4 * number).parse(rest)?;
     let (_, groups) = count(be_u32, number as usize).parse(words)?;
@@ -298,7 +298,7 @@ fn auth(input: &[u8]) -> Parsed<'_, Auth> {
 fn word<'a>(kind: &'static str, expected: u32) -> impl Parser<&'a [u8], Output = (), Error = Fault> {
     move |input: &'a [u8]| match be_u32(input)? {
         (rest, found) if found == expected => Ok((rest, ())),
-        _ => fault(kind, input),
+        _ => fault(kind, input.len()),
     }
 }
 
@@ -311,7 +311,7 @@ fn alternative<'a, T>(
     move |input: &'a [u8]| match be_u32(input)? {
         (rest, 0) => zero(rest),
         (rest, 1) => one(rest),
-        _ => fault(kind, input),
+        _ => fault(kind, input.len()),
     }
 }
 
@@ -326,7 +326,7 @@ fn opaque(input: &[u8]) -> Parsed<'_, Vec<u8>> {
 /// Opaque data of at most so many octets.
 fn limited<'a>(kind: &'static str, most: usize) -> impl Parser<&'a [u8], Output = Vec<u8>, Error = Fault> {
     move |input: &'a [u8]| match opaque(input)? {
-        (_, data) if data.len() > most => fault(kind, input),
+        (_, data) if data.len() > most => fault(kind, input.len()),
         found => Ok(found),
     }
 }

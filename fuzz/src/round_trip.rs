@@ -7,7 +7,7 @@ use rpcrdma::error::EncodeError;
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::private_data::PrivateData;
 use rpcrdma::reader::padding;
-use rpcrdma::rpc::{Auth, Call, GssCredential, Reply, ReplyBody};
+use rpcrdma::rpc::{Call, GssCredential, Reply, ReplyBody};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{Body, ErrorBody, ErrorReply, Header, Message, ReplyError, ReplyHeader};
 
@@ -54,35 +54,34 @@ fn same_octets(octets: &[u8]) {
 fn rpc(octets: &[u8]) {
     if let Ok((call, rest)) = Call::decode(octets) {
         let again = encoded(call.encoded_len(), |buffer| call.encode(buffer));
-        let credential = padding_after(32, call.credential);
-        let verifier = padding_after(credential.end + 8, call.verifier);
-        assert_eq!([&again, rest].concat(), with_zeros(octets, &[credential, verifier]), "Call");
+        let credential = padding_after(32, call.credential.body);
+        let verifier = padding_after(credential.end + 8, call.verifier.body);
+        assert_eq!([&again, rest].concat(), with_zeros(octets, [credential, verifier]), "Call");
     }
     if let Ok((reply, rest)) = Reply::decode(octets) {
         let again = encoded(reply.encoded_len(), |buffer| reply.encode(buffer));
         let zeros = match reply.body {
-            ReplyBody::Accepted { verifier, .. } => padding_after(20, verifier),
+            ReplyBody::Accepted { verifier, .. } => padding_after(20, verifier.body),
             ReplyBody::Denied(_) => 0..0,
         };
-        assert_eq!([&again, rest].concat(), with_zeros(octets, &[zeros]), "Reply");
+        assert_eq!([&again, rest].concat(), with_zeros(octets, [zeros]), "Reply");
     }
     if let Ok(gss) = GssCredential::decode(octets) {
         let again = encoded(gss.encoded_len(), |buffer| gss.encode(buffer));
-        let end = 20 + gss.handle.len();
-        assert!(with_zeros(octets, &[end..end + padding(gss.handle.len())]).starts_with(&again), "RPCSEC_GSS");
+        assert!(with_zeros(octets, [padding_after(20, gss.handle)]).starts_with(&again), "RPCSEC_GSS");
     }
 }
 
-/// Where the padding is of a credential or verifier whose body begins at `start`.
-fn padding_after(start: usize, auth: Auth<'_>) -> Range<usize> {
-    let end = start + auth.body.len();
-    end..end + padding(auth.body.len())
+/// Where the padding is of a body that begins at `start`.
+fn padding_after(start: usize, body: &[u8]) -> Range<usize> {
+    let end = start + body.len();
+    end..end + padding(body.len())
 }
 
-fn with_zeros(octets: &[u8], places: &[Range<usize>]) -> Vec<u8> {
+fn with_zeros<const N: usize>(octets: &[u8], places: [Range<usize>; N]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     for place in places {
-        octets.get_mut(place.clone()).unwrap_or_default().fill(0);
+        octets.get_mut(place).unwrap_or_default().fill(0);
     }
     octets
 }

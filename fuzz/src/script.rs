@@ -27,6 +27,8 @@ const FRAMES: usize = 8192;
 const OCTETS: usize = 8 << 20;
 /// Where headers are: most changes go there.
 const HEADERS: usize = 128;
+/// Where RoCEv2 over IPv4 and Ethernet has the word that ends with the packet number.
+const PACKET_NUMBER: usize = 14 + 20 + 8 + 8;
 /// Link types that are known, and one that is not.
 const LINKS: [u16; 11] = [1, 12, 14, 101, 113, 197, 228, 229, 247, 276, 42];
 
@@ -93,7 +95,7 @@ impl Script {
             12 => self.set(at, step, |_| step.value),
             13 => self.set(at, step, |octet| octet ^ step.value),
             14 => self.set_word(at, step.place, |word| word.wrapping_add(u32::from(step.word))),
-            _ => self.set_word(at, step.place, |_| [0, 1, 0x7fff_ffff, u32::MAX][usize::from(step.value & 3)]),
+            _ => self.set_word(at, step.place, |_| one_of(&[0, 1, 0x7fff_ffff, u32::MAX], step.value.into())),
         }
         step.rest
     }
@@ -119,19 +121,20 @@ impl Script {
     /// A frame of the script's own octets.
     fn insert<'a>(&mut self, at: usize, step: &Step<'a>) -> &'a [[u8; 8]] {
         let (data, rest) = step.rest.split_at(usize::from(step.value).min(step.rest.len()));
-        let link = LINKS[usize::from(step.word) % LINKS.len()];
+        let link = one_of(&LINKS, step.word.into());
         let data = data.as_flattened().to_vec();
         self.records.insert(at, Record { time: time(step), link, length: (data.len() + step.place) as u32, data });
         rest
     }
 
-    /// The frame many times, a word of it counting up.
+    /// The frame many times, a word of it counting up; the packet number too where bit 4 of the kind says so.
     fn flood(&mut self, at: usize, step: &Step<'_>) {
         let Some(mut record) = self.records.get(at).cloned() else { return };
         let mut copies = Vec::new();
         let room = FRAMES.saturating_sub(self.records.len()).min(OCTETS / 2 / (record.data.len() + 64));
         for _ in 0..step.place.min(room) {
             change(&mut record, usize::from(step.value), |word| word.wrapping_add(u32::from(step.word)));
+            change(&mut record, PACKET_NUMBER, |word| word.wrapping_add(u32::from(step.kind >> 4 & 1)));
             copies.push(record.clone());
         }
         if self.has_room(copies.iter().map(|record| record.data.len()).sum()) {
@@ -154,7 +157,7 @@ impl Script {
     fn lie(&mut self, at: usize, step: &Step<'_>) {
         let Some(record) = self.records.get_mut(at) else { return };
         match step.value & 3 {
-            0 => record.link = LINKS[usize::from(step.word) % LINKS.len()],
+            0 => record.link = one_of(&LINKS, step.word.into()),
             1 => record.length = u32::from(step.word),
             2 => record.length = u32::MAX - u32::from(step.word),
             _ => record.time = time(step),
@@ -195,6 +198,10 @@ fn config(how: u8) -> Config {
         config.ports.clear();
     }
     config
+}
+
+fn one_of<T: Copy + Default>(all: &[T], which: usize) -> T {
+    all.get(which % all.len()).copied().unwrap_or_default()
 }
 
 fn time(step: &Step<'_>) -> u64 {

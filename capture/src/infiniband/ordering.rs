@@ -8,11 +8,11 @@
 //!   connection is then held: everything that comes is kept, in order, until the packet is there, so that no reply overtakes
 //!   the data it announces. A negative acknowledgement says that the receiver threw away what came after the hole: those
 //!   packets are set aside and their repetitions count;
-//! - when the other end acknowledges a packet that never came, the capture missed it: after [`GRACE`] more packets it is given
-//!   up as [`OperationKind::Lost`] and everything else goes on. The same holds for a packet that speaks of something nobody
+//! - when the other end acknowledges a packet that never came, the capture missed it: after 64 more packets it is given up
+//!   as [`OperationKind::Lost`] and everything else goes on. The same holds for a packet that speaks of something nobody
 //!   said, as a reply to an unknown call: whoever takes the operations says so, and is asked again later.
 //!
-//! What is held is bounded by [`HELD_PACKETS`] and [`HELD_OCTETS`]; past that a hole is given up at once.
+//! What is held is bounded by 4096 packets and 8 MiB a connection; past that a hole is given up at once.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -163,26 +163,25 @@ impl Ordering {
     /// Takes the next packet of the capture (`octets` from the BTH on; `length` is what that had on the wire) and gives
     /// what became known through it. `out` says whether it could do something with the operation; if not, it may be given
     /// it again; it is told when that is the last time.
-    pub fn packet<F: FnMut(Operation<'_>, bool) -> bool>(
+    pub fn packet<'a, F: FnMut(Operation<'_>, bool) -> bool>(
         &mut self,
         (from, stamp): (Side, Stamp),
-        (octets, length): (&[u8], usize),
-        packet: &Transport<'_>,
+        (octets, length): (&'a [u8], usize),
+        packet: &Transport<'a>,
         out: &mut F,
     ) {
         self.arrivals += 1;
         self.counts.get_mut(from).packets += 1;
         self.learn(from, packet);
-        let Ok(packet) = Transport::decode(octets, length) else { return };
-        let mut arrival = Arrival { from, stamp, octets, length, retransmitted: 0, packet };
+        let mut arrival = Arrival { from, stamp, octets, length, retransmitted: 0, packet: *packet };
         if packet.is_request() && self.is_kept(&mut arrival) {
             return;
         }
         if !self.queue.is_empty() && !self.is_waited_for(&arrival) {
             // A repetition changes nothing, and an answer belongs to a request that was used already.
             let is_free = !packet.is_request() || self.is_repetition(&arrival);
-            if is_free && self.deliver(&arrival, out).is_ok() {
-            } else if !self.refuse(&arrival) {
+            let is_used = is_free && self.deliver(&arrival, out).is_ok();
+            if !is_used && !self.refuse(&arrival) {
                 self.hold(&arrival);
             }
         } else if let Err(early) = self.deliver(&arrival, out)
@@ -365,8 +364,7 @@ impl Ordering {
         let Ok(packet) = Transport::decode(&held.octets, held.length) else { return Ok(()) };
         let arrival = held.arrival(packet);
         let (number, _) = self.number(&arrival);
-        let delivered =
-            if last { self.deliver(&arrival, &mut surely(out)) } else { self.deliver(&arrival, out) };
+        let delivered = if last { self.deliver(&arrival, &mut surely(out)) } else { self.deliver(&arrival, out) };
         match delivered {
             Ok(()) => {
                 self.octets -= held.octets.len();
@@ -455,7 +453,11 @@ impl Ordering {
         }
     }
 
-    fn deliver<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, arrival: &Arrival<'_>, out: &mut F) -> Result<(), Early> {
+    fn deliver<F: FnMut(Operation<'_>, bool) -> bool>(
+        &mut self,
+        arrival: &Arrival<'_>,
+        out: &mut F,
+    ) -> Result<(), Early> {
         match arrival.packet.operation {
             Does::Send | Does::Write | Does::ReadRequest | Does::Atomic => self.request(arrival, out),
             Does::ReadResponse => self.response(arrival, out),
@@ -473,7 +475,11 @@ impl Ordering {
         }
     }
 
-    fn request<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, arrival: &Arrival<'_>, out: &mut F) -> Result<(), Early> {
+    fn request<F: FnMut(Operation<'_>, bool) -> bool>(
+        &mut self,
+        arrival: &Arrival<'_>,
+        out: &mut F,
+    ) -> Result<(), Early> {
         let (number, _) = self.number(arrival);
         let counts = self.counts.get_mut(arrival.from);
         let stream = self.streams.get_mut(arrival.from);
@@ -518,7 +524,11 @@ impl Ordering {
         Ok(())
     }
 
-    fn response<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, arrival: &Arrival<'_>, out: &mut F) -> Result<(), Early> {
+    fn response<F: FnMut(Operation<'_>, bool) -> bool>(
+        &mut self,
+        arrival: &Arrival<'_>,
+        out: &mut F,
+    ) -> Result<(), Early> {
         let side = arrival.from.other();
         let stream = self.streams.get_mut(side);
         let number = extend(stream.next, arrival.packet.sequence);
@@ -623,14 +633,12 @@ impl Stream {
     fn kind<'a>(&mut self, number: u64, arrival: &Arrival<'a>, mtu: Option<u32>) -> Option<OperationKind<'a>> {
         let packet = &arrival.packet;
         match (packet.operation, packet.target) {
-            (Does::ReadRequest, Some(target)) => {
-                Some(OperationKind::ReadRequest {
-                    request: number,
-                    handle: target.handle,
-                    offset: target.offset,
-                    length: target.length,
-                })
-            }
+            (Does::ReadRequest, Some(target)) => Some(OperationKind::ReadRequest {
+                request: number,
+                handle: target.handle,
+                offset: target.offset,
+                length: target.length,
+            }),
             (Does::Write, target) => {
                 if let Some(target) = target {
                     self.write = Some(Write { first: number, target });

@@ -171,7 +171,13 @@ impl<S> Default for QueuePairs<S> {
 
 impl<S> QueuePairs<S> {
     /// Takes the next packet of the capture.
-    pub fn packet(&mut self, stamp: Stamp, packet: &Packet<'_>, transport: &Transport<'_>, handler: &mut impl Handler<Session = S>) {
+    pub fn packet<'a>(
+        &mut self,
+        stamp: Stamp,
+        packet: &Packet<'a>,
+        transport: &Transport<'a>,
+        handler: &mut impl Handler<Session = S>,
+    ) {
         self.clock += 1;
         if transport.operation == Does::Other {
             if let Some(management) = Management::decode(transport, packet.octets) {
@@ -179,11 +185,7 @@ impl<S> QueuePairs<S> {
             }
             return;
         }
-        let flow = Flow {
-            source: packet.source,
-            destination: packet.destination,
-            queue_pair: transport.queue_pair,
-        };
+        let flow = Flow { source: packet.source, destination: packet.destination, queue_pair: transport.queue_pair };
         if let Some((key, from)) = self.find(&flow) {
             if let Some(entry) = self.entries.get_mut(&key) {
                 entry.used = self.clock;
@@ -217,7 +219,13 @@ impl<S> QueuePairs<S> {
         }
     }
 
-    fn manage(&mut self, stamp: Stamp, packet: &Packet<'_>, message: &Management<'_>, handler: &mut impl Handler<Session = S>) {
+    fn manage(
+        &mut self,
+        stamp: Stamp,
+        packet: &Packet<'_>,
+        message: &Management<'_>,
+        handler: &mut impl Handler<Session = S>,
+    ) {
         let (source, destination) = (packet.source, packet.destination);
         match *message {
             Management::Request { local, service, queue_pair, sequence, path_mtu, private_data } => {
@@ -326,7 +334,9 @@ impl<S> QueuePairs<S> {
         };
         let mut early = Vec::new();
         for (from, half) in [(Side::Active, reply), (Side::Passive, request)] {
-            let Some(place) = self.waiting.iter().position(|waiting| waiting.flow == *flows.get(from)) else { continue };
+            let Some(place) = self.waiting.iter().position(|waiting| waiting.flow == *flows.get(from)) else {
+                continue;
+            };
             if self.waiting.get(place).is_some_and(|waiting| waiting.begins_at(half.sequence)) {
                 early.extend(self.waiting.remove(place).packets.into_iter().map(|kept| (from, kept)));
             } else {
@@ -363,11 +373,8 @@ impl<S> QueuePairs<S> {
         let key = self.last_key;
         let (request, reply) = setup.map_or((None, None), |setup| (setup.request, setup.reply));
         let Some(known) = flows.active.or(flows.passive) else { return key };
-        let (active, passive) = if flows.active.is_some() {
-            (known.source, known.destination)
-        } else {
-            (known.destination, known.source)
-        };
+        let (active, passive) =
+            if flows.active.is_some() { (known.source, known.destination) } else { (known.destination, known.source) };
         // A flow by one end names the queue pair of the other.
         let end = |address, flow: Option<Flow>| Endpoint { address, queue_pair: flow.map(|flow| flow.queue_pair) };
         let connection = Connection {
@@ -500,15 +507,17 @@ impl<S> QueuePairs<S> {
 }
 
 impl<S> Entry<S> {
-    fn packet(
+    fn packet<'a>(
         &mut self,
         sender: (Side, Stamp),
-        octets: (&[u8], usize),
-        transport: &Transport<'_>,
+        octets: (&'a [u8], usize),
+        transport: &Transport<'a>,
         handler: &mut impl Handler<Session = S>,
     ) {
         let Self { connection, session, ordering, .. } = self;
-        ordering.packet(sender, octets, transport, &mut |operation, last| handler.operation(connection, session, operation, last));
+        ordering.packet(sender, octets, transport, &mut |operation, last| {
+            handler.operation(connection, session, operation, last)
+        });
     }
 
     fn flush(&mut self, handler: &mut impl Handler<Session = S>) {

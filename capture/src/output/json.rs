@@ -75,7 +75,7 @@ fn line(out: &mut impl io::Write, message: &Message, place: Option<Place>) -> io
 }
 
 /// Where and when a message was seen.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy)]
 struct Place {
     frame: u64,
     time: Seconds,
@@ -87,8 +87,17 @@ struct Place {
 #[derive(Serialize)]
 struct MessageObject<'a> {
     r#type: &'static str,
-    #[serde(flatten)]
-    place: Option<Place>,
+    // Not flattened from `Place`: that makes serde look every key up anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<Seconds>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connection: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<Shown<Address>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<Shown<Address>>,
     rdma_xid: Option<Hex32>,
     rdma_vers: Option<u32>,
     rdma_credit: Option<u32>,
@@ -119,7 +128,11 @@ impl<'a> MessageObject<'a> {
         let prefix = message.prefix();
         Self {
             r#type: "message",
-            place,
+            frame: place.map(|place| place.frame),
+            time: place.map(|place| place.time),
+            connection: place.map(|place| place.connection),
+            from: place.map(|place| place.from),
+            to: place.map(|place| place.to),
             rdma_xid: prefix.map(|prefix| Hex32(prefix.xid)),
             rdma_vers: prefix.map(|prefix| prefix.version),
             rdma_credit: prefix.map(|prefix| prefix.credit),

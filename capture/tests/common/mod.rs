@@ -1,6 +1,11 @@
 //! What the tests of captures share: dissecting, and the truth about the shipped captures.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test falls where its input is wrong")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
