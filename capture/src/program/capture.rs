@@ -1,14 +1,14 @@
 //! Opening what is to be read.
 
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rpcrdma_capture::file::Capture;
 
 use super::Failure;
-use super::output::Shared;
+use super::reading::Batches;
 
 /// Octets from which on a file is long enough for a progress bar.
 const LONG: u64 = 64 << 20;
@@ -17,7 +17,7 @@ const LONG: u64 = 64 << 20;
 ///
 /// That a file cannot be opened is said before anything is read. Files are opened for good when their turn comes: a capture
 /// may have more of them than a process may have open.
-pub(super) fn open(files: &[PathBuf], output: &Shared, bar_wanted: bool) -> Result<(Capture, ProgressBar), Failure> {
+pub(super) fn open(files: &[PathBuf], found: &Batches, bar_wanted: bool) -> Result<(Capture, ProgressBar), Failure> {
     let mut length = 0;
     for path in files.iter().filter(|path| !is_stdin(path)) {
         let unreadable = |error: io::Error| Failure::Said(format!("{}: {error}", path.display()));
@@ -35,7 +35,7 @@ pub(super) fn open(files: &[PathBuf], output: &Shared, bar_wanted: bool) -> Resu
         if bar_wanted && length >= LONG && io::stderr().is_terminal() { bar(length) } else { ProgressBar::hidden() };
     let streams = files.iter().map(|path| {
         let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
-        (name, Box::new(Input::new(path, output, &bar)) as Box<dyn Read + Send>)
+        (name, Box::new(Input::new(path, found, &bar)) as Box<dyn Read + Send>)
     });
     Ok((Capture::from_streams(streams.collect::<Vec<_>>()), bar))
 }
@@ -56,7 +56,7 @@ fn bar(length: u64) -> ProgressBar {
 struct Input {
     path: PathBuf,
     opened: Option<Opened>,
-    output: Shared,
+    found: Batches,
     bar: ProgressBar,
 }
 
@@ -67,8 +67,8 @@ struct Opened {
 }
 
 impl Input {
-    fn new(path: &Path, output: &Shared, bar: &ProgressBar) -> Self {
-        Self { path: path.to_owned(), opened: None, output: output.clone(), bar: bar.clone() }
+    fn new(path: &Path, found: &Batches, bar: &ProgressBar) -> Self {
+        Self { path: path.to_owned(), opened: None, found: found.clone(), bar: bar.clone() }
     }
 }
 
@@ -90,7 +90,7 @@ impl Read for Input {
             none => none.insert(Opened::open(&self.path)?),
         };
         if opened.is_live {
-            self.output.lock().flush()?;
+            self.found.hand_over()?;
         }
         let count = opened.read.read(octets)?;
         self.bar.inc(count as u64);

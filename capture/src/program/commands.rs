@@ -3,12 +3,15 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
+use std::sync::mpsc::Receiver;
+use std::thread;
 
 use anstream::{AutoStream, ColorChoice};
 use clap::CommandFactory;
+use indicatif::ProgressBar;
 use rpcrdma_capture::dissector::{Config, Dissector, Summary};
 use rpcrdma_capture::event::Event;
-use rpcrdma_capture::file::{Problem, Time};
+use rpcrdma_capture::file::Time;
 use rpcrdma_capture::message::Message;
 use rpcrdma_capture::output::export::Exporter;
 use rpcrdma_capture::output::stats::Stats as Counts;
@@ -18,7 +21,8 @@ use rpcrdma_capture::transaction::Transaction;
 
 use super::arguments::{Arguments, Color, Command, Decode, Export, Header, Input, Stats, Transactions};
 use super::notices::Notices;
-use super::output::{Output, Shared};
+use super::output::Output;
+use super::reading::{Batch, Batches, Step};
 use super::{Failure, capture, say};
 
 /// Octets of text that a hex dump may have.
@@ -72,12 +76,12 @@ fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> 
         &arguments.input,
         config,
         Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal() },
-        |event, out, summary| {
+        |event, out, first| {
             let Event::Message(message) = event else { return Ok(()) };
             if arguments.json {
                 json::message(out, message)
             } else {
-                text.message(out, message, summary, arguments.verbose)
+                text.message(out, message, first, arguments.verbose)
             }
         },
     )
@@ -86,9 +90,9 @@ fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> 
 fn transactions(arguments: &Transactions, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut text = Text::new(color);
     let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal() };
-    read(&arguments.input, Config::default(), show, |event, out, summary| {
+    read(&arguments.input, Config::default(), show, |event, out, first| {
         let Event::Transaction(transaction) = event else { return Ok(()) };
-        if arguments.json { json::transaction(out, transaction) } else { text.transaction(out, transaction, summary) }
+        if arguments.json { json::transaction(out, transaction) } else { text.transaction(out, transaction, first) }
     })
 }
 
@@ -184,12 +188,13 @@ struct Show {
     bar: bool,
 }
 
-/// Reads the input and gives what is wanted of it to `take`; then says what is noteworthy. Gives the exit status.
+/// Reads the input and gives what is wanted of it to `take`, with the time of the first frame; then says what is
+/// noteworthy. Gives the exit status.
 fn read(
     input: &Input,
     config: Config,
     show: Show,
-    take: impl FnMut(&Event, &mut Output, &Summary) -> io::Result<()>,
+    take: impl FnMut(&Event, &mut Output, Time) -> io::Result<()>,
 ) -> Result<u8, Failure> {
     read_all(input, config, show, take).map(|(status, _)| status)
 }
@@ -199,54 +204,66 @@ fn read_all(
     input: &Input,
     config: Config,
     show: Show,
-    mut take: impl FnMut(&Event, &mut Output, &Summary) -> io::Result<()>,
+    take: impl FnMut(&Event, &mut Output, Time) -> io::Result<()>,
 ) -> Result<(u8, Summary), Failure> {
     let mut config = Config { verify_crc: input.verify_crc, ..config };
     config.ports.extend(&input.port);
-    let output = Shared::new();
-    let (mut capture, bar) = capture::open(&input.files, &output, show.bar)?;
-    let mut dissector = Dissector::new(config);
+    let (batches, found) = Batches::new();
+    let (capture, bar) = capture::open(&input.files, &batches, show.bar)?;
     let mut notices = Notices::default();
-    let mut ended = false;
-    while !ended {
-        match capture.next() {
-            Some(Ok(frame)) => dissector.frame(&frame),
-            Some(Err(error)) => match error.problem {
-                Problem::Unreadable(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                    return Err(Failure::Output(error));
+    let (shown, summary) = thread::scope(|scope| {
+        let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config)));
+        let shown = show_all(found, input, &bar, &mut notices, take);
+        (shown, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    shown?;
+    bar.finish_and_clear();
+    if show.notices {
+        notices.lines(&summary, input.verify_crc).iter().for_each(|line| say(line));
+    }
+    Ok((notices.status(&summary), summary))
+}
+
+/// Shows what comes. When nothing is ready, all that was shown so far becomes visible.
+fn show_all(
+    found: Receiver<Batch>,
+    input: &Input,
+    bar: &ProgressBar,
+    notices: &mut Notices,
+    mut take: impl FnMut(&Event, &mut Output, Time) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut output = Output::new();
+    loop {
+        let batch = match found.try_recv() {
+            Ok(batch) => batch,
+            Err(_) => {
+                output.flush()?;
+                let Ok(batch) = found.recv() else { return Ok(()) };
+                batch
+            }
+        };
+        for step in &batch.steps {
+            match step {
+                Step::Found(event) => {
+                    notices.event(event);
+                    if input.wants(event, batch.first) {
+                        take(event, &mut output, batch.first)?;
+                        output.whole()?;
+                    }
                 }
-                _ => {
+                Step::Unread(error) => {
                     notices.damaged |= error.is_damage();
                     notices.unusable |= !error.is_damage();
                     bar.suspend(|| say(&error.to_string()));
                 }
-            },
-            None => {
-                ended = true;
-                dissector.finish();
-            }
-        }
-        while let Some(event) = dissector.event() {
-            notices.event(&event);
-            if input.wants(&event, dissector.summary()) {
-                let mut output = output.lock();
-                take(&event, &mut output, dissector.summary())?;
-                output.whole()?;
             }
         }
     }
-    output.lock().flush()?;
-    bar.finish_and_clear();
-    if show.notices {
-        notices.lines(dissector.summary(), input.verify_crc).iter().for_each(|line| say(line));
-    }
-    Ok((notices.status(dissector.summary()), dissector.summary().clone()))
 }
 
 impl Input {
     /// Whether an event is one of those that were asked for.
-    fn wants(&self, event: &Event, summary: &Summary) -> bool {
-        let first = summary.first.unwrap_or_default();
+    fn wants(&self, event: &Event, first: Time) -> bool {
         match event {
             Event::Message(message) => {
                 let xid = message.prefix().map(|prefix| prefix.xid);
@@ -283,11 +300,11 @@ impl Text {
         Self { colour: is_coloured(color), lines: None }
     }
 
-    fn lines(&mut self, summary: &Summary, heading: impl FnOnce(&Lines) -> io::Result<()>) -> io::Result<&mut Lines> {
+    fn lines(&mut self, first: Time, heading: impl FnOnce(&Lines) -> io::Result<()>) -> io::Result<&mut Lines> {
         match &mut self.lines {
             Some(lines) => Ok(lines),
             none => {
-                let lines = Lines::new(self.colour, summary.first.unwrap_or_default());
+                let lines = Lines::new(self.colour, first);
                 if io::stdout().is_terminal() {
                     heading(&lines)?;
                 }
@@ -296,13 +313,13 @@ impl Text {
         }
     }
 
-    fn message(&mut self, out: &mut Output, message: &Message, summary: &Summary, is_tree: bool) -> io::Result<()> {
+    fn message(&mut self, out: &mut Output, message: &Message, first: Time, is_tree: bool) -> io::Result<()> {
         let colour = self.colour;
-        self.lines(summary, |lines| lines.message_heading(out))?.message(out, message)?;
+        self.lines(first, |lines| lines.message_heading(out))?.message(out, message)?;
         if is_tree { tree::write(out, message, colour) } else { Ok(()) }
     }
 
-    fn transaction(&mut self, out: &mut Output, transaction: &Transaction, summary: &Summary) -> io::Result<()> {
-        self.lines(summary, |lines| lines.transaction_heading(out))?.transaction(out, transaction)
+    fn transaction(&mut self, out: &mut Output, transaction: &Transaction, first: Time) -> io::Result<()> {
+        self.lines(first, |lines| lines.transaction_heading(out))?.transaction(out, transaction)
     }
 }

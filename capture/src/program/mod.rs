@@ -6,6 +6,7 @@ mod commands;
 mod moment;
 mod notices;
 mod output;
+mod reading;
 
 use std::io;
 use std::process::ExitCode;

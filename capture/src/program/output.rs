@@ -1,7 +1,6 @@
 //! Standard output: in large pieces, unless somebody watches.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Octets that are gathered before they are written.
 const FULL: usize = 64 << 10;
@@ -13,22 +12,11 @@ pub(super) struct Output {
     is_watched: bool,
 }
 
-/// An output that its input can reach: before a live input is waited for, what was found in it so far is shown.
-#[derive(Clone, Debug)]
-pub(super) struct Shared(Arc<Mutex<Output>>);
-
-impl Shared {
-    pub(super) fn new() -> Self {
-        let output = Output { buffer: Vec::with_capacity(FULL * 2), is_watched: io::stdout().is_terminal() };
-        Self(Arc::new(Mutex::new(output)))
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, Output> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Output {
+    pub(super) fn new() -> Self {
+        Self { buffer: Vec::with_capacity(FULL * 2), is_watched: io::stdout().is_terminal() }
+    }
+
     /// Says that something is whole: on a terminal it is shown at once.
     pub(super) fn whole(&mut self) -> io::Result<()> {
         if self.is_watched || self.buffer.len() >= FULL { self.flush() } else { Ok(()) }

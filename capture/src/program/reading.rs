@@ -1,0 +1,127 @@
+//! Reading and dissecting on a thread of its own, so that showing what was found takes no time from it.
+
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rpcrdma_capture::dissector::{Dissector, Summary};
+use rpcrdma_capture::event::Event;
+use rpcrdma_capture::file::{Capture, FileError, Time};
+use rpcrdma_capture::transaction::{Half, Transaction};
+
+/// Steps that go together from one thread to the other, and octets of messages in them, at most.
+const STEPS: usize = 256;
+const OCTETS: usize = 1 << 20;
+/// Batches that may wait to be shown.
+const WAITING: usize = 4;
+
+/// Something that was found, or that could not be read.
+pub(super) enum Step {
+    /// Something was found.
+    Found(Event),
+    /// A file could not be read to its end.
+    Unread(FileError),
+}
+
+/// Steps that go together.
+pub(super) struct Batch {
+    /// Time of the first frame of the capture.
+    pub(super) first: Time,
+    pub(super) steps: Vec<Step>,
+}
+
+/// The steps that were not handed over yet. The input has it too: before it waits for more, all is handed over.
+#[derive(Clone)]
+pub(super) struct Batches(Arc<Mutex<Gathered>>);
+
+struct Gathered {
+    batch: Batch,
+    octets: usize,
+    sender: SyncSender<Batch>,
+}
+
+impl Batches {
+    /// Where steps are gathered, and where they come out.
+    pub(super) fn new() -> (Self, Receiver<Batch>) {
+        let (sender, receiver) = sync_channel(WAITING);
+        let batch = Batch { first: Time::default(), steps: Vec::new() };
+        (Self(Arc::new(Mutex::new(Gathered { batch, octets: 0, sender }))), receiver)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Gathered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands over what was gathered.
+    ///
+    /// # Errors
+    /// A broken pipe, where nobody wants any more.
+    pub(super) fn hand_over(&self) -> io::Result<()> {
+        self.lock().hand_over()
+    }
+
+    /// Reads and dissects `capture` to its end, or until nobody wants any more; gives what its frames were.
+    pub(super) fn fill(&self, mut capture: Capture, mut dissector: Dissector) -> Summary {
+        let mut ended = false;
+        while !ended {
+            let unread = match capture.next() {
+                Some(Ok(frame)) => {
+                    dissector.frame(&frame);
+                    None
+                }
+                Some(Err(error)) => Some(error),
+                None => {
+                    ended = true;
+                    dissector.finish();
+                    None
+                }
+            };
+            let first = dissector.summary().first;
+            let found = core::iter::from_fn(|| dissector.event()).map(Step::Found);
+            for step in found.chain(unread.map(Step::Unread)) {
+                if self.lock().take(step, first).is_err() {
+                    return dissector.summary().clone();
+                }
+            }
+        }
+        // Where nobody wants it, nothing is lost.
+        _ = self.hand_over();
+        dissector.summary().clone()
+    }
+}
+
+impl Gathered {
+    fn take(&mut self, step: Step, first: Option<Time>) -> io::Result<()> {
+        self.octets += step.octets();
+        self.batch.first = first.unwrap_or_default();
+        self.batch.steps.push(step);
+        if self.batch.steps.len() >= STEPS || self.octets >= OCTETS { self.hand_over() } else { Ok(()) }
+    }
+
+    fn hand_over(&mut self) -> io::Result<()> {
+        if self.batch.steps.is_empty() {
+            return Ok(());
+        }
+        self.octets = 0;
+        let first = self.batch.first;
+        let batch = core::mem::replace(&mut self.batch, Batch { first, steps: Vec::with_capacity(STEPS) });
+        self.sender.send(batch).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+impl Step {
+    /// Octets of messages in it.
+    fn octets(&self) -> usize {
+        let half = |half: &Option<Half>| {
+            half.as_ref().and_then(|half| half.message.as_ref().ok()).map_or(0, |message| message.octets.len())
+        };
+        match self {
+            Self::Found(Event::Message(message)) => message.octets.len(),
+            Self::Found(Event::Transaction(transaction)) => {
+                let Transaction { call, reply, .. } = transaction.as_ref();
+                half(call) + half(reply)
+            }
+            _ => 0,
+        }
+    }
+}
