@@ -86,8 +86,7 @@ impl Session {
             OperationKind::Write { handle, offset, data, length, first } => {
                 match self.memory.get(from.other()).find(handle, offset) {
                     Some((place, at)) => {
-                        self.count(place, |call| call.write_octets += length as u64);
-                        self.put(place, at, data, context);
+                        self.put(place, at, data, context, |call| call.write_octets += length as u64);
                     }
                     None if !last => return false,
                     None => self.unclaimed += u64::from(first),
@@ -103,8 +102,7 @@ impl Session {
             OperationKind::ReadResponse { request, at, data, length } => {
                 let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
                 if let Some(&(_, place, base)) = read {
-                    self.count(place, |call| call.read_octets += length as u64);
-                    self.put(place, base + at, data, context);
+                    self.put(place, base + at, data, context, |call| call.read_octets += length as u64);
                 }
             }
             OperationKind::Lost { .. } => {
@@ -132,7 +130,9 @@ impl Session {
     }
 
     fn read(&mut self, request: u64, place: Place, at: u64, length: u32) {
-        self.count(place, |call| call.asked_octets += u64::from(length));
+        if let Some(call) = self.calls.get_mut(&place.call) {
+            call.asked_octets += u64::from(length);
+        }
         if self.reads.len() == READS {
             self.reads.pop_front();
         }
@@ -151,12 +151,19 @@ impl Session {
         }
     }
 
-    fn count(&mut self, place: Place, add: impl FnOnce(&mut Call)) {
-        self.calls.get_mut(&place.call).map(add).unwrap_or_default();
-    }
-
-    fn put(&mut self, place: Place, at: u64, data: &[u8], context: &mut Context<'_>) {
-        let Some(call) = self.calls.get_mut(&place.call).filter(|call| !call.overflowed) else { return };
+    fn put(
+        &mut self,
+        place: Place,
+        at: u64,
+        data: &[u8],
+        context: &mut Context<'_>,
+        count: impl FnOnce(&mut Call),
+    ) {
+        let Some(call) = self.calls.get_mut(&place.call) else { return };
+        count(call);
+        if call.overflowed {
+            return;
+        }
         if let Some(segment) = call.segments.get_mut(place.segment).filter(|segment| segment.is_kept) {
             // An RDMA operation must not leave its segment; what does is not the call's data.
             let room = u64::from(segment.length).saturating_sub(at);

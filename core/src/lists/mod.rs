@@ -61,6 +61,10 @@ impl<'a> Chunks<'a> {
     /// The lists as they are, or with the lengths a Responder returns.
     #[inline(always)]
     pub(crate) fn emit<S: Sink>(&self, sink: &mut S, returned: Option<Returned<'_>>) {
+        if self.is_empty() {
+            // Most messages have no chunk: three words that say so.
+            return sink.put(&[0; 12]);
+        }
         self.reads.emit(sink);
         self.writes.emit(sink, returned.map(|returned| returned.writes));
         match self.reply {

@@ -1,0 +1,1112 @@
+//! The way from packets to RPCs, shown by traffic that no real peer would send on demand: one test for each sentence of what
+//! the engine promises about order, loss, connections, memory and the forms a call and a reply can have.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
+
+mod synthetic;
+
+use By::{Client, Server};
+use rpcrdma_capture::dissector::Config;
+use rpcrdma_capture::message::{Captured, Security};
+use rpcrdma_capture::nfs::WalkError;
+use rpcrdma_capture::transaction::{ChunkName, Form, Half, NotRebuilt, Transaction};
+use synthetic::rpc::*;
+use synthetic::*;
+
+const MEMORY: (u32, u64) = (0xa94, 0x5000_1000);
+
+/// A segment at [`MEMORY`].
+fn segment(length: usize) -> Segment {
+    (MEMORY.0, MEMORY.1, length as u32)
+}
+
+fn whole(half: &Option<Half>) -> &[u8] {
+    &half.as_ref().unwrap().message.as_ref().unwrap().octets
+}
+
+fn why(half: &Option<Half>) -> NotRebuilt {
+    *half.as_ref().unwrap().message.as_ref().unwrap_err()
+}
+
+fn missing(chunk: ChunkName, captured: u64, length: u64) -> NotRebuilt {
+    NotRebuilt::Chunk { chunk, captured, length }
+}
+
+/// An NFSv3 READ whose data comes in a Write chunk of one segment: call, RDMA Write, reply.
+fn read_rpc(wire: &mut Wire, xid: u32, memory: (u32, u64), data: &[u8]) -> Vec<Packet> {
+    let segments = [(memory.0, memory.1, data.len() as u32)];
+    let lists = Lists::writes(&[&segments]);
+    let mut trace = wire.send(Client, &message(MSG, xid, &lists, &read3(xid, data.len() as u32)));
+    trace.extend(wire.write(Server, memory, data));
+    let payload = reply(xid, &read3_results(data.len() as u32));
+    trace.extend(wire.send(Server, &message(MSG, xid, &lists, &payload)));
+    trace.push(wire.ack_all(Client));
+    trace
+}
+
+/// An NFSv3 WRITE whose data is in a Read chunk: call, RDMA Read, reply.
+fn write_rpc(wire: &mut Wire, xid: u32, memory: (u32, u64), data: &[u8]) -> Vec<Packet> {
+    let lists = Lists::reads(&[(WRITE3_POSITION, (memory.0, memory.1, data.len() as u32))]);
+    let mut trace = wire.send(Client, &message(MSG, xid, &lists, &write3(xid, data.len() as u32)));
+    trace.extend(wire.read(Server, memory, data));
+    trace.extend(wire.send(Server, &message(MSG, xid, &Lists::default(), &write3_reply(xid, data.len() as u32))));
+    trace.push(wire.ack_all(Client));
+    trace
+}
+
+/// A NULL, `count` times, each acknowledged: what goes on after a loss.
+fn nulls(wire: &mut Wire, xids: std::ops::Range<u32>) -> Vec<Packet> {
+    let mut trace = Vec::new();
+    for xid in xids {
+        trace.extend(wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))));
+        trace.push(wire.ack_all(Server));
+        trace.extend(wire.send(Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[]))));
+        trace.push(wire.ack_all(Client));
+    }
+    trace
+}
+
+fn written(xid: u32, data: &[u8]) -> Vec<u8> {
+    [write3(xid, data.len() as u32), padded(data)].concat()
+}
+
+fn of(found: &Found, xid: u32) -> &Transaction {
+    let mut all = found.transactions.iter().filter(|transaction| transaction.xid == xid);
+    let one = all.next().unwrap_or_else(|| panic!("no transaction {xid}"));
+    assert!(all.next().is_none(), "{xid} is there twice");
+    one
+}
+
+/// A READ is whole, and what was read is `data`.
+fn assert_read(found: &Found, xid: u32, data: &[u8]) {
+    let transaction = of(found, xid);
+    assert!(whole(&transaction.reply) == read3_reply(xid, data), "{transaction:?}");
+    assert_eq!(whole(&transaction.call), read3(xid, data.len() as u32));
+}
+
+fn assert_written(found: &Found, xid: u32, data: &[u8]) {
+    let transaction = of(found, xid);
+    assert!(whole(&transaction.call) == written(xid, data), "{transaction:?}");
+    assert_eq!(whole(&transaction.reply), write3_reply(xid, data.len() as u32));
+}
+
+fn assert_nulls(found: &Found, xids: std::ops::Range<u32>) {
+    for xid in xids {
+        assert_eq!((whole(&of(found, xid).call), whole(&of(found, xid).reply)), (&null(xid)[..], &reply(xid, &[])[..]));
+    }
+}
+
+/// The packets but those at these places.
+fn without(trace: &[Packet], places: &[usize]) -> Vec<Packet> {
+    (0..trace.len()).filter(|place| !places.contains(place)).map(|place| trace[place].clone()).collect()
+}
+
+// --- Order, repetition and loss ------------------------------------------------------------------------------------------
+
+#[test]
+fn packet_numbers_go_on_at_zero_after_2_to_the_24() {
+    for before in 0..12 {
+        let mut wire = Wire::default();
+        wire.client.next = 0xff_ffff - before;
+        wire.server.next = 0xff_ffff - before;
+        let mut trace = wire.connect();
+        let (one, two) = (octets(1, 5000), octets(2, 4001));
+        trace.extend(read_rpc(&mut wire, 1, MEMORY, &one));
+        trace.extend(write_rpc(&mut wire, 2, MEMORY, &two));
+        let found = dissect(&trace);
+        assert_read(&found, 1, &one);
+        assert_written(&found, 2, &two);
+        let counts = found.reports[0].counts;
+        assert_eq!((counts.active.retransmitted, counts.passive.retransmitted), (0, 0), "{before}");
+        assert_eq!((counts.active.missed, counts.passive.missed), (0, 0), "{before}");
+    }
+}
+
+#[test]
+fn a_send_of_three_packets_is_one_message() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    let data = octets(3, 2400);
+    trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &read3(1, 2400))));
+    let send = message(MSG, 1, &Lists::default(), &read3_reply(1, &data));
+    trace.extend(wire.send(Server, &send));
+    let found = dissect(&trace);
+    assert_eq!(found.messages.len(), 2);
+    assert_eq!((&found.messages[1].octets, found.messages[1].captured), (&send, Captured::Whole));
+    assert_eq!(found.messages[1].stamp.frame, 7, "the frame that completes it");
+    assert_read(&found, 1, &data);
+}
+
+#[test]
+fn after_a_negative_acknowledgement_the_accepted_copy_counts() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    let sends: Vec<_> = (1..5).flat_map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)))).collect();
+    // The second was lost on the way, before it was captured: the receiver refuses it and those after it.
+    trace.extend([sends[0].clone(), sends[2].clone(), sends[3].clone(), wire.nak(Server, 101)]);
+    trace.extend(sends[1..].iter().cloned());
+    trace.push(wire.ack_all(Server));
+    let found = dissect(&trace);
+    let seen: Vec<_> = found.messages.iter().map(|m| (m.prefix().unwrap().xid, m.stamp.frame, m.retransmitted)).collect();
+    assert_eq!(seen, [(1, 4, 0), (2, 8, 0), (3, 9, 1), (4, 10, 1)]);
+    assert_eq!(found.reports[0].counts.passive.sequence_errors, 1);
+    assert_eq!((found.reports[0].counts.active.retransmitted, found.reports[0].counts.active.missed), (2, 0));
+}
+
+#[test]
+fn a_retransmission_whose_negative_acknowledgement_was_not_seen_is_one_message() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    let data = octets(3, 3000);
+    let rpc = read_rpc(&mut wire, 1, MEMORY, &data);
+    // A timeout: the sender goes back to the second packet of the RDMA Write.
+    trace.extend(rpc[..rpc.len() - 1].iter().cloned());
+    trace.extend(rpc[2..].iter().cloned());
+    let found = dissect(&trace);
+    assert_eq!(found.messages.len(), 2);
+    assert_read(&found, 1, &data);
+    assert_eq!(of(&found, 1).write_octets, 3000, "what was sent twice was moved once");
+    assert_eq!(found.reports[0].counts.passive.retransmitted, 3);
+}
+
+#[test]
+fn packets_captured_twice_change_nothing() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    let (one, two) = (octets(1, 5000), octets(2, 4001));
+    trace.extend(read_rpc(&mut wire, 1, MEMORY, &one));
+    trace.extend(write_rpc(&mut wire, 2, MEMORY, &two));
+    let twice: Vec<Packet> = trace.iter().flat_map(|packet| [packet.clone(), packet.clone()]).collect();
+    let found = dissect(&twice);
+    assert_eq!((found.messages.len(), found.transactions.len(), found.reports.len()), (4, 2, 1));
+    assert_read(&found, 1, &one);
+    assert_written(&found, 2, &two);
+    assert_eq!((of(&found, 1).write_octets, of(&found, 2).read_octets), (5000, 4001));
+}
+
+#[test]
+fn a_packet_of_a_write_that_was_missed_spoils_that_rpc_only_and_is_named() {
+    let data = octets(1, 5000);
+    for (lost, captured) in [(0, 0), (1, 1024), (3, 3072), (4, 4096)] {
+        let mut wire = Wire::default();
+        let mut trace = wire.connect();
+        trace.extend(read_rpc(&mut wire, 1, MEMORY, &data));
+        trace.extend(read_rpc(&mut wire, 2, (0xb00, 0), &octets(2, 2000)));
+        trace.extend(nulls(&mut wire, 10..60));
+        let found = dissect(&without(&trace, &[4 + lost]));
+        // With its first packet the Write lost its address, so what follows it is nowhere.
+        let captured = if lost == 0 { 0 } else { captured };
+        assert_eq!(why(&of(&found, 1).reply), missing(ChunkName::Write(0), captured, 5000), "{lost}");
+        assert_eq!(whole(&of(&found, 1).call), read3(1, 5000));
+        assert_read(&found, 2, &octets(2, 2000));
+        assert_nulls(&found, 10..60);
+        assert_eq!(found.reports[0].counts.passive.missed, 1);
+        assert_eq!(found.messages.len(), 104);
+    }
+}
+
+#[test]
+fn a_packet_of_a_read_response_that_was_missed_spoils_that_rpc_only_and_is_named() {
+    let data = octets(1, 5001);
+    for (lost, captured) in [(0, 0), (1, 1024), (4, 4096)] {
+        let mut wire = Wire::default();
+        let mut trace = wire.connect();
+        trace.extend(write_rpc(&mut wire, 1, MEMORY, &data));
+        trace.extend(write_rpc(&mut wire, 2, (0xb00, 0), &octets(2, 2000)));
+        trace.extend(nulls(&mut wire, 10..60));
+        let found = dissect(&without(&trace, &[5 + lost]));
+        let expected = missing(ChunkName::Read(WRITE3_POSITION), captured, 5001);
+        assert_eq!(why(&of(&found, 1).call), expected, "{lost}");
+        assert_eq!(whole(&of(&found, 1).reply), write3_reply(1, 5001));
+        assert_written(&found, 2, &octets(2, 2000));
+        assert_nulls(&found, 10..60);
+    }
+}
+
+#[test]
+fn a_read_request_that_was_missed_leaves_its_responses_nowhere() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    trace.extend(write_rpc(&mut wire, 1, MEMORY, &octets(1, 5001)));
+    trace.extend(nulls(&mut wire, 10..60));
+    let found = dissect(&without(&trace, &[4]));
+    assert_eq!(why(&of(&found, 1).call), missing(ChunkName::Read(WRITE3_POSITION), 0, 5001));
+    assert_eq!(whole(&of(&found, 1).reply), write3_reply(1, 5001));
+    assert_nulls(&found, 10..60);
+}
+
+#[test]
+fn a_send_of_which_a_packet_was_missed_is_shown_as_far_as_it_is_there() {
+    let data = octets(3, 2400);
+    for (lost, shown) in [
+        (0, vec![Captured::Tail]),
+        (1, vec![Captured::Head, Captured::Tail]),
+        (2, vec![Captured::Head]),
+    ] {
+        let mut wire = Wire::default();
+        let mut trace = wire.connect();
+        trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &read3(1, 2400))));
+        let send = message(MSG, 1, &Lists::default(), &read3_reply(1, &data));
+        trace.extend(wire.send(Server, &send));
+        trace.push(wire.ack_all(Client));
+        trace.extend(nulls(&mut wire, 10..60));
+        let found = dissect(&without(&trace, &[4 + lost]));
+        let replies: Vec<_> = found.messages[1..].iter().map(|m| m.captured).filter(|c| *c != Captured::Whole).collect();
+        assert_eq!(replies, shown, "{lost}");
+        if shown[0] == Captured::Head {
+            assert!(send.starts_with(&found.messages[1].octets));
+            assert_eq!(why(&of(&found, 1).reply), NotRebuilt::Send);
+        } else {
+            assert!(of(&found, 1).reply.is_none());
+        }
+        assert_nulls(&found, 10..60);
+        assert_eq!(found.messages.len(), 101 + shown.len());
+    }
+}
+
+#[test]
+fn a_reply_whose_call_was_missed_is_not_guessed() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    trace.extend(read_rpc(&mut wire, 1, MEMORY, &octets(1, 3000)));
+    trace.extend(nulls(&mut wire, 10..60));
+    let found = dissect(&without(&trace, &[3]));
+    assert!(of(&found, 1).call.is_none());
+    assert_eq!(why(&of(&found, 1).reply), NotRebuilt::CallMissing);
+    assert_eq!(found.reports[0].unclaimed, 1, "one RDMA Write");
+    assert_nulls(&found, 10..60);
+}
+
+#[test]
+fn a_call_whose_reply_was_missed_is_given_without_one() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    trace.extend(write_rpc(&mut wire, 1, MEMORY, &octets(1, 3000)));
+    trace.extend(nulls(&mut wire, 10..60));
+    let found = dissect(&without(&trace, &[8]));
+    assert!(of(&found, 1).reply.is_none());
+    assert_eq!(whole(&of(&found, 1).call), written(1, &octets(1, 3000)));
+    assert_nulls(&found, 10..60);
+}
+
+#[test]
+fn a_packet_that_comes_after_its_hole_was_given_up_is_still_a_message() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    trace.extend(nulls(&mut wire, 1..60));
+    let late = trace.remove(3 + 4 * 4); // the call 5
+    trace.insert(200, late);
+    let found = dissect(&trace);
+    assert_eq!(found.messages.len(), 118);
+    let xids: Vec<u32> = found.messages.iter().map(|m| m.prefix().unwrap().xid).collect();
+    assert_eq!(xids.iter().filter(|xid| **xid == 5).count(), 2);
+    assert_nulls(&found, 6..60);
+    assert_eq!(found.reports[0].counts.active.missed, 1);
+}
+
+#[test]
+fn a_write_that_comes_late_lands_in_its_own_place() {
+    let data = octets(1, 5000);
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    trace.extend(read_rpc(&mut wire, 1, MEMORY, &data));
+    let other = octets(2, 2000);
+    trace.extend(read_rpc(&mut wire, 2, MEMORY, &other));
+    trace.extend(nulls(&mut wire, 10..60));
+    let late = trace.remove(5);
+    trace.insert(120, late);
+    let found = dissect(&trace);
+    assert_eq!(why(&of(&found, 1).reply), missing(ChunkName::Write(0), 1024, 5000));
+    assert_read(&found, 2, &other);
+}
+
+#[test]
+fn packets_out_of_order_across_directions_are_put_in_order() {
+    let data = octets(1, 3000);
+    let (one, two) = (octets(2, 3000), octets(3, 100));
+    let mut first = Wire::default();
+    let mut before = first.connect();
+    before.extend(nulls(&mut first, 10..12));
+    let mut wire = first;
+    let mut rpcs = read_rpc(&mut wire, 1, MEMORY, &data);
+    rpcs.extend(write_rpc(&mut wire, 2, MEMORY, &one));
+    rpcs.extend(read_rpc(&mut wire, 3, MEMORY, &two));
+    for from in 0..rpcs.len() {
+        for to in 0..rpcs.len() {
+            let mut trace = rpcs.clone();
+            let packet = trace.remove(from);
+            trace.insert(to, packet);
+            let trace = [before.clone(), trace].concat();
+            let found = dissect(&trace);
+            assert_eq!(found.messages.len(), 10, "{from} to {to}");
+            // A call that comes after the next RPC began is beyond what can be put in order: nothing may be wrong.
+            if from.abs_diff(to) <= 5 {
+                assert_read(&found, 1, &data);
+                assert_written(&found, 2, &one);
+                assert_read(&found, 3, &two);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reply_in_several_packets_that_overtakes_its_call_meets_it() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    trace.extend(nulls(&mut wire, 10..12));
+    let data = octets(3, 2400);
+    let call = wire.send(Client, &message(MSG, 1, &Lists::default(), &read3(1, 2400)));
+    trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &read3_reply(1, &data))));
+    trace.extend(call);
+    trace.extend(nulls(&mut wire, 20..60));
+    assert_read(&dissect(&trace), 1, &data);
+}
+
+#[test]
+fn a_send_the_receiver_was_not_ready_for_is_one_message() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    let send = wire.send(Client, &message(MSG, 1, &Lists::default(), &null(1)));
+    let after = wire.send(Client, &message(MSG, 2, &Lists::default(), &null(2)));
+    trace.extend(send.clone());
+    trace.extend(after.clone());
+    trace.push(wire.not_ready(Server, 100));
+    trace.extend(send);
+    trace.extend(after);
+    for xid in [1, 2] {
+        trace.extend(wire.send(Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[]))));
+    }
+    let found = dissect(&trace);
+    assert_eq!(found.messages.len(), 4);
+    assert_nulls(&found, 1..3);
+    assert_eq!((found.reports[0].counts.passive.not_ready, found.reports[0].counts.active.retransmitted), (1, 2));
+}
+
+#[test]
+fn a_read_that_is_asked_for_again_from_its_middle_gives_the_same_data() {
+    let data = octets(1, 5001);
+    // The responses from `lost` on were lost on the way to the server; the capture may have seen them or not.
+    for lost in 0..5 {
+        for seen in [true, false] {
+            let mut wire = Wire::default();
+            let mut trace = wire.connect();
+            let rpc = write_rpc(&mut wire, 1, MEMORY, &data);
+            let (number, at) = (7000 + lost as u32, lost * 1024);
+            trace.extend(rpc[..2 + if seen { 5 } else { lost }].iter().cloned());
+            trace.push(wire.read_request_again(Server, number, (MEMORY.0, MEMORY.1 + at as u64), data.len() - at));
+            trace.extend(wire.read_responses(Client, number, &data[at..]));
+            trace.extend(rpc[7..].iter().cloned());
+            let found = dissect(&trace);
+            assert_written(&found, 1, &data);
+            assert_eq!(of(&found, 1).read_octets, 5001);
+            assert_eq!(found.reports[0].counts.passive.retransmitted, 1);
+        }
+    }
+}
+
+#[test]
+fn a_capture_that_begins_with_a_read_request_learns_the_path_mtu() {
+    for mtu in [256, 512, 1024, 2048, 4096] {
+        let mut wire = Wire { mtu, ..Wire::default() };
+        let mut trace = nulls(&mut wire, 10..12);
+        let data = octets(1, 9001);
+        trace.extend(write_rpc(&mut wire, 1, MEMORY, &data));
+        trace.extend(nulls(&mut wire, 20..30));
+        let found = dissect(&trace);
+        assert_written(&found, 1, &data);
+        assert_nulls(&found, 10..12);
+        assert_nulls(&found, 20..30);
+    }
+}
+
+#[test]
+fn two_read_requests_before_the_first_response_tell_the_path_mtu() {
+    for mtu in [256, 512, 1024, 2048, 4096] {
+        for length in [200, 1000, 5000, 8192] {
+            let mut wire = Wire { mtu, ..Wire::default() };
+            let mut trace = nulls(&mut wire, 10..12);
+            let (one, two) = (octets(1, length), octets(2, 9000));
+            let other = (0xb00, 0);
+            let lists = |memory: (u32, u64), data: &[u8]| {
+                Lists::reads(&[(WRITE3_POSITION, (memory.0, memory.1, data.len() as u32))])
+            };
+            trace.extend(wire.send(Client, &message(MSG, 1, &lists(MEMORY, &one), &write3(1, length as u32))));
+            trace.extend(wire.send(Client, &message(MSG, 2, &lists(other, &two), &write3(2, 9000))));
+            let first = wire.server.next;
+            trace.push(wire.read_request(Server, MEMORY, length));
+            let second = wire.server.next;
+            trace.push(wire.read_request(Server, other, 9000));
+            trace.extend(wire.read_responses(Client, first, &one));
+            trace.extend(wire.read_responses(Client, second, &two));
+            for (xid, count) in [(1, length as u32), (2, 9000)] {
+                trace.extend(wire.send(Server, &message(MSG, xid, &Lists::default(), &write3_reply(xid, count))));
+            }
+            trace.push(wire.ack_all(Client));
+            let found = dissect(&trace);
+            assert_written(&found, 1, &one);
+            assert_written(&found, 2, &two);
+            assert_nulls(&found, 10..12);
+        }
+    }
+}
+
+#[test]
+fn a_read_that_fits_one_packet_tells_nothing_about_the_path_mtu() {
+    let mut wire = Wire::default();
+    let mut trace = nulls(&mut wire, 10..12);
+    let (one, two) = (octets(1, 1000), octets(2, 9000));
+    trace.extend(write_rpc(&mut wire, 1, MEMORY, &one));
+    trace.extend(write_rpc(&mut wire, 2, MEMORY, &two));
+    trace.extend(nulls(&mut wire, 20..60));
+    let found = dissect(&trace);
+    assert_written(&found, 1, &one);
+    assert_written(&found, 2, &two);
+    assert_eq!((found.reports[0].counts.active.missed, found.reports[0].counts.passive.missed), (0, 0));
+}
+
+#[test]
+fn responses_to_a_request_that_was_missed_are_not_those_of_the_one_before() {
+    // The capture begins in the middle, so the path MTU is not known, and one Read request asks for part of a chunk.
+    for length in [1500, 2048, 3000] {
+        for lost_responses in [false, true] {
+            let mut wire = Wire::default();
+            let mut trace = nulls(&mut wire, 10..12);
+            let (one, two) = (octets(1, 8192), octets(2, length));
+            let lists = |memory: (u32, u64), data: &[u8]| {
+                Lists::reads(&[(WRITE3_POSITION, (memory.0, memory.1, data.len() as u32))])
+            };
+            trace.extend(wire.send(Client, &message(MSG, 1, &lists(MEMORY, &one), &write3(1, 8192))));
+            trace.extend(wire.send(Client, &message(MSG, 2, &lists((0xb00, 0), &two), &write3(2, length as u32))));
+            let first = wire.server.next;
+            trace.push(wire.read_request(Server, MEMORY, 2048));
+            let second = wire.server.next;
+            wire.read_request(Server, (0xb00, 0), length); // missed
+            if !lost_responses {
+                trace.extend(wire.read_responses(Client, first, &one[..2048]));
+            }
+            trace.extend(wire.read_responses(Client, second, &two));
+            let rest = wire.server.next;
+            trace.push(wire.read_request(Server, (MEMORY.0, MEMORY.1 + 2048), 6144));
+            trace.extend(wire.read_responses(Client, rest, &one[2048..]));
+            for (xid, count) in [(1, 8192), (2, length as u32)] {
+                trace.extend(wire.send(Server, &message(MSG, xid, &Lists::default(), &write3_reply(xid, count))));
+            }
+            trace.extend(nulls(&mut wire, 20..60));
+            let found = dissect(&trace);
+            if let Ok(call) = &of(&found, 1).call.as_ref().unwrap().message {
+                assert!(call.octets == written(1, &one), "an octet of one call is in another: {length}");
+            }
+            if let Ok(call) = &of(&found, 2).call.as_ref().unwrap().message {
+                assert!(call.octets == written(2, &two), "an octet of one call is in another: {length}");
+            }
+            if !lost_responses {
+                assert_written(&found, 1, &one);
+            }
+            assert_nulls(&found, 20..60);
+        }
+    }
+}
+
+// --- Memory --------------------------------------------------------------------------------------------------------------
+
+#[test]
+fn a_handle_used_again_after_a_missed_reply_mixes_no_octets() {
+    let (one, two) = (octets(1, 4096), octets(2, 4096));
+    for offset in [0u64, 512, 0x10_0000] {
+        for lost_calls in [false, true] {
+            let mut wire = Wire::default();
+            let mut trace = wire.connect();
+            let first = read_rpc(&mut wire, 1, MEMORY, &one);
+            // The reply of the first, and of its RDMA Write the second half, are missed.
+            trace.extend(first[..3].iter().cloned());
+            let second = read_rpc(&mut wire, 2, (MEMORY.0, MEMORY.1 + offset), &two);
+            trace.extend(second[usize::from(lost_calls)..].iter().cloned());
+            trace.extend(nulls(&mut wire, 20..60));
+            let found = dissect(&trace);
+            assert!(of(&found, 1).reply.is_none());
+            if lost_calls {
+                assert_eq!(why(&of(&found, 2).reply), NotRebuilt::CallMissing);
+            } else {
+                assert_read(&found, 2, &two);
+            }
+        }
+    }
+}
+
+#[test]
+fn one_handle_at_two_offsets_serves_two_calls_at_once() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    let (one, two) = (octets(1, 3000), octets(2, 3000));
+    let memory = [(7, 0x1000), (7, 0x1000 + 3000)];
+    let lists = memory.map(|(handle, offset)| Lists::writes(&[&[(handle, offset, 3000)]]));
+    for (xid, lists) in [(1, &lists[0]), (2, &lists[1])] {
+        trace.extend(wire.send(Client, &message(MSG, xid, lists, &read3(xid, 3000))));
+    }
+    trace.extend(wire.write(Server, memory[1], &two));
+    trace.extend(wire.write(Server, memory[0], &one));
+    for (xid, lists) in [(2, &lists[1]), (1, &lists[0])] {
+        trace.extend(wire.send(Server, &message(MSG, xid, lists, &reply(xid, &read3_results(3000)))));
+    }
+    let found = dissect(&trace);
+    assert_read(&found, 1, &one);
+    assert_read(&found, 2, &two);
+}
+
+#[test]
+fn connections_with_the_same_handles_and_xids_are_apart() {
+    let mut one = Wire::default();
+    let mut two = Wire::default();
+    two.client = End { host: 1, queue_pair: 0x12, next: 100 };
+    two.server = End { host: 2, queue_pair: 0x23, next: 7000 };
+    two.name = 2;
+    let (first, second) = (octets(1, 3000), octets(2, 3000));
+    let mut trace = [one.connect(), two.connect()].concat();
+    let (a, b) = (read_rpc(&mut one, 1, MEMORY, &first), read_rpc(&mut two, 1, MEMORY, &second));
+    trace.extend(a.into_iter().zip(b).flat_map(|(a, b)| [a, b]));
+    let found = dissect(&trace);
+    assert_eq!(found.transactions.len(), 2);
+    for transaction in &found.transactions {
+        let data = if transaction.connection == 1 { &first } else { &second };
+        assert!(whole(&transaction.reply) == read3_reply(1, data));
+    }
+    assert_ne!(found.transactions[0].connection, found.transactions[1].connection);
+}
+
+#[test]
+fn the_same_xid_may_be_live_in_both_directions() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    let back = call(1, [0x4000_0000, 1, 0], &[]);
+    trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &read3(1, 3))));
+    trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &back)));
+    trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &read3_reply(1, &[1, 2, 3]))));
+    trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &reply(1, &[]))));
+    let found = dissect(&trace);
+    assert_eq!(found.transactions.len(), 2);
+    let [forward, reverse] = &found.transactions[..] else { panic!() };
+    assert!(!forward.reverse && reverse.reverse);
+    assert_eq!(whole(&forward.reply), read3_reply(1, &[1, 2, 3]));
+    assert_eq!((whole(&reverse.call), whole(&reverse.reply)), (&back[..], &reply(1, &[])[..]));
+    assert_eq!(reverse.name, Some("CB_NULL"));
+}
+
+#[test]
+fn no_more_is_held_than_the_configuration_allows() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    let (one, two) = (octets(1, 20_000), octets(2, 20_000));
+    let lists = |handle| Lists::writes(&[&[(handle, 0, 20_000)]]);
+    for xid in [1, 2] {
+        trace.extend(wire.send(Client, &message(MSG, xid, &lists(xid), &read3(xid, 20_000))));
+    }
+    trace.extend(wire.write(Server, (1, 0), &one));
+    trace.extend(wire.write(Server, (2, 0), &two));
+    for xid in [1, 2] {
+        trace.extend(wire.send(Server, &message(MSG, xid, &lists(xid), &reply(xid, &read3_results(20_000)))));
+    }
+    trace.extend(read_rpc(&mut wire, 3, MEMORY, &octets(3, 20_000)));
+    let found = dissect_with(&trace, Config { memory: 30_000, ..Config::default() });
+    assert_eq!(why(&of(&found, 1).reply), NotRebuilt::TooMuch, "the oldest is let go");
+    assert_read(&found, 2, &two);
+    assert_read(&found, 3, &octets(3, 20_000));
+    assert_eq!(found.messages.len(), 6);
+    let found = dissect_with(&trace, Config { memory: 100, ..Config::default() });
+    assert!((1..4).all(|xid| why(&of(&found, xid).reply) == NotRebuilt::TooMuch));
+    assert_eq!(found.messages.len(), 6);
+}
+
+#[test]
+fn of_more_than_4096_waiting_calls_the_oldest_is_given_up() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    for xid in 0..5000 {
+        trace.extend(wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))));
+    }
+    for xid in 0..5000 {
+        trace.extend(wire.send(Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[]))));
+    }
+    let found = dissect(&trace);
+    assert_eq!(found.messages.len(), 10_000);
+    let count = |is: fn(&Transaction) -> bool| found.transactions.iter().filter(|t| is(t)).count();
+    assert_eq!(count(|t| t.reply.is_none()), 904);
+    assert_eq!(count(|t| t.call.is_some() && t.reply.is_some()), 4096);
+}
+
+// --- Connections ---------------------------------------------------------------------------------------------------------
+
+#[test]
+fn queue_pairs_of_a_new_connection_may_be_those_of_an_old_one() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    // The reply of the first connection's last call never comes, and no one disconnects.
+    let old = read_rpc(&mut wire, 1, MEMORY, &octets(1, 3000));
+    trace.extend(old[..3].iter().cloned());
+    let mut again = Wire { name: 0x77, ..Wire::default() };
+    (again.client.next, again.server.next) = (50, 7000);
+    trace.extend(again.connect());
+    let data = octets(2, 3000);
+    trace.extend(read_rpc(&mut again, 1, MEMORY, &data));
+    let found = dissect(&trace);
+    assert_eq!(found.reports.len(), 2);
+    assert!(found.reports.iter().all(|report| report.connection.set_up && report.number.is_some()));
+    let [first, second] = &found.transactions[..] else { panic!() };
+    assert!(first.reply.is_none());
+    assert!(whole(&second.reply) == read3_reply(1, &data));
+}
+
+#[test]
+fn half_of_the_set_up_is_enough_to_pair_the_ends() {
+    let data = octets(2, 3000);
+    for lost in [0, 1] {
+        let mut wire = Wire::default();
+        let mut trace = wire.connect();
+        trace.extend(read_rpc(&mut wire, 1, MEMORY, &data));
+        trace.extend(write_rpc(&mut wire, 2, MEMORY, &data));
+        let found = dissect(&without(&trace, &[lost]));
+        let [report] = &found.reports[..] else { panic!("{:?}", found.reports) };
+        assert!(report.connection.paired && !report.connection.set_up && report.number.is_some());
+        assert_eq!(report.connection.port(), (lost == 1).then_some(20049));
+        let ends = report.connection.ends;
+        assert_eq!((ends.active.queue_pair, ends.passive.queue_pair), (Some(0x11), Some(0x22)), "{lost}");
+        assert_read(&found, 1, &data);
+        assert_written(&found, 2, &data);
+    }
+}
+
+#[test]
+fn unpaired_connections_of_the_same_hosts_are_paired_rightly() {
+    // Three connections whose numbers are the same, packet by packet in turn: only what is acknowledged tells them apart.
+    let mut wires = [Wire::default(); 3];
+    let mut rpcs = Vec::new();
+    for (index, wire) in wires.iter_mut().enumerate() {
+        let index = index as u32;
+        wire.client = End { host: 1, queue_pair: 0x11 + index, next: 100 + index };
+        wire.server = End { host: 2, queue_pair: 0x31 + index, next: 7000 + 2 * index };
+        let mut trace = nulls(wire, 10..14 + index);
+        trace.extend(read_rpc(wire, 1, MEMORY, &octets(index as u8, 3000)));
+        trace.extend(nulls(wire, 30..40));
+        rpcs.push(trace);
+    }
+    let longest = rpcs.iter().map(Vec::len).max().unwrap();
+    let trace: Vec<Packet> =
+        (0..longest).flat_map(|place| rpcs.iter().filter_map(move |rpc| rpc.get(place).cloned())).collect();
+    let found = dissect(&trace);
+    assert_eq!(found.reports.len(), 3);
+    for report in &found.reports {
+        let ends = report.connection.ends;
+        let (active, passive) = (ends.active.queue_pair.unwrap(), ends.passive.queue_pair.unwrap());
+        assert_eq!(active.abs_diff(passive), 0x20, "{report:?}");
+    }
+    let reads: Vec<_> = found.transactions.iter().filter(|transaction| transaction.xid == 1).collect();
+    assert_eq!(reads.len(), 3);
+    for read in reads {
+        let rebuilt = whole(&read.reply);
+        assert!((0..3).any(|index| rebuilt == read3_reply(1, &octets(index, 3000))));
+    }
+}
+
+#[test]
+fn a_set_up_that_names_the_queue_pairs_of_another_connection_begins_a_new_one() {
+    // The capture begins in the middle of the first; its queue pairs are used again, with other numbers.
+    let mut wire = Wire::default();
+    let mut trace = nulls(&mut wire, 10..14);
+    let mut again = Wire { name: 0x77, ..Wire::default() };
+    (again.client.next, again.server.next) = (0x80_0000, 0x70_0000);
+    trace.extend(again.connect());
+    let data = octets(2, 3000);
+    trace.extend(read_rpc(&mut again, 1, MEMORY, &data));
+    trace.extend(nulls(&mut again, 30..40));
+    let found = dissect(&trace);
+    assert_read(&found, 1, &data);
+    assert_nulls(&found, 10..14);
+    assert_nulls(&found, 30..40);
+    assert_eq!(found.reports.len(), 2, "{:?}", found.reports);
+    assert!(found.reports[1].connection.set_up);
+}
+
+#[test]
+fn extended_reliable_connections_carry_the_same() {
+    let mut wire = Wire { extended: true, ..Wire::default() };
+    let mut trace = wire.connect();
+    let (one, two) = (octets(1, 5000), octets(2, 4001));
+    trace.extend(read_rpc(&mut wire, 1, MEMORY, &one));
+    trace.extend(write_rpc(&mut wire, 2, MEMORY, &two));
+    trace.extend(wire.send_with_invalidate(Server, 0xa94, &message(MSG, 3, &Lists::default(), &reply(3, &[]))));
+    let found = dissect(&trace);
+    assert_read(&found, 1, &one);
+    assert_written(&found, 2, &two);
+    assert_eq!(found.messages.last().unwrap().invalidates, Some(0xa94));
+}
+
+#[test]
+fn sends_of_another_protocol_are_not_claimed() {
+    let mut wire = Wire { port: 9999, ..Wire::default() };
+    let mut trace = wire.connect();
+    for seed in 0..50 {
+        trace.extend(wire.send(Client, &octets(seed, 60 + usize::from(seed))));
+        trace.push(wire.ack_all(Server));
+        trace.extend(wire.write(Server, MEMORY, &octets(seed, 3000)));
+        // A header that is right in every word, but the RPC in it has another XID.
+        trace.extend(wire.send(Server, &message(MSG, 5, &Lists::default(), &null(6))));
+    }
+    let found = dissect(&trace);
+    assert!(found.messages.is_empty() && found.transactions.is_empty());
+    assert_eq!((found.reports.len(), found.reports[0].number), (1, None));
+    assert_eq!(found.reports[0].connection.port(), Some(9999));
+}
+
+#[test]
+fn a_connection_on_any_port_is_recognised_by_its_messages() {
+    let data = octets(2, 3000);
+    for first in [0, 3] {
+        let mut wire = Wire { port: 9999, ..Wire::default() };
+        let mut trace = wire.connect();
+        trace.extend(read_rpc(&mut wire, 1, MEMORY, &data));
+        let found = dissect(&trace[first..]);
+        assert_read(&found, 1, &data);
+        assert_eq!(found.reports[0].number, Some(1));
+    }
+}
+
+#[test]
+fn private_data_is_found_at_an_odd_offset_and_tells_the_protocol() {
+    let mut wire = Wire { port: 9999, ..Wire::default() };
+    let private = [&[0xee; 5][..], &[0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 7]].concat();
+    let trace = vec![wire.request(&private), wire.reply(&private[2..])];
+    let found = dissect(&trace);
+    let report = &found.reports[0];
+    assert_eq!(report.number, Some(1));
+    for side in [report.connection.private_data.active, report.connection.private_data.passive] {
+        let data = side.unwrap();
+        assert_eq!((data.send_size, data.receive_size), (4096, 8192));
+    }
+}
+
+#[test]
+fn a_refused_connection_is_reported_with_its_reason() {
+    let mut wire = Wire::default();
+    let trace = vec![wire.request(&[]), wire.reject(8)];
+    let found = dissect(&trace);
+    let [rejected] = &found.rejected[..] else { panic!() };
+    assert_eq!((rejected.reason, rejected.service, rejected.stamp.frame), (8, Some(0x0106_4e51), 2));
+    assert_eq!((rejected.from.to_string(), rejected.to.to_string()), ("192.0.2.2".into(), "192.0.2.1".into()));
+    assert!(found.reports.is_empty());
+}
+
+// --- The forms of a call -------------------------------------------------------------------------------------------------
+
+/// A call with these Read chunks, each pulled with one RDMA Read a segment, then its reply.
+fn calling(procedure: u32, reads: &[(u32, &[u8])], payload: &[u8]) -> Found {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    let segments: Vec<(u32, Segment)> =
+        (0..).zip(reads).map(|(handle, (position, data))| (*position, (handle, 0x40, data.len() as u32))).collect();
+    trace.extend(wire.send(Client, &message(procedure, 1, &Lists::reads(&segments), payload)));
+    for ((_, (handle, offset, _)), (_, data)) in segments.iter().zip(reads) {
+        trace.extend(wire.read(Server, (*handle, *offset), data));
+    }
+    trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &reply(1, &[]))));
+    dissect(&trace)
+}
+
+#[test]
+fn a_position_zero_chunk_is_the_whole_call() {
+    let data = octets(1, 3001);
+    let found = calling(NOMSG, &[(0, &written(1, &data))], &[]);
+    let call = of(&found, 1).call.as_ref().unwrap();
+    assert_eq!((call.form, call.inline), (Form::Long, 0));
+    assert_eq!(of(&found, 1).name, Some("NFSv3 WRITE"));
+    let rebuilt = call.message.as_ref().unwrap();
+    assert!(rebuilt.octets == written(1, &data));
+    assert_eq!(rebuilt.data(&rebuilt.items[0]), data);
+}
+
+#[test]
+fn a_long_call_may_have_a_reduced_data_item() {
+    let data = octets(1, 3001);
+    for reversed in [false, true] {
+        let mut reads = [(0, &write3(1, 3001)[..]), (WRITE3_POSITION, &data[..])];
+        if reversed {
+            reads.reverse(); // no rule sorts the Read list
+        }
+        let found = calling(NOMSG, &reads, &[]);
+        assert!(whole(&of(&found, 1).call) == written(1, &data));
+        assert_eq!(of(&found, 1).name, Some("NFSv3 WRITE"));
+    }
+}
+
+#[test]
+fn two_read_chunks_go_to_their_positions() {
+    let (one, two) = (octets(1, 1001), octets(2, 2003));
+    let head = call(1, [9, 9, 9], &words(&[7, 1001]));
+    let whole_call = [head.clone(), padded(&one), words(&[2003]), padded(&two), words(&[0xfeed])].concat();
+    let payload = [head, words(&[2003, 0xfeed])].concat();
+    let second = 48 + 1004 + 4;
+    let found = calling(MSG, &[(48, &one), (second, &two)], &payload);
+    assert!(whole(&of(&found, 1).call) == whole_call);
+    assert_eq!(of(&found, 1).call.as_ref().unwrap().form, Form::Chunked);
+    let found = calling(MSG, &[(second, &two), (48, &one)], &payload);
+    assert!(whole(&of(&found, 1).call) == whole_call, "no rule sorts the Read list");
+}
+
+#[test]
+fn a_read_chunk_may_have_the_padding_or_not() {
+    let data = octets(1, 1001);
+    for sent in [data.clone(), padded(&data)] {
+        let found = calling(MSG, &[(WRITE3_POSITION, &sent)], &write3(1, 1001));
+        assert!(whole(&of(&found, 1).call) == written(1, &data));
+        let rebuilt = of(&found, 1).call.as_ref().unwrap().message.as_ref().unwrap();
+        assert_eq!(rebuilt.data(&rebuilt.items[0]), data);
+    }
+}
+
+#[test]
+fn segments_of_a_read_chunk_may_have_odd_lengths() {
+    let data = octets(1, 1001);
+    let parts = [(WRITE3_POSITION, &data[..333]), (WRITE3_POSITION, &data[333..334]), (WRITE3_POSITION, &data[334..])];
+    let found = calling(MSG, &parts, &write3(1, 1001));
+    assert!(whole(&of(&found, 1).call) == written(1, &data));
+}
+
+#[test]
+fn a_position_zero_chunk_beside_an_inline_payload_is_not_guessed() {
+    let found = calling(MSG, &[(0, &written(1, &[1, 2, 3]))], &null(1));
+    assert_eq!(why(&of(&found, 1).call), NotRebuilt::PositionZeroInMessage);
+}
+
+#[test]
+fn a_position_outside_the_payload_is_named() {
+    let found = calling(MSG, &[(72, &octets(1, 100))], &write3(1, 100));
+    assert_eq!(why(&of(&found, 1).call), NotRebuilt::Position(72));
+}
+
+#[test]
+fn a_long_call_in_the_reverse_direction_is_one() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    let back = call(1, [0x4000_0000, 1, 1], &words(&[0, 1, 0, 0]));
+    trace.extend(wire.send(Server, &message(NOMSG, 1, &Lists::reads(&[(0, segment(back.len()))]), &[])));
+    trace.extend(wire.read(Client, MEMORY, &back));
+    trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &reply(1, &words(&[0, 0, 0])))));
+    let found = dissect(&trace);
+    assert_eq!(whole(&of(&found, 1).call), back);
+    assert!(of(&found, 1).reverse);
+    assert_eq!(of(&found, 1).name, Some("CB_COMPOUND"));
+}
+
+// --- The forms of a reply ------------------------------------------------------------------------------------------------
+
+/// A call with `offered` chunks, RDMA Writes into them, and its reply with `returned` chunks.
+fn answering(
+    call: &[u8],
+    offered: &Lists,
+    writes: &[((u32, u64), &[u8])],
+    (procedure, returned): (u32, &Lists),
+    payload: &[u8],
+) -> Found {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    trace.extend(wire.send(Client, &message(MSG, 1, offered, call)));
+    for (memory, data) in writes {
+        trace.extend(wire.write(Server, *memory, data));
+    }
+    trace.extend(wire.send(Server, &message(procedure, 1, returned, payload)));
+    dissect(&trace)
+}
+
+#[test]
+fn a_write_chunk_of_several_segments_may_be_filled_in_part() {
+    let data = octets(1, 1501);
+    let offered = Lists::writes(&[&[(1, 0, 1000), (2, 0x10, 1000), (3, 0x20, 1000)]]);
+    let returned = Lists::writes(&[&[(1, 0, 1000), (2, 0x10, 501), (3, 0x20, 0)]]);
+    let writes = [((1, 0), &data[..1000]), ((2, 0x10), &data[1000..])];
+    let results = read3_results(1501);
+    let found = answering(&read3(1, 3000), &offered, &writes, (MSG, &returned), &reply(1, &results));
+    assert!(whole(&of(&found, 1).reply) == read3_reply(1, &data));
+    // What the reply says was returned and was not written is missing.
+    let found = answering(&read3(1, 3000), &offered, &writes[..1], (MSG, &returned), &reply(1, &results));
+    assert_eq!(why(&of(&found, 1).reply), missing(ChunkName::Write(0), 1000, 1501));
+}
+
+#[test]
+fn an_unused_write_chunk_may_keep_its_segments_or_not() {
+    let data = octets(1, 101);
+    let offered = Lists::writes(&[&[(1, 0, 1000), (2, 0x10, 1000)]]);
+    // RFC 8166 section 4.3.2.2, RFC 8267 section 6.4.1.
+    for returned in [Lists::writes(&[&[(1, 0, 0), (2, 0x10, 0)]]), Lists::writes(&[&[]])] {
+        let found = answering(&read3(1, 3000), &offered, &[], (MSG, &returned), &read3_reply(1, &data));
+        assert!(whole(&of(&found, 1).reply) == read3_reply(1, &data));
+        assert_eq!(of(&found, 1).reply.as_ref().unwrap().form, Form::Short);
+    }
+}
+
+/// The results of PUTFH and READs of NFSv4, and those results with the data left out.
+fn compound(data: &[&[u8]]) -> (Vec<u8>, Vec<u8>) {
+    let mut whole = words(&[0, 0, 1 + data.len() as u32, 22, 0]);
+    let mut reduced = whole.clone();
+    for data in data {
+        let head = words(&[25, 0, 1, data.len() as u32]);
+        whole.extend([head.clone(), padded(data)].concat());
+        reduced.extend(head);
+    }
+    (reply(1, &whole), reply(1, &reduced))
+}
+
+fn compound_call(reads: u32) -> Vec<u8> {
+    let mut arguments = words(&[0, 0, 1 + reads, 22, 4, 0xfeed]);
+    for _ in 0..reads {
+        arguments.extend(words(&[25, 0, 0, 0, 0, 0, 0, 3000]));
+    }
+    call(1, [100_003, 4, 1], &arguments)
+}
+
+#[test]
+fn two_reads_of_one_compound_have_a_write_chunk_each() {
+    let (one, two) = (octets(1, 1001), octets(2, 2002));
+    let (all, reduced) = compound(&[&one, &two]);
+    let offered = Lists::writes(&[&[(1, 0, 3000)], &[(2, 0, 3000)]]);
+    let returned = Lists::writes(&[&[(1, 0, 1001)], &[(2, 0, 2002)]]);
+    let writes = [((1, 0), &one[..]), ((2, 0), &two[..])];
+    let found = answering(&compound_call(2), &offered, &writes, (MSG, &returned), &reduced);
+    let transaction = of(&found, 1);
+    assert!(whole(&transaction.reply) == all);
+    let names: Vec<_> = transaction.operations.iter().map(|operation| operation.name).collect();
+    assert_eq!(names, ["PUTFH", "READ", "READ"]);
+    let rebuilt = transaction.reply.as_ref().unwrap().message.as_ref().unwrap();
+    assert!(rebuilt.data(&rebuilt.items[0]) == one && rebuilt.data(&rebuilt.items[1]) == two);
+    // The second chunk is empty: its result is inline.
+    let returned = Lists::writes(&[&[(1, 0, 1001)], &[]]);
+    let payload = [&reduced[..], &padded(&two)].concat();
+    let found = answering(&compound_call(2), &offered, &writes[..1], (MSG, &returned), &payload);
+    assert!(whole(&of(&found, 1).reply) == all);
+}
+
+#[test]
+fn a_long_reply_may_be_reduced() {
+    let data = octets(2, 1501);
+    let (all, reduced) = compound(&[&data]);
+    let mut offered = Lists::writes(&[&[(1, 0, 3000)]]);
+    offered.reply = Some(vec![(2, 0, 20), (3, 0x10, 2000)]);
+    let mut returned = Lists::writes(&[&[(1, 0, 1501)]]);
+    returned.reply = Some(vec![(2, 0, 20), (3, 0x10, reduced.len() as u32 - 20)]);
+    let writes = [((2, 0), &reduced[..20]), ((3, 0x10), &reduced[20..]), ((1, 0), &data[..])];
+    let found = answering(&compound_call(1), &offered, &writes, (NOMSG, &returned), &[]);
+    let half = of(&found, 1).reply.as_ref().unwrap();
+    assert_eq!((half.form, half.inline), (Form::Long, 0));
+    assert!(whole(&of(&found, 1).reply) == all);
+    // Without the chunk that holds the Payload stream there is nothing.
+    let found = answering(&compound_call(1), &offered, &writes[2..], (NOMSG, &returned), &[]);
+    assert_eq!(why(&of(&found, 1).reply), missing(ChunkName::Reply, 0, reduced.len() as u64));
+}
+
+#[test]
+fn chunks_that_are_not_the_calls_are_not_used() {
+    let data = octets(1, 1000);
+    let offered = Lists::writes(&[&[(1, 0x40, 1000)]]);
+    let writes = [((1, 0x40), &data[..])];
+    let payload = reply(1, &read3_results(1000));
+    for returned in [
+        Lists::writes(&[&[(9, 0x40, 1000)]]),
+        Lists::writes(&[&[(1, 0x41, 1000)]]),
+        Lists::writes(&[&[(1, 0x40, 1001)]]),
+        Lists::writes(&[&[(1, 0x40, 500), (1, 0x40, 500)]]),
+        Lists::writes(&[&[(1, 0x40, 1000)], &[(1, 0x40, 1000)]]),
+    ] {
+        let found = answering(&read3(1, 1000), &offered, &writes, (MSG, &returned), &payload);
+        assert_eq!(why(&of(&found, 1).reply), NotRebuilt::ForeignChunks, "{returned:?}");
+    }
+    let found = answering(&read3(1, 1000), &offered, &writes, (NOMSG, &Lists::reply(&[(1, 0x40, 1000)])), &[]);
+    assert_eq!(why(&of(&found, 1).reply), NotRebuilt::ForeignChunks, "no Reply chunk was offered");
+}
+
+#[test]
+fn a_write_chunk_whose_length_is_not_the_items_is_not_used() {
+    let data = octets(1, 1000);
+    let lists = Lists::writes(&[&[(1, 0x40, 1000)]]);
+    let found = answering(&read3(1, 1000), &lists, &[((1, 0x40), &data)], (MSG, &lists), &reply(1, &read3_results(900)));
+    let NotRebuilt::Results(error) = why(&of(&found, 1).reply) else { panic!() };
+    assert_eq!((error.reason, error.operation), (WalkError::WRITE_CHUNK_LENGTH, Some("NFSv3 READ")));
+}
+
+#[test]
+fn results_of_an_unknown_program_are_rebuilt_where_nothing_is_reduced() {
+    let unknown = call(1, [200_000, 1, 1], &[]);
+    let data = octets(1, 1000);
+    let lists = Lists::writes(&[&[(1, 0x40, 1000)]]);
+    let payload = reply(1, &words(&[1000]));
+    let found = answering(&unknown, &lists, &[((1, 0x40), &data)], (MSG, &lists), &payload);
+    let NotRebuilt::Results(error) = why(&of(&found, 1).reply) else { panic!() };
+    assert_eq!(error.reason, WalkError::UNKNOWN_PROCEDURE);
+    let found = answering(&unknown, &lists, &[], (MSG, &Lists::writes(&[&[(1, 0x40, 0)]])), &payload);
+    assert_eq!(whole(&of(&found, 1).reply), payload);
+}
+
+#[test]
+fn an_error_ends_its_call() {
+    let error = words(&[1, 1, 32, ERROR, 2]);
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &null(1))));
+    trace.extend(wire.send(Server, &error));
+    let found = dissect(&trace);
+    assert!(matches!(why(&of(&found, 1).reply), NotRebuilt::Error(_)));
+    assert_eq!(found.messages.len(), 2);
+}
+
+// --- RPCSEC_GSS ----------------------------------------------------------------------------------------------------------
+
+/// A call with an RPCSEC_GSS credential (RFC 2203 section 5): version 1, data, a sequence number, the service, a context.
+fn protected_call(service: u32, arguments: &[u8]) -> Vec<u8> {
+    let head = words(&[1, 0, 2, 100_003, 3, 7, 6, 24, 1, 0, 55, service, 4, 0xc0de]);
+    [head, words(&[6, 4, 0xabcd]), arguments.to_vec()].concat()
+}
+
+#[test]
+fn what_privacy_seals_stays_sealed_and_exact() {
+    let call = protected_call(3, &[words(&[2001]), padded(&octets(5, 2001))].concat());
+    let sealed_reply = reply(1, &[words(&[1999]), padded(&octets(6, 1999))].concat());
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    let mut lists = Lists::reads(&[(0, segment(call.len()))]);
+    lists.reply = Some(vec![(3, 0, 4000)]);
+    trace.extend(wire.send(Client, &message(NOMSG, 1, &lists, &[])));
+    trace.extend(wire.read(Server, MEMORY, &call));
+    trace.extend(wire.write(Server, (3, 0), &sealed_reply));
+    let returned = Lists::reply(&[(3, 0, sealed_reply.len() as u32)]);
+    trace.extend(wire.send(Server, &message(NOMSG, 1, &returned, &[])));
+    let found = dissect(&trace);
+    let transaction = of(&found, 1);
+    assert!(whole(&transaction.call) == call && whole(&transaction.reply) == sealed_reply);
+    assert_eq!(transaction.security, Some(Security::Privacy));
+    for half in [&transaction.call, &transaction.reply] {
+        assert!(half.as_ref().unwrap().message.as_ref().unwrap().items.is_empty());
+    }
+}
+
+#[test]
+fn what_integrity_protects_is_walked() {
+    let data = octets(5, 2001);
+    let arguments = [words(&[55, 4, 0xfeed, 0, 0, 2001, 2, 2001]), padded(&data)].concat();
+    let length = arguments.len() as u32;
+    let call = protected_call(2, &[words(&[length]), arguments, words(&[4, 0x1111])].concat());
+    let results = words(&[55, 0, 0, 0, 2001, 2, 9, 9]);
+    let answer = reply(1, &[words(&[32]), results, words(&[4, 0x2222])].concat());
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    trace.extend(wire.send(Client, &message(NOMSG, 1, &Lists::reads(&[(0, segment(call.len()))]), &[])));
+    trace.extend(wire.read(Server, MEMORY, &call));
+    trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &answer)));
+    let found = dissect(&trace);
+    let transaction = of(&found, 1);
+    assert!(whole(&transaction.call) == call && whole(&transaction.reply) == answer);
+    assert_eq!((transaction.security, transaction.name), (Some(Security::Integrity), Some("NFSv3 WRITE")));
+    let rebuilt = transaction.call.as_ref().unwrap().message.as_ref().unwrap();
+    assert_eq!(rebuilt.data(&rebuilt.items[0]), data);
+    assert_eq!(format!("{:?}", transaction.status), "Some(Success(Some(0)))");
+}
