@@ -23,8 +23,8 @@ const PENDING: usize = 256;
 /// Connections that are followed at a time; the one unused for longest makes place.
 const CONNECTIONS: usize = 4096;
 
-/// Packets of the active end by which a repeated connection request is late at most.
-const YOUNG: u64 = 32;
+/// Packets of the capture by which a message of connection set-up is late at most.
+const YOUNG: u64 = 64;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,7 @@ struct Entry<S> {
     name: u32,
     /// How many of the two messages that set it up were seen.
     known: u8,
+    opened: u64,
     used: u64,
 }
 
@@ -226,12 +227,12 @@ impl<S> QueuePairs<S> {
         message: &Management<'_>,
         handler: &mut impl Handler<Session = S>,
     ) {
-        let (source, destination) = (packet.source, packet.destination);
+        let (source, destination, clock) = (packet.source, packet.destination, self.clock);
         match *message {
             Management::Request { local, service, queue_pair, sequence, path_mtu, private_data } => {
                 let half = Half { queue_pair, sequence, private_data: PrivateData::find(private_data) };
                 let towards = Flow { source: destination, destination: source, queue_pair };
-                if self.is_repeated(&towards, |entry| entry.name == local && entry.is_young()) {
+                if self.is_repeated(&towards, |entry| entry.name == local && entry.is_young(clock)) {
                     return;
                 }
                 let late = self.late(&towards, Side::Passive, half, local);
@@ -300,8 +301,8 @@ impl<S> QueuePairs<S> {
     /// A connection that was begun by its traffic, as this message about it came late. `from` is the end whose packets go
     /// to the queue pair it names.
     fn late(&mut self, towards: &Flow, from: Side, half: Half, name: u32) -> Option<&mut Connection> {
-        let &(key, owner) = self.flows.get(towards)?;
-        let entry = self.entries.get_mut(&key).filter(|entry| entry.is_young() && !entry.connection.set_up)?;
+        let (&(key, owner), clock) = (self.flows.get(towards)?, self.clock);
+        let entry = self.entries.get_mut(&key).filter(|entry| entry.is_young(clock) && !entry.connection.set_up)?;
         if owner != from {
             return None; // the ends are known the other way round
         }
@@ -406,7 +407,7 @@ impl<S> QueuePairs<S> {
         let session = handler.opened(&connection);
         let name = setup.map_or(0, |setup| setup.name);
         let known = u8::from(request.is_some()) + u8::from(reply.is_some());
-        self.entries.insert(key, Entry { connection, session, ordering, flows, name, known, used: self.clock });
+        self.entries.insert(key, Entry { connection, session, ordering, flows, name, known, opened: self.clock, used: self.clock });
         key
     }
 
@@ -525,9 +526,9 @@ impl<S> Entry<S> {
         ordering.finish(&mut |operation, last| handler.operation(connection, session, operation, last));
     }
 
-    /// The connection has hardly begun, so a request with the same names is the same request, seen again.
-    const fn is_young(&self) -> bool {
-        self.ordering.counts.active.packets < YOUNG
+    /// The connection has hardly begun, so a request with the same names is the same request, sent or captured again.
+    const fn is_young(&self, clock: u64) -> bool {
+        self.ordering.counts.active.packets == 0 || clock - self.opened < YOUNG
     }
 }
 
