@@ -118,6 +118,8 @@ pub enum NotRebuilt {
     Error(ErrorBody),
     /// The header cannot be read.
     Header,
+    /// The message has no Payload stream.
+    NoPayload,
     /// More was held than [`Config::memory`](crate::dissector::Config::memory) allows.
     TooMuch,
 }
@@ -157,6 +159,7 @@ impl fmt::Display for NotRebuilt {
             Self::Results(error) => write!(f, "where the reduced results belong is not known: {error}"),
             Self::Error(error) => write!(f, "{error}"),
             Self::Header => f.write_str("the header cannot be read"),
+            Self::NoPayload => f.write_str("the message has no Payload stream"),
             Self::TooMuch => f.write_str("more octets wait for their replies than may be kept"),
         }
     }
@@ -376,6 +379,10 @@ impl Reply {
     }
 }
 
+fn with_payload(octets: Vec<u8>) -> Result<Vec<u8>, NotRebuilt> {
+    if octets.is_empty() { Err(NotRebuilt::NoPayload) } else { Ok(octets) }
+}
+
 /// Puts reduced data items back where they belong, and after each the XDR padding it needs.
 fn insert<'a>(reduced: &[u8], chunks: impl Iterator<Item = (u32, &'a [u8])>) -> Result<Vec<u8>, NotRebuilt> {
     let mut octets = Vec::new();
@@ -474,7 +481,7 @@ impl Transaction {
     }
 
     fn take_call(&mut self, mut call: Call) {
-        let rebuilt = call.rebuild();
+        let rebuilt = call.rebuild().and_then(with_payload);
         call.describe_long(rebuilt.as_deref().unwrap_or_default());
         let mut items = Vec::new();
         if let Some(described) = call.described {
@@ -507,6 +514,10 @@ impl Transaction {
             }
             None => reply.rebuild(),
         };
+        let rebuilt = rebuilt.and_then(|rebuilt| {
+            let Rebuilt { octets, items } = rebuilt;
+            with_payload(octets).map(|octets| Rebuilt { octets, items })
+        });
         self.reply = Some(message.half(false, rebuilt));
     }
 

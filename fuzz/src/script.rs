@@ -13,8 +13,9 @@
 //! +--------+--------+-------------+-------------+-------------+
 //! ```
 //!
-//! "Which" is a capture, "how" a link layer in the low half and [`Config`] in the high half. Numbers are big-endian, and
-//! taken modulo what there is, so that every input is a script.
+//! "Which" is a capture; its top bit says that frames are only lost, cut, repeated and moved. "How" is a link layer in the
+//! low half and [`Config`] in the high half. Numbers are big-endian, and taken modulo what there is, so that every input
+//! is a script.
 
 use rpcrdma_capture::dissector::Config;
 
@@ -25,6 +26,8 @@ use crate::wrap::wrap;
 const FRAMES: usize = 8192;
 /// Octets that they have at most, together.
 const OCTETS: usize = 8 << 20;
+/// Copies of a frame that a step makes at most, unless bit 5 of its kind says that it may be more.
+const COPIES: usize = 256;
 /// Where headers are: most changes go there.
 const HEADERS: usize = 128;
 /// Where RoCEv2 over IPv4 and Ethernet has the word that ends with the packet number.
@@ -55,7 +58,7 @@ struct Step<'a> {
 impl Script {
     pub(crate) fn new(input: &[u8]) -> Self {
         let (&[which, how, f0, f1, n0, n1], steps) = input.split_first_chunk().unwrap_or((&[0; 6], &[]));
-        let known = Known::get(which);
+        let known = Known::get(which & 0x7f);
         let first = usize::from(u16::from_be_bytes([f0, f1])) % known.records.len();
         let count = usize::from(u16::from_be_bytes([n0, n1])) + 1;
         let records = known.records.iter().skip(first).take(count).map(|record| wrap(record, how & 15)).collect();
@@ -64,7 +67,11 @@ impl Script {
         script.config.verify_crc &= how & 15 == 0;
         let (mut steps, _) = steps.as_chunks();
         while let Some((step, rest)) = steps.split_first() {
-            steps = script.step(&Step::new(step, rest));
+            let mut step = Step::new(step, rest);
+            if which & 0x80 != 0 {
+                step.kind %= 8;
+            }
+            steps = script.step(&step);
         }
         script
     }
@@ -132,7 +139,8 @@ impl Script {
         let Some(mut record) = self.records.get(at).cloned() else { return };
         let mut copies = Vec::new();
         let room = FRAMES.saturating_sub(self.records.len()).min(OCTETS / 2 / (record.data.len() + 64));
-        for _ in 0..step.place.min(room) {
+        let most = if step.kind & 0x20 == 0 { COPIES } else { FRAMES };
+        for _ in 0..step.place.min(most).min(room) {
             change(&mut record, usize::from(step.value), |word| word.wrapping_add(u32::from(step.word)));
             change(&mut record, PACKET_NUMBER, |word| word.wrapping_add(u32::from(step.kind >> 4 & 1)));
             copies.push(record.clone());

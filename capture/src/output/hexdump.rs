@@ -271,7 +271,7 @@ fn groups(line: Text<'_>) -> Vec<Text<'_>> {
     let separates = |octet: u8| octet.is_ascii_whitespace() || b",;:{}()[]\"'".contains(&octet);
     let mut groups = Vec::new();
     let mut start = 0;
-    for (at, octet) in line.text.bytes().chain([b' ']).enumerate() {
+    for (at, octet) in line.text.bytes().chain(*b" ").enumerate() {
         // `\x` begins an octet of a string in C.
         let ends = separates(octet) || octet == b'\\';
         if ends {

@@ -14,6 +14,7 @@ pub(crate) const fn reason(error: &NotRebuilt) -> &'static str {
         NotRebuilt::Results(error) => error.reason,
         NotRebuilt::Error(_) => "answered by RDMA_ERROR",
         NotRebuilt::Header => "the header cannot be read",
+        NotRebuilt::NoPayload => "the message has no Payload stream",
         NotRebuilt::TooMuch => "more octets waited for their replies than may be kept",
     }
 }
