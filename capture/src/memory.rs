@@ -94,10 +94,20 @@ pub(crate) struct Place {
     pub(crate) segment: usize,
 }
 
+/// What a responder may do with a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// RDMA Read: it is in the Read list.
+    Read,
+    /// RDMA Write: it is in the Write list or the Reply chunk.
+    Write,
+}
+
 /// A segment that is advertised.
 #[derive(Clone, Copy, Debug)]
 struct Advertised {
     place: Place,
+    access: Access,
     offset: u64,
     length: u32,
 }
@@ -110,8 +120,8 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// A call advertises a segment.
-    pub(crate) fn advertise(&mut self, handle: u32, offset: u64, length: u32, place: Place) {
-        self.handles.entry(handle).or_default().push(Advertised { place, offset, length });
+    pub(crate) fn advertise(&mut self, access: Access, (handle, offset): (u32, u64), length: u32, place: Place) {
+        self.handles.entry(handle).or_default().push(Advertised { place, access, offset, length });
     }
 
     /// The call is over, and with it what it advertised under this handle.
@@ -124,13 +134,20 @@ impl Memory {
         }
     }
 
-    /// The segment that holds this address, and how far into it the address is. The latest call's comes first, as a
-    /// handle may be in use again before the end of the call before it was seen.
+    /// The segment that holds this address, and how far into it the address is, of a call that may be meant. The latest
+    /// call's comes first, as a handle may be in use again before the end of the call before it was seen.
     #[must_use]
-    pub(crate) fn find(&self, handle: u32, offset: u64) -> Option<(Place, u64)> {
-        self.handles.get(&handle)?.iter().rev().find_map(|advertised| {
+    pub(crate) fn find(
+        &self,
+        access: Access,
+        (handle, offset): (u32, u64),
+        is_meant: impl Fn(u64) -> bool,
+    ) -> Option<(Place, u64)> {
+        let mut list = self.handles.get(&handle)?.iter().rev().filter(|advertised| advertised.access == access);
+        list.find_map(|advertised| {
             let at = offset.wrapping_sub(advertised.offset);
-            (at < u64::from(advertised.length)).then_some((advertised.place, at))
+            let holds = at < u64::from(advertised.length) && is_meant(advertised.place.call);
+            holds.then_some((advertised.place, at))
         })
     }
 }
@@ -182,14 +199,16 @@ mod tests {
     fn memory_is_found_by_handle_and_address() {
         let mut memory = Memory::default();
         let (old, new) = (Place { call: 1, segment: 0 }, Place { call: 2, segment: 3 });
-        memory.advertise(7, 0x1000, 0x100, old);
-        memory.advertise(7, 0x1000, 0x100, new);
-        assert_eq!(memory.find(7, 0x10ff), Some((new, 0xff)));
-        assert_eq!(memory.find(7, 0x1100), None);
-        assert_eq!(memory.find(7, 0xfff), None);
+        memory.advertise(Access::Write, (7, 0x1000), 0x100, old);
+        memory.advertise(Access::Write, (7, 0x1000), 0x100, new);
+        assert_eq!(memory.find(Access::Write, (7, 0x10ff), |_| true), Some((new, 0xff)));
+        assert_eq!(memory.find(Access::Read, (7, 0x10ff), |_| true), None, "it is there to be written");
+        assert_eq!(memory.find(Access::Write, (7, 0x1100), |_| true), None);
+        assert_eq!(memory.find(Access::Write, (7, 0xfff), |_| true), None);
+        assert_eq!(memory.find(Access::Write, (7, 0x1000), |call| call < 2), Some((old, 0)));
         memory.withdraw(7, 2);
-        assert_eq!(memory.find(7, 0x1000), Some((old, 0)));
+        assert_eq!(memory.find(Access::Write, (7, 0x1000), |_| true), Some((old, 0)));
         memory.withdraw(7, 1);
-        assert_eq!(memory.find(7, 0x1000), None);
+        assert_eq!(memory.find(Access::Write, (7, 0x1000), |_| true), None);
     }
 }

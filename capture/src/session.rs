@@ -10,7 +10,7 @@ use rpcrdma::v1::{Body, Message as Decoded};
 use crate::assembly::{Assembled, Assembly, Part};
 use crate::event::Event;
 use crate::infiniband::queue_pairs::Connection;
-use crate::memory::{Map, Memory, Place};
+use crate::memory::{Access, Map, Memory, Place};
 use crate::message::{Direction, Message, Rpc};
 use crate::nfs::Procedure;
 use crate::operation::{Operation, OperationKind, Side, Sides};
@@ -47,6 +47,8 @@ pub(crate) struct Session {
     last_call: u64,
     xids: Sides<Map<u32, u64>>,
     memory: Sides<Memory>,
+    /// The last call there was when the capture was last seen to have missed something of an end.
+    lost: Sides<Option<u64>>,
     reads: VecDeque<(u64, Place, u64)>,
     /// RDMA Writes and Reads that aim at no memory a call of this capture advertised.
     pub(crate) unclaimed: u64,
@@ -76,7 +78,7 @@ impl Session {
         let Operation { from, stamp, retransmitted, kind } = *operation;
         match kind {
             OperationKind::Send { first, last: ends, data, length, invalidates } => {
-                if !last && first && ends && self.is_early(from, data) {
+                if !last && first && self.is_early(from, data) {
                     return false;
                 }
                 let part = Part { stamp, first, last: ends, data, length, invalidates, retransmitted };
@@ -84,7 +86,7 @@ impl Session {
             }
             _ if self.number.is_none() => {}
             OperationKind::Write { handle, offset, data, length, first } => {
-                match self.memory.get(from.other()).find(handle, offset) {
+                match self.aim(connection, operation, Access::Write, (handle, offset)) {
                     Some((place, at)) => {
                         self.put(place, at, data, context, |call| call.write_octets += length as u64);
                     }
@@ -93,7 +95,7 @@ impl Session {
                 }
             }
             OperationKind::ReadRequest { request, handle, offset, length } => {
-                match self.memory.get(from.other()).find(handle, offset) {
+                match self.aim(connection, operation, Access::Read, (handle, offset)) {
                     Some((place, at)) => self.read(request, place, at, length),
                     None if !last => return false,
                     None => self.unclaimed += 1,
@@ -106,6 +108,7 @@ impl Session {
                 }
             }
             OperationKind::Lost { .. } => {
+                *self.lost.get_mut(from) = Some(self.last_call);
                 if let Some(head) = self.assemblies.get_mut(from).abandon() {
                     self.message(connection, from, head, context);
                 }
@@ -127,6 +130,23 @@ impl Session {
         };
         let call = self.xids.get(from.other()).get(&decoded.header.xid).and_then(|id| self.calls.get(id));
         is_reply && call.is_none_or(|call| call.read_octets < call.asked_octets)
+    }
+
+    /// The memory that an RDMA operation aims at. It may be captured before its call; but where calls were missed, a call
+    /// captured after it may be another that uses the same memory.
+    fn aim(
+        &self,
+        connection: &Connection,
+        operation: &Operation<'_>,
+        access: Access,
+        address: (u32, u64),
+    ) -> Option<(Place, u64)> {
+        let requester = operation.from.other();
+        let is_whole = connection.set_up && self.lost.get(requester).is_none();
+        let is_before = |call: &Call| call.message.stamp.frame < operation.stamp.frame;
+        let memory = self.memory.get(requester);
+        let found = memory.find(access, address, |id| self.calls.get(&id).is_some_and(is_before));
+        found.or_else(|| memory.find(access, address, |_| is_whole))
     }
 
     fn read(&mut self, request: u64, place: Place, at: u64, length: u32) {
@@ -151,16 +171,11 @@ impl Session {
         }
     }
 
-    fn put(
-        &mut self,
-        place: Place,
-        at: u64,
-        data: &[u8],
-        context: &mut Context<'_>,
-        count: impl FnOnce(&mut Call),
-    ) {
+    fn put(&mut self, place: Place, at: u64, data: &[u8], context: &mut Context<'_>, count: impl FnOnce(&mut Call)) {
         let Some(call) = self.calls.get_mut(&place.call) else { return };
         count(call);
+        // The reply may be in what was missed, and the memory in use by another call.
+        call.is_doubtful |= self.lost.get(call.message.sender.other()).is_some_and(|last| place.call <= last);
         if call.overflowed {
             return;
         }
@@ -243,9 +258,9 @@ impl Session {
     fn call(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
         let requester = message.sender;
         let (mut called, mut described) = (None, None);
+        let reverse = self.client == Some(requester.other());
         if let Ok(decoded) = message.decode() {
             let reads = decoded.header.chunks().map(read_chunks).unwrap_or_default();
-            let reverse = self.client == Some(requester.other());
             if let Some((call, description)) = rpc::call(decoded.payload, reverse, &reads) {
                 if matches!(call.procedure.program, Procedure::NFS | Procedure::MOUNT | Procedure::NFSACL) {
                     self.client.get_or_insert(requester);
@@ -259,7 +274,7 @@ impl Session {
             self.give_up(before, context);
         }
         message.rpc = described.as_ref().map(|described| described.rpc.clone());
-        self.wait(Call::new(message.clone(), called, described, context.transactions), context);
+        self.wait(Call::new(message.clone(), (called, described), reverse, context.transactions), context);
         message
     }
 
@@ -270,7 +285,7 @@ impl Session {
         let memory = self.memory.get_mut(requester);
         for (index, segment) in call.segments.iter().enumerate() {
             let place = Place { call: id, segment: index };
-            memory.advertise(segment.handle, segment.offset, segment.length, place);
+            memory.advertise(segment.access, (segment.handle, segment.offset), segment.length, place);
         }
         self.xids.get_mut(requester).insert(prefix.xid, id);
         self.calls.insert(id, call);
@@ -300,7 +315,10 @@ impl Session {
     }
 
     fn give_up(&mut self, id: u64, context: &mut Context<'_>) {
-        let Some(call) = self.take(id, context) else { return };
+        let Some(mut call) = self.take(id, context) else { return };
+        if call.is_doubtful {
+            call.forget();
+        }
         let xid = call.message.prefix().map_or(0, |prefix| prefix.xid);
         if context.transactions {
             let transaction = Transaction::new(Some(call), None, xid).map(Box::new).map(Event::Transaction);

@@ -7,7 +7,7 @@ use rpcrdma::reader::padding;
 use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
 
 use crate::link::Address;
-use crate::memory::Extents;
+use crate::memory::{Access, Extents};
 use crate::message::{Captured, Message, Rpc, Security, Status};
 use crate::nfs::{DataItem, Operation, Procedure, WalkError};
 use crate::operation::{Side, Stamp};
@@ -170,6 +170,7 @@ impl core::error::Error for NotRebuilt {}
 /// A segment that a call advertises, and what was moved.
 #[derive(Debug)]
 pub(crate) struct Segment {
+    pub(crate) access: Access,
     pub(crate) handle: u32,
     pub(crate) offset: u64,
     pub(crate) length: u32,
@@ -182,6 +183,8 @@ pub(crate) struct Segment {
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) message: Message,
+    /// The server called the client, as far as was known when it did.
+    pub(crate) reverse: bool,
     /// Those of the Read list, of the Write list, of the Reply chunk.
     pub(crate) segments: Vec<Segment>,
     pub(crate) called: Option<Called>,
@@ -192,6 +195,8 @@ pub(crate) struct Call {
     pub(crate) write_octets: u64,
     /// What was held was let go.
     pub(crate) overflowed: bool,
+    /// Something was moved of which only a reply can tell that it was for this call.
+    pub(crate) is_doubtful: bool,
 }
 
 /// Position and length of each Read chunk that is a data item.
@@ -201,13 +206,19 @@ pub(crate) fn read_chunks(chunks: &Chunks<'_>) -> Vec<(u64, u64)> {
 
 impl Call {
     /// A call of which the data items are kept if it is to be rebuilt `whole`; else only what holds a Payload stream.
-    pub(crate) fn new(message: Message, called: Option<Called>, described: Option<Described>, whole: bool) -> Self {
+    pub(crate) fn new(
+        message: Message,
+        (called, described): (Option<Called>, Option<Described>),
+        reverse: bool,
+        whole: bool,
+    ) -> Self {
         let segments = match message.decode() {
             Ok(decoded) => decoded.header.chunks().map(|chunks| segments(chunks, whole)).unwrap_or_default(),
             Err(_) => Vec::new(),
         };
         Self {
             message,
+            reverse,
             segments,
             called,
             described,
@@ -215,6 +226,7 @@ impl Call {
             read_octets: 0,
             write_octets: 0,
             overflowed: false,
+            is_doubtful: false,
         }
     }
 
@@ -225,6 +237,11 @@ impl Call {
     /// Lets go what was moved; the call cannot be rebuilt any more.
     pub(crate) fn overflow(&mut self) {
         self.overflowed = true;
+        self.forget();
+    }
+
+    /// Lets go what was moved.
+    pub(crate) fn forget(&mut self) {
         for segment in &mut self.segments {
             segment.data = Extents::default();
         }
@@ -259,6 +276,15 @@ impl Call {
         if self.message.captured != Captured::Whole {
             return Err(NotRebuilt::Send);
         }
+        // No rule sorts the Read list, nor keeps the segments of a chunk side by side (section 3.4.5).
+        chunks.sort_by_key(|(position, _)| *position);
+        chunks.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same {
+                earlier.1.append(&mut later.1);
+            }
+            same
+        });
         let reduced = match decoded.header.body {
             Body::Nomsg(_) if chunks.first().is_some_and(|(position, _)| *position == 0) => chunks.remove(0).1,
             Body::Nomsg(_) => Vec::new(),
@@ -401,10 +427,11 @@ fn insert<'a>(reduced: &[u8], chunks: impl Iterator<Item = (u32, &'a [u8])>) -> 
 }
 
 fn segments(chunks: &Chunks<'_>, whole: bool) -> Vec<Segment> {
-    let reads = chunks.reads.iter().map(|segment| (segment.target, whole || segment.position == 0));
-    let writes = chunks.writes.iter().flat_map(|chunk| chunk.iter()).map(|segment| (segment, whole));
-    let reply = chunks.reply.into_iter().flat_map(|chunk| chunk.iter()).map(|segment| (segment, true));
-    let segment = |(segment, is_kept): (rpcrdma::segment::Segment, bool)| Segment {
+    let reads = chunks.reads.iter().map(|segment| (Access::Read, segment.target, whole || segment.position == 0));
+    let writes = chunks.writes.iter().flat_map(|chunk| chunk.iter()).map(|segment| (Access::Write, segment, whole));
+    let reply = chunks.reply.into_iter().flat_map(|chunk| chunk.iter()).map(|segment| (Access::Write, segment, true));
+    let segment = |(access, segment, is_kept): (Access, rpcrdma::segment::Segment, bool)| Segment {
+        access,
         handle: segment.handle,
         offset: segment.offset,
         length: segment.length,
@@ -533,7 +560,7 @@ impl Call {
     /// What a long call is about is known only when its Position Zero Read chunk was pulled.
     pub(crate) fn describe_long(&mut self, rebuilt: &[u8]) {
         if self.described.is_none()
-            && let Some((called, described)) = rpc::call(rebuilt, false, &[])
+            && let Some((called, described)) = rpc::call(rebuilt, self.reverse, &[])
         {
             self.called = Some(called);
             self.described = Some(described);

@@ -160,6 +160,12 @@ impl Ordering {
         self.mtu = mtu;
     }
 
+    /// The number the next request of an end should have, where it is known.
+    #[must_use]
+    pub fn next(&self, from: Side) -> Option<u32> {
+        self.streams.get(from).next.map(|next| (next & 0xff_ffff) as u32)
+    }
+
     /// Takes the next packet of the capture (`octets` from the BTH on; `length` is what that had on the wire) and gives
     /// what became known through it. `out` says whether it could do something with the operation; if not, it may be given
     /// it again; it is told when that is the last time.
@@ -483,16 +489,17 @@ impl Ordering {
         let (number, _) = self.number(arrival);
         let counts = self.counts.get_mut(arrival.from);
         let stream = self.streams.get_mut(arrival.from);
-        let next = stream.expected(number, &mut self.mtu);
         let mtu = self.mtu;
+        let next = stream.expected(number, mtu);
         let distance = (number as i64).wrapping_sub(next as i64);
-        if distance < 0 && stream.is_late(number) && arrival.packet.first && arrival.packet.last {
-            let under_way = stream.write;
-            stream.span(number, &arrival.packet, mtu);
-            if let Some(kind) = stream.kind(number, arrival, mtu) {
-                out(arrival.operation(kind), true);
+        if distance < 0 && stream.is_late(number) {
+            // What aims at memory comes too late: the memory may serve another call by now. So does a part of a Send.
+            match (arrival.packet.operation, arrival.packet.first && arrival.packet.last) {
+                (Does::Send, true) => {
+                    stream.kind(number, arrival, mtu).map_or((), |kind| _ = out(arrival.operation(kind), true))
+                }
+                _ => counts.orphans += 1,
             }
-            stream.write = under_way;
             return Ok(());
         }
         if distance.abs() > FAR || stream.repetitions > REPETITIONS {
@@ -529,10 +536,11 @@ impl Ordering {
         arrival: &Arrival<'_>,
         out: &mut F,
     ) -> Result<(), Early> {
-        let side = arrival.from.other();
+        let (side, mtu) = (arrival.from.other(), self.mtu);
         let stream = self.streams.get_mut(side);
         let number = extend(stream.next, arrival.packet.sequence);
-        let Some(read) = stream.reads.iter_mut().rev().find(|read| (read.first..read.end).contains(&number)) else {
+        let Some(read) = stream.reads.iter_mut().rev().find(|read| (read.first..read.end(mtu)).contains(&number))
+        else {
             if stream.next.is_some_and(|next| number >= next && number - next < FAR as u64) {
                 return Err(Early::Hole(side));
             }
@@ -543,17 +551,13 @@ impl Ordering {
             self.counts.get_mut(arrival.from).retransmitted += 1;
             return Ok(());
         }
-        let length = arrival.packet.length as u64;
-        // A part that is not the last holds a path MTU of octets; the last one ends the answer.
-        let at = if arrival.packet.last {
-            u64::from(read.length).checked_sub(length)
-        } else {
-            Some((number - read.first) * length)
-        };
-        if let Some(at) = at {
-            let Transport { data, length, .. } = arrival.packet;
-            let kind = OperationKind::ReadResponse { request: read.first, at, data, length };
-            out(arrival.operation(kind), true);
+        let Transport { data, length, .. } = arrival.packet;
+        match read.place(number, &arrival.packet, mtu) {
+            Some(at) => {
+                let kind = OperationKind::ReadResponse { request: read.first, at, data, length };
+                out(arrival.operation(kind), true);
+            }
+            None => self.counts.get_mut(arrival.from).orphans += 1,
         }
         Ok(())
     }
@@ -570,8 +574,8 @@ impl Stream {
     }
 
     /// The number the next request should have. Where a Read request's responses could not be counted, `number` itself
-    /// tells, if it fits one of the path MTUs there are.
-    fn expected(&mut self, number: u64, mtu: &mut Option<u32>) -> u64 {
+    /// tells, if it fits one of the path MTUs there are. That MTU is a guess, so it is used for nothing else.
+    fn expected(&mut self, number: u64, mtu: Option<u32>) -> u64 {
         let next = *self.next.get_or_insert_with(|| {
             // Where the capture begins in the middle, packets shortly before its first may come late.
             self.holes.push_back((number - GRACE, number));
@@ -579,13 +583,11 @@ impl Stream {
         });
         let Some((first, length)) = self.unmeasured.take() else { return next };
         let fitting = MTUS.into_iter().find(|mtu| first + responses(length, *mtu) == number);
-        let measured = mtu.or(fitting);
-        match measured {
-            Some(found) => {
-                *mtu = measured;
-                let end = first + responses(length, found);
-                if let Some(last) = self.reads.back_mut() {
-                    last.end = end;
+        match mtu.or(fitting) {
+            Some(mtu) => {
+                let end = first + responses(length, mtu);
+                if let Some(read) = self.reads.iter_mut().rev().find(|read| read.first == first) {
+                    read.end = end;
                 }
                 self.next = Some(end);
                 end
@@ -661,7 +663,7 @@ impl Stream {
     fn place<'a>(&self, number: u64, packet: &Transport<'a>, mtu: Option<u32>) -> Option<OperationKind<'a>> {
         let Write { first: beginning, target } = self.write?;
         let (length, whole) = (packet.length as u64, u64::from(target.length));
-        let before = number - beginning;
+        let before = number.checked_sub(beginning)?;
         let at = match (packet.first, packet.last) {
             (true, _) => 0,
             (false, true) if before + 1 == responses(target.length, mtu?) => whole.checked_sub(length)?,
@@ -681,6 +683,25 @@ impl Stream {
 const RANGES: usize = 64;
 
 impl Read {
+    /// The number after its last response. What was noted when it was asked for is only a bound where the path MTU was
+    /// not known then.
+    fn end(&self, mtu: Option<u32>) -> u64 {
+        mtu.map_or(self.end, |mtu| self.end.min(self.first + responses(self.length, mtu)))
+    }
+
+    /// Octets of the answer before this response. A part that is not the last holds a path MTU of octets; the last one
+    /// ends the answer. `None` where it may be the response to another request, that was not seen.
+    fn place(&self, number: u64, packet: &Transport<'_>, mtu: Option<u32>) -> Option<u64> {
+        let (length, whole) = (packet.length as u64, u64::from(self.length));
+        let at = match packet.last {
+            false => (number - self.first) * length,
+            true if mtu.is_some() && number + 1 != self.end(mtu) => return None,
+            true if mtu.is_none() && length != whole => return None,
+            true => whole.checked_sub(length)?,
+        };
+        (at + length <= whole).then_some(at)
+    }
+
     /// Takes note of a response. False where it was seen before.
     fn note(&mut self, number: u64) -> bool {
         // Responses nearly always come in order.

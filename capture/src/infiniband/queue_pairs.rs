@@ -25,6 +25,8 @@ const CONNECTIONS: usize = 4096;
 
 /// Packets of the capture by which a message of connection set-up is late at most.
 const YOUNG: u64 = 64;
+/// Packet numbers that an end may have used by then: a Read request alone may take thousands.
+const YOUNG_NUMBERS: u32 = 1 << 16;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,6 +308,10 @@ impl<S> QueuePairs<S> {
         if owner != from {
             return None; // the ends are known the other way round
         }
+        // Its numbers go on where this message says they begin, or the queue pair serves another connection now.
+        if entry.ordering.next(from).is_some_and(|next| !is_within(next, half.sequence, YOUNG_NUMBERS)) {
+            return None;
+        }
         let sender = from.other();
         *entry.connection.private_data.get_mut(sender) = half.private_data;
         entry.known += 1;
@@ -407,7 +413,10 @@ impl<S> QueuePairs<S> {
         let session = handler.opened(&connection);
         let name = setup.map_or(0, |setup| setup.name);
         let known = u8::from(request.is_some()) + u8::from(reply.is_some());
-        self.entries.insert(key, Entry { connection, session, ordering, flows, name, known, opened: self.clock, used: self.clock });
+        self.entries.insert(
+            key,
+            Entry { connection, session, ordering, flows, name, known, opened: self.clock, used: self.clock },
+        );
         key
     }
 
