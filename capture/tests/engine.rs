@@ -146,13 +146,15 @@ fn a_send_of_three_packets_is_one_message() {
 fn after_a_negative_acknowledgement_the_accepted_copy_counts() {
     let mut wire = Wire::default();
     let mut trace = wire.connect();
-    let sends: Vec<_> = (1..5).flat_map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)))).collect();
+    let sends: Vec<_> =
+        (1..5).flat_map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)))).collect();
     // The second was lost on the way, before it was captured: the receiver refuses it and those after it.
     trace.extend([sends[0].clone(), sends[2].clone(), sends[3].clone(), wire.nak(Server, 101)]);
     trace.extend(sends[1..].iter().cloned());
     trace.push(wire.ack_all(Server));
     let found = dissect(&trace);
-    let seen: Vec<_> = found.messages.iter().map(|m| (m.prefix().unwrap().xid, m.stamp.frame, m.retransmitted)).collect();
+    let seen: Vec<_> =
+        found.messages.iter().map(|m| (m.prefix().unwrap().xid, m.stamp.frame, m.retransmitted)).collect();
     assert_eq!(seen, [(1, 4, 0), (2, 8, 0), (3, 9, 1), (4, 10, 1)]);
     assert_eq!(found.reports[0].counts.passive.sequence_errors, 1);
     assert_eq!((found.reports[0].counts.active.retransmitted, found.reports[0].counts.active.missed), (2, 0));
@@ -243,11 +245,9 @@ fn a_read_request_that_was_missed_leaves_its_responses_nowhere() {
 #[test]
 fn a_send_of_which_a_packet_was_missed_is_shown_as_far_as_it_is_there() {
     let data = octets(3, 2400);
-    for (lost, shown) in [
-        (0, vec![Captured::Tail]),
-        (1, vec![Captured::Head, Captured::Tail]),
-        (2, vec![Captured::Head]),
-    ] {
+    for (lost, shown) in
+        [(0, vec![Captured::Tail]), (1, vec![Captured::Head, Captured::Tail]), (2, vec![Captured::Head])]
+    {
         let mut wire = Wire::default();
         let mut trace = wire.connect();
         trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &read3(1, 2400))));
@@ -256,7 +256,8 @@ fn a_send_of_which_a_packet_was_missed_is_shown_as_far_as_it_is_there() {
         trace.push(wire.ack_all(Client));
         trace.extend(nulls(&mut wire, 10..60));
         let found = dissect(&without(&trace, &[4 + lost]));
-        let replies: Vec<_> = found.messages[1..].iter().map(|m| m.captured).filter(|c| *c != Captured::Whole).collect();
+        let replies: Vec<_> =
+            found.messages[1..].iter().map(|m| m.captured).filter(|c| *c != Captured::Whole).collect();
         assert_eq!(replies, shown, "{lost}");
         if shown[0] == Captured::Head {
             let head = found.messages.iter().find(|message| message.captured == Captured::Head).unwrap();
@@ -335,8 +336,8 @@ fn packets_out_of_order_across_directions_are_put_in_order() {
     before.extend(nulls(&mut first, 10..12));
     let mut wire = first;
     let mut rpcs = read_rpc(&mut wire, 1, MEMORY, &data);
-    rpcs.extend(write_rpc(&mut wire, 2, MEMORY, &one));
-    rpcs.extend(read_rpc(&mut wire, 3, MEMORY, &two));
+    rpcs.extend(write_rpc(&mut wire, 2, (0xb00, 0), &one));
+    rpcs.extend(read_rpc(&mut wire, 3, (0xc00, 0), &two));
     for from in 0..rpcs.len() {
         for to in 0..rpcs.len() {
             let mut trace = rpcs.clone();
@@ -347,7 +348,6 @@ fn packets_out_of_order_across_directions_are_put_in_order() {
             assert_eq!(found.messages.len(), 10, "{from} to {to}");
             // A call that comes after the next RPC began is beyond what can be put in order: nothing may be wrong.
             if from.abs_diff(to) <= 5 {
-                eprintln!("{from} to {to}");
                 assert_read(&found, 1, &data);
                 assert_written(&found, 2, &one);
                 assert_read(&found, 3, &two);
@@ -541,6 +541,50 @@ fn a_handle_used_again_after_a_missed_reply_mixes_no_octets() {
 }
 
 #[test]
+fn a_write_that_comes_late_does_not_land_in_a_call_that_uses_the_handle_now() {
+    for reads in [false, true] {
+        let mut wire = Wire::default();
+        let mut trace = wire.connect();
+        let (one, two) = (octets(1, 1000), octets(2, 1000));
+        let mut first = read_rpc(&mut wire, 1, MEMORY, &one);
+        let late = first.remove(1);
+        trace.extend(first);
+        trace.extend(nulls(&mut wire, 10..60));
+        let mut second =
+            if reads { write_rpc(&mut wire, 2, MEMORY, &two) } else { read_rpc(&mut wire, 2, MEMORY, &two) };
+        let reply = second.len() - 2;
+        second.insert(reply, late);
+        trace.extend(second);
+        trace.extend(nulls(&mut wire, 60..70));
+        let found = dissect(&trace);
+        assert_eq!(why(&of(&found, 1).reply), missing(ChunkName::Write(0), 0, 1000));
+        if reads {
+            assert_written(&found, 2, &two);
+        } else {
+            assert_read(&found, 2, &two);
+        }
+    }
+}
+
+#[test]
+fn a_write_goes_to_no_read_chunk() {
+    // A call that uses the handle again is captured before the RDMA Write for the call before it.
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    trace.extend(nulls(&mut wire, 10..12));
+    let (one, two) = (octets(1, 3000), octets(2, 3000));
+    let mut rpcs = read_rpc(&mut wire, 1, MEMORY, &one);
+    let before = rpcs.len();
+    rpcs.extend(write_rpc(&mut wire, 2, MEMORY, &two));
+    let call = rpcs.remove(before);
+    rpcs.insert(1, call);
+    trace.extend(rpcs);
+    let found = dissect(&trace);
+    assert_read(&found, 1, &one);
+    assert_written(&found, 2, &two);
+}
+
+#[test]
 fn one_handle_at_two_offsets_serves_two_calls_at_once() {
     let mut wire = Wire::default();
     let mut trace = wire.connect();
@@ -563,10 +607,12 @@ fn one_handle_at_two_offsets_serves_two_calls_at_once() {
 #[test]
 fn connections_with_the_same_handles_and_xids_are_apart() {
     let mut one = Wire::default();
-    let mut two = Wire::default();
-    two.client = End { host: 1, queue_pair: 0x12, next: 100 };
-    two.server = End { host: 2, queue_pair: 0x23, next: 7000 };
-    two.name = 2;
+    let mut two = Wire {
+        client: End { host: 1, queue_pair: 0x12, next: 100 },
+        server: End { host: 2, queue_pair: 0x23, next: 7000 },
+        name: 2,
+        ..Wire::default()
+    };
     let (first, second) = (octets(1, 3000), octets(2, 3000));
     let mut trace = [one.connect(), two.connect()].concat();
     let (a, b) = (read_rpc(&mut one, 1, MEMORY, &first), read_rpc(&mut two, 1, MEMORY, &second));
@@ -683,33 +729,40 @@ fn half_of_the_set_up_is_enough_to_pair_the_ends() {
 
 #[test]
 fn unpaired_connections_of_the_same_hosts_are_paired_rightly() {
-    // Three connections whose numbers are the same, packet by packet in turn: only what is acknowledged tells them apart.
-    let mut wires = [Wire::default(); 3];
-    let mut rpcs = Vec::new();
-    for (index, wire) in wires.iter_mut().enumerate() {
-        let index = index as u32;
-        wire.client = End { host: 1, queue_pair: 0x11 + index, next: 100 + index };
-        wire.server = End { host: 2, queue_pair: 0x31 + index, next: 7000 + 2 * index };
-        let mut trace = nulls(wire, 10..14 + index);
-        trace.extend(read_rpc(wire, 1, MEMORY, &octets(index as u8, 3000)));
-        trace.extend(nulls(wire, 30..40));
-        rpcs.push(trace);
-    }
-    let longest = rpcs.iter().map(Vec::len).max().unwrap();
-    let trace: Vec<Packet> =
-        (0..longest).flat_map(|place| rpcs.iter().filter_map(move |rpc| rpc.get(place).cloned())).collect();
-    let found = dissect(&trace);
-    assert_eq!(found.reports.len(), 3);
-    for report in &found.reports {
-        let ends = report.connection.ends;
-        let (active, passive) = (ends.active.queue_pair.unwrap(), ends.passive.queue_pair.unwrap());
-        assert_eq!(active.abs_diff(passive), 0x20, "{report:?}");
-    }
-    let reads: Vec<_> = found.transactions.iter().filter(|transaction| transaction.xid == 1).collect();
-    assert_eq!(reads.len(), 3);
-    for read in reads {
-        let rebuilt = whole(&read.reply);
-        assert!((0..3).any(|index| rebuilt == read3_reply(1, &octets(index, 3000))));
+    // Three connections, packet by packet in turn. Their numbers are nearly the same, so most of what is acknowledged on one
+    // would do for another too.
+    for apart in [0, 1, 3] {
+        let mut rpcs = Vec::new();
+        for index in 0..3 {
+            let client = End { host: 1, queue_pair: 0x11 + index, next: 100 + apart * index };
+            let server = End { host: 2, queue_pair: 0x31 + index, next: 7000 + 2 * apart * index };
+            let mut wire = Wire { client, server, ..Wire::default() };
+            let mut trace = nulls(&mut wire, 10..14 + 2 * index);
+            trace.extend(read_rpc(&mut wire, 1, MEMORY, &octets(index as u8, 3000)));
+            trace.extend(nulls(&mut wire, 30..40 + 5 * index));
+            rpcs.push(trace);
+        }
+        let longest = rpcs.iter().map(Vec::len).max().unwrap();
+        // The first to ask is the last to be answered.
+        let order = |place: usize| if place.is_multiple_of(2) { [0, 1, 2] } else { [2, 1, 0] };
+        let trace: Vec<Packet> = (0..longest)
+            .flat_map(|place| order(place).map(|index| rpcs[index].get(place).cloned()))
+            .flatten()
+            .collect();
+        let found = dissect(&trace);
+        for report in &found.reports {
+            let ends = report.connection.ends;
+            if let (Some(active), Some(passive)) = (ends.active.queue_pair, ends.passive.queue_pair) {
+                assert_eq!(active.abs_diff(passive), 0x20, "{apart} apart: {report:?}");
+            }
+        }
+        let reads: Vec<_> = found.transactions.iter().filter(|t| t.xid == 1 && t.call.is_some()).collect();
+        assert_eq!(reads.len(), 3);
+        let whole = reads.iter().filter_map(|read| read.reply.as_ref()?.message.as_ref().ok()).map(|read| &read.octets);
+        let whole: Vec<_> =
+            whole.filter(|read| (0..3).any(|index| **read == read3_reply(1, &octets(index, 3000)))).collect();
+        // Where all numbers are the same nothing tells the first two apart until one of them has sent more.
+        assert!(apart == 0 || whole.len() == 3, "{apart} apart: {whole:?}");
     }
 }
 
@@ -1031,7 +1084,8 @@ fn chunks_that_are_not_the_calls_are_not_used() {
 fn a_write_chunk_whose_length_is_not_the_items_is_not_used() {
     let data = octets(1, 1000);
     let lists = Lists::writes(&[&[(1, 0x40, 1000)]]);
-    let found = answering(&read3(1, 1000), &lists, &[((1, 0x40), &data)], (MSG, &lists), &reply(1, &read3_results(900)));
+    let found =
+        answering(&read3(1, 1000), &lists, &[((1, 0x40), &data)], (MSG, &lists), &reply(1, &read3_results(900)));
     let NotRebuilt::Results(error) = why(&of(&found, 1).reply) else { panic!() };
     assert_eq!((error.reason, error.operation), (WalkError::WRITE_CHUNK_LENGTH, Some("NFSv3 READ")));
 }
@@ -1111,4 +1165,89 @@ fn what_integrity_protects_is_walked() {
     let rebuilt = transaction.call.as_ref().unwrap().message.as_ref().unwrap();
     assert_eq!(rebuilt.data(&rebuilt.items[0]), data);
     assert_eq!(format!("{:?}", transaction.status), "Some(Success(Some(0)))");
+}
+
+// --- Chance --------------------------------------------------------------------------------------------------------------
+
+/// A sequence of numbers that seems random.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// The call and the reply of an XID: every third is a WRITE, the others are READs.
+fn expected(xid: u32) -> (Vec<u8>, Vec<u8>) {
+    let data = octets(xid as u8, data_length(xid));
+    match xid % 3 {
+        0 => (written(xid, &data), write3_reply(xid, data.len() as u32)),
+        _ => (read3(xid, data.len() as u32), read3_reply(xid, &data)),
+    }
+}
+
+const fn data_length(xid: u32) -> usize {
+    900 + 137 * (xid as usize % 16)
+}
+
+/// Disturbs a connection of 39 RPCs, one after the other, again and again: drops so many packets in 1000, moves so many to a
+/// place at most six later, and begins somewhere in each other round if it may be `cut`. What is rebuilt must be right; gives how much that is.
+fn disturb(memory: impl Fn(u32) -> (u32, u64), cut: bool, lost: u64, moved: u64) -> usize {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    for xid in 1..40 {
+        let rpc = if xid % 3 == 0 { write_rpc } else { read_rpc };
+        trace.extend(rpc(&mut wire, xid, memory(xid), &octets(xid as u8, data_length(xid))));
+    }
+    let mut rebuilt = 0;
+    for seed in 0..500 {
+        let mut chance = Chance(seed);
+        let first = if !cut || seed % 2 == 0 { 0 } else { chance.below(100) as usize };
+        let mut kept: Vec<Packet> = trace[first..].iter().filter(|_| chance.below(1000) >= lost).cloned().collect();
+        for place in 0..kept.len() {
+            if chance.below(1000) < moved {
+                let packet = kept.remove(place);
+                kept.insert((place + chance.below(6) as usize).min(kept.len()), packet);
+            }
+        }
+        for transaction in dissect(&kept).transactions {
+            let (call, answer) = expected(transaction.xid);
+            for (half, expected) in [(&transaction.call, call), (&transaction.reply, answer)] {
+                if let Some(Ok(message)) = half.as_ref().map(|half| &half.message) {
+                    assert!(message.octets == expected, "seed {seed}, {}, {lost} lost, {moved} moved", transaction.xid);
+                    rebuilt += 1;
+                }
+            }
+        }
+    }
+    rebuilt
+}
+
+/// RPC messages that are sent in all rounds of [`disturb`].
+const SENT: usize = 500 * 39 * 2;
+
+#[test]
+fn whatever_is_missed_and_disordered_no_octet_is_wrong() {
+    for (lost, moved, percent) in [(5, 30, 80), (20, 100, 70), (100, 100, 50), (300, 30, 25)] {
+        let rebuilt = disturb(|xid| (xid, 0x1000), true, lost, moved);
+        assert!(rebuilt * 100 > SENT * percent, "{lost} lost, {moved} moved: {rebuilt} of {SENT} rebuilt");
+    }
+}
+
+#[test]
+fn whatever_is_missed_no_octet_is_wrong_where_every_call_uses_the_same_memory() {
+    for (lost, percent) in [(5, 80), (20, 70), (100, 50), (300, 25)] {
+        let rebuilt = disturb(|_| MEMORY, true, lost, 0);
+        assert!(rebuilt * 100 > SENT * percent, "{lost} lost: {rebuilt} of {SENT} rebuilt");
+    }
+}
+
+#[test]
+fn disorder_mixes_no_octets_where_every_call_uses_the_same_memory() {
+    for moved in [30, 100, 300] {
+        let rebuilt = disturb(|_| MEMORY, false, 0, moved);
+        assert!(rebuilt * 100 > SENT * 95, "{moved} moved: {rebuilt} of {SENT} rebuilt");
+    }
 }

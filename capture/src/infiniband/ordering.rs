@@ -434,8 +434,7 @@ impl Ordering {
             return;
         };
         stream.refusing = false;
-        stream.next = Some(end);
-        if end > next {
+        if stream.next.replace(end).is_some() && end > next {
             lose(stream, self.counts.get_mut(side), next, end);
             let stamp = self.queue.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
             let kind = OperationKind::Lost { packets: end - next };
@@ -486,7 +485,7 @@ impl Ordering {
         arrival: &Arrival<'_>,
         out: &mut F,
     ) -> Result<(), Early> {
-        let (number, _) = self.number(arrival);
+        let (mut number, _) = self.number(arrival);
         let counts = self.counts.get_mut(arrival.from);
         let stream = self.streams.get_mut(arrival.from);
         let mtu = self.mtu;
@@ -503,7 +502,9 @@ impl Ordering {
             return Ok(());
         }
         if distance.abs() > FAR || stream.repetitions > REPETITIONS {
+            // The numbers begin anew, in the middle of what 64 bits hold.
             *stream = Stream::default();
+            number = extend(None, arrival.packet.sequence);
             out(arrival.operation(OperationKind::Lost { packets: 0 }), true);
         } else if distance < 0 {
             counts.retransmitted += 1;

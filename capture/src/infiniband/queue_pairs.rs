@@ -469,7 +469,9 @@ impl<S> QueuePairs<S> {
             sequence: transport.sequence,
             span: span(transport),
         };
+        // Where both ends have one address, a flow could take itself for its counterpart.
         let partners: Vec<usize> = (0..self.waiting.len())
+            .filter(|other| *other != place)
             .filter(|other| self.waiting.get(*other).is_some_and(|other| other.answers(&flow, &kept)))
             .collect();
         let Some(waiting) = self.waiting.get_mut(place) else { return };

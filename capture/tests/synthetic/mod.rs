@@ -108,13 +108,25 @@ impl Wire {
     }
 
     /// The packets of a message: the opcode and the extension header of each are said by its place.
-    fn message(&mut self, by: By, opcodes: [u8; 4], data: &[u8], extension: impl Fn(bool, bool) -> Vec<u8>) -> Vec<Packet> {
+    fn message(
+        &mut self,
+        by: By,
+        opcodes: [u8; 4],
+        data: &[u8],
+        extension: impl Fn(bool, bool) -> Vec<u8>,
+    ) -> Vec<Packet> {
         let mtu = self.mtu;
         let parts: Vec<&[u8]> = if data.is_empty() { vec![data] } else { data.chunks(mtu).collect() };
         let mut packets = Vec::new();
         for (index, part) in parts.iter().enumerate() {
             let (first, last) = (index == 0, index + 1 == parts.len());
-            let opcode = opcodes[if first && last { 3 } else if last { 2 } else { usize::from(!first) }];
+            let opcode = opcodes[if first && last {
+                3
+            } else if last {
+                2
+            } else {
+                usize::from(!first)
+            }];
             let number = self.number(by);
             packets.push(self.packet(by, opcode, number, &extension(first, last), part));
         }
@@ -167,7 +179,13 @@ impl Wire {
         (0..count)
             .map(|index| {
                 let (first, last) = (index == 0, index + 1 == count);
-                let opcode = READ_RESPONSE[if first && last { 3 } else if last { 2 } else { usize::from(!first) }];
+                let opcode = READ_RESPONSE[if first && last {
+                    3
+                } else if last {
+                    2
+                } else {
+                    usize::from(!first)
+                }];
                 let part = &data[index * mtu..data.len().min((index + 1) * mtu)];
                 let number = (number + index as u32) & 0xff_ffff;
                 self.packet(by, opcode, number, &acknowledgement(index), part)
