@@ -301,8 +301,11 @@ impl Session {
         let call = self.calls.remove(&id)?;
         let requester = call.message.sender;
         let memory = self.memory.get_mut(requester);
-        for segment in &call.segments {
-            memory.withdraw(segment.handle, id);
+        let mut handles: Vec<u32> = call.segments.iter().map(|segment| segment.handle).collect();
+        handles.sort_unstable();
+        handles.dedup();
+        for handle in handles {
+            memory.withdraw(handle, id);
         }
         if let Some(prefix) = call.message.prefix() {
             let xids = self.xids.get_mut(requester);

@@ -104,6 +104,8 @@ struct Held {
     length: usize,
     retransmitted: u32,
     is_request: bool,
+    /// The number it is held under: that of its place in the stream may be counted anew meanwhile.
+    number: u64,
 }
 
 /// A packet in hand.
@@ -303,7 +305,7 @@ impl Ordering {
         if !arrival.packet.is_request() || !stream.refusing || next.is_none_or(|next| number <= next) {
             return false;
         }
-        stream.refused.insert(number, Held::new(arrival));
+        stream.refused.insert(number, Held::new(arrival, number));
         while stream.refused.len() > HELD_PACKETS {
             stream.refused.pop_last();
             self.counts.get_mut(arrival.from).orphans += 1;
@@ -317,7 +319,7 @@ impl Ordering {
             self.streams.get_mut(arrival.from).held.insert(number, self.arrivals);
         }
         self.octets += arrival.octets.len();
-        self.queue.insert(self.arrivals, Held::new(arrival));
+        self.queue.insert(self.arrivals, Held::new(arrival, number));
     }
 
     /// Uses what is held as far as nothing is missing.
@@ -369,13 +371,12 @@ impl Ordering {
         let Some(held) = self.queue.remove(&key) else { return Ok(()) };
         let Ok(packet) = Transport::decode(&held.octets, held.length) else { return Ok(()) };
         let arrival = held.arrival(packet);
-        let (number, _) = self.number(&arrival);
         let delivered = if last { self.deliver(&arrival, &mut surely(out)) } else { self.deliver(&arrival, out) };
         match delivered {
             Ok(()) => {
                 self.octets -= held.octets.len();
                 if packet.is_request() {
-                    self.streams.get_mut(held.from).held.remove(&number);
+                    self.streams.get_mut(held.from).held.remove(&held.number);
                 }
             }
             Err(_) => _ = self.queue.insert(key, held),
@@ -739,9 +740,9 @@ fn lose(stream: &mut Stream, counts: &mut Counts, first: u64, end: u64) {
 }
 
 impl Held {
-    fn new(arrival: &Arrival<'_>) -> Self {
+    fn new(arrival: &Arrival<'_>, number: u64) -> Self {
         let Arrival { from, stamp, octets, length, retransmitted, packet } = *arrival;
-        Self { from, stamp, octets: octets.into(), length, retransmitted, is_request: packet.is_request() }
+        Self { from, stamp, octets: octets.into(), length, retransmitted, is_request: packet.is_request(), number }
     }
 
     fn arrival<'a>(&'a self, packet: Transport<'a>) -> Arrival<'a> {
