@@ -23,7 +23,7 @@ pub struct Config {
     pub ports: Vec<u16>,
     /// Put RPCs back together; without it there are messages only, and the data of chunks is not kept.
     pub transactions: bool,
-    /// Octets of chunk data that may wait for replies, at most.
+    /// Octets of calls and their chunk data that may wait for replies, at most.
     pub memory: usize,
     /// Check the ICRC and VCRC of every InfiniBand packet, and leave out those that are wrong, as a receiver does.
     pub verify_crc: bool,

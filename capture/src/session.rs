@@ -185,10 +185,24 @@ impl Session {
             let data = data.get(..usize::try_from(room).unwrap_or(usize::MAX).min(data.len())).unwrap_or_default();
             *context.held += segment.data.put(at, data);
         }
+        self.make_room(context);
+    }
+
+    /// Lets go what is more than may be held: the data of the oldest calls, and where that is not enough, the calls.
+    fn make_room(&mut self, context: &mut Context<'_>) {
         while *context.held > context.memory {
-            let Some(call) = self.calls.values_mut().find(|call| !call.overflowed && call.held() > 0) else { return };
-            *context.held = context.held.saturating_sub(call.held());
-            call.overflow();
+            let has_data = |call: &&mut Call| !call.overflowed && call.held() > call.message.octets.len();
+            if let Some(call) = self.calls.values_mut().find(has_data) {
+                let before = call.held();
+                call.overflow();
+                *context.held = context.held.saturating_sub(before - call.held());
+            } else if self.calls.len() > 1
+                && let Some((&oldest, _)) = self.calls.first_key_value()
+            {
+                self.give_up(oldest, context);
+            } else {
+                return;
+            }
         }
     }
 
@@ -288,7 +302,9 @@ impl Session {
             memory.advertise(segment.access, (segment.handle, segment.offset), segment.length, place);
         }
         self.xids.get_mut(requester).insert(prefix.xid, id);
+        *context.held += call.held();
         self.calls.insert(id, call);
+        self.make_room(context);
         if self.calls.len() > CALLS
             && let Some((&oldest, _)) = self.calls.first_key_value()
         {

@@ -231,7 +231,7 @@ impl Call {
     }
 
     pub(crate) fn held(&self) -> usize {
-        self.segments.iter().map(|segment| segment.data.held()).sum()
+        self.message.octets.len() + self.segments.iter().map(|segment| segment.data.held()).sum::<usize>()
     }
 
     /// Lets go what was moved; the call cannot be rebuilt any more.
