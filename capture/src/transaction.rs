@@ -288,7 +288,7 @@ impl Call {
         let reduced = match decoded.header.body {
             Body::Nomsg(_) if chunks.first().is_some_and(|(position, _)| *position == 0) => chunks.remove(0).1,
             Body::Nomsg(_) => Vec::new(),
-            Body::Msg(_) if chunks.iter().any(|(position, _)| *position == 0) => {
+            Body::Msg(_) | Body::Msgp { .. } if chunks.iter().any(|(position, _)| *position == 0) => {
                 return Err(NotRebuilt::PositionZeroInMessage);
             }
             _ if chunks.is_empty() => return Ok(decoded.payload.to_vec()),

@@ -375,8 +375,10 @@ impl Ordering {
         match delivered {
             Ok(()) => {
                 self.octets -= held.octets.len();
-                if packet.is_request() {
-                    self.streams.get_mut(held.from).held.remove(&held.number);
+                let stream = self.streams.get_mut(held.from);
+                // After numbers were counted anew, another packet may be held under this one.
+                if stream.held.get(&held.number) == Some(&key) {
+                    stream.held.remove(&held.number);
                 }
             }
             Err(_) => _ = self.queue.insert(key, held),
