@@ -56,6 +56,11 @@ impl Assembly {
         (unfinished, None)
     }
 
+    /// Octets of memory it takes.
+    pub(crate) fn held(&self) -> usize {
+        self.current.as_ref().map_or(0, |send| send.octets.len())
+    }
+
     /// The capture does not hold what comes next.
     pub(crate) fn abandon(&mut self) -> Option<Assembled> {
         let mut send = self.current.take()?;

@@ -9,6 +9,7 @@ use crate::infiniband::ordering::Counts;
 use crate::infiniband::queue_pairs::{Connection, Handler, QueuePairs};
 use crate::infiniband::transport::Transport;
 use crate::link::{self, Address, Content};
+use crate::memory::Account;
 use crate::operation::{Operation, Sides, Stamp};
 use crate::session::{Context, Session};
 
@@ -23,7 +24,8 @@ pub struct Config {
     pub ports: Vec<u16>,
     /// Put RPCs back together; without it there are messages only, and the data of chunks is not kept.
     pub transactions: bool,
-    /// Octets of calls and their chunk data that may wait for replies, at most.
+    /// Octets of memory that may be taken by what waits for something to come: calls and their chunk data for replies,
+    /// packets for packets before them.
     pub memory: usize,
     /// Check the ICRC and VCRC of every InfiniBand packet, and leave out those that are wrong, as a receiver does.
     pub verify_crc: bool,
@@ -93,7 +95,7 @@ pub struct Dissector {
 #[derive(Debug, Default)]
 struct State {
     config: Config,
-    held: usize,
+    account: Account,
     last_number: u32,
     events: VecDeque<Event>,
     summary: Summary,
@@ -103,7 +105,8 @@ impl Dissector {
     /// A dissector at the start of a capture.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { pairs: QueuePairs::default(), state: State { config, ..State::default() } }
+        let account = Account { held: 0, limit: config.memory };
+        Self { pairs: QueuePairs::default(), state: State { config, account, ..State::default() } }
     }
 
     /// Takes the next frame.
@@ -164,13 +167,7 @@ impl Summary {
 
 impl State {
     fn context(&mut self) -> Context<'_> {
-        Context {
-            transactions: self.config.transactions,
-            memory: self.config.memory,
-            held: &mut self.held,
-            last_number: &mut self.last_number,
-            events: &mut self.events,
-        }
+        Context { transactions: self.config.transactions, last_number: &mut self.last_number, events: &mut self.events }
     }
 }
 
@@ -194,6 +191,18 @@ impl Handler for State {
         last: bool,
     ) -> bool {
         session.operation(connection, &operation, last, &mut self.context())
+    }
+
+    fn account(&mut self) -> &mut Account {
+        &mut self.account
+    }
+
+    fn held(&self, session: &Session) -> usize {
+        session.held()
+    }
+
+    fn let_go(&mut self, connection: &Connection, session: &mut Session, excess: usize) {
+        session.let_go(connection, excess, &mut self.context());
     }
 
     fn closed(&mut self, connection: &Connection, mut session: Session, counts: &Sides<Counts>) {

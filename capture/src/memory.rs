@@ -1,4 +1,4 @@
-//! The memory that calls advertise, and what RDMA Writes and Reads moved into and out of it.
+//! The memory that calls advertise, what RDMA Writes and Reads moved into and out of it, and how much of all that is kept.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,6 +6,34 @@ use foldhash::fast::RandomState;
 
 /// A hash map for what is looked up for every packet. Its hashes are seeded, as the keys come from the capture.
 pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
+
+/// How much all connections together may hold for what has not come yet, and how much they do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Account {
+    /// Octets of memory that are held.
+    pub held: usize,
+    /// Octets that may be.
+    pub limit: usize,
+}
+
+impl Account {
+    /// Takes note that something holds `now` octets, which held `before`.
+    pub const fn change(&mut self, before: usize, now: usize) {
+        self.held = self.held.saturating_sub(before).saturating_add(now);
+    }
+
+    /// More is held than may be.
+    #[must_use]
+    pub const fn is_exceeded(&self) -> bool {
+        self.held > self.limit
+    }
+
+    /// Octets to let go: more than the excess, as finding them takes time.
+    #[must_use]
+    pub const fn excess(&self) -> usize {
+        self.held.saturating_sub(self.limit - self.limit / 64)
+    }
+}
 
 /// Octets at the places where they belong; places that nothing came for are holes.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +43,7 @@ pub(crate) struct Extents {
 }
 
 impl Extents {
-    /// Puts `data` at `at`, over what was there. Gives the octets that are held more than before.
+    /// Puts `data` at `at`, over what was there. Gives the octets of memory that are held more than before.
     pub(crate) fn put(&mut self, at: u64, data: &[u8]) -> usize {
         // Data nearly always goes on where it stopped.
         if let Some(mut last) = self.parts.last_entry()
@@ -37,8 +65,7 @@ impl Extents {
                 None => {
                     let gap = self.parts.range(at..).next().map_or(u64::MAX, |(start, _)| start - at);
                     let taken = usize::try_from(gap).unwrap_or(usize::MAX).min(data.len());
-                    self.append(at, data.get(..taken).unwrap_or_default());
-                    more += taken;
+                    more += self.append(at, data.get(..taken).unwrap_or_default());
                     taken
                 }
             };
@@ -54,12 +81,21 @@ impl Extents {
         part.get_mut(usize::try_from(at - start).ok()?..).filter(|rest| !rest.is_empty())
     }
 
-    fn append(&mut self, at: u64, data: &[u8]) {
+    fn append(&mut self, at: u64, data: &[u8]) -> usize {
         match self.parts.range_mut(..at).next_back() {
-            Some((start, part)) if start + part.len() as u64 == at => part.extend_from_slice(data),
-            _ => _ = self.parts.insert(at, data.to_vec()),
+            Some((start, part)) if start + part.len() as u64 == at => {
+                part.extend_from_slice(data);
+                data.len()
+            }
+            _ => {
+                self.parts.insert(at, data.to_vec());
+                data.len() + Self::PART
+            }
         }
     }
+
+    /// Octets of memory that each part takes beside its data.
+    const PART: usize = 2 * size_of::<(u64, Vec<u8>)>();
 
     /// Appends the octets from 0 to `length` to `out`.
     ///
@@ -78,10 +114,10 @@ impl Extents {
         if reached == length { Ok(()) } else { Err(reached) }
     }
 
-    /// Octets held.
+    /// Octets of memory it takes.
     #[must_use]
     pub(crate) fn held(&self) -> usize {
-        self.parts.values().map(Vec::len).sum()
+        self.parts.values().map(|part| part.len() + Self::PART).sum()
     }
 }
 
@@ -164,15 +200,15 @@ mod tests {
     #[test]
     fn parts_grow_together() {
         let mut extents = Extents::default();
-        assert_eq!(extents.put(4, &[5, 6]), 2);
+        assert_eq!(extents.put(4, &[5, 6]), 2 + Extents::PART);
         assert_eq!(prefix(&extents, 1), Err(0));
-        assert_eq!(extents.put(0, &[1, 2]), 2);
+        assert_eq!(extents.put(0, &[1, 2]), 2 + Extents::PART);
         assert_eq!(prefix(&extents, 6), Err(2));
         assert_eq!(extents.put(1, &[7, 3, 4, 8]), 2, "two of the four are new");
         assert_eq!(prefix(&extents, 6), Ok(vec![1, 7, 3, 4, 8, 6]));
         assert_eq!(prefix(&extents, 7), Err(6));
         assert_eq!(prefix(&extents, 0), Ok(vec![]));
-        assert_eq!(extents.held(), 6);
+        assert_eq!(extents.held(), 6 + 2 * Extents::PART);
     }
 
     #[test]
@@ -182,16 +218,16 @@ mod tests {
         extents.put(7, &[1]);
         extents.put(9, &[1]);
         extents.put(8, &[2]);
-        assert_eq!(extents.held(), 4);
-        assert_eq!(extents.put(0, &[3; 20]), 17);
+        assert_eq!(extents.held(), 4 + 3 * Extents::PART);
+        assert_eq!(extents.put(0, &[3; 20]), 17 + Extents::PART);
         assert_eq!(prefix(&extents, 20), Ok(vec![3; 20]));
     }
 
     #[test]
     fn repeated_data_takes_no_more_room() {
         let mut extents = Extents::default();
-        extents.put(0, &[1; 1024]);
-        assert_eq!(extents.put(0, &[1; 1024]), 0);
+        assert_eq!(extents.put(0, &[1; 1024]), 1024 + Extents::PART);
+        assert_eq!(extents.put(0, &[1; 1024]), 0, "it is there already");
         assert_eq!(extents.put(512, &[1; 1024]), 512);
     }
 

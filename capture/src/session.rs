@@ -26,10 +26,6 @@ const READS: usize = 256;
 pub(crate) struct Context<'a> {
     /// RPCs are put back together, not only messages.
     pub(crate) transactions: bool,
-    /// Octets that may be held for calls that wait.
-    pub(crate) memory: usize,
-    /// Octets that are held, in all sessions.
-    pub(crate) held: &'a mut usize,
     /// The number of the last connection that was recognised.
     pub(crate) last_number: &'a mut u32,
     pub(crate) events: &'a mut VecDeque<Event>,
@@ -44,6 +40,8 @@ pub(crate) struct Session {
     client: Option<Side>,
     assemblies: Sides<Assembly>,
     calls: BTreeMap<u64, Call>,
+    /// Octets of memory that the calls take.
+    held: usize,
     last_call: u64,
     xids: Sides<Map<u32, u64>>,
     memory: Sides<Memory>,
@@ -88,7 +86,7 @@ impl Session {
             OperationKind::Write { handle, offset, data, length, first } => {
                 match self.aim(connection, operation, Access::Write, (handle, offset)) {
                     Some((place, at)) => {
-                        self.put(place, at, data, context, |call| call.write_octets += length as u64);
+                        self.put(place, at, data, |call| call.write_octets += length as u64);
                     }
                     None if !last => return false,
                     None => self.unclaimed += u64::from(first),
@@ -104,7 +102,7 @@ impl Session {
             OperationKind::ReadResponse { request, at, data, length } => {
                 let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
                 if let Some(&(_, place, base)) = read {
-                    self.put(place, base + at, data, context, |call| call.read_octets += length as u64);
+                    self.put(place, base + at, data, |call| call.read_octets += length as u64);
                 }
             }
             OperationKind::Lost { .. } => {
@@ -161,17 +159,22 @@ impl Session {
 
     /// Ends the session: what waits will not be answered.
     pub(crate) fn finish(&mut self, connection: &Connection, context: &mut Context<'_>) {
-        for side in [Side::Active, Side::Passive] {
-            if let Some(head) = self.assemblies.get_mut(side).abandon() {
-                self.message(connection, side, head, context);
-            }
-        }
+        self.abandon(connection, context);
         while let Some((&id, _)) = self.calls.first_key_value() {
             self.give_up(id, context);
         }
     }
 
-    fn put(&mut self, place: Place, at: u64, data: &[u8], context: &mut Context<'_>, count: impl FnOnce(&mut Call)) {
+    /// Does not wait any more for the rest of what is being sent.
+    fn abandon(&mut self, connection: &Connection, context: &mut Context<'_>) {
+        for side in [Side::Active, Side::Passive] {
+            if let Some(head) = self.assemblies.get_mut(side).abandon() {
+                self.message(connection, side, head, context);
+            }
+        }
+    }
+
+    fn put(&mut self, place: Place, at: u64, data: &[u8], count: impl FnOnce(&mut Call)) {
         let Some(call) = self.calls.get_mut(&place.call) else { return };
         count(call);
         // The reply may be in what was missed, and the memory in use by another call.
@@ -183,26 +186,35 @@ impl Session {
             // An RDMA operation must not leave its segment; what does is not the call's data.
             let room = u64::from(segment.length).saturating_sub(at);
             let data = data.get(..usize::try_from(room).unwrap_or(usize::MAX).min(data.len())).unwrap_or_default();
-            *context.held += segment.data.put(at, data);
+            self.held += segment.data.put(at, data);
         }
-        self.make_room(context);
     }
 
-    /// Lets go what is more than may be held: the data of the oldest calls, and where that is not enough, the calls.
-    fn make_room(&mut self, context: &mut Context<'_>) {
-        while *context.held > context.memory {
-            let has_data = |call: &&mut Call| !call.overflowed && call.held() > call.message.octets.len();
-            if let Some(call) = self.calls.values_mut().find(has_data) {
-                let before = call.held();
-                call.overflow();
-                *context.held = context.held.saturating_sub(before - call.held());
-            } else if self.calls.len() > 1
-                && let Some((&oldest, _)) = self.calls.first_key_value()
-            {
-                self.give_up(oldest, context);
-            } else {
-                return;
+    /// Octets of memory that what waits takes.
+    pub(crate) fn held(&self) -> usize {
+        let assemblies = self.assemblies.active.held() + self.assemblies.passive.held();
+        self.held + assemblies + self.reads.len() * size_of::<(u64, Place, u64)>()
+    }
+
+    /// Lets go about `excess` octets: the data of the oldest calls, and where that is not enough, the calls.
+    pub(crate) fn let_go(&mut self, connection: &Connection, excess: usize, context: &mut Context<'_>) {
+        let enough = self.held().saturating_sub(excess);
+        let mut held = self.held();
+        for call in self.calls.values_mut().filter(|call| !call.overflowed) {
+            if held <= enough {
+                break;
             }
+            held -= call.overflow();
+        }
+        self.held -= self.held() - held;
+        while self.held() > enough
+            && let Some((&oldest, _)) = self.calls.first_key_value()
+        {
+            self.give_up(oldest, context);
+        }
+        if self.held() > enough {
+            self.reads.clear();
+            self.abandon(connection, context);
         }
     }
 
@@ -302,9 +314,8 @@ impl Session {
             memory.advertise(segment.access, (segment.handle, segment.offset), segment.length, place);
         }
         self.xids.get_mut(requester).insert(prefix.xid, id);
-        *context.held += call.held();
+        self.held += call.held();
         self.calls.insert(id, call);
-        self.make_room(context);
         if self.calls.len() > CALLS
             && let Some((&oldest, _)) = self.calls.first_key_value()
         {
@@ -313,7 +324,7 @@ impl Session {
     }
 
     /// Takes a call from those that wait; its memory is no longer advertised.
-    fn take(&mut self, id: u64, context: &mut Context<'_>) -> Option<Call> {
+    fn take(&mut self, id: u64) -> Option<Call> {
         let call = self.calls.remove(&id)?;
         let requester = call.message.sender;
         let memory = self.memory.get_mut(requester);
@@ -329,12 +340,12 @@ impl Session {
                 xids.remove(&prefix.xid);
             }
         }
-        *context.held = context.held.saturating_sub(call.held());
+        self.held -= call.held();
         Some(call)
     }
 
     fn give_up(&mut self, id: u64, context: &mut Context<'_>) {
-        let Some(mut call) = self.take(id, context) else { return };
+        let Some(mut call) = self.take(id) else { return };
         if call.is_doubtful {
             call.forget();
         }
@@ -349,7 +360,7 @@ impl Session {
     fn reply(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
         let xid = message.prefix().map_or(0, |prefix| prefix.xid);
         let id = self.xids.get(message.sender.other()).get(&xid).copied();
-        let mut call = id.and_then(|id| self.take(id, context));
+        let mut call = id.and_then(|id| self.take(id));
         if let Some(call) = &mut call
             && call.described.is_none()
             && let Ok(rebuilt) = call.rebuild()

@@ -230,14 +230,27 @@ impl Call {
         }
     }
 
+    /// Octets of memory it takes.
     pub(crate) fn held(&self) -> usize {
-        self.message.octets.len() + self.segments.iter().map(|segment| segment.data.held()).sum::<usize>()
+        size_of::<Self>() + self.message.octets.len() + self.segments.len() * Self::SEGMENT + self.moved()
     }
 
-    /// Lets go what was moved; the call cannot be rebuilt any more.
-    pub(crate) fn overflow(&mut self) {
-        self.overflowed = true;
-        self.forget();
+    /// Octets of memory that a segment takes, here and in the list of what is advertised.
+    const SEGMENT: usize = size_of::<Segment>() + 64;
+
+    /// Octets of memory that what was moved takes.
+    fn moved(&self) -> usize {
+        self.segments.iter().map(|segment| segment.data.held()).sum()
+    }
+
+    /// Lets go what was moved; the call cannot be rebuilt any more. Gives the octets of memory that are free.
+    pub(crate) fn overflow(&mut self) -> usize {
+        let moved = self.moved();
+        if moved > 0 {
+            self.overflowed = true;
+            self.forget();
+        }
+        moved
     }
 
     /// Lets go what was moved.

@@ -12,7 +12,8 @@
 //!   as [`OperationKind::Lost`] and everything else goes on. The same holds for a packet that speaks of something nobody
 //!   said, as a reply to an unknown call: whoever takes the operations says so, and is asked again later.
 //!
-//! What is held is bounded by 4096 packets and 8 MiB a connection; past that a hole is given up at once.
+//! What is held is bounded by 4096 packets and 8 MiB a connection; past that a hole is given up at once. All connections
+//! together are bounded by [`Account`](crate::memory::Account).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -29,6 +30,8 @@ const HELD_OCTETS: usize = 8 << 20;
 const HOLES: usize = 32;
 /// Read requests whose responses may still come, more than any adapter has outstanding.
 const READS: usize = 256;
+/// Ranges of responses of one end's Read requests that are told apart; past that a repetition counts as new.
+const RANGES: usize = 1024;
 /// Repetitions in a row after which the sender must have begun anew, with other numbers.
 const REPETITIONS: u32 = 1 << 18;
 /// A distance of packet numbers that no window spans.
@@ -86,9 +89,11 @@ struct Stream {
     /// Held requests: number to arrival.
     held: BTreeMap<u64, u64>,
     /// Requests that the receiver refused; used if they turn out to have been accepted after all.
-    refused: BTreeMap<u64, Held>,
+    refused: Packets,
     holes: VecDeque<(u64, u64)>,
     reads: VecDeque<Read>,
+    /// Ranges in all of them.
+    ranges: usize,
     write: Option<Write>,
     repetitions: u32,
     /// First number and length of a Read request whose number of responses is not known, as the path MTU is not.
@@ -106,6 +111,42 @@ struct Held {
     is_request: bool,
     /// The number it is held under: that of its place in the stream may be counted anew meanwhile.
     number: u64,
+}
+
+/// Packets that wait, and the octets they take.
+#[derive(Debug, Default)]
+struct Packets {
+    packets: BTreeMap<u64, Held>,
+    octets: usize,
+}
+
+impl Packets {
+    fn insert(&mut self, key: u64, held: Held) {
+        self.octets += held.size();
+        self.octets -= self.packets.insert(key, held).map_or(0, |before| before.size());
+    }
+
+    fn remove(&mut self, key: u64) -> Option<Held> {
+        let held = self.packets.remove(&key)?;
+        self.octets -= held.size();
+        Some(held)
+    }
+
+    fn first_key(&self) -> Option<u64> {
+        self.packets.first_key_value().map(|(key, _)| *key)
+    }
+
+    /// Lets go those before `key`.
+    fn forget_before(&mut self, key: u64) {
+        while self.first_key().is_some_and(|first| first < key) {
+            let held = self.packets.pop_first();
+            self.octets -= held.map_or(0, |(_, held)| held.size());
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.packets.len() > HELD_PACKETS || self.octets > HELD_OCTETS
+    }
 }
 
 /// A packet in hand.
@@ -144,10 +185,9 @@ pub struct Ordering {
     /// Counts by sender.
     pub counts: Sides<Counts>,
     mtu: Option<u32>,
-    queue: BTreeMap<u64, Held>,
+    queue: Packets,
     /// The held packet whose wait holds up the others, and what it waits for.
     waits_for: Option<(u64, Early)>,
-    octets: usize,
     arrivals: u64,
 }
 
@@ -185,7 +225,7 @@ impl Ordering {
         if packet.is_request() && self.is_kept(&mut arrival) {
             return;
         }
-        if !self.queue.is_empty() && !self.is_waited_for(&arrival) {
+        if !self.queue.packets.is_empty() && !self.is_waited_for(&arrival) {
             // A repetition changes nothing, and an answer belongs to a request that was used already.
             let is_free = !packet.is_request() || self.is_repetition(&arrival);
             let is_used = is_free && self.deliver(&arrival, out).is_ok();
@@ -198,7 +238,7 @@ impl Ordering {
             self.counts.get_mut(from).early += u64::from(matches!(early, Early::Hole(_)));
             self.hold(&arrival);
         }
-        if !self.queue.is_empty() {
+        if !self.queue.packets.is_empty() {
             self.drain(out);
             while self.is_overdue() {
                 self.give_up(out);
@@ -210,14 +250,32 @@ impl Ordering {
     /// Gives everything that is still held, at the end of the connection or of the capture.
     pub fn finish<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
         self.drain(out);
-        while !self.queue.is_empty() {
+        while !self.queue.packets.is_empty() {
             self.give_up(out);
             self.drain(out);
         }
         for side in [Side::Active, Side::Passive] {
-            while !self.streams.get(side).refused.is_empty() {
+            while !self.streams.get(side).refused.packets.is_empty() {
                 self.skip_hole(side, out);
             }
+        }
+    }
+
+    /// Octets of memory that what waits takes.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let stream = |stream: &Stream| {
+            stream.refused.octets + stream.reads.len() * size_of::<Read>() + stream.ranges * size_of::<(u64, u64)>()
+        };
+        self.queue.octets + stream(&self.streams.active) + stream(&self.streams.passive)
+    }
+
+    /// Gives everything that is held, and does not wait for responses any more.
+    pub fn let_go<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
+        self.finish(out);
+        for stream in [&mut self.streams.active, &mut self.streams.passive] {
+            stream.reads.clear();
+            stream.ranges = 0;
         }
     }
 
@@ -252,8 +310,7 @@ impl Ordering {
         stream.refusing = true;
         let ahead = stream.held.split_off(&next);
         for (number, arrival) in ahead {
-            if let Some(held) = self.queue.remove(&arrival) {
-                self.octets -= held.octets.len();
+            if let Some(held) = self.queue.remove(arrival) {
                 stream.refused.insert(number, held);
             }
         }
@@ -263,17 +320,17 @@ impl Ordering {
     /// counts.
     fn is_kept(&mut self, arrival: &mut Arrival<'_>) -> bool {
         let stream = self.streams.get_mut(arrival.from);
-        if stream.held.is_empty() && stream.refused.is_empty() {
+        if stream.held.is_empty() && stream.refused.packets.is_empty() {
             return false;
         }
         let number = extend(stream.next, arrival.packet.sequence);
         let counts = self.counts.get_mut(arrival.from);
-        if let Some(held) = stream.held.get(&number).and_then(|key| self.queue.get_mut(key)) {
+        if let Some(held) = stream.held.get(&number).and_then(|key| self.queue.packets.get_mut(key)) {
             held.retransmitted += 1;
             counts.retransmitted += 1;
             return true;
         }
-        if let Some(held) = stream.refused.remove(&number) {
+        if let Some(held) = stream.refused.remove(number) {
             arrival.retransmitted = held.retransmitted + 1;
             counts.retransmitted += 1;
         }
@@ -306,8 +363,10 @@ impl Ordering {
             return false;
         }
         stream.refused.insert(number, Held::new(arrival, number));
-        while stream.refused.len() > HELD_PACKETS {
-            stream.refused.pop_last();
+        while stream.refused.is_full()
+            && let Some((&last, _)) = stream.refused.packets.last_key_value()
+        {
+            stream.refused.remove(last);
             self.counts.get_mut(arrival.from).orphans += 1;
         }
         true
@@ -318,16 +377,15 @@ impl Ordering {
         if arrival.packet.is_request() {
             self.streams.get_mut(arrival.from).held.insert(number, self.arrivals);
         }
-        self.octets += arrival.octets.len();
         self.queue.insert(self.arrivals, Held::new(arrival, number));
     }
 
     /// Uses what is held as far as nothing is missing.
     fn drain<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
-        while let Some((&key, _)) = self.queue.first_key_value()
+        while let Some(key) = self.queue.first_key()
             && self.advance(key, out)
         {}
-        if self.queue.is_empty() {
+        if self.queue.packets.is_empty() {
             self.waits_for = None;
         }
     }
@@ -349,7 +407,7 @@ impl Ordering {
     /// Uses the first held answer of an end whose request has been used since.
     fn advance_answers<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, side: Side, out: &mut F) -> bool {
         let is_answer = |(key, held): (&u64, &Held)| (held.from == side && !held.is_request).then_some(*key);
-        let answer = self.queue.iter().take(GRACE as usize).find_map(is_answer);
+        let answer = self.queue.packets.iter().take(GRACE as usize).find_map(is_answer);
         answer.is_some_and(|answer| self.try_held(answer, false, out).is_ok())
     }
 
@@ -368,20 +426,19 @@ impl Ordering {
         last: bool,
         out: &mut F,
     ) -> Result<(), Early> {
-        let Some(held) = self.queue.remove(&key) else { return Ok(()) };
+        let Some(held) = self.queue.remove(key) else { return Ok(()) };
         let Ok(packet) = Transport::decode(&held.octets, held.length) else { return Ok(()) };
         let arrival = held.arrival(packet);
         let delivered = if last { self.deliver(&arrival, &mut surely(out)) } else { self.deliver(&arrival, out) };
         match delivered {
             Ok(()) => {
-                self.octets -= held.octets.len();
                 let stream = self.streams.get_mut(held.from);
                 // After numbers were counted anew, another packet may be held under this one.
                 if stream.held.get(&held.number) == Some(&key) {
                     stream.held.remove(&held.number);
                 }
             }
-            Err(_) => _ = self.queue.insert(key, held),
+            Err(_) => self.queue.insert(key, held),
         }
         delivered
     }
@@ -398,15 +455,13 @@ impl Ordering {
             Some((key, Early::Unknown(_))) => self.arrivals - key > GRACE,
             None => return false,
         };
-        waited || self.queue.len() > HELD_PACKETS || self.octets > HELD_OCTETS
+        waited || self.queue.is_full()
     }
 
     /// Ends the wait that holds up the others.
     fn give_up<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
-        let first = self.queue.first_key_value().map(|(key, _)| *key);
-        let Some(key) = self.waits_for.map(|(key, _)| key).filter(|key| self.queue.contains_key(key)).or(first) else {
-            return;
-        };
+        let awaited = self.waits_for.map(|(key, _)| key).filter(|key| self.queue.packets.contains_key(key));
+        let Some(key) = awaited.or(self.queue.first_key()) else { return };
         // What a packet speaks of may be in a hole of the other end's.
         if let Some((_, Early::Unknown(side))) = self.waits_for
             && self.streams.get(side).has_hole()
@@ -429,7 +484,7 @@ impl Ordering {
     fn lose_hole<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, side: Side, out: &mut F) {
         let stream = self.streams.get_mut(side);
         let next = stream.next.unwrap_or_default();
-        let there = [stream.held.first_key_value().map(|(n, _)| *n), stream.refused.first_key_value().map(|(n, _)| *n)];
+        let there = [stream.held.first_key_value().map(|(n, _)| *n), stream.refused.first_key()];
         let arrived = stream.arrived.map(|(highest, _)| highest + 1).filter(|end| *end > next);
         let Some(end) = there.into_iter().flatten().chain(arrived).filter(|end| *end >= next).min() else {
             // Nothing is known about this end: what waits for it is used as it is.
@@ -439,7 +494,7 @@ impl Ordering {
         stream.refusing = false;
         if stream.next.replace(end).is_some() && end > next {
             lose(stream, self.counts.get_mut(side), next, end);
-            let stamp = self.queue.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
+            let stamp = self.queue.packets.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
             let kind = OperationKind::Lost { packets: end - next };
             out(Operation { from: side, stamp, retransmitted: 0, kind }, true);
         }
@@ -450,11 +505,11 @@ impl Ordering {
         loop {
             let stream = self.streams.get_mut(side);
             let Some(next) = stream.next else {
-                stream.refused.clear();
+                stream.refused = Packets::default();
                 return;
             };
-            stream.refused = stream.refused.split_off(&next);
-            let Some(held) = stream.refused.remove(&next) else { return };
+            stream.refused.forget_before(next);
+            let Some(held) = stream.refused.remove(next) else { return };
             if let Ok(packet) = Transport::decode(&held.octets, held.length) {
                 _ = self.deliver(&held.arrival(packet), &mut surely(out));
             }
@@ -528,9 +583,7 @@ impl Ordering {
         }
         stream.repetitions = 0;
         stream.refusing = false;
-        if stream.refused.first_key_value().is_some_and(|(refused, _)| *refused <= number) {
-            stream.refused = stream.refused.split_off(&(number + 1));
-        }
+        stream.refused.forget_before(number + 1);
         stream.next = Some(number + stream.span(number, &arrival.packet, mtu));
         Ok(())
     }
@@ -551,7 +604,7 @@ impl Ordering {
             self.counts.get_mut(arrival.from).orphans += 1;
             return Ok(());
         };
-        if !read.note(number) {
+        if !read.note(number, &mut stream.ranges) {
             self.counts.get_mut(arrival.from).retransmitted += 1;
             return Ok(());
         }
@@ -571,7 +624,7 @@ impl Stream {
     /// Something is known to have been sent at `next` or after it, and what is at `next` is not there.
     fn has_hole(&self) -> bool {
         self.next.is_some_and(|next| {
-            let there = self.held.keys().chain(self.refused.keys());
+            let there = self.held.keys().chain(self.refused.packets.keys());
             !self.held.contains_key(&next)
                 && (self.arrived.is_some_and(|(highest, _)| highest >= next) || there.into_iter().any(|n| *n > next))
         })
@@ -625,7 +678,7 @@ impl Stream {
         let span = responses(target.length, mtu.unwrap_or(256));
         let read = Read { first: number, end: number + span, length: target.length, seen: Vec::new() };
         if self.reads.len() == READS {
-            self.reads.pop_front();
+            self.ranges -= self.reads.pop_front().map_or(0, |read| read.seen.len());
         }
         self.reads.push_back(read);
         if mtu.is_some() || span == 1 {
@@ -683,9 +736,6 @@ impl Stream {
     }
 }
 
-/// Ranges of responses of one Read request that are told apart; past that a repetition counts as new.
-const RANGES: usize = 64;
-
 impl Read {
     /// The number after its last response. What was noted when it was asked for is only a bound where the path MTU was
     /// not known then.
@@ -706,8 +756,8 @@ impl Read {
         (at + length <= whole).then_some(at)
     }
 
-    /// Takes note of a response. False where it was seen before.
-    fn note(&mut self, number: u64) -> bool {
+    /// Takes note of a response. False where it was seen before. `ranges` are those of all Read requests.
+    fn note(&mut self, number: u64, ranges: &mut usize) -> bool {
         // Responses nearly always come in order.
         if let Some((_, end)) = self.seen.last_mut()
             && *end == number
@@ -718,7 +768,8 @@ impl Read {
         if self.seen.iter().any(|(first, end)| (*first..*end).contains(&number)) {
             return false;
         }
-        if self.seen.len() < RANGES {
+        if *ranges < RANGES {
+            *ranges -= self.seen.len();
             let place = self.seen.partition_point(|(first, _)| *first < number);
             self.seen.insert(place, (number, number + 1));
             self.seen.dedup_by(|later, earlier| {
@@ -728,6 +779,7 @@ impl Read {
                 }
                 meet
             });
+            *ranges += self.seen.len();
         }
         true
     }
@@ -745,6 +797,11 @@ impl Held {
     fn new(arrival: &Arrival<'_>, number: u64) -> Self {
         let Arrival { from, stamp, octets, length, retransmitted, packet } = *arrival;
         Self { from, stamp, octets: octets.into(), length, retransmitted, is_request: packet.is_request(), number }
+    }
+
+    /// Octets of memory it takes, with its place among the others.
+    const fn size(&self) -> usize {
+        self.octets.len() + 2 * size_of::<Self>()
     }
 
     fn arrival<'a>(&'a self, packet: Transport<'a>) -> Arrival<'a> {

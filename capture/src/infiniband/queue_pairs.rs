@@ -10,7 +10,7 @@ use super::management::{Management, service_port};
 use super::ordering::{Counts, Ordering};
 use super::transport::{Operation as Does, Transport};
 use crate::link::{Address, Carrier, Packet};
-use crate::memory::Map;
+use crate::memory::{Account, Map};
 use crate::operation::{Operation, Side, Sides, Stamp};
 
 /// Packets, and octets of them, that wait for a flow's counterpart.
@@ -79,6 +79,12 @@ pub trait Handler {
         operation: Operation<'_>,
         last: bool,
     ) -> bool;
+    /// What all connections together hold.
+    fn account(&mut self) -> &mut Account;
+    /// Octets of memory that a session holds.
+    fn held(&self, session: &Self::Session) -> usize;
+    /// A session is to let go about so many octets.
+    fn let_go(&mut self, connection: &Connection, session: &mut Self::Session, excess: usize);
     /// A connection ended, or nothing more can be learnt of it.
     fn closed(&mut self, connection: &Connection, session: Self::Session, counts: &Sides<Counts>);
     /// A connection was refused.
@@ -105,6 +111,8 @@ struct Entry<S> {
     known: u8,
     opened: u64,
     used: u64,
+    /// Octets of memory that are accounted for.
+    held: usize,
 }
 
 /// A connection request or reply whose counterpart was not seen yet.
@@ -194,9 +202,30 @@ impl<S> QueuePairs<S> {
                 entry.used = self.clock;
                 entry.packet((from, stamp), (packet.octets, packet.length), transport, handler);
             }
-            return;
+        } else {
+            self.wait(flow, stamp, packet, transport, handler);
         }
-        self.wait(flow, stamp, packet, transport, handler);
+        if handler.account().is_exceeded() {
+            self.let_go(handler);
+        }
+    }
+
+    /// Has those that hold the most let go what is more than may be held.
+    fn let_go(&mut self, handler: &mut impl Handler<Session = S>) {
+        for _ in 0..=CONNECTIONS {
+            let excess = handler.account().excess();
+            let largest = self.entries.values_mut().max_by_key(|entry| entry.held);
+            let waiting = (0..self.waiting.len()).max_by_key(|place| self.waiting.get(*place).map(Waiting::held));
+            let waits = waiting.and_then(|place| self.waiting.get(place)).map_or(0, Waiting::held);
+            match (largest, waiting) {
+                (Some(entry), _) if entry.held >= waits => entry.let_go(excess, handler),
+                (_, Some(place)) => _ = self.give_up(place, handler),
+                _ => return,
+            }
+            if !handler.account().is_exceeded() {
+                return;
+            }
+        }
     }
 
     fn find(&mut self, flow: &Flow) -> Option<(u64, Side)> {
@@ -345,7 +374,7 @@ impl<S> QueuePairs<S> {
                 continue;
             };
             if self.waiting.get(place).is_some_and(|waiting| waiting.begins_at(half.sequence)) {
-                early.extend(self.waiting.remove(place).packets.into_iter().map(|kept| (from, kept)));
+                early.extend(self.take_waiting(place, handler).packets.into_iter().map(|kept| (from, kept)));
             } else {
                 let old = self.give_up(place, handler);
                 self.close(old, handler);
@@ -415,7 +444,7 @@ impl<S> QueuePairs<S> {
         let known = u8::from(request.is_some()) + u8::from(reply.is_some());
         self.entries.insert(
             key,
-            Entry { connection, session, ordering, flows, name, known, opened: self.clock, used: self.clock },
+            Entry { connection, session, ordering, flows, name, known, opened: self.clock, used: self.clock, held: 0 },
         );
         key
     }
@@ -446,6 +475,7 @@ impl<S> QueuePairs<S> {
             }
         }
         entry.flush(handler);
+        handler.account().change(entry.held, 0);
         handler.closed(&entry.connection, entry.session, &entry.ordering.counts);
     }
 
@@ -475,8 +505,10 @@ impl<S> QueuePairs<S> {
             .filter(|other| self.waiting.get(*other).is_some_and(|other| other.answers(&flow, &kept)))
             .collect();
         let Some(waiting) = self.waiting.get_mut(place) else { return };
+        let before = waiting.held();
         waiting.octets += kept.octets.len();
         waiting.packets.push(kept);
+        handler.account().change(before, waiting.held());
         // Two partners that fit equally well tell nothing: a later packet will.
         if let [partner] = partners[..] {
             self.pair(place, partner, handler);
@@ -489,13 +521,19 @@ impl<S> QueuePairs<S> {
 
     fn pair(&mut self, one: usize, other: usize, handler: &mut impl Handler<Session = S>) {
         let (high, low) = (one.max(other), one.min(other));
-        let second = self.waiting.remove(high);
-        let first = self.waiting.remove(low);
+        let second = self.take_waiting(high, handler);
+        let first = self.take_waiting(low, handler);
         self.start(first, Some(second), handler);
     }
 
-    fn give_up(&mut self, place: usize, handler: &mut impl Handler<Session = S>) -> u64 {
+    fn take_waiting(&mut self, place: usize, handler: &mut impl Handler<Session = S>) -> Waiting {
         let waiting = self.waiting.remove(place);
+        handler.account().change(waiting.held(), 0);
+        waiting
+    }
+
+    fn give_up(&mut self, place: usize, handler: &mut impl Handler<Session = S>) -> u64 {
+        let waiting = self.take_waiting(place, handler);
         self.start(waiting, None, handler)
     }
 
@@ -530,6 +568,28 @@ impl<S> Entry<S> {
         ordering.packet(sender, octets, transport, &mut |operation, last| {
             handler.operation(connection, session, operation, last)
         });
+        self.account(handler);
+    }
+
+    /// Brings what is accounted for up to date.
+    fn account(&mut self, handler: &mut impl Handler<Session = S>) {
+        let now = self.ordering.held() + handler.held(&self.session);
+        if now != self.held {
+            handler.account().change(self.held, now);
+            self.held = now;
+        }
+    }
+
+    /// Lets go about so many octets: packets that wait for one before them, then what the session keeps.
+    fn let_go(&mut self, excess: usize, handler: &mut impl Handler<Session = S>) {
+        let enough = self.held.saturating_sub(excess);
+        let Self { connection, session, ordering, .. } = self;
+        ordering.let_go(&mut |operation, last| handler.operation(connection, session, operation, last));
+        self.account(handler);
+        if self.held > enough {
+            handler.let_go(&self.connection, &mut self.session, self.held - enough);
+            self.account(handler);
+        }
     }
 
     fn flush(&mut self, handler: &mut impl Handler<Session = S>) {
@@ -554,6 +614,11 @@ impl Pending {
 }
 
 impl Waiting {
+    /// Octets of memory it takes.
+    const fn held(&self) -> usize {
+        self.octets + self.packets.len() * size_of::<Kept>()
+    }
+
     /// The requests that wait here are the first of a connection that begins with this number.
     fn begins_at(&self, sequence: u32) -> bool {
         let mut requests = self.packets.iter().filter(|kept| kept.span > 0);

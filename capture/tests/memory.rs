@@ -1,0 +1,108 @@
+//! A capture that has thousands of connections wait for what never comes takes no more memory than it may.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
+
+mod synthetic;
+
+use rpcrdma_capture::dissector::{Config, Dissector};
+use rpcrdma_capture::file::{Frame, LinkType, Time};
+use synthetic::By::{Client, Server};
+use synthetic::rpc::{Lists, MSG, message, read3};
+use synthetic::{End, Packet, Wire};
+
+const CONNECTIONS: u32 = 3000;
+const LIMIT: usize = 16 << 20;
+/// With what connections take that have nothing waiting, and what the allocator makes of it.
+const PEAK: usize = 64 << 20;
+
+/// What one connection sends, all of it in vain.
+type Attack = fn(&mut Wire) -> Vec<Packet>;
+
+const ATTACKS: &[(&str, Attack)] = &[
+    ("packets behind a hole", |wire| {
+        let mut trace = wire.connect();
+        wire.client.next += 1;
+        trace.extend(wire.send(Client, &[7; 60_000]));
+        trace
+    }),
+    ("packets after a negative acknowledgement", |wire| {
+        let mut trace = wire.connect();
+        trace.push(wire.nak(Server, wire.client.next));
+        wire.client.next += 1;
+        trace.extend(wire.send(Client, &[7; 60_000]));
+        trace
+    }),
+    ("Sends without an end", |wire| {
+        let mut trace = wire.connect();
+        trace.extend(wire.send(Client, &[7; 60_000]));
+        trace.pop();
+        trace
+    }),
+    ("Writes of one octet, apart from each other", |wire| {
+        let mut trace = wire.connect();
+        let lists = Lists::writes(&[&[(9, 0, 1 << 20)]]);
+        trace.extend(wire.send(Client, &message(MSG, 1, &lists, &read3(1, 1 << 20))));
+        (0..700).for_each(|index| trace.extend(wire.write(Server, (9, index * 2), &[7])));
+        trace
+    }),
+    ("calls with many segments", |wire| {
+        let mut trace = wire.connect();
+        let segments: Vec<_> = (0..100).map(|index| (index, 0, 1)).collect();
+        let lists = Lists::writes(&[&segments]);
+        (0..10).for_each(|xid| trace.extend(wire.send(Client, &message(MSG, xid, &lists, &read3(xid, 1)))));
+        trace
+    }),
+    ("Reads of which every second response comes", |wire| {
+        let mut trace = wire.connect();
+        for handle in 0..8 {
+            let number = wire.server.next;
+            trace.push(wire.read_request(Server, (handle, 0), 64_000));
+            trace.extend(wire.read_responses(Client, number, &[7; 64_000]).into_iter().step_by(2));
+        }
+        trace
+    }),
+];
+
+/// Octets that were resident at most while the attack ran, more than before.
+fn peak(attack: Attack, limit: usize) -> usize {
+    // Linux: 5 begins the peak anew (proc(5)).
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    let before = resident();
+    let mut dissector = Dissector::new(Config { memory: limit, ..Config::default() });
+    let mut number = 0;
+    for connection in 0..CONNECTIONS {
+        let end = |host| End { host, queue_pair: 1000 + connection, next: 100 };
+        let mut wire = Wire { client: end(1), server: end(2), name: connection, ..Wire::default() };
+        for packet in attack(&mut wire) {
+            number += 1;
+            let length = packet.len() as u32;
+            dissector.frame(&Frame { number, time: Time(number), link: LinkType(101), data: &packet, length });
+            while dissector.event().is_some() {}
+        }
+    }
+    resident() - before
+}
+
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
+}
+
+#[test]
+fn what_waits_on_all_connections_together_is_bounded() {
+    for (name, attack) in ATTACKS {
+        let peak = peak(*attack, LIMIT);
+        assert!(peak <= PEAK, "{name}: {} KiB", peak >> 10);
+    }
+    // Without the limit there is more, so it is the limit that was seen. Once is enough to tell: the allocator keeps what
+    // it has got.
+    let (name, attack) = ATTACKS[0];
+    let peak = peak(attack, usize::MAX);
+    assert!(peak > 2 * PEAK, "{name}: {} KiB", peak >> 10);
+}
