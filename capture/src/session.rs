@@ -286,7 +286,7 @@ impl Session {
         let (mut called, mut described) = (None, None);
         let reverse = self.client == Some(requester.other());
         if let Ok(decoded) = message.decode() {
-            let reads = decoded.header.chunks().map(read_chunks).unwrap_or_default();
+            let reads = decoded.header.chunks().as_ref().map(read_chunks).unwrap_or_default();
             if let Some((call, description)) = rpc::call(decoded.payload, reverse, &reads) {
                 if matches!(call.procedure.program, Procedure::NFS | Procedure::MOUNT | Procedure::NFSACL) {
                     self.client.get_or_insert(requester);

@@ -213,7 +213,7 @@ impl Call {
         whole: bool,
     ) -> Self {
         let segments = match message.decode() {
-            Ok(decoded) => decoded.header.chunks().map(|chunks| segments(chunks, whole)).unwrap_or_default(),
+            Ok(decoded) => decoded.header.chunks().map(|chunks| segments(&chunks, whole)).unwrap_or_default(),
             Err(_) => Vec::new(),
         };
         Self {
@@ -368,9 +368,9 @@ impl Reply {
             let error = message.error().map_or_else(|| message.unreadable(), NotRebuilt::Error);
             return Self { payload: Err(error), writes: Ok(Vec::new()), described: None };
         };
-        let returned = decoded.header.chunks().copied().unwrap_or_default();
+        let returned = decoded.header.chunks().unwrap_or_default();
         let call_decoded = call.and_then(|call| call.message.decode().ok());
-        let provided = call_decoded.as_ref().and_then(|decoded| decoded.header.chunks()).copied().unwrap_or_default();
+        let provided = call_decoded.as_ref().and_then(|decoded| decoded.header.chunks()).unwrap_or_default();
         let long = matches!(decoded.header.body, Body::Nomsg(_));
         let payload = match call {
             None if long => Err(NotRebuilt::CallMissing),

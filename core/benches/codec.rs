@@ -46,7 +46,7 @@ fn main() {
         let decode = nanoseconds(|| decode_and_visit(black_box(&octets)));
         let encode = nanoseconds(|| black_box(&header).encode(black_box(&mut buffer)));
         let reply = nanoseconds(|| {
-            let reply = ReplyHeader::new(header.xid, header.credit, black_box(provided)).with_writes(&written);
+            let reply = ReplyHeader::new(header.xid, header.credit, black_box(&provided)).with_writes(&written);
             reply.unwrap().encode(black_box(&mut buffer))
         });
         println!("{name:40} decode {decode:8.1} ns, encode {encode:8.1} ns, reply {reply:8.1} ns");

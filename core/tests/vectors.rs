@@ -41,9 +41,9 @@ fn check(
     let header = message.header;
     assert_eq!((header.xid, header.credit, header.procedure(), message.header_length), fixed, "{name}");
     let chunks = header.chunks().unwrap_or_else(|| panic!("{name} has lists"));
-    assert_eq!(reads(chunks), expected.0, "{name}: Read list");
-    assert_eq!(writes(chunks), expected.1, "{name}: Write list");
-    assert_eq!(reply(chunks).as_deref(), expected.2, "{name}: Reply chunk");
+    assert_eq!(reads(&chunks), expected.0, "{name}: Read list");
+    assert_eq!(writes(&chunks), expected.1, "{name}: Write list");
+    assert_eq!(reply(&chunks).as_deref(), expected.2, "{name}: Reply chunk");
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn an_answer_can_be_read() {
 fn a_reply_returns_the_chunks_of_its_call() {
     let octets = vector("msg_write_list_of_three_and_two");
     let (call, _) = Header::decode(&octets).unwrap();
-    let unwritten = ReplyHeader::new(call.xid, 5, call.chunks().unwrap());
+    let unwritten = ReplyHeader::new(call.xid, 5, &call.chunks().unwrap());
     let mut buffer = [0xa5; 200];
     let mut lengths = |written: &[u64]| -> Vec<Vec<u32>> {
         let reply = unwritten.with_writes(written).unwrap();
@@ -255,14 +255,14 @@ fn a_reply_returns_the_chunks_of_its_call() {
         let (header, rest) = Header::decode(&buffer[..124]).unwrap();
         assert!(rest.is_empty());
         assert_eq!((header.xid, header.credit, header.procedure()), (0x23, 5, Procedure::RDMA_MSG));
-        let mut found = writes(header.chunks().unwrap());
+        let mut found = writes(&header.chunks().unwrap());
         let lengths = found.iter().map(|chunk| chunk.iter().map(|segment| segment.1).collect()).collect();
-        for (chunk, original) in found.iter_mut().zip(writes(call.chunks().unwrap())) {
+        for (chunk, original) in found.iter_mut().zip(writes(&call.chunks().unwrap())) {
             for (segment, original) in chunk.iter_mut().zip(original) {
                 segment.1 = original.1;
             }
         }
-        assert_eq!(found, writes(call.chunks().unwrap()), "handles and offsets are as they were");
+        assert_eq!(found, writes(&call.chunks().unwrap()), "handles and offsets are as they were");
         lengths
     };
     assert_eq!(lengths(&[]), [vec![0, 0, 0], vec![0, 0]]);
@@ -282,7 +282,7 @@ fn a_reply_returns_the_chunks_of_its_call() {
 fn a_long_reply_fills_the_reply_chunk() {
     let octets = vector("msg_two_read_segments_and_reply_chunk");
     let (call, _) = Header::decode(&octets).unwrap();
-    let reply = ReplyHeader::new(call.xid, 1, call.chunks().unwrap());
+    let reply = ReplyHeader::new(call.xid, 1, &call.chunks().unwrap());
     let mut buffer = [0xa5; 48];
     for (reply, procedure, length) in
         [(reply, Procedure::RDMA_MSG, 0), (reply.with_reply(8191).unwrap(), Procedure::RDMA_NOMSG, 8191)]

@@ -41,7 +41,7 @@ fn header(octets: &[u8]) {
     assert_eq!(header_length + payload.len(), octets.len());
     assert!(octets.ends_with(payload), "the payload is the end of the Send");
     if let Some(chunks) = header.chunks() {
-        visit(chunks);
+        visit(&chunks);
     }
     let found = reference::Header { xid: header.xid, credit: header.credit, body: body(&header.body) };
     same("header", Ok((found, payload.len())), expected);

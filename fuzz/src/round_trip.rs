@@ -26,7 +26,7 @@ pub fn round_trip(octets: &[u8]) {
         chosen.with(|header, written| {
             same_header(header);
             if let Some(chunks) = header.chunks() {
-                reply(&header, chunks, written);
+                reply(&header, &chunks, written);
             }
         });
     }

@@ -21,7 +21,7 @@ pub fn message(octets: Vec<u8>) -> Message {
         let chunks = decoded.header.chunks()?;
         let written: Vec<u64> = chunks.writes.iter().map(|chunk| chunk.length()).collect();
         let described = match MessageType::peek(decoded.payload)?.1 {
-            MessageType::CALL => rpc::call(decoded.payload, false, &read_chunks(chunks))?.1,
+            MessageType::CALL => rpc::call(decoded.payload, false, &read_chunks(&chunks))?.1,
             MessageType::REPLY => rpc::reply(decoded.payload, None, &written)?,
             _ => return None,
         };

@@ -57,7 +57,7 @@ fn line(out: &mut impl io::Write, message: &Message, place: Option<Place>) -> io
     if let Ok(decoded) = message.decode() {
         let mut object = MessageObject::new(message, place);
         object.take(&decoded, message);
-        object.set_chunks(decoded.header.chunks().copied().unwrap_or_default());
+        object.set_chunks(decoded.header.chunks().unwrap_or_default());
         return object.write(out);
     }
     let octets = readable(message);

@@ -180,7 +180,7 @@ fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
     if let Some(error) = message.error() {
         notes.push((FAULT, error.to_string()));
     } else if let Ok(decoded) = message.decode() {
-        let chunks = decoded.header.chunks().map(chunks).unwrap_or_default();
+        let chunks = decoded.header.chunks().as_ref().map(chunks).unwrap_or_default();
         if !chunks.is_empty() {
             notes.push((CHUNK, chunks));
         }

@@ -95,7 +95,7 @@ fn decode(input: &[u8]) {
             see((message.header.procedure(), message.header.prefix()));
             show(&message.header);
             if let Some(chunks) = message.header.chunks() {
-                lists(chunks);
+                lists(&chunks);
             }
         }
         Err(error) => decode_error(error),
@@ -190,7 +190,7 @@ fn reply(input: &[u8], output: &mut [u8]) {
     let Ok((call, _)) = Header::decode(input) else { return };
     let Some(provided) = call.chunks() else { return };
     let written = [black_box(5_u64), black_box(6)];
-    let made = ReplyHeader::new(call.xid, call.credit, provided)
+    let made = ReplyHeader::new(call.xid, call.credit, &provided)
         .with_writes(written.get(..black_box(1)).unwrap_or_default())
         .and_then(|reply| if black_box(false) { reply.with_reply(black_box(9)) } else { Ok(reply) });
     match made {

@@ -112,8 +112,8 @@ impl<'a> Header<'a> {
     /// The chunk lists, where this procedure has them.
     #[inline]
     #[must_use]
-    pub const fn chunks(&self) -> Option<&Chunks<'a>> {
-        match &self.body {
+    pub const fn chunks(&self) -> Option<Chunks<'a>> {
+        match self.body {
             Body::Msg(chunks) | Body::Nomsg(chunks) | Body::Msgp { chunks, .. } => Some(chunks),
             Body::Done | Body::Error(_) => None,
         }

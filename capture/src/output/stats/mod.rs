@@ -126,7 +126,7 @@ impl Stats {
         if let Ok(decoded) = message.decode()
             && let Some(chunks) = decoded.header.chunks()
         {
-            self.chunks.put(chunks, direction == Some(Direction::Reply));
+            self.chunks.put(&chunks, direction == Some(Direction::Reply));
         }
     }
 
