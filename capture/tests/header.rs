@@ -335,7 +335,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
         (
             "0x00000007 0x2 0x20 0x0 0x0 0x0 0x0",
             4,
-            "octet 4: a version of RPC-over-RDMA other than 1; a responder answers with ERR_VERS; a requester discards it",
+            "octet 4: another version of RPC-over-RDMA; a responder answers with ERR_VERS; a requester discards it",
         ),
         (
             "0x00000007 0x1 0x20 0x5 0x0 0x0 0x0",

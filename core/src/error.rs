@@ -1,6 +1,11 @@
-//! What can be wrong with a transport header, and what the receiver has to do about it (RFC 8166 section 4.5).
+//! What can be wrong with a transport header, and what the receiver has to do about it.
+//!
+//! The kinds are those of all versions. What the receiver does is RFC 8166 section 4.5 for version 1
+//! ([`DecodeError::reaction`]); for version 2 see [`v2::Reaction`](crate::v2::Reaction).
 
 use core::fmt;
+
+use crate::reader::EndOfInput;
 
 /// Why a Send is not a valid transport header, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,12 +23,15 @@ pub struct DecodeError {
 #[non_exhaustive]
 pub enum DecodeErrorKind {
     /// Fewer octets than the smallest header of this procedure has: 28, or 16 for `RDMA_DONE`, 20 for `RDMA_ERROR` with
-    /// `ERR_CHUNK` (section 4.5 says 28 for all of them, which would discard every `ERR_CHUNK` unseen).
+    /// `ERR_CHUNK` (section 4.5 says 28 for all of them, which would discard every `ERR_CHUNK` unseen). In version 2: fewer
+    /// than the prefix has, or an `RDMA2_ERROR` that is not there whole.
     HeaderShort,
-    /// `rdma_vers` is not 1 (section 4.5.1).
+    /// `rdma_vers` is not the version that is decoded (section 4.5.1).
     Version,
     /// `rdma_proc` is none of the five (section 4.5.2).
     Procedure,
+    /// `rdma_htype` has no meaning in this wire format of version 2.
+    HeaderType,
     /// `rdma_err` is neither `ERR_VERS` nor `ERR_CHUNK`.
     ErrorCode,
     /// A word that says whether an entry follows is neither 0 nor 1 (RFC 4506 section 4.4).
@@ -32,6 +40,10 @@ pub enum DecodeErrorKind {
     ListTruncated,
     /// A chunk counts more segments than the rest of the Send can hold.
     SegmentCount,
+    /// The octets of a version 2 message end within its header, outside of a chunk list.
+    HeaderTruncated,
+    /// A transport property of version 2 has a value that is not of its type, or that goes on past the end of the message.
+    PropertyValue,
 }
 
 impl DecodeErrorKind {
@@ -42,22 +54,28 @@ impl DecodeErrorKind {
             Self::HeaderShort => "header_short",
             Self::Version => "version",
             Self::Procedure => "procedure",
+            Self::HeaderType => "header_type",
             Self::ErrorCode => "error_code",
             Self::ListFlag => "list_flag",
             Self::ListTruncated => "list_truncated",
             Self::SegmentCount => "segment_count",
+            Self::HeaderTruncated => "header_truncated",
+            Self::PropertyValue => "property_value",
         }
     }
 
     const fn explanation(self) -> &'static str {
         match self {
             Self::HeaderShort => "shorter than the smallest transport header",
-            Self::Version => "a version of RPC-over-RDMA other than 1",
+            Self::Version => "another version of RPC-over-RDMA",
             Self::Procedure => "an unknown rdma_proc",
+            Self::HeaderType => "an unknown rdma_htype",
             Self::ErrorCode => "an unknown rdma_err",
             Self::ListFlag => "neither 0 nor 1 where a list says whether it goes on",
             Self::ListTruncated => "the message ends within a chunk list",
             Self::SegmentCount => "more segments counted than the message holds",
+            Self::HeaderTruncated => "the message ends within its header",
+            Self::PropertyValue => "a transport property with a value that is not of its type",
         }
     }
 }
@@ -92,7 +110,11 @@ impl DecodeError {
         Self { kind: DecodeErrorKind::HeaderShort, offset: length & !3 }
     }
 
-    /// What RFC 8166 section 4.5 asks of the receiver.
+    pub(crate) const fn truncated(end: EndOfInput) -> Self {
+        Self { kind: DecodeErrorKind::HeaderTruncated, offset: end.offset }
+    }
+
+    /// What RFC 8166 section 4.5 asks of the receiver of a version 1 header.
     ///
     /// A Requester never answers a bad header. A Responder answers it, unless the message is too short for its XID to be
     /// trusted, or is itself an `RDMA_ERROR`.
@@ -104,9 +126,12 @@ impl DecodeError {
             (
                 _,
                 DecodeErrorKind::Procedure
+                | DecodeErrorKind::HeaderType
                 | DecodeErrorKind::ListFlag
                 | DecodeErrorKind::ListTruncated
-                | DecodeErrorKind::SegmentCount,
+                | DecodeErrorKind::SegmentCount
+                | DecodeErrorKind::HeaderTruncated
+                | DecodeErrorKind::PropertyValue,
             ) => Reaction::ErrChunk,
         }
     }
@@ -181,6 +206,6 @@ mod tests {
     #[test]
     fn an_error_says_where() {
         let error = DecodeError::new(DecodeErrorKind::Version, 4);
-        assert_eq!(error.to_string(), "octet 4: a version of RPC-over-RDMA other than 1");
+        assert_eq!(error.to_string(), "octet 4: another version of RPC-over-RDMA");
     }
 }

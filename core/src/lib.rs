@@ -1,12 +1,12 @@
-//! RPC-over-RDMA version 1 (RFC 8166): octets to messages and back.
+//! RPC-over-RDMA version 1 (RFC 8166) and version 2 (its drafts): octets to messages and back.
 //!
 //! Everything a peer sends on an RPC-over-RDMA connection can be read and written with this crate: the transport header
-//! ([`v1`]), the RPC header that follows it ([`rpc`]), and the private data exchanged while the connection is set up
+//! ([`v1`], [`v2`]), the RPC header that follows it ([`rpc`]), and the private data exchanged while the connection is set up
 //! ([`private_data`]). What is decoded borrows from the input. There is no allocation, no `std`, no unsafe code, and no
 //! input that makes it panic.
 //!
-//! Decoding accepts whatever parses. What it refuses, it refuses with a kind, an offset, and the reaction that RFC 8166
-//! asks for ([`error::DecodeError`]).
+//! Decoding accepts whatever parses. What it refuses, it refuses with a kind, an offset, and the reaction that the
+//! specification asks for ([`error::DecodeError`]).
 //!
 //! ```
 //! use rpcrdma::v1::{Body, Message};
@@ -49,5 +49,6 @@ pub mod rpc;
 pub mod segment;
 mod sink;
 pub mod v1;
+pub mod v2;
 
 pub use reader::Reader;

@@ -17,6 +17,8 @@ pub use read_list::{ReadChunk, ReadChunks, ReadList, ReadSegments};
 pub use write_chunk::{Filled, Segments, WriteChunk};
 pub use write_list::{WriteChunks, WriteList};
 
+use core::fmt;
+
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::reader::Reader;
 use crate::sink::Sink;
@@ -54,7 +56,7 @@ impl<'a> Chunks<'a> {
         Ok(Self {
             reads: ReadList::decode(reader)?,
             writes: WriteList::decode(reader)?,
-            reply: if follows(reader)? { Some(WriteChunk::decode(reader)?) } else { None },
+            reply: WriteChunk::decode_optional(reader)?,
         })
     }
 
@@ -67,13 +69,20 @@ impl<'a> Chunks<'a> {
         }
         self.reads.emit(sink);
         self.writes.emit(sink, returned.map(|returned| returned.writes));
-        match self.reply {
-            Some(chunk) => {
-                sink.word(1);
-                chunk.emit(sink, returned.map(|returned| returned.reply));
-            }
-            None => sink.word(0),
+        WriteChunk::emit_optional(self.reply, sink, returned.map(|returned| returned.reply));
+    }
+}
+
+impl Chunks<'_> {
+    /// The length of each chunk, each after a space.
+    pub(crate) fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.reads.chunks() {
+            write!(f, " read {}@{}", chunk.segments.length(), chunk.position)?;
         }
+        for chunk in self.writes {
+            write!(f, " write {}", chunk.length())?;
+        }
+        self.reply.map_or(Ok(()), |chunk| write!(f, " reply {}", chunk.length()))
     }
 }
 

@@ -8,6 +8,7 @@ use core::fmt;
 use core::iter::FusedIterator;
 use core::slice;
 
+use super::follows;
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::reader::Reader;
 use crate::segment::Segment;
@@ -35,6 +36,12 @@ impl<'a> WriteChunk<'a> {
             Ok(segments) => Ok(Self { segments }),
             Err(_) => Err(DecodeError::new(DecodeErrorKind::SegmentCount, offset)),
         }
+    }
+
+    /// The Reply chunk, where there is one (section 4.3.3).
+    #[inline(always)]
+    pub(crate) fn decode_optional(reader: &mut Reader<'a>) -> Result<Option<Self>, DecodeError> {
+        if follows(reader)? { Self::decode(reader).map(Some) } else { Ok(None) }
     }
 
     /// How many segments there are.
@@ -78,6 +85,17 @@ impl<'a> WriteChunk<'a> {
     #[must_use]
     pub fn filled(&self, length: u64) -> Filled<'a> {
         Filled { segments: self.iter(), left: length }
+    }
+
+    #[inline(always)]
+    pub(crate) fn emit_optional<S: Sink>(chunk: Option<Self>, sink: &mut S, returned: Option<u64>) {
+        match chunk {
+            Some(chunk) => {
+                sink.word(1);
+                chunk.emit(sink, returned);
+            }
+            None => sink.word(0),
+        }
     }
 
     #[inline(always)]

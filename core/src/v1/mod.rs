@@ -209,14 +209,7 @@ impl fmt::Display for Header<'_> {
         if let Body::Error(error) = self.body {
             write!(f, " {error}")?;
         }
-        let Some(chunks) = self.chunks() else { return Ok(()) };
-        for chunk in chunks.reads.chunks() {
-            write!(f, " read {}@{}", chunk.segments.length(), chunk.position)?;
-        }
-        for chunk in chunks.writes {
-            write!(f, " write {}", chunk.length())?;
-        }
-        chunks.reply.map_or(Ok(()), |chunk| write!(f, " reply {}", chunk.length()))
+        self.chunks().map_or(Ok(()), |chunks| chunks.show(f))
     }
 }
 

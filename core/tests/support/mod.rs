@@ -11,7 +11,12 @@ pub fn testdata(path: &str) -> PathBuf {
 
 /// The octets of `testdata/vectors/v1/{name}.hex`.
 pub fn vector(name: &str) -> Vec<u8> {
-    let path = testdata(&format!("vectors/v1/{name}.hex"));
+    vector_of("v1", name)
+}
+
+/// The octets of `testdata/vectors/{version}/{name}.hex`.
+pub fn vector_of(version: &str, name: &str) -> Vec<u8> {
+    let path = testdata(&format!("vectors/{version}/{name}.hex"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let digits: Vec<u8> = text
         .lines()
@@ -25,7 +30,12 @@ pub fn vector(name: &str) -> Vec<u8> {
 
 /// The names of the vectors in `testdata/vectors/v1/{folder}`.
 pub fn names(folder: &str) -> Vec<String> {
-    let folder = testdata(&format!("vectors/v1/{folder}"));
+    names_of("v1", folder)
+}
+
+/// The names of the vectors in `testdata/vectors/{version}/{folder}`.
+pub fn names_of(version: &str, folder: &str) -> Vec<String> {
+    let folder = testdata(&format!("vectors/{version}/{folder}"));
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut names: Vec<String> = entries
         .map(|entry| entry.unwrap().path())

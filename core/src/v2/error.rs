@@ -1,0 +1,380 @@
+//! The body of `RDMA2_ERROR`, and what a receiver answers (version two draft -01, "Error Handling"; -07 section 7).
+//!
+//! ```text
+//! 1 low high    VERS                   8 max     SEGMENTS
+//! 6 max         READ_CHUNKS            9 index n WRITE_RESOURCE
+//! 7 max         WRITE_CHUNKS          10 n       REPLY_RESOURCE       any other number has no body
+//! ```
+//!
+//! The numbers are those of -01 and all later drafts. Draft -00 had others, and nothing on the wire tells it apart.
+
+use core::fmt;
+
+use super::family_a::Flags;
+use super::{Credit, Family};
+use crate::error::{DecodeError, DecodeErrorKind, EncodeError, Role};
+use crate::prefix::{Prefix, Procedure};
+use crate::reader::{EndOfInput, Reader};
+use crate::sink::{self, Emit, Sink};
+
+/// `rdma_htype` of `RDMA2_ERROR` in both wire formats, and of `RDMA_ERROR` in version 1.
+pub(super) const ERROR: u32 = 4;
+
+/// `rdma_err`; every number can be held, whether it has a meaning or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ErrorCode(pub u32);
+
+impl ErrorCode {
+    /// The version is not supported. Permanent.
+    pub const VERS: Self = Self(1);
+    /// The header cannot be parsed. Permanent.
+    pub const BAD_XDR: Self = Self(2);
+    /// A transport property cannot be parsed; none of its message was applied.
+    pub const BAD_PROPVAL: Self = Self(3);
+    /// The header type is not known, or not allowed here. Permanent.
+    pub const INVAL_HTYPE: Self = Self(4);
+    /// Something is wrong with a sequence of messages. Permanent.
+    pub const INVAL_CONT: Self = Self(5);
+    /// More Read chunks than the Responder can take.
+    pub const READ_CHUNKS: Self = Self(6);
+    /// More Write chunks than the Responder can return.
+    pub const WRITE_CHUNKS: Self = Self(7);
+    /// More segments in a chunk than the Responder can process.
+    pub const SEGMENTS: Self = Self(8);
+    /// A Write chunk is too small for its result.
+    pub const WRITE_RESOURCE: Self = Self(9);
+    /// The Reply chunk is too small, and there is no other way to reply.
+    pub const REPLY_RESOURCE: Self = Self(10);
+    /// The version is not the one this connection has used so far (since draft -05).
+    pub const VERS_MISMATCH: Self = Self(11);
+    /// Something else is wrong with the Responder. Permanent.
+    pub const SYSTEM: Self = Self(100);
+
+    /// The name the drafts have for it.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::VERS => Some("RDMA2_ERR_VERS"),
+            Self::BAD_XDR => Some("RDMA2_ERR_BAD_XDR"),
+            Self::BAD_PROPVAL => Some("RDMA2_ERR_BAD_PROPVAL"),
+            Self::INVAL_HTYPE => Some("RDMA2_ERR_INVAL_HTYPE"),
+            Self::INVAL_CONT => Some("RDMA2_ERR_INVAL_CONT"),
+            Self::READ_CHUNKS => Some("RDMA2_ERR_READ_CHUNKS"),
+            Self::WRITE_CHUNKS => Some("RDMA2_ERR_WRITE_CHUNKS"),
+            Self::SEGMENTS => Some("RDMA2_ERR_SEGMENTS"),
+            Self::WRITE_RESOURCE => Some("RDMA2_ERR_WRITE_RESOURCE"),
+            Self::REPLY_RESOURCE => Some("RDMA2_ERR_REPLY_RESOURCE"),
+            Self::VERS_MISMATCH => Some("RDMA2_ERR_VERS_MISMATCH"),
+            Self::SYSTEM => Some("RDMA2_ERR_SYSTEM"),
+            _ => None,
+        }
+    }
+}
+
+/// What the sender of an `RDMA2_ERROR` found wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorBody {
+    /// [`ErrorCode::VERS`].
+    Vers {
+        /// `rdma_vers_low`: the lowest version it supports.
+        low: u32,
+        /// `rdma_vers_high`: the highest version it supports.
+        high: u32,
+    },
+    /// [`ErrorCode::READ_CHUNKS`].
+    ReadChunks {
+        /// `rdma_max_chunks`: Read chunks it can process at most; 0 for none.
+        max_chunks: u32,
+    },
+    /// [`ErrorCode::WRITE_CHUNKS`].
+    WriteChunks {
+        /// `rdma_max_chunks`: Write chunks it can return at most.
+        max_chunks: u32,
+    },
+    /// [`ErrorCode::SEGMENTS`].
+    Segments {
+        /// `rdma_max_segments`: segments it can process at most.
+        max_segments: u32,
+    },
+    /// [`ErrorCode::WRITE_RESOURCE`].
+    WriteResource {
+        /// `rdma_chunk_index`: the first Write chunk that is too small, from 1; 0 where that is not known.
+        chunk_index: u32,
+        /// `rdma_length_needed`: octets the result has; 0 where that is not known.
+        length_needed: u32,
+    },
+    /// [`ErrorCode::REPLY_RESOURCE`].
+    ReplyResource {
+        /// `rdma_length_needed`: octets the reply has; 0 where that is not known.
+        length_needed: u32,
+    },
+    /// Any other code. It has no body; one that is unknown is to be discarded. (A code with a body is written without it.)
+    Void(ErrorCode),
+}
+
+impl ErrorBody {
+    /// An `RDMA2_ERROR` that is cut is not answered: an error never is.
+    pub(super) fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let mut word = || reader.u32().map_err(|end: EndOfInput| DecodeError::short(end.offset));
+        Ok(match ErrorCode(word()?) {
+            ErrorCode::VERS => Self::Vers { low: word()?, high: word()? },
+            ErrorCode::READ_CHUNKS => Self::ReadChunks { max_chunks: word()? },
+            ErrorCode::WRITE_CHUNKS => Self::WriteChunks { max_chunks: word()? },
+            ErrorCode::SEGMENTS => Self::Segments { max_segments: word()? },
+            ErrorCode::WRITE_RESOURCE => Self::WriteResource { chunk_index: word()?, length_needed: word()? },
+            ErrorCode::REPLY_RESOURCE => Self::ReplyResource { length_needed: word()? },
+            code => Self::Void(code),
+        })
+    }
+
+    /// `rdma_err`.
+    #[must_use]
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            Self::Vers { .. } => ErrorCode::VERS,
+            Self::ReadChunks { .. } => ErrorCode::READ_CHUNKS,
+            Self::WriteChunks { .. } => ErrorCode::WRITE_CHUNKS,
+            Self::Segments { .. } => ErrorCode::SEGMENTS,
+            Self::WriteResource { .. } => ErrorCode::WRITE_RESOURCE,
+            Self::ReplyResource { .. } => ErrorCode::REPLY_RESOURCE,
+            Self::Void(code) => code,
+        }
+    }
+}
+
+impl Emit for ErrorBody {
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        sink.word(self.code().0);
+        match *self {
+            Self::Vers { low: one, high: two } | Self::WriteResource { chunk_index: one, length_needed: two } => {
+                sink.word(one);
+                sink.word(two);
+            }
+            Self::ReadChunks { max_chunks: one }
+            | Self::WriteChunks { max_chunks: one }
+            | Self::Segments { max_segments: one }
+            | Self::ReplyResource { length_needed: one } => sink.word(one),
+            Self::Void(_) => {}
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "rdma_err {}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for ErrorBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.code().fmt(f)?;
+        match self {
+            Self::Vers { low, high } => write!(f, " {low} to {high}"),
+            Self::ReadChunks { max_chunks: most }
+            | Self::WriteChunks { max_chunks: most }
+            | Self::Segments { max_segments: most } => write!(f, " at most {most}"),
+            Self::WriteResource { chunk_index, length_needed } => {
+                write!(f, " chunk {chunk_index} needs {length_needed} octets")
+            }
+            Self::ReplyResource { length_needed } => write!(f, " {length_needed} octets needed"),
+            Self::Void(_) => Ok(()),
+        }
+    }
+}
+
+/// What the receiver of a bad version 2 message has to do; it never processes that message further.
+///
+/// ```
+/// use rpcrdma::error::Role;
+/// use rpcrdma::v2::{ErrorCode, Reaction, family_b};
+///
+/// let send = [0, 0, 0, 9, 0, 0, 0, 2, 0, 1, 0, 1, 0, 0, 0, 14];
+/// let error = family_b::Header::decode(&send).unwrap_err();
+/// assert_eq!(Reaction::to(error, Role::Responder), Reaction::Answer(ErrorCode::INVAL_HTYPE));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reaction {
+    /// Nothing goes back.
+    Discard,
+    /// An `RDMA2_ERROR` with this code goes back.
+    Answer(ErrorCode),
+}
+
+impl Reaction {
+    /// What the drafts ask of the receiver of a header that cannot be decoded (-01 "Error Handling"; -07 section 7).
+    ///
+    /// - Shorter than the prefix, or an `RDMA2_ERROR` that is cut: silence.
+    /// - An unknown header type: `INVAL_HTYPE`, from either role (-07 section 6.1 speaks of any implementation, section
+    ///   7.1.3 of the Responder only).
+    /// - A bad transport property: `BAD_PROPVAL`, from either role, as properties have no direction (-07 section 5.1).
+    /// - Another version: `VERS`. Anything else: `BAD_XDR`. Both from a Responder only.
+    #[must_use]
+    pub const fn to(error: DecodeError, role: Role) -> Self {
+        match (error.kind, role) {
+            (DecodeErrorKind::HeaderShort | DecodeErrorKind::ErrorCode, _) => Self::Discard,
+            (DecodeErrorKind::HeaderType | DecodeErrorKind::Procedure, _) => Self::Answer(ErrorCode::INVAL_HTYPE),
+            (DecodeErrorKind::PropertyValue, _) => Self::Answer(ErrorCode::BAD_PROPVAL),
+            (_, Role::Requester) => Self::Discard,
+            (DecodeErrorKind::Version, Role::Responder) => Self::Answer(ErrorCode::VERS),
+            (
+                DecodeErrorKind::ListFlag
+                | DecodeErrorKind::ListTruncated
+                | DecodeErrorKind::SegmentCount
+                | DecodeErrorKind::HeaderTruncated,
+                Role::Responder,
+            ) => Self::Answer(ErrorCode::BAD_XDR),
+        }
+    }
+
+    /// The body of the answer, by a receiver that supports the versions from `low` to `high`; `None` where nothing is sent.
+    #[must_use]
+    pub const fn error(self, low: u32, high: u32) -> Option<ErrorBody> {
+        match self {
+            Self::Discard => None,
+            Self::Answer(ErrorCode::VERS) => Some(ErrorBody::Vers { low, high }),
+            Self::Answer(code) => Some(ErrorBody::Void(code)),
+        }
+    }
+}
+
+impl fmt::Display for Reaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Discard => f.write_str("discard"),
+            Self::Answer(code) => code.fmt(f),
+        }
+    }
+}
+
+/// The `RDMA2_ERROR` that answers a message: its XID and its version come back, even a version that is not supported.
+///
+/// ```
+/// use rpcrdma::prefix::Prefix;
+/// use rpcrdma::v2::{Credit, ErrorBody, ErrorCode, ErrorReply, Family};
+///
+/// let request = Prefix::decode(&[0, 0, 0, 7, 0, 0, 0, 2, 0, 1, 0, 1, 0, 0, 0, 10])?;
+/// let error = ErrorBody::Void(ErrorCode::BAD_XDR);
+/// let mut send = [0; 24];
+/// let reply = ErrorReply::new(Family::B, &request, Credit(0x10_0001), error);
+/// assert_eq!(reply.encode(&mut send), Ok(20));
+/// assert_eq!(send[..20], [0, 0, 0, 7, 0, 0, 0, 2, 0, 0x10, 0, 1, 0, 0, 0, 4, 0, 0, 0, 2]);
+/// // Family A has the flags, with RDMA2_F_RESPONSE, before it.
+/// let reply = ErrorReply::new(Family::A, &request, Credit(0x10_0001), error);
+/// assert_eq!(reply.encode(&mut send), Ok(24));
+/// assert_eq!(send[16..], [0, 0, 0, 1, 0, 0, 0, 2]);
+/// # Ok::<(), rpcrdma::error::DecodeError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ErrorReply {
+    family: Family,
+    prefix: Prefix,
+    flags: Flags,
+    error: ErrorBody,
+}
+
+impl ErrorReply {
+    /// The answer to the message that began with `request`, in the layout of `family`, granting `credit`.
+    #[must_use]
+    pub const fn new(family: Family, request: &Prefix, credit: Credit, error: ErrorBody) -> Self {
+        let prefix = Prefix { credit: credit.0, procedure: Procedure(ERROR), ..*request };
+        Self { family, prefix, flags: Flags::RESPONSE, error }
+    }
+
+    /// Reads an `RDMA2_ERROR` of any version in the layout of `family`; gives it, and what follows.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] where this is another header type, or not there whole.
+    pub fn decode(family: Family, octets: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+        let prefix = Prefix::decode(octets)?;
+        if prefix.procedure != Procedure(ERROR) {
+            return Err(DecodeError::new(DecodeErrorKind::HeaderType, 12));
+        }
+        let mut reader = Reader::new(octets);
+        let short = |end: EndOfInput| DecodeError::short(end.offset);
+        reader.array::<{ Prefix::LEN }>().map_err(short)?;
+        let flags = match family {
+            Family::A => Flags::from_bits_retain(reader.u32().map_err(short)?),
+            Family::B => Flags::RESPONSE,
+        };
+        let error = ErrorBody::decode(&mut reader)?;
+        Ok((Self { family, prefix, flags, error }, reader.rest()))
+    }
+
+    /// The wire format it is in.
+    #[must_use]
+    pub const fn family(&self) -> Family {
+        self.family
+    }
+
+    /// The four words it begins with.
+    #[must_use]
+    pub const fn prefix(&self) -> Prefix {
+        self.prefix
+    }
+
+    /// What the answer says.
+    #[must_use]
+    pub const fn error(&self) -> ErrorBody {
+        self.error
+    }
+
+    /// Octets the answer has: 20 to 28 in family B, 4 more in family A.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        sink::encoded_len(self)
+    }
+
+    /// Writes the answer at the start of `buffer`; gives its length.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        sink::encode(self, buffer)
+    }
+}
+
+impl Emit for ErrorReply {
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        self.prefix.emit(sink);
+        if self.family == Family::A {
+            sink.word(self.flags.bits());
+        }
+        self.error.emit(sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_back() {
+        use DecodeErrorKind as Kind;
+        let answer = Reaction::Answer;
+        for (kind, responder, requester) in [
+            (Kind::HeaderShort, Reaction::Discard, Reaction::Discard),
+            (Kind::Version, answer(ErrorCode::VERS), Reaction::Discard),
+            (Kind::HeaderType, answer(ErrorCode::INVAL_HTYPE), answer(ErrorCode::INVAL_HTYPE)),
+            (Kind::PropertyValue, answer(ErrorCode::BAD_PROPVAL), answer(ErrorCode::BAD_PROPVAL)),
+            (Kind::HeaderTruncated, answer(ErrorCode::BAD_XDR), Reaction::Discard),
+            (Kind::ListFlag, answer(ErrorCode::BAD_XDR), Reaction::Discard),
+            (Kind::ListTruncated, answer(ErrorCode::BAD_XDR), Reaction::Discard),
+            (Kind::SegmentCount, answer(ErrorCode::BAD_XDR), Reaction::Discard),
+        ] {
+            let error = DecodeError::new(kind, 0);
+            assert_eq!(Reaction::to(error, Role::Responder), responder, "{kind:?}");
+            assert_eq!(Reaction::to(error, Role::Requester), requester, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_refused_version_has_a_range() {
+        assert_eq!(Reaction::Discard.error(1, 2), None);
+        assert_eq!(Reaction::Answer(ErrorCode::VERS).error(1, 2), Some(ErrorBody::Vers { low: 1, high: 2 }));
+        let void = Some(ErrorBody::Void(ErrorCode::INVAL_CONT));
+        assert_eq!(Reaction::Answer(ErrorCode::INVAL_CONT).error(1, 2), void);
+    }
+}

@@ -1,0 +1,336 @@
+//! Family A, the wire format of drafts -00 to -02.
+//!
+//! ```text
+//!  0        16      20
+//! +--------+-------+------------------------------------+
+//! | prefix | flags | inv_handle, Read list, Write list, | payload ...   RDMA2_MSG
+//! |        |       | Reply chunk                        |
+//! | prefix | flags | the same                           |               RDMA2_NOMSG
+//! | prefix | flags | code, and what it calls for        |               RDMA2_ERROR
+//! | prefix | flags | transport properties               |               RDMA2_CONNPROP
+//! | prefix | flags |                                    |               RDMA2_GRANT (draft -02)
+//! +--------+-------+------------------------------------+
+//! ```
+
+use core::fmt;
+
+use super::error::{ERROR, ErrorBody};
+use super::{ChunkLists, Credit, PropertySet, VERSION};
+use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
+use crate::lists::Chunks;
+use crate::prefix::{Prefix, Procedure};
+use crate::reader::Reader;
+use crate::sink::{self, Emit, Sink};
+
+bitflags::bitflags! {
+    /// `rdma_flags`; those without a meaning are kept as they were received, and are to be ignored.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Flags: u32 {
+        /// `RDMA2_F_RESPONSE`: the XID is one of the receiver's own Calls. Set in Replies and in every `RDMA2_ERROR`.
+        const RESPONSE = 1;
+        /// `RDMA2_F_MORE`: the payload goes on in the next message. For `RDMA2_MSG` and `RDMA2_CONNPROP` only.
+        const MORE = 2;
+        /// `RDMA2_F_TPMORE`: another `RDMA2_CONNPROP` follows (since draft -01). For `RDMA2_CONNPROP` only.
+        const TPMORE = 4;
+        const _ = !0;
+    }
+}
+
+/// `rdma_htype`; every number can be held, whether it has a meaning or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HeaderType(pub u32);
+
+impl HeaderType {
+    /// Chunk lists, then the Payload stream or a part of it.
+    pub const RDMA2_MSG: Self = Self(0);
+    /// Chunk lists only: the Payload stream is in a chunk. Without chunks, a grant of credits.
+    pub const RDMA2_NOMSG: Self = Self(1);
+    /// Something is wrong with a message.
+    pub const RDMA2_ERROR: Self = Self(ERROR);
+    /// Transport properties of the sender.
+    pub const RDMA2_CONNPROP: Self = Self(5);
+    /// A grant of credits (draft -02).
+    pub const RDMA2_GRANT: Self = Self(6);
+
+    /// The name the drafts have for it.
+    #[inline]
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::RDMA2_MSG => Some("RDMA2_MSG"),
+            Self::RDMA2_NOMSG => Some("RDMA2_NOMSG"),
+            Self::RDMA2_ERROR => Some("RDMA2_ERROR"),
+            Self::RDMA2_CONNPROP => Some("RDMA2_CONNPROP"),
+            Self::RDMA2_GRANT => Some("RDMA2_GRANT"),
+            _ => None,
+        }
+    }
+}
+
+/// The transport header of one message.
+///
+/// ```
+/// use rpcrdma::lists::{Chunks, ReadList};
+/// use rpcrdma::segment::{ReadSegment, Segment};
+/// use rpcrdma::v2::family_a::{Body, Flags, Header};
+/// use rpcrdma::v2::{ChunkLists, Credit};
+///
+/// let target = Segment { handle: 0xa94, length: 4096, offset: 0x6000 };
+/// let entries = [ReadSegment { position: 120, target }.to_entry()];
+/// let chunks = Chunks { reads: ReadList::new(&entries), ..Chunks::default() };
+/// let body = Body::Msg(ChunkLists { inv_handle: 0xa94, chunks });
+/// let header = Header { xid: 7, credit: Credit::new(1, 32), flags: Flags::empty(), body };
+///
+/// let mut send = [0; 1024];
+/// let length = header.encode(&mut send)?;
+/// assert_eq!(length, 60);
+/// // The Payload stream goes to `send[length..]`.
+/// assert_eq!(Header::decode(&send[..length]), Ok((header, &[][..])));
+/// # Ok::<(), rpcrdma::error::EncodeError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header<'a> {
+    /// `rdma_xid`; 0 in a grant.
+    pub xid: u32,
+    /// `rdma_credit`.
+    pub credit: Credit,
+    /// `rdma_flags`.
+    pub flags: Flags,
+    /// What `rdma_htype` selects.
+    pub body: Body<'a>,
+}
+
+/// The part of a header that depends on `rdma_htype`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// `RDMA2_MSG`: the Payload stream follows, or a part of it.
+    Msg(ChunkLists<'a>),
+    /// `RDMA2_NOMSG`: the Payload stream is in a chunk; or see [`Header::is_grant`].
+    Nomsg(ChunkLists<'a>),
+    /// `RDMA2_ERROR`.
+    Error(ErrorBody),
+    /// `RDMA2_CONNPROP`.
+    Connprop(PropertySet<'a>),
+    /// `RDMA2_GRANT`: draft -02 has a header type for what an empty `RDMA2_NOMSG` was for before.
+    Grant,
+}
+
+const PREFIX_LEN: usize = 20;
+
+impl<'a> Header<'a> {
+    /// Octets every header begins with: the four words, and the flags.
+    pub const PREFIX_LEN: usize = PREFIX_LEN;
+
+    /// Reads the header of a Send; gives it, and the octets that follow it.
+    ///
+    /// What follows is the Payload stream of a [`Body::Msg`], or a part of it; see [`Message`] for the others.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] where the octets are not a header of this format.
+    #[inline(always)]
+    pub fn decode(octets: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
+        let mut reader = Reader::new(octets);
+        let Ok(fixed) = reader.array::<PREFIX_LEN>() else { return Err(DecodeError::short(octets.len())) };
+        let [start @ .., f0, f1, f2, f3] = fixed;
+        let prefix = Prefix::from_octets(start);
+        let Prefix { xid, version, credit, procedure: Procedure(htype) } = prefix;
+        let htype = HeaderType(htype);
+        let flags = Flags::from_bits_retain(u32::from_be_bytes([*f0, *f1, *f2, *f3]));
+        // As in version 1: the usual ones here, the others apart.
+        let body = if version == VERSION && matches!(htype, HeaderType::RDMA2_MSG | HeaderType::RDMA2_NOMSG) {
+            let lists = ChunkLists::decode(&mut reader)?;
+            if htype == HeaderType::RDMA2_MSG { Body::Msg(lists) } else { Body::Nomsg(lists) }
+        } else {
+            Body::decode_unusual(version, htype, &mut reader)?
+        };
+        Ok((Self { xid, credit: Credit(credit), flags, body }, reader.rest()))
+    }
+
+    /// The chunk lists, where this header type has them.
+    #[inline]
+    #[must_use]
+    pub const fn chunks(&self) -> Option<Chunks<'a>> {
+        match self.body {
+            Body::Msg(lists) | Body::Nomsg(lists) => Some(lists.chunks),
+            Body::Error(_) | Body::Connprop(_) | Body::Grant => None,
+        }
+    }
+
+    /// `rdma_inv_handle`, where this header type has it.
+    #[inline]
+    #[must_use]
+    pub const fn inv_handle(&self) -> Option<u32> {
+        match self.body {
+            Body::Msg(lists) | Body::Nomsg(lists) => Some(lists.inv_handle),
+            Body::Error(_) | Body::Connprop(_) | Body::Grant => None,
+        }
+    }
+
+    /// `rdma_htype`.
+    #[inline]
+    #[must_use]
+    pub const fn header_type(&self) -> HeaderType {
+        match self.body {
+            Body::Msg(_) => HeaderType::RDMA2_MSG,
+            Body::Nomsg(_) => HeaderType::RDMA2_NOMSG,
+            Body::Error(_) => HeaderType::RDMA2_ERROR,
+            Body::Connprop(_) => HeaderType::RDMA2_CONNPROP,
+            Body::Grant => HeaderType::RDMA2_GRANT,
+        }
+    }
+
+    /// Whether this grants credits and nothing else: an `RDMA2_GRANT`, or an `RDMA2_NOMSG` without chunks and with XID 0.
+    ///
+    /// Drafts -01 and -02 give that `RDMA2_NOMSG` as the way to refresh a grant, and then list it as a parse error. With
+    /// XID 0 it is taken for the first; with another XID it is the second, and a Responder answers `BAD_XDR`.
+    #[inline]
+    #[must_use]
+    pub const fn is_grant(&self) -> bool {
+        match self.body {
+            Body::Grant => true,
+            Body::Nomsg(lists) => self.xid == 0 && lists.chunks.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// The four words the header begins with.
+    #[inline]
+    #[must_use]
+    pub const fn prefix(&self) -> Prefix {
+        let procedure = Procedure(self.header_type().0);
+        Prefix { xid: self.xid, version: VERSION, credit: self.credit.0, procedure }
+    }
+
+    /// Octets the header has on the wire.
+    #[inline]
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        sink::encoded_len(self)
+    }
+
+    /// Writes the header at the start of `buffer`; gives its length.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    #[inline]
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        sink::encode(self, buffer)
+    }
+}
+
+impl<'a> Body<'a> {
+    /// The body of a message that is not a valid `RDMA2_MSG` or `RDMA2_NOMSG`.
+    #[cold]
+    #[inline(never)]
+    fn decode_unusual(version: u32, htype: HeaderType, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        if version != VERSION {
+            return Err(DecodeError::new(DecodeErrorKind::Version, 4));
+        }
+        match htype {
+            HeaderType::RDMA2_ERROR => Ok(Self::Error(ErrorBody::decode(reader)?)),
+            HeaderType::RDMA2_CONNPROP => Ok(Self::Connprop(PropertySet::decode(reader)?)),
+            HeaderType::RDMA2_GRANT => Ok(Self::Grant),
+            _ => Err(DecodeError::new(DecodeErrorKind::HeaderType, 12)),
+        }
+    }
+}
+
+impl Emit for Header<'_> {
+    #[inline(always)]
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        self.prefix().emit(sink);
+        sink.word(self.flags.bits());
+        match &self.body {
+            Body::Msg(lists) | Body::Nomsg(lists) => lists.emit(sink),
+            Body::Error(error) => error.emit(sink),
+            Body::Connprop(properties) => properties.emit(sink),
+            Body::Grant => {}
+        }
+    }
+}
+
+impl fmt::Display for HeaderType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "rdma_htype {}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [(Self::RESPONSE, "RESPONSE"), (Self::MORE, "MORE"), (Self::TPMORE, "TPMORE")];
+        let mut left = *self;
+        for (flag, name) in names {
+            if self.contains(flag) {
+                left.remove(flag);
+                f.write_str(name)?;
+                if !left.is_empty() {
+                    f.write_str(" ")?;
+                }
+            }
+        }
+        if left.is_empty() { Ok(()) } else { write!(f, "{:#x}", left.bits()) }
+    }
+}
+
+impl fmt::Display for Header<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} xid {:#010x} credit {}", self.header_type(), self.xid, self.credit)?;
+        if !self.flags.is_empty() {
+            write!(f, " {}", self.flags)?;
+        }
+        match &self.body {
+            Body::Msg(lists) | Body::Nomsg(lists) => lists.show(f),
+            Body::Error(error) => write!(f, " {error}"),
+            Body::Connprop(properties) => properties.show(f),
+            Body::Grant => Ok(()),
+        }
+    }
+}
+
+/// One Send: the header, and what follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// The transport header.
+    pub header: Header<'a>,
+    /// Octets the header has.
+    pub header_length: usize,
+    /// The octets after the header: the Payload stream of an `RDMA2_MSG`, or a part of it. After any other header nothing
+    /// should follow, and what does has no meaning.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// Reads one Send.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] where it does not begin with a header of this format.
+    #[inline]
+    pub fn decode(octets: &'a [u8]) -> Result<Self, DecodeError> {
+        let (header, payload) = Header::decode(octets)?;
+        Ok(Self { header, header_length: octets.len().saturating_sub(payload.len()), payload })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn flags_show_their_names_and_what_has_none() {
+        for (bits, text) in [(0, ""), (1, "RESPONSE"), (7, "RESPONSE MORE TPMORE"), (0x12, "MORE 0x10"), (8, "0x8")] {
+            assert_eq!(Flags::from_bits_retain(bits).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn an_empty_nomsg_grants_only_without_an_xid() {
+        let empty =
+            |xid| Header { xid, credit: Credit(1), flags: Flags::empty(), body: Body::Nomsg(Default::default()) };
+        assert!(empty(0).is_grant());
+        assert!(!empty(1).is_grant());
+    }
+}

@@ -1,0 +1,357 @@
+//! Family B, the wire format of drafts -03 to -07.
+//!
+//! ```text
+//!  0        16
+//! +--------+-----------------------------------------------------------+
+//! | prefix | code, and what it calls for                               |               RDMA2_ERROR
+//! | prefix |                                                           |               RDMA2_GRANT
+//! | prefix | transport properties                                      |               RDMA2_CONNPROP_MIDDLE, _FINAL
+//! | prefix | inv_handle, Call chunk, Read list, Write list, Reply chunk|               RDMA2_CALL_EXTERNAL
+//! | prefix | remaining                                                 | payload ...   RDMA2_CALL_MIDDLE, REPLY_MIDDLE
+//! | prefix | inv_handle, Read list, Write list, Reply chunk            | payload ...   RDMA2_CALL_INLINE
+//! | prefix | Write list, Reply chunk                                   |               RDMA2_REPLY_EXTERNAL
+//! | prefix | Write list                                                | payload ...   RDMA2_REPLY_INLINE
+//! +--------+-----------------------------------------------------------+
+//! ```
+//!
+//! The prefix has 16 octets. Draft -07 section 7 says 20, which is left over from family A.
+
+use core::fmt;
+
+use super::error::{ERROR, ErrorBody};
+use super::{ChunkLists, Credit, PropertySet, VERSION};
+use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
+use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
+use crate::prefix::{Prefix, Procedure};
+use crate::reader::Reader;
+use crate::sink::{self, Emit, Sink};
+
+/// `rdma_htype`; every number can be held, whether it has a meaning or not (draft -07 section 6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HeaderType(pub u32);
+
+impl HeaderType {
+    /// Something is wrong with a message (section 6.3.1).
+    pub const RDMA2_ERROR: Self = Self(ERROR);
+    /// A grant of credits (section 6.3.2).
+    pub const RDMA2_GRANT: Self = Self(5);
+    /// Transport properties of the sender; more follow (section 6.3.3).
+    pub const RDMA2_CONNPROP_MIDDLE: Self = Self(6);
+    /// Transport properties of the sender; the last (section 6.3.4).
+    pub const RDMA2_CONNPROP_FINAL: Self = Self(7);
+    /// A Call in a chunk (section 6.3.5).
+    pub const RDMA2_CALL_EXTERNAL: Self = Self(8);
+    /// A part of a Call; more follow (section 6.3.6).
+    pub const RDMA2_CALL_MIDDLE: Self = Self(9);
+    /// A Call, or its last part (section 6.3.7).
+    pub const RDMA2_CALL_INLINE: Self = Self(10);
+    /// A Reply in a chunk (section 6.3.8).
+    pub const RDMA2_REPLY_EXTERNAL: Self = Self(11);
+    /// A part of a Reply; more follow (section 6.3.9).
+    pub const RDMA2_REPLY_MIDDLE: Self = Self(12);
+    /// A Reply, or its last part (section 6.3.10).
+    pub const RDMA2_REPLY_INLINE: Self = Self(13);
+
+    /// The name the drafts have for it.
+    #[inline]
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::RDMA2_ERROR => Some("RDMA2_ERROR"),
+            Self::RDMA2_GRANT => Some("RDMA2_GRANT"),
+            Self::RDMA2_CONNPROP_MIDDLE => Some("RDMA2_CONNPROP_MIDDLE"),
+            Self::RDMA2_CONNPROP_FINAL => Some("RDMA2_CONNPROP_FINAL"),
+            Self::RDMA2_CALL_EXTERNAL => Some("RDMA2_CALL_EXTERNAL"),
+            Self::RDMA2_CALL_MIDDLE => Some("RDMA2_CALL_MIDDLE"),
+            Self::RDMA2_CALL_INLINE => Some("RDMA2_CALL_INLINE"),
+            Self::RDMA2_REPLY_EXTERNAL => Some("RDMA2_REPLY_EXTERNAL"),
+            Self::RDMA2_REPLY_MIDDLE => Some("RDMA2_REPLY_MIDDLE"),
+            Self::RDMA2_REPLY_INLINE => Some("RDMA2_REPLY_INLINE"),
+            _ => None,
+        }
+    }
+}
+
+/// The transport header of one message.
+///
+/// ```
+/// use rpcrdma::lists::{Chunks, WriteChunk};
+/// use rpcrdma::segment::Segment;
+/// use rpcrdma::v2::family_b::{Body, Header};
+/// use rpcrdma::v2::{ChunkLists, Credit};
+///
+/// let memory = [Segment { handle: 0xa94, length: 131_072, offset: 0x6000 }.to_octets()];
+/// let chunks = Chunks { reply: Some(WriteChunk::new(&memory)), ..Chunks::default() };
+/// let body = Body::CallInline(ChunkLists { inv_handle: 0xa94, chunks });
+/// let header = Header { xid: 7, credit: Credit::new(1, 32), body };
+///
+/// let mut send = [0; 1024];
+/// let length = header.encode(&mut send)?;
+/// assert_eq!(length, 52);
+/// // The Payload stream goes to `send[length..]`.
+/// assert_eq!(Header::decode(&send[..length]), Ok((header, &[][..])));
+/// # Ok::<(), rpcrdma::error::EncodeError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header<'a> {
+    /// `rdma_xid`; 0 in a grant.
+    pub xid: u32,
+    /// `rdma_credit`.
+    pub credit: Credit,
+    /// What `rdma_htype` selects.
+    pub body: Body<'a>,
+}
+
+/// The part of a header that depends on `rdma_htype`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// `RDMA2_ERROR`.
+    Error(ErrorBody),
+    /// `RDMA2_GRANT`.
+    Grant,
+    /// `RDMA2_CONNPROP_MIDDLE`.
+    ConnpropMiddle(PropertySet<'a>),
+    /// `RDMA2_CONNPROP_FINAL`.
+    ConnpropFinal(PropertySet<'a>),
+    /// `RDMA2_CALL_EXTERNAL`.
+    CallExternal {
+        /// `rdma_call`: the Call chunk, which holds the Payload stream. Its Positions are 0.
+        call: ReadList<'a>,
+        /// The other lists; the Read list has data items only.
+        lists: ChunkLists<'a>,
+    },
+    /// `RDMA2_CALL_MIDDLE`: a part of the Payload stream follows.
+    CallMiddle {
+        /// `rdma_remaining`: octets of the Payload stream that remain to be sent. The drafts do not say whether those in
+        /// this message count.
+        remaining: u32,
+    },
+    /// `RDMA2_CALL_INLINE`: the Payload stream follows, or its last part.
+    CallInline(ChunkLists<'a>),
+    /// `RDMA2_REPLY_EXTERNAL`.
+    ReplyExternal {
+        /// `rdma_writes`.
+        writes: WriteList<'a>,
+        /// `rdma_reply`: the Reply chunk, which holds the Payload stream. It has to be there.
+        reply: Option<WriteChunk<'a>>,
+    },
+    /// `RDMA2_REPLY_MIDDLE`: a part of the Payload stream follows.
+    ReplyMiddle {
+        /// `rdma_remaining`, as for [`Self::CallMiddle`].
+        remaining: u32,
+    },
+    /// `RDMA2_REPLY_INLINE`: the Payload stream follows, or its last part.
+    ReplyInline {
+        /// `rdma_writes`.
+        writes: WriteList<'a>,
+    },
+}
+
+impl<'a> Header<'a> {
+    /// Octets every header begins with.
+    pub const PREFIX_LEN: usize = Prefix::LEN;
+
+    /// Reads the header of a Send; gives it, and the octets that follow it.
+    ///
+    /// What follows is the Payload stream, or a part of it, where the header type has one; see [`Message`] for the others.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] where the octets are not a header of this format.
+    #[inline(always)]
+    pub fn decode(octets: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
+        let mut reader = Reader::new(octets);
+        let Ok(fixed) = reader.array::<{ Prefix::LEN }>() else { return Err(DecodeError::short(octets.len())) };
+        let prefix = Prefix::from_octets(fixed);
+        let Prefix { xid, version, credit, procedure: Procedure(htype) } = prefix;
+        let htype = HeaderType(htype);
+        // As in version 1: the usual ones here, the others apart.
+        let body = if version == VERSION && htype == HeaderType::RDMA2_CALL_INLINE {
+            Body::CallInline(ChunkLists::decode(&mut reader)?)
+        } else if version == VERSION && htype == HeaderType::RDMA2_REPLY_INLINE {
+            Body::ReplyInline { writes: WriteList::decode(&mut reader)? }
+        } else {
+            Body::decode_unusual(version, htype, &mut reader)?
+        };
+        Ok((Self { xid, credit: Credit(credit), body }, reader.rest()))
+    }
+
+    /// The chunks, where this header type has lists of them; a list it does not have is empty. The Call chunk is apart:
+    /// see [`Self::call_chunk`].
+    #[inline]
+    #[must_use]
+    pub const fn chunks(&self) -> Option<Chunks<'a>> {
+        match self.body {
+            Body::CallInline(lists) | Body::CallExternal { lists, .. } => Some(lists.chunks),
+            Body::ReplyExternal { writes, reply } => Some(Chunks { reads: ReadList::new(&[]), writes, reply }),
+            Body::ReplyInline { writes } => Some(Chunks { reads: ReadList::new(&[]), writes, reply: None }),
+            _ => None,
+        }
+    }
+
+    /// The Call chunk of an `RDMA2_CALL_EXTERNAL`.
+    #[inline]
+    #[must_use]
+    pub const fn call_chunk(&self) -> Option<ReadList<'a>> {
+        match self.body {
+            Body::CallExternal { call, .. } => Some(call),
+            _ => None,
+        }
+    }
+
+    /// `rdma_inv_handle`, where this header type has it.
+    #[inline]
+    #[must_use]
+    pub const fn inv_handle(&self) -> Option<u32> {
+        match self.body {
+            Body::CallInline(lists) | Body::CallExternal { lists, .. } => Some(lists.inv_handle),
+            _ => None,
+        }
+    }
+
+    /// `rdma_htype`.
+    #[inline]
+    #[must_use]
+    pub const fn header_type(&self) -> HeaderType {
+        match self.body {
+            Body::Error(_) => HeaderType::RDMA2_ERROR,
+            Body::Grant => HeaderType::RDMA2_GRANT,
+            Body::ConnpropMiddle(_) => HeaderType::RDMA2_CONNPROP_MIDDLE,
+            Body::ConnpropFinal(_) => HeaderType::RDMA2_CONNPROP_FINAL,
+            Body::CallExternal { .. } => HeaderType::RDMA2_CALL_EXTERNAL,
+            Body::CallMiddle { .. } => HeaderType::RDMA2_CALL_MIDDLE,
+            Body::CallInline(_) => HeaderType::RDMA2_CALL_INLINE,
+            Body::ReplyExternal { .. } => HeaderType::RDMA2_REPLY_EXTERNAL,
+            Body::ReplyMiddle { .. } => HeaderType::RDMA2_REPLY_MIDDLE,
+            Body::ReplyInline { .. } => HeaderType::RDMA2_REPLY_INLINE,
+        }
+    }
+
+    /// The four words the header begins with.
+    #[inline]
+    #[must_use]
+    pub const fn prefix(&self) -> Prefix {
+        let procedure = Procedure(self.header_type().0);
+        Prefix { xid: self.xid, version: VERSION, credit: self.credit.0, procedure }
+    }
+
+    /// Octets the header has on the wire.
+    #[inline]
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        sink::encoded_len(self)
+    }
+
+    /// Writes the header at the start of `buffer`; gives its length.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    #[inline]
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        sink::encode(self, buffer)
+    }
+}
+
+impl<'a> Body<'a> {
+    /// The body of a message that is not a valid `RDMA2_CALL_INLINE` or `RDMA2_REPLY_INLINE`.
+    #[cold]
+    #[inline(never)]
+    fn decode_unusual(version: u32, htype: HeaderType, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        if version != VERSION {
+            return Err(DecodeError::new(DecodeErrorKind::Version, 4));
+        }
+        let remaining = |reader: &mut Reader<'_>| reader.u32().map_err(DecodeError::truncated);
+        Ok(match htype {
+            HeaderType::RDMA2_ERROR => Self::Error(ErrorBody::decode(reader)?),
+            HeaderType::RDMA2_GRANT => Self::Grant,
+            HeaderType::RDMA2_CONNPROP_MIDDLE => Self::ConnpropMiddle(PropertySet::decode(reader)?),
+            HeaderType::RDMA2_CONNPROP_FINAL => Self::ConnpropFinal(PropertySet::decode(reader)?),
+            HeaderType::RDMA2_CALL_EXTERNAL => {
+                let inv_handle = reader.u32().map_err(DecodeError::truncated)?;
+                let call = ReadList::decode(reader)?;
+                Self::CallExternal { call, lists: ChunkLists { inv_handle, chunks: Chunks::decode(reader)? } }
+            }
+            HeaderType::RDMA2_CALL_MIDDLE => Self::CallMiddle { remaining: remaining(reader)? },
+            HeaderType::RDMA2_REPLY_EXTERNAL => {
+                Self::ReplyExternal { writes: WriteList::decode(reader)?, reply: WriteChunk::decode_optional(reader)? }
+            }
+            HeaderType::RDMA2_REPLY_MIDDLE => Self::ReplyMiddle { remaining: remaining(reader)? },
+            _ => return Err(DecodeError::new(DecodeErrorKind::HeaderType, 12)),
+        })
+    }
+}
+
+impl Emit for Header<'_> {
+    #[inline(always)]
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        self.prefix().emit(sink);
+        match &self.body {
+            Body::Error(error) => error.emit(sink),
+            Body::Grant => {}
+            Body::ConnpropMiddle(properties) | Body::ConnpropFinal(properties) => properties.emit(sink),
+            Body::CallExternal { call, lists } => {
+                sink.word(lists.inv_handle);
+                call.emit(sink);
+                lists.chunks.emit(sink, None);
+            }
+            Body::CallMiddle { remaining } | Body::ReplyMiddle { remaining } => sink.word(*remaining),
+            Body::CallInline(lists) => lists.emit(sink),
+            Body::ReplyExternal { writes, reply } => {
+                writes.emit(sink, None);
+                WriteChunk::emit_optional(*reply, sink, None);
+            }
+            Body::ReplyInline { writes } => writes.emit(sink, None),
+        }
+    }
+}
+
+impl fmt::Display for HeaderType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "rdma_htype {}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for Header<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} xid {:#010x} credit {}", self.header_type(), self.xid, self.credit)?;
+        match &self.body {
+            Body::Error(error) => write!(f, " {error}"),
+            Body::ConnpropMiddle(properties) | Body::ConnpropFinal(properties) => properties.show(f),
+            Body::CallExternal { call, lists } => {
+                write!(f, " call {}", call.length())?;
+                lists.show(f)
+            }
+            Body::CallInline(lists) => lists.show(f),
+            Body::CallMiddle { remaining } | Body::ReplyMiddle { remaining } => write!(f, " remaining {remaining}"),
+            Body::Grant | Body::ReplyExternal { .. } | Body::ReplyInline { .. } => {
+                self.chunks().map_or(Ok(()), |chunks| chunks.show(f))
+            }
+        }
+    }
+}
+
+/// One Send: the header, and what follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// The transport header.
+    pub header: Header<'a>,
+    /// Octets the header has.
+    pub header_length: usize,
+    /// The octets after the header: the Payload stream, or a part of it, after `_INLINE` and `_MIDDLE` types. After any
+    /// other header nothing should follow, and what does has no meaning.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// Reads one Send.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] where it does not begin with a header of this format.
+    #[inline]
+    pub fn decode(octets: &'a [u8]) -> Result<Self, DecodeError> {
+        let (header, payload) = Header::decode(octets)?;
+        Ok(Self { header, header_length: octets.len().saturating_sub(payload.len()), payload })
+    }
+}
