@@ -27,13 +27,16 @@ pub struct Config {
     /// Octets of memory that may be taken by what waits for something to come: calls and their chunk data for replies,
     /// packets for packets before them.
     pub memory: usize,
+    /// Tell more than is shown: which connections were recognised, what the capture missed, how memory was misused, and of
+    /// each message what stepping over it found. It is what [`check`](crate::check) judges by.
+    pub operations: bool,
     /// Check the ICRC and VCRC of every InfiniBand packet, and leave out those that are wrong, as a receiver does.
     pub verify_crc: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { ports: vec![NFS_RDMA_PORT], transactions: true, memory: 256 << 20, verify_crc: false }
+        Self { ports: vec![NFS_RDMA_PORT], transactions: true, memory: 256 << 20, operations: false, verify_crc: false }
     }
 }
 
@@ -167,7 +170,12 @@ impl Summary {
 
 impl State {
     fn context(&mut self) -> Context<'_> {
-        Context { transactions: self.config.transactions, last_number: &mut self.last_number, events: &mut self.events }
+        Context {
+            transactions: self.config.transactions,
+            operations: self.config.operations,
+            last_number: &mut self.last_number,
+            events: &mut self.events,
+        }
     }
 }
 
@@ -178,7 +186,7 @@ impl Handler for State {
         let mut session = Session::default();
         let announced = connection.private_data.active.is_some() || connection.private_data.passive.is_some();
         if announced || connection.port().is_some_and(|port| self.config.ports.contains(&port)) {
-            session.recognise(&mut self.context());
+            session.recognise(connection, &mut self.context());
         }
         session
     }
@@ -206,6 +214,7 @@ impl Handler for State {
     }
 
     fn closed(&mut self, connection: &Connection, mut session: Session, counts: &Sides<Counts>) {
+        session.refused(counts, &mut self.context());
         session.finish(connection, &mut self.context());
         self.events.push_back(Event::Connection(Box::new(Report {
             number: session.number,

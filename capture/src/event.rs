@@ -4,7 +4,7 @@ use crate::infiniband::ordering::Counts;
 use crate::infiniband::queue_pairs::Connection;
 use crate::link::Address;
 use crate::message::Message;
-use crate::operation::{Sides, Stamp};
+use crate::operation::{Side, Sides, Stamp};
 use crate::transaction::Transaction;
 
 /// Something that was found in the capture.
@@ -18,6 +18,86 @@ pub enum Event {
     Connection(Box<Report>),
     /// A connection was refused.
     Rejected(Rejected),
+    /// A connection carries RPC-over-RDMA. Given if [`Config::operations`](crate::dissector::Config::operations) asks for
+    /// it, as are those below.
+    Opened(Box<Opened>),
+    /// The capture does not hold something of an RPC-over-RDMA connection.
+    Lost(Lost),
+    /// Memory was used in a way that no call allows, as far as is known.
+    Memory(Box<MemoryUse>),
+}
+
+/// A connection that was found to carry RPC-over-RDMA.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// Its number.
+    pub number: u32,
+    /// What is known of it.
+    pub connection: Connection,
+    /// Its set-up was seen, and all that came after it.
+    pub whole: bool,
+}
+
+/// Something that the capture does not hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    /// Number of the connection.
+    pub connection: u32,
+    /// Whose packets they were.
+    pub from: Side,
+    /// The packet that showed it.
+    pub stamp: Stamp,
+}
+
+/// A use of memory that is not as it should be.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryUse {
+    /// Number of the connection.
+    pub connection: u32,
+    /// The packet, or the Send.
+    pub stamp: Stamp,
+    /// Whose memory it is.
+    pub owner: Side,
+    /// The handle of it.
+    pub handle: u32,
+    /// What was done.
+    pub kind: MemoryUseKind,
+    /// All that its owner advertised is known; else the memory may be in a call that is not.
+    pub known: bool,
+}
+
+/// What was done with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryUseKind {
+    /// The other end's RDMA Read or RDMA Write does not stay within a segment of a call that waits.
+    Outside {
+        /// It was an RDMA Write.
+        write: bool,
+        /// Where it began, or went on after the packet before.
+        offset: u64,
+        /// Octets from there, as far as one packet tells.
+        length: u64,
+        /// The segment in which it began: XID of the call, offset, length.
+        inside: Option<(u32, u64, u32)>,
+        /// XID of a call that had advertised the memory, and was answered before.
+        answered: Option<u32>,
+    },
+    /// The owner's adapter refused the other end's last RDMA Read or RDMA Write, which stayed within a segment.
+    Refused {
+        /// It was an RDMA Write.
+        write: bool,
+        /// Where it began.
+        offset: u64,
+        /// XID of the call.
+        xid: u32,
+    },
+    /// A call advertises a handle that another call does, which still waits.
+    Shared {
+        /// XID of the call.
+        xid: u32,
+        /// XID of the other call.
+        with: u32,
+    },
 }
 
 /// A connection, looked at from its end.

@@ -170,6 +170,13 @@ impl Memory {
         }
     }
 
+    /// A call, other than `call`, that advertises this handle.
+    #[must_use]
+    pub(crate) fn is_shared(&self, handle: u32, call: u64) -> Option<u64> {
+        let list = self.handles.get(&handle)?;
+        list.iter().map(|advertised| advertised.place.call).find(|&other| other != call)
+    }
+
     /// The segment that holds this address, and how far into it the address is, of a call that may be meant. The latest
     /// call's comes first, as a handle may be in use again before the end of the call before it was seen.
     #[must_use]

@@ -5,7 +5,7 @@ use rpcrdma::prefix::Prefix;
 use rpcrdma::v1;
 
 use crate::link::Address;
-use crate::nfs::{Operation, Procedure};
+use crate::nfs::{DataItem, Operation, Procedure, WalkError};
 use crate::operation::{Side, Stamp};
 
 /// A Send on a connection that carries RPC-over-RDMA.
@@ -33,6 +33,37 @@ pub struct Message {
     pub retransmitted: u32,
     /// The RPC message, as far as it is known.
     pub rpc: Option<Rpc>,
+    /// What else is known, if [`Config::operations`](crate::dissector::Config::operations) asks for it.
+    pub detail: Option<Box<Detail>>,
+}
+
+/// What is known of a message beside what is shown of it.
+#[derive(Clone, Debug)]
+pub struct Detail {
+    /// Its arguments or results; `None` where nothing is known of them yet, or ever.
+    pub walked: Option<Walked>,
+    /// The call that it answers.
+    pub answers: Option<Answered>,
+}
+
+/// What stepping over arguments or results has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walked {
+    /// DDP-eligible data items; their offsets count from the start of the Payload stream.
+    pub items: Vec<DataItem>,
+    /// Octets of the Payload stream, as it was sent, before the arguments or results.
+    pub start: usize,
+    /// Whether all was stepped over.
+    pub end: Result<(), WalkError>,
+}
+
+/// A call that is answered.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The call, as it was sent.
+    pub call: Message,
+    /// Octets that the responder asked for with RDMA Read.
+    pub asked_octets: u64,
 }
 
 /// How much of a Send the capture holds.

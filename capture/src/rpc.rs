@@ -6,7 +6,7 @@ use rpcrdma::rpc::{
     AcceptStatus, Call, Denial, Flavor, GssCredential, GssProcedure, GssService, MessageType, Reply, ReplyBody,
 };
 
-use crate::message::{Direction, Rpc, Security, Status};
+use crate::message::{Direction, Rpc, Security, Status, Walked};
 use crate::nfs::{self, DataItem, Procedure, Reduced, WalkError};
 
 /// What a call said that its reply does not repeat.
@@ -23,8 +23,17 @@ pub(crate) struct Described {
     pub(crate) rpc: Rpc,
     /// DDP-eligible data items; their offsets count from the start of the Payload stream.
     pub(crate) items: Vec<DataItem>,
+    /// Octets of the Payload stream before the body that was stepped over.
+    pub(crate) start: usize,
     /// Whether all of the body was stepped over.
     pub(crate) walked: Result<(), WalkError>,
+}
+
+impl Described {
+    /// What was stepped over, as the message tells it.
+    pub(crate) fn to_walked(&self) -> Walked {
+        Walked { items: self.items.clone(), start: self.start, end: self.walked }
+    }
 }
 
 /// Looks through a call. `reads` are its Read chunks: Position and length.
@@ -75,7 +84,7 @@ pub(crate) fn reply(payload: &[u8], called: Option<&Called>, written: &[u64]) ->
             security: None,
             status: Some(status),
         };
-        return Some(Described { rpc, items: Vec::new(), walked: Err(UNKNOWN) });
+        return Some(Described { rpc, items: Vec::new(), start: at, walked: Err(UNKNOWN) });
     };
     Some(describe(called, (results, at), Some(status), Reduced::Reply(written)))
 }
@@ -112,11 +121,11 @@ fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>,
     }
     let has_body = matches!(status, None | Some(Status::Success(_)));
     let (body, at) = match security {
-        _ if !has_body => return Described { rpc, items: Vec::new(), walked: Ok(()) },
+        _ if !has_body => return Described { rpc, items: Vec::new(), start: at, walked: Ok(()) },
         None | Some(Security::Authentication) => (body, at),
         Some(Security::Integrity) => (protected(body), at + PROTECTED_HEADER),
-        Some(Security::Control(_)) => return Described { rpc, items: Vec::new(), walked: Ok(()) },
-        Some(Security::Privacy) => return Described { rpc, items: Vec::new(), walked: Err(SEALED) },
+        Some(Security::Control(_)) => return Described { rpc, items: Vec::new(), start: at, walked: Ok(()) },
+        Some(Security::Privacy) => return Described { rpc, items: Vec::new(), start: at, walked: Err(SEALED) },
     };
     let mut walk = match direction {
         Direction::Call => nfs::arguments(procedure, reverse, body, at, reduced),
@@ -130,7 +139,7 @@ fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>,
         item.inline_at += at;
     }
     rpc.operations = walk.operations;
-    Described { rpc, items: walk.items, walked: walk.end }
+    Described { rpc, items: walk.items, start: at, walked: walk.end }
 }
 
 /// The length of `databody_integ` and the sequence number in it (RFC 2203 section 5.3.2.2).

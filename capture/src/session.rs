@@ -8,24 +8,29 @@ use rpcrdma::rpc::MessageType;
 use rpcrdma::v1::{Body, Message as Decoded};
 
 use crate::assembly::{Assembled, Assembly, Part};
-use crate::event::Event;
+use crate::event::{Event, Lost, MemoryUse, MemoryUseKind, Opened};
+use crate::infiniband::ordering::Counts;
 use crate::infiniband::queue_pairs::Connection;
 use crate::memory::{Access, Map, Memory, Place};
-use crate::message::{Direction, Message, Rpc};
+use crate::message::{Answered, Detail, Direction, Message, Rpc};
 use crate::nfs::Procedure;
-use crate::operation::{Operation, OperationKind, Side, Sides};
-use crate::rpc;
-use crate::transaction::{Call, Reply, Transaction, read_chunks};
+use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
+use crate::rpc::{self, Described};
+use crate::transaction::{Call, Reply, Segment, Transaction, read_chunks};
 
 /// Calls of one end that may wait for their replies; past that the oldest is given up. Credits are far fewer.
 const CALLS: usize = 4096;
 /// Read requests whose data may still come.
 const READS: usize = 256;
+/// Segments of calls that were answered which are remembered.
+const ANSWERED: usize = 256;
 
 /// What a session needs from outside.
 pub(crate) struct Context<'a> {
     /// RPCs are put back together, not only messages.
     pub(crate) transactions: bool,
+    /// More is told than messages and RPCs.
+    pub(crate) operations: bool,
     /// The number of the last connection that was recognised.
     pub(crate) last_number: &'a mut u32,
     pub(crate) events: &'a mut VecDeque<Event>,
@@ -50,14 +55,133 @@ pub(crate) struct Session {
     reads: VecDeque<(u64, Place, u64)>,
     /// RDMA Writes and Reads that aim at no memory a call of this capture advertised.
     pub(crate) unclaimed: u64,
+    watch: Watch,
+}
+
+/// What is remembered to tell how memory is used ([`Context::operations`]).
+#[derive(Debug, Default)]
+struct Watch {
+    /// Something came that was not looked at, as the connection was not recognised.
+    passed_over: bool,
+    /// A call was given up that its responder may still serve.
+    given_up: bool,
+    answered: VecDeque<Former>,
+    /// The last RDMA operation of each end that aimed at a segment: it may be refused.
+    aimed: Sides<Option<Aimed>>,
+}
+
+/// A segment of a call that was answered.
+#[derive(Debug)]
+struct Former {
+    requester: Side,
+    xid: u32,
+    access: Access,
+    handle: u32,
+    offset: u64,
+    length: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Aimed {
+    stamp: Stamp,
+    write: bool,
+    address: (u32, u64),
+    place: Place,
 }
 
 impl Session {
     /// The connection carries RPC-over-RDMA.
-    pub(crate) fn recognise(&mut self, context: &mut Context<'_>) {
+    pub(crate) fn recognise(&mut self, connection: &Connection, context: &mut Context<'_>) {
         if self.number.is_none() {
             *context.last_number += 1;
-            self.number = Some(*context.last_number);
+            let number = *context.last_number;
+            self.number = Some(number);
+            if context.operations {
+                let whole = connection.set_up && !self.watch.passed_over;
+                let opened = Opened { number, connection: connection.clone(), whole };
+                context.events.push_back(Event::Opened(Box::new(opened)));
+            }
+        }
+    }
+
+    /// The connection ends, and these are its counts: an RDMA operation may have been refused.
+    pub(crate) fn refused(&mut self, counts: &Sides<Counts>, context: &mut Context<'_>) {
+        for owner in [Side::Active, Side::Passive] {
+            if let Some(aimed) = self.watch.aimed.get(owner.other())
+                && counts.get(owner).access_errors > 0
+                && let Some(call) = self.calls.get(&aimed.place.call)
+            {
+                let xid = call.message.prefix().map_or(0, |prefix| prefix.xid);
+                let Aimed { stamp, write, address: (handle, offset), .. } = *aimed;
+                let kind = MemoryUseKind::Refused { write, offset, xid };
+                self.tell(owner, stamp, handle, kind, true, context);
+            }
+        }
+    }
+
+    /// Tells of a use of an end's memory.
+    fn tell(
+        &self,
+        owner: Side,
+        stamp: Stamp,
+        handle: u32,
+        kind: MemoryUseKind,
+        known: bool,
+        context: &mut Context<'_>,
+    ) {
+        if let Some(connection) = self.number {
+            let told = MemoryUse { connection, stamp, owner, handle, kind, known };
+            context.events.push_back(Event::Memory(Box::new(told)));
+        }
+    }
+
+    /// Tells of an RDMA operation that does not stay within a segment; `inside` is where it began, if in one.
+    fn outside(
+        &self,
+        connection: &Connection,
+        operation: &Operation<'_>,
+        inside: Option<Place>,
+        context: &mut Context<'_>,
+    ) {
+        let (write, handle, offset, length) = match operation.kind {
+            OperationKind::Write { handle, offset, length, .. } => (true, handle, offset, length as u64),
+            OperationKind::ReadRequest { handle, offset, length, .. } => (false, handle, offset, u64::from(length)),
+            _ => return,
+        };
+        let owner = operation.from.other();
+        let access = if write { Access::Write } else { Access::Read };
+        let inside = inside.and_then(|place| {
+            let call = self.calls.get(&place.call)?;
+            let segment = call.segments.get(place.segment)?;
+            Some((call.message.prefix()?.xid, segment.offset, segment.length))
+        });
+        let holds = |former: &&Former| {
+            (former.requester, former.access, former.handle) == (owner, access, handle)
+                && offset.wrapping_sub(former.offset) < u64::from(former.length)
+        };
+        let answered = self.watch.answered.iter().rev().find(holds).map(|former| former.xid);
+        let known = connection.set_up && !self.watch.given_up && self.lost.get(owner).is_none();
+        let kind = MemoryUseKind::Outside { write, offset, length, inside, answered };
+        self.tell(owner, operation.stamp, handle, kind, known, context);
+    }
+
+    /// Tells of an RDMA operation that begins within a segment and does not end there, and notes it: it may be refused.
+    fn within(
+        &mut self,
+        connection: &Connection,
+        operation: &Operation<'_>,
+        (place, at): (Place, u64),
+        context: &mut Context<'_>,
+    ) {
+        let (write, address, length) = match operation.kind {
+            OperationKind::Write { handle, offset, length, .. } => (true, (handle, offset), length as u64),
+            OperationKind::ReadRequest { handle, offset, length, .. } => (false, (handle, offset), u64::from(length)),
+            _ => return,
+        };
+        *self.watch.aimed.get_mut(operation.from) = Some(Aimed { stamp: operation.stamp, write, address, place });
+        let room = self.calls.get(&place.call).and_then(|call| call.segments.get(place.segment));
+        if room.is_some_and(|segment| at + length > u64::from(segment.length)) {
+            self.outside(connection, operation, Some(place), context);
         }
     }
 
@@ -82,21 +206,39 @@ impl Session {
                 let part = Part { stamp, first, last: ends, data, length, invalidates, retransmitted };
                 self.send(connection, from, &part, context);
             }
-            _ if self.number.is_none() => {}
+            _ if self.number.is_none() => self.watch.passed_over = true,
             OperationKind::Write { handle, offset, data, length, first } => {
                 match self.aim(connection, operation, Access::Write, (handle, offset)) {
                     Some((place, at)) => {
+                        if context.operations {
+                            self.within(connection, operation, (place, at), context);
+                        }
                         self.put(place, at, data, |call| call.write_octets += length as u64);
                     }
                     None if !last => return false,
-                    None => self.unclaimed += u64::from(first),
+                    None => {
+                        self.unclaimed += u64::from(first);
+                        if context.operations && first {
+                            self.outside(connection, operation, None, context);
+                        }
+                    }
                 }
             }
             OperationKind::ReadRequest { request, handle, offset, length } => {
                 match self.aim(connection, operation, Access::Read, (handle, offset)) {
-                    Some((place, at)) => self.read(request, place, at, length),
+                    Some((place, at)) => {
+                        if context.operations {
+                            self.within(connection, operation, (place, at), context);
+                        }
+                        self.read(request, place, at, length);
+                    }
                     None if !last => return false,
-                    None => self.unclaimed += 1,
+                    None => {
+                        self.unclaimed += 1;
+                        if context.operations {
+                            self.outside(connection, operation, None, context);
+                        }
+                    }
                 }
             }
             OperationKind::ReadResponse { request, at, data, length } => {
@@ -107,6 +249,9 @@ impl Session {
             }
             OperationKind::Lost { .. } => {
                 *self.lost.get_mut(from) = Some(self.last_call);
+                if let Some(connection) = self.number.filter(|_| context.operations) {
+                    context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
+                }
                 if let Some(head) = self.assemblies.get_mut(from).abandon() {
                     self.message(connection, from, head, context);
                 }
@@ -222,9 +367,10 @@ impl Session {
         if self.number.is_none() {
             // Only a Send of one packet that cannot be anything else tells what an unknown connection carries.
             if !(part.first && part.last && is_rpc_over_rdma(part.data)) {
+                self.watch.passed_over = true;
                 return;
             }
-            self.recognise(context);
+            self.recognise(connection, context);
         }
         let (unfinished, send) = self.assemblies.get_mut(from).part(part);
         for send in unfinished.into_iter().chain(send) {
@@ -246,6 +392,7 @@ impl Session {
             invalidates: send.invalidates,
             retransmitted: send.retransmitted,
             rpc: None,
+            detail: None,
         };
         let message = match self.direction(&message) {
             Some(Direction::Call) => self.call(message, context),
@@ -283,7 +430,7 @@ impl Session {
     /// Takes note of a call, and gives its message back with what is known of it.
     fn call(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
         let requester = message.sender;
-        let (mut called, mut described) = (None, None);
+        let (mut called, mut described): (_, Option<Described>) = (None, None);
         let reverse = self.client == Some(requester.other());
         if let Ok(decoded) = message.decode() {
             let reads = decoded.header.chunks().as_ref().map(read_chunks).unwrap_or_default();
@@ -300,7 +447,12 @@ impl Session {
             self.give_up(before, context);
         }
         message.rpc = described.as_ref().map(|described| described.rpc.clone());
+        let detail = context.operations.then(|| {
+            let walked = described.as_ref().map(Described::to_walked);
+            Box::new(Detail { walked, answers: None })
+        });
         self.wait(Call::new(message.clone(), (called, described), reverse, context.transactions), context);
+        message.detail = detail;
         message
     }
 
@@ -308,6 +460,9 @@ impl Session {
         let (Some(prefix), requester) = (call.message.prefix(), call.message.sender) else { return };
         self.last_call += 1;
         let id = self.last_call;
+        if context.operations {
+            self.shared(&call, prefix.xid, context);
+        }
         let memory = self.memory.get_mut(requester);
         for (index, segment) in call.segments.iter().enumerate() {
             let place = Place { call: id, segment: index };
@@ -320,6 +475,22 @@ impl Session {
             && let Some((&oldest, _)) = self.calls.first_key_value()
         {
             self.give_up(oldest, context);
+        }
+    }
+
+    /// Tells of a handle that the call has in common with one that waits.
+    fn shared(&self, call: &Call, xid: u32, context: &mut Context<'_>) {
+        let owner = call.message.sender;
+        let memory = self.memory.get(owner);
+        let mut handles = call.segments.iter().map(|segment| segment.handle);
+        let found = handles.find_map(|handle| Some((handle, memory.is_shared(handle, self.last_call)?)));
+        if let Some((handle, other)) = found
+            && let Some(other) = self.calls.get(&other).and_then(|call| call.message.prefix())
+        {
+            // Where a reply was missed, the other call does not wait.
+            let known = self.lost == Sides::default();
+            let kind = MemoryUseKind::Shared { xid, with: other.xid };
+            self.tell(owner, call.message.stamp, handle, kind, known, context);
         }
     }
 
@@ -346,6 +517,7 @@ impl Session {
 
     fn give_up(&mut self, id: u64, context: &mut Context<'_>) {
         let Some(mut call) = self.take(id) else { return };
+        self.watch.given_up = true;
         if call.is_doubtful {
             call.forget();
         }
@@ -370,12 +542,32 @@ impl Session {
         let reply = Reply::new(&message, call.as_ref());
         let rpc = reply.rpc().or_else(|| call.as_ref().and_then(reply_of));
         message.rpc = rpc;
+        if context.operations {
+            message.detail = Some(Box::new(self.answered(xid, call.as_ref(), &reply)));
+        }
         let is_stray = call.is_none() && message.error().is_some();
         if context.transactions && !is_stray {
             let transaction = Transaction::new(call, Some((&message, reply)), xid);
             context.events.extend(transaction.map(Box::new).map(Event::Transaction));
         }
         message
+    }
+}
+
+impl Session {
+    /// What is known of a reply; the memory of its call may be used no more.
+    fn answered(&mut self, xid: u32, call: Option<&Call>, reply: &Reply) -> Detail {
+        let walked = reply.described.as_ref().map(Described::to_walked);
+        let Some(call) = call else { return Detail { walked, answers: None } };
+        for &Segment { access, handle, offset, length, .. } in call.segments.iter().take(ANSWERED) {
+            if self.watch.answered.len() == ANSWERED {
+                self.watch.answered.pop_front();
+            }
+            let former = Former { requester: call.message.sender, xid, access, handle, offset, length };
+            self.watch.answered.push_back(former);
+        }
+        let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets };
+        Detail { walked, answers: Some(answered) }
     }
 }
 

@@ -46,6 +46,7 @@ pub mod prefix;
 pub mod private_data;
 pub mod reader;
 pub mod rpc;
+pub mod rules;
 pub mod segment;
 mod sink;
 pub mod v1;

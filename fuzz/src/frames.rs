@@ -133,7 +133,11 @@ impl Run {
             match event {
                 Event::Message(message) => self.message(&message),
                 Event::Transaction(transaction) => self.transaction(&transaction),
-                Event::Connection(_) | Event::Rejected(_) => {}
+                Event::Connection(_)
+                | Event::Rejected(_)
+                | Event::Opened(_)
+                | Event::Lost(_)
+                | Event::Memory(_) => {}
             }
         }
         // A frame can end a Send that will not come whole and be one itself, and end the RPCs of both; it can end a

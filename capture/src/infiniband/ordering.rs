@@ -39,6 +39,9 @@ const FAR: i64 = 1 << 20;
 /// Path MTUs there are (IBTA), largest first.
 const MTUS: [u32; 5] = [4096, 2048, 1024, 512, 256];
 
+/// The code of a negative acknowledgement that refuses access to memory (InfiniBand Architecture, volume 1, section 9.7.5).
+const REMOTE_ACCESS_ERROR: u8 = 2;
+
 /// Counts of one end's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -54,6 +57,8 @@ pub struct Counts {
     pub not_ready: u64,
     /// Operations this end refused for good.
     pub failed: u64,
+    /// Those of them that aimed at memory they may not access.
+    pub access_errors: u64,
     /// Packets of this end that the capture does not hold.
     pub missed: u64,
     /// Data packets that belong to no operation the capture holds the start of.
@@ -529,7 +534,10 @@ impl Ordering {
                 match arrival.packet.syndrome {
                     Some(Syndrome::SequenceError) => counts.sequence_errors += 1,
                     Some(Syndrome::NotReady) => counts.not_ready += 1,
-                    Some(Syndrome::Failed(_)) => counts.failed += 1,
+                    Some(Syndrome::Failed(code)) => {
+                        counts.failed += 1;
+                        counts.access_errors += u64::from(code == REMOTE_ACCESS_ERROR);
+                    }
                     _ => {}
                 }
                 Ok(())

@@ -39,6 +39,7 @@ pub fn message(octets: Vec<u8>) -> Message {
         invalidates: None,
         retransmitted: 0,
         rpc,
+        detail: None,
     }
 }
 

@@ -278,6 +278,7 @@ impl Input {
                 self.connection.is_empty() || report.number.is_some_and(|number| self.connection.contains(&number))
             }
             Event::Rejected(_) => self.connection.is_empty(),
+            Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => true,
         }
     }
 

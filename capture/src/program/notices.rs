@@ -37,6 +37,7 @@ impl Notices {
             }
             Event::Connection(report) => self.connection(report),
             Event::Rejected(_) => self.rejected += 1,
+            Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
         }
     }
 

@@ -340,6 +340,7 @@ fn take(dissector: &mut Dissector, found: &mut Found) {
             Event::Transaction(transaction) => found.transactions.push(*transaction),
             Event::Connection(report) => found.reports.push(*report),
             Event::Rejected(rejected) => found.rejected.push(rejected),
+            Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
         }
     }
 }

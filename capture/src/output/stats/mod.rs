@@ -94,6 +94,7 @@ impl Stats {
             Event::Transaction(transaction) => self.transaction(transaction),
             Event::Connection(report) => self.connection(report),
             Event::Rejected(rejected) => self.rejected(rejected),
+            Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
         }
     }
 

@@ -385,7 +385,7 @@ fn invalidates(said: PrivateData) -> bool {
 
 impl End {
     fn new(end: &Endpoint, said: Option<PrivateData>, counts: &Counts) -> Self {
-        let Counts { packets, retransmitted, early, sequence_errors, not_ready, failed, missed, orphans } = *counts;
+        let Counts { packets, retransmitted, early, sequence_errors, not_ready, failed, missed, orphans, .. } = *counts;
         Self {
             address: end.address.to_string(),
             queue_pair: end.queue_pair.map(|queue_pair| format!("{queue_pair:#08x}")),

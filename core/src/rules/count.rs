@@ -1,0 +1,223 @@
+//! Credits and inline thresholds (RFC 8166 section 3.3, RFC 8167 section 4.1, RFC 8797).
+
+use super::{Report, Rule, SendRow, Sent, Severity};
+use crate::error::Role;
+
+pub(super) static RULES: [SendRow; 2] = [
+    SendRow {
+        rule: Rule {
+            slug: "credit-zero-grant",
+            severity: Severity::Error,
+            section: "RFC 8166 3.3.1",
+            summary: "a reply never grants 0 credits",
+            reason: "The requester could send nothing any more, and would never learn of more credits.",
+            correct: "A responder grants at least 1, in errors too.",
+            answer: None,
+        },
+        judge: credit_zero_grant,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "credit-zero-request",
+            severity: Severity::Hazard,
+            section: "RFC 8166 3.3.1",
+            summary: "a call does not ask for 0 credits",
+            reason: "Some responders grant what is asked for; 0 is what nobody may grant.",
+            correct: "A requester asks for as many calls as it may want to have in flight.",
+            answer: None,
+        },
+        judge: credit_zero_request,
+    },
+];
+
+/// Calls in flight and the last grant.
+pub static CREDIT_EXCEEDED: Rule = Rule {
+    slug: "credit-exceeded",
+    severity: Severity::Error,
+    section: "RFC 8166 3.3.1",
+    summary: "calls in flight never exceed the last grant",
+    reason: "The responder has posted as many Receives as it granted; a Send more may end the connection.",
+    correct: "A requester waits for a reply before it sends more.",
+    answer: None,
+};
+/// Calls before the first grant.
+pub static CREDIT_INITIAL: Rule = Rule {
+    slug: "credit-initial",
+    severity: Severity::Error,
+    section: "RFC 8166 3.3.3",
+    summary: "one call only, until the first reply",
+    reason: "How many Receives the responder has posted is not known before it has said so.",
+    correct: "A requester sends one call on a new connection, and waits for the reply to it.",
+    answer: None,
+};
+/// Credits of the reverse direction.
+pub static REVERSE_CREDIT: Rule = Rule {
+    slug: "reverse-credit",
+    severity: Severity::Error,
+    section: "RFC 8167 4.1",
+    summary: "calls in the reverse direction are bound by their own credits, not by those of the forward direction",
+    reason: "The client posts Receives for replies and, apart from these, as many as it granted for reverse calls.",
+    correct: "A server sends one reverse call until the client has granted more in a reverse reply, then as many as that.",
+    answer: None,
+};
+/// Length of a Send.
+pub static INLINE_EXCEEDED: Rule = Rule {
+    slug: "inline-exceeded",
+    severity: Severity::Error,
+    section: "RFC 8166 3.3.2, 3.3.3; RFC 8797",
+    summary: "a Send fits the receiver's inline threshold: 1024 octets, or what RFC 8797 private data agreed",
+    reason: "A longer Send does not fit the Receive it meets, which ends the connection.",
+    correct: "A sender reduces items, or sends a long message.",
+    answer: None,
+};
+
+fn credit_zero_grant(sent: &Sent<'_>, report: &mut Report<'_>) {
+    if sent.is_from(Role::Responder)
+        && (sent.message().is_some() || sent.error.is_some())
+        && sent.prefix.is_some_and(|prefix| prefix.credit == 0)
+    {
+        report.broken(8, format_args!("rdma_credit is 0 in a reply"));
+    }
+}
+
+fn credit_zero_request(sent: &Sent<'_>, report: &mut Report<'_>) {
+    if sent.is_from(Role::Requester) && sent.message().is_some() && sent.prefix.is_some_and(|prefix| prefix.credit == 0)
+    {
+        report.broken(8, format_args!("rdma_credit is 0 in a call"));
+    }
+}
+
+/// Judges the length of a Send by the inline threshold of its direction.
+pub fn inline(length: usize, threshold: u32, report: &mut Report<'_>) {
+    if length as u64 > u64::from(threshold) {
+        report.broken(0, format_args!("the Send has {length} octets, the inline threshold is {threshold}"));
+    }
+}
+
+/// Counts the calls in flight in one direction of a connection, and what was granted for them.
+///
+/// ```
+/// use rpcrdma::rules::{CreditFault, Credits};
+///
+/// let mut credits = Credits::new();
+/// assert_eq!(credits.call(), Ok(()));
+/// assert_eq!(credits.call(), Err(CreditFault::Initial { in_flight: 2 }));
+/// credits.reply(32);
+/// assert_eq!(credits.call(), Ok(()));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credits {
+    in_flight: u32,
+    limit: Limit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limit {
+    /// Nothing is known: the connection was joined in the middle, or something was missed.
+    Unknown,
+    /// The connection is new: one call.
+    Initial,
+    /// So many. After a smaller grant the larger one may still be what the requester knows.
+    Granted { last: u32, before: u32 },
+}
+
+/// More calls than were granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CreditFault {
+    /// Before the first reply.
+    Initial {
+        /// Calls in flight, with this one.
+        in_flight: u32,
+    },
+    /// After it.
+    Exceeded {
+        /// Calls in flight, with this one.
+        in_flight: u32,
+        /// Calls that were granted.
+        granted: u32,
+    },
+}
+
+impl Default for Credits {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Credits {
+    /// A new connection.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { in_flight: 0, limit: Limit::Initial }
+    }
+
+    /// A connection of which the beginning was not seen.
+    #[must_use]
+    pub const fn unknown() -> Self {
+        Self { in_flight: 0, limit: Limit::Unknown }
+    }
+
+    /// Whether a call can be judged now.
+    #[must_use]
+    pub const fn is_known(&self) -> bool {
+        !matches!(self.limit, Limit::Unknown)
+    }
+
+    /// A call is sent.
+    ///
+    /// # Errors
+    /// A [`CreditFault`] where it should have waited.
+    pub fn call(&mut self) -> Result<(), CreditFault> {
+        self.in_flight = self.in_flight.saturating_add(1);
+        let in_flight = self.in_flight;
+        match self.limit {
+            Limit::Initial if in_flight > 1 => Err(CreditFault::Initial { in_flight }),
+            Limit::Granted { last, before } if in_flight > last.max(before) => {
+                Err(CreditFault::Exceeded { in_flight, granted: last })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A call is answered, and so much granted. 0, which nobody may grant, is taken for 1.
+    ///
+    /// Where the requester is far away it may send by a larger grant while a smaller one is on its way, so a smaller grant
+    /// binds when no more calls than that are in flight.
+    pub fn reply(&mut self, granted: u32) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        let last = granted.max(1);
+        let before = match self.limit {
+            Limit::Granted { last: old, before } if self.in_flight > last => old.max(before),
+            _ => last,
+        };
+        self.limit = Limit::Granted { last, before };
+    }
+
+    /// Something of this direction was missed: nothing is judged until the next reply.
+    pub const fn missed(&mut self) {
+        *self = Self::unknown();
+    }
+}
+
+impl CreditFault {
+    /// Says it to `report`.
+    pub fn say(self, report: &mut Report<'_>) {
+        match self {
+            Self::Initial { in_flight } => {
+                report.broken(0, format_args!("{in_flight} calls in flight before the first reply"));
+            }
+            Self::Exceeded { in_flight, granted } => {
+                report.broken(0, format_args!("{in_flight} calls in flight, {granted} granted"));
+            }
+        }
+    }
+
+    /// The rule that is broken, in the forward direction.
+    #[must_use]
+    pub const fn rule(self) -> &'static Rule {
+        match self {
+            Self::Initial { .. } => &CREDIT_INITIAL,
+            Self::Exceeded { .. } => &CREDIT_EXCEEDED,
+        }
+    }
+}

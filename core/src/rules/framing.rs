@@ -1,0 +1,336 @@
+//! How a message is framed (RFC 8166 sections 4.1 to 4.6).
+
+use super::{Report, Rule, SendRow, Sent, Severity, place};
+use crate::error::{DecodeErrorKind as Kind, Reaction, Role};
+use crate::rpc::MessageType;
+use crate::v1::{Body, ErrorBody};
+
+pub(super) static RULES: [SendRow; 14] = [
+    SendRow {
+        rule: Rule {
+            slug: "header-short",
+            severity: Severity::Error,
+            section: "RFC 8166 4.5",
+            summary: "a Send has at least 28 octets; RDMA_ERROR with ERR_CHUNK has 20, RDMA_DONE 16",
+            reason: "Of a shorter message not even the XID can be trusted, so nobody could be told of the fault.",
+            correct: "A sender writes all three lists, each at least the word that says it is empty. A receiver drops what \
+                      is shorter and says nothing.",
+            answer: Some(Reaction::Discard),
+        },
+        judge: header_short,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "version",
+            severity: Severity::Error,
+            section: "RFC 8166 4.2.2, 4.5.1",
+            summary: "rdma_vers is 1 on a version 1 connection",
+            reason: "Only the four fixed words keep their place in other versions; nothing after them can be read.",
+            correct: "A requester sends version 1 unless it has learnt that the responder speaks another. A responder \
+                      answers ERR_VERS with the versions it knows.",
+            answer: Some(Reaction::ErrVers),
+        },
+        judge: version,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "proc-unknown",
+            severity: Severity::Error,
+            section: "RFC 8166 4.5.2",
+            summary: "rdma_proc is 0 (RDMA_MSG), 1 (RDMA_NOMSG) or 4 (RDMA_ERROR)",
+            reason: "rdma_proc says what follows it. Of an unknown one nothing more can be read.",
+            correct: "A sender uses the three. A responder answers ERR_CHUNK.",
+            answer: Some(Reaction::ErrChunk),
+        },
+        judge: proc_unknown,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "msgp-sent",
+            severity: Severity::Error,
+            section: "RFC 8166 4.6.1",
+            summary: "nobody sends RDMA_MSGP",
+            reason: "How it pads was never specified whole, so two implementations cannot agree on it.",
+            correct: "A sender uses RDMA_MSG. A responder answers ERR_CHUNK, a requester drops it.",
+            answer: Some(Reaction::ErrChunk),
+        },
+        judge: msgp_sent,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "done-sent",
+            severity: Severity::Error,
+            section: "RFC 8166 4.6.2; draft-cel-nfsv4-reliable-reply 4.1.3",
+            summary: "nobody sends RDMA_DONE, unless both ends use responder-provided Read chunks",
+            reason: "It ends a transfer that version 1 does not have; it takes a credit and is not answered.",
+            correct: "A sender does not send it. A receiver drops it and says nothing.",
+            answer: Some(Reaction::Discard),
+        },
+        judge: done_sent,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "error-from-requester",
+            severity: Severity::Error,
+            section: "RFC 8166 4.2.4",
+            summary: "a requester never sends RDMA_ERROR",
+            reason: "Two ends that answer each other's errors would not come to an end.",
+            correct: "A requester drops a bad reply and says nothing; a responder drops an RDMA_ERROR.",
+            answer: Some(Reaction::Discard),
+        },
+        judge: error_from_requester,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "list-flag",
+            severity: Severity::Error,
+            section: "RFC 8166 4.3; RFC 4506 4.19, 4.4",
+            summary: "a word that says whether an entry follows is 0 or 1",
+            reason: "XDR has no other bool. Another value is a sign that sender and receiver are at different places.",
+            correct: "A sender writes 0 or 1. A responder answers ERR_CHUNK.",
+            answer: Some(Reaction::ErrChunk),
+        },
+        judge: list_flag,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "list-truncated",
+            severity: Severity::Error,
+            section: "RFC 8166 4.5.2",
+            summary: "the chunk lists end inside the Send",
+            reason: "A list that goes on past the end would be read from memory that belongs to something else.",
+            correct: "A sender makes its header fit the inline threshold, or uses fewer segments. A responder answers \
+                      ERR_CHUNK.",
+            answer: Some(Reaction::ErrChunk),
+        },
+        judge: list_truncated,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "nomsg-empty",
+            severity: Severity::Error,
+            section: "RFC 8166 4.2.4, 4.5.2",
+            summary: "RDMA_NOMSG has a chunk that holds the Payload stream",
+            reason: "There is no RPC message in the Send, so without such a chunk there is none at all.",
+            correct: "A requester puts a long call into a Position Zero Read chunk, a responder a long reply into the \
+                      Reply chunk. A responder answers ERR_CHUNK.",
+            answer: Some(Reaction::ErrChunk),
+        },
+        judge: nomsg_empty,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "nomsg-trailing",
+            severity: Severity::Error,
+            section: "RFC 8166 4.2.4",
+            summary: "nothing follows the lists of RDMA_NOMSG",
+            reason: "The Payload stream is in a chunk. What follows the header has no meaning, and a receiver that took it \
+                      for the RPC message would act on the wrong one.",
+            correct: "A sender ends the Send with its lists. A responder answers ERR_CHUNK.",
+            answer: Some(Reaction::ErrChunk),
+        },
+        judge: nomsg_trailing,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "msg-no-payload",
+            severity: Severity::Error,
+            section: "RFC 8166 4.2.4",
+            summary: "RDMA_MSG carries a Payload stream that begins with an XID",
+            reason: "The RPC message begins in the Send, whatever of it was moved to chunks. A stream that ends with its \
+                      XID begins rightly and is no RPC message all the same: that is reported as a hazard.",
+            correct: "A sender puts the reduced RPC message after the lists, or uses RDMA_NOMSG. A responder answers \
+                      ERR_CHUNK.",
+            answer: Some(Reaction::ErrChunk),
+        },
+        judge: msg_no_payload,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "xid-mismatch",
+            severity: Severity::Error,
+            section: "RFC 8166 4.2.1, 4.5.2",
+            summary: "rdma_xid equals the XID of the RPC message",
+            reason: "Transport and RPC find the waiting call each by its own word; if these differ, a reply completes the \
+                      wrong call.",
+            correct: "A sender copies the XID. A responder answers ERR_CHUNK.",
+            answer: Some(Reaction::ErrChunk),
+        },
+        judge: xid_mismatch,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "error-range",
+            severity: Severity::Error,
+            section: "RFC 8166 4.5, 4.5.1",
+            summary: "rdma_err is known; in ERR_VERS low is not above high, and the refused version lies outside",
+            reason: "The requester chooses its next version from this range.",
+            correct: "A responder gives the lowest and the highest version it supports, and refuses none of them. A \
+                      requester drops an RDMA_ERROR it cannot read.",
+            answer: None,
+        },
+        judge: error_range,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "error-trailing",
+            severity: Severity::Warning,
+            section: "RFC 8166 4.1; RFC 5666 4.2",
+            summary: "nothing follows the body of RDMA_ERROR",
+            reason: "A receiver that checks the length drops such an error, and its call waits for ever. 32 octets more, \
+                      as RFC 5666 had them for other errors, are a hazard.",
+            correct: "A responder sends 20 octets for ERR_CHUNK and 28 for ERR_VERS.",
+            answer: None,
+        },
+        judge: error_trailing,
+    },
+];
+
+fn header_short(sent: &Sent<'_>, report: &mut Report<'_>) {
+    if let Err(error) = sent.decoded
+        && error.kind == Kind::HeaderShort
+        && sent.error.is_none()
+    {
+        report.broken(error.offset, format_args!("the Send has {} octets and ends inside the header", sent.length));
+    }
+}
+
+fn version(sent: &Sent<'_>, report: &mut Report<'_>) {
+    if let (Err(error), Some(prefix), None) = (sent.decoded, sent.prefix, sent.error)
+        && error.kind == Kind::Version
+    {
+        report.broken(error.offset, format_args!("rdma_vers is {}", prefix.version));
+    }
+}
+
+fn proc_unknown(sent: &Sent<'_>, report: &mut Report<'_>) {
+    if let (Err(error), Some(prefix)) = (sent.decoded, sent.prefix)
+        && error.kind == Kind::Procedure
+    {
+        report.broken(error.offset, format_args!("rdma_proc is {}", prefix.procedure.0));
+    }
+}
+
+fn msgp_sent(sent: &Sent<'_>, report: &mut Report<'_>) {
+    if let Ok(message) = sent.decoded
+        && let Body::Msgp { align, thresh, .. } = message.header.body
+    {
+        report.broken(12, format_args!("RDMA_MSGP, rdma_align {align}, rdma_thresh {thresh}"));
+    }
+}
+
+fn done_sent(sent: &Sent<'_>, report: &mut Report<'_>) {
+    if let Ok(message) = sent.decoded
+        && message.header.body == Body::Done
+        && !sent.reliable_reply
+    {
+        report.broken(12, format_args!("RDMA_DONE"));
+    }
+}
+
+fn error_from_requester(sent: &Sent<'_>, report: &mut Report<'_>) {
+    if let Some((error, _)) = sent.error
+        && sent.is_from(Role::Requester)
+    {
+        report.broken(12, format_args!("RDMA_ERROR with {} from the requester", error.name()));
+    }
+}
+
+fn list_flag(sent: &Sent<'_>, report: &mut Report<'_>) {
+    if let Err(error) = sent.decoded
+        && error.kind == Kind::ListFlag
+    {
+        report.broken(error.offset, format_args!("neither 0 nor 1 where a list says whether it goes on"));
+    }
+}
+
+fn list_truncated(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Err(error) = sent.decoded else { return };
+    match error.kind {
+        Kind::ListTruncated => {
+            report
+                .broken(error.offset, format_args!("the Send ends after {} octets, within a chunk list", sent.length));
+        }
+        Kind::SegmentCount => {
+            let message = format_args!("a chunk counts more segments than the {} octets of the Send hold", sent.length);
+            report.broken(error.offset, message);
+        }
+        _ => {}
+    }
+}
+
+fn nomsg_empty(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Ok(message) = sent.decoded else { return };
+    let Body::Nomsg(chunks) = message.header.body else { return };
+    let has_call = chunks.reads.iter().any(|read| read.position == 0 && read.target.length > 0);
+    let at = place::read_list(&message);
+    if chunks.is_empty() {
+        report.broken(at, format_args!("RDMA_NOMSG without any chunk"));
+    } else if sent.is_from(Role::Requester) && !has_call {
+        report.broken(at, format_args!("RDMA_NOMSG of a requester without a Position Zero Read chunk"));
+    }
+}
+
+fn nomsg_trailing(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Ok(message) = sent.decoded else { return };
+    let trailing = sent.after_header(&message);
+    if matches!(message.header.body, Body::Nomsg(_)) && trailing > 0 {
+        report.broken(message.header_length, format_args!("{trailing} octets follow the lists of RDMA_NOMSG"));
+    }
+}
+
+fn msg_no_payload(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Ok(message) = sent.decoded else { return };
+    if !matches!(message.header.body, Body::Msg(_) | Body::Msgp { .. }) {
+        return;
+    }
+    match sent.after_header(&message) {
+        length @ 0..4 => {
+            report.broken(
+                message.header_length,
+                format_args!("the Payload stream has {length} octets, fewer than an XID"),
+            );
+        }
+        length @ 4..8 => {
+            let message_ends = format_args!("the Payload stream has {length} octets: an XID and no RPC message");
+            report.broken_as(Severity::Hazard, message.header_length, message_ends);
+        }
+        _ => {}
+    }
+}
+
+fn xid_mismatch(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Ok(message) = sent.decoded else { return };
+    if let (Body::Msg(_), Some((xid, MessageType::CALL | MessageType::REPLY))) =
+        (message.header.body, MessageType::peek(message.payload))
+        && xid != message.header.xid
+    {
+        let values = format_args!("the RPC message has the XID {xid:#010x}, rdma_xid is {:#010x}", message.header.xid);
+        report.broken(message.header_length, values);
+    }
+}
+
+fn error_range(sent: &Sent<'_>, report: &mut Report<'_>) {
+    if let Err(error) = sent.decoded
+        && error.kind == Kind::ErrorCode
+    {
+        return report.broken(error.offset, format_args!("rdma_err is neither ERR_VERS nor ERR_CHUNK"));
+    }
+    let (Some((ErrorBody::Vers { low, high }, _)), Some(prefix)) = (sent.error, sent.prefix) else { return };
+    if low > high {
+        report.broken(20, format_args!("rdma_vers_low is {low}, rdma_vers_high {high}"));
+    } else if (low..=high).contains(&prefix.version) {
+        report.broken(20, format_args!("version {} is refused, and {low} to {high} are supported", prefix.version));
+    }
+}
+
+fn error_trailing(sent: &Sent<'_>, report: &mut Report<'_>) {
+    /// Octets of `rdma_extra` in RFC 5666 section 4.2.
+    const EXTRA: usize = 32;
+    let Some((error, rest)) = sent.error else { return };
+    if rest > 0 {
+        let at = sent.length.saturating_sub(rest);
+        let severity = if rest == EXTRA { Severity::Hazard } else { report.rule.severity };
+        report.broken_as(severity, at, format_args!("{rest} octets follow the body of {}", error.name()));
+    }
+}

@@ -1,0 +1,256 @@
+//! The rules of RPC-over-RDMA version 1 that one Send, a Call with its Reply, or a count can be judged by.
+//!
+//! Decoding accepts whatever parses; these rules say what is wrong with it all the same. A rule is a row of a table: its
+//! name, its source, why it exists, what a correct peer does, and the function that judges. [`send`] puts one Send to all
+//! rules that need nothing else, [`exchange`] a Call and its Reply; [`Credits`] and [`inline`] watch what is counted. Rules
+//! that need to see RDMA operations or NFS are not here: they are in `rpcrdma-capture`.
+//!
+//! ```
+//! use rpcrdma::error::Role;
+//! use rpcrdma::rules::{self, Sent};
+//!
+//! // RDMA_NOMSG, and no chunk that could hold the Payload stream.
+//! let octets = [0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+//! let mut found = None;
+//! rules::send(&Sent::new(&octets, Some(Role::Requester)), &mut |finding| {
+//!     found = Some((finding.rule.slug, finding.offset));
+//! });
+//! assert_eq!(found, Some(("nomsg-empty", 16)));
+//! ```
+
+mod count;
+mod framing;
+mod place;
+mod read_list;
+mod write_list;
+
+pub use count::{CREDIT_EXCEEDED, CREDIT_INITIAL, CreditFault, Credits, INLINE_EXCEEDED, REVERSE_CREDIT, inline};
+pub use place::{Place, segments};
+
+use core::fmt;
+
+use crate::error::{DecodeError, Reaction, Role};
+use crate::prefix::Prefix;
+use crate::v1::{ErrorBody, ErrorReply, Message};
+
+/// How bad it is to break a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The specification says MUST.
+    Error,
+    /// The specification says SHOULD.
+    Warning,
+    /// It is allowed, or nothing is said about it, but implementations are known to fail over it.
+    Hazard,
+}
+
+impl Severity {
+    /// `error`, `warning` or `hazard`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Hazard => "hazard",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A rule, as it is told.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its name, which does not change.
+    pub slug: &'static str,
+    /// How bad it is to break it.
+    pub severity: Severity,
+    /// Where it comes from.
+    pub section: &'static str,
+    /// What it says.
+    pub summary: &'static str,
+    /// Why it exists.
+    pub reason: &'static str,
+    /// What a correct peer does.
+    pub correct: &'static str,
+    /// What a Responder has to do with a Send that breaks it (section 4.5); `None` where that is not specified.
+    pub answer: Option<Reaction>,
+}
+
+/// A rule that was broken.
+#[derive(Clone, Copy, Debug)]
+pub struct Finding<'a> {
+    /// Which one.
+    pub rule: &'static Rule,
+    /// How bad it is: that of the rule, but for a few forms of breaking it.
+    pub severity: Severity,
+    /// Octets from the start of the Send that breaks it to what is wrong in it.
+    pub offset: usize,
+    /// What is wrong, with its values.
+    pub message: fmt::Arguments<'a>,
+}
+
+impl fmt::Display for Finding<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rule, severity, offset, message } = self;
+        write!(f, "{severity} {} (octet {offset}, {}): {message}", rule.slug, rule.section)
+    }
+}
+
+/// Takes what one rule finds in one message: the first few, as the next will be of the same kind.
+pub struct Report<'a> {
+    rule: &'static Rule,
+    take: &'a mut dyn FnMut(&Finding<'_>),
+    said: u8,
+}
+
+impl<'a> Report<'a> {
+    /// What `rule` finds goes to `take`.
+    pub fn new(rule: &'static Rule, take: &'a mut dyn FnMut(&Finding<'_>)) -> Self {
+        Self { rule, take, said: 0 }
+    }
+
+    /// Findings that are taken.
+    const MOST: u8 = 8;
+
+    /// No more is taken.
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        self.said >= Self::MOST
+    }
+
+    /// The rule is broken at `offset`.
+    pub fn broken(&mut self, offset: usize, message: fmt::Arguments<'_>) {
+        self.broken_as(self.rule.severity, offset, message);
+    }
+
+    /// The rule is broken in a form that is more or less bad than the rule says.
+    pub fn broken_as(&mut self, severity: Severity, offset: usize, message: fmt::Arguments<'_>) {
+        if !self.is_full() {
+            self.said = self.said.saturating_add(1);
+            (self.take)(&Finding { rule: self.rule, severity, offset, message });
+        }
+    }
+}
+
+impl fmt::Debug for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Report").field("rule", &self.rule.slug).finish_non_exhaustive()
+    }
+}
+
+/// A row of a table of rules: the rule, and what judges by it.
+#[derive(Debug)]
+pub struct Row<F> {
+    /// The rule.
+    pub rule: Rule,
+    /// Says what breaks it.
+    pub judge: F,
+}
+
+/// Judges one Send.
+pub type SendRow = Row<fn(&Sent<'_>, &mut Report<'_>)>;
+/// Judges a Reply by its Call.
+pub type ExchangeRow = Row<fn(&Exchange<'_>, &mut Report<'_>)>;
+
+/// A Send that is to be judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent<'a> {
+    /// Its header, or why it has none.
+    pub decoded: Result<Message<'a>, DecodeError>,
+    /// What it says, if it is an `RDMA_ERROR` of any version, and how many octets follow that.
+    pub error: Option<(ErrorBody, usize)>,
+    /// Its first four words.
+    pub prefix: Option<Prefix>,
+    /// Octets it had on the wire; those at hand may be fewer.
+    pub length: usize,
+    /// Whether it comes from a Requester or a Responder; `None` where that is not known.
+    pub sender: Option<Role>,
+    /// Both ends use responder-provided Read chunks (draft-cel-nfsv4-reliable-reply).
+    pub reliable_reply: bool,
+}
+
+impl<'a> Sent<'a> {
+    /// A Send that is there whole.
+    #[must_use]
+    pub fn new(octets: &'a [u8], sender: Option<Role>) -> Self {
+        let decoded = Message::decode(octets);
+        let usual = matches!(&decoded, Ok(message) if message.header.chunks().is_some());
+        let error = if usual { None } else { ErrorReply::decode(octets).ok() };
+        Self {
+            decoded,
+            error: error.map(|(reply, rest)| (reply.error(), rest.len())),
+            prefix: Prefix::decode(octets).ok(),
+            length: octets.len(),
+            sender,
+            reliable_reply: false,
+        }
+    }
+
+    fn is_from(&self, role: Role) -> bool {
+        self.sender == Some(role)
+    }
+
+    /// The message, where it is one with chunk lists.
+    fn message(&self) -> Option<&Message<'a>> {
+        self.decoded.as_ref().ok().filter(|message| message.header.chunks().is_some())
+    }
+
+    /// Octets after the header, on the wire.
+    fn after_header(&self, message: &Message<'_>) -> usize {
+        self.length.saturating_sub(message.header_length)
+    }
+}
+
+/// A Call and its Reply, each an `RDMA_MSG` or an `RDMA_NOMSG`.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchange<'a> {
+    /// The Call.
+    pub call: Message<'a>,
+    /// The Reply.
+    pub reply: Message<'a>,
+}
+
+static SEND_TABLES: [&[SendRow]; 4] = [&framing::RULES, &count::RULES, &read_list::RULES, &write_list::SEND_RULES];
+
+/// Judges one Send by every rule that needs nothing else.
+pub fn send(sent: &Sent<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
+    for row in SEND_TABLES.into_iter().flatten() {
+        (row.judge)(sent, &mut Report::new(&row.rule, take));
+    }
+}
+
+/// Judges a Reply by the Call it answers.
+pub fn exchange(exchange: &Exchange<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
+    for row in &write_list::EXCHANGE_RULES {
+        (row.judge)(exchange, &mut Report::new(&row.rule, take));
+    }
+}
+
+/// The rule of this name, if it is one of these.
+#[must_use]
+pub fn find(slug: &str) -> Option<&'static Rule> {
+    all().find(|rule| rule.slug == slug)
+}
+
+/// The rules of [`send`].
+pub fn send_rules() -> impl Iterator<Item = &'static Rule> {
+    SEND_TABLES.into_iter().flatten().map(|row| &row.rule)
+}
+
+/// The rules of [`exchange`].
+pub fn exchange_rules() -> impl Iterator<Item = &'static Rule> {
+    write_list::EXCHANGE_RULES.iter().map(|row| &row.rule)
+}
+
+/// All rules here.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    send_rules().chain(exchange_rules()).chain([&CREDIT_EXCEEDED, &CREDIT_INITIAL, &REVERSE_CREDIT, &INLINE_EXCEEDED])
+}
+
+#[cfg(test)]
+mod tests;

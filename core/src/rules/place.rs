@@ -1,0 +1,108 @@
+//! Where in a Send its segments are.
+
+use core::fmt;
+
+use crate::segment::{ReadSegment, Segment};
+use crate::v1::{Body, Message};
+
+/// Which segment of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// Of the Read list, counted from 0, with its Position.
+    Read {
+        /// Which one.
+        segment: usize,
+        /// Its Position.
+        position: u32,
+    },
+    /// Of a Write chunk; both counted from 0.
+    Write {
+        /// Which chunk.
+        chunk: usize,
+        /// Which segment of it.
+        segment: usize,
+    },
+    /// Of the Reply chunk, counted from 0.
+    Reply {
+        /// Which one.
+        segment: usize,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { segment, position } => write!(f, "read segment {segment} (Position {position})"),
+            Self::Write { chunk, segment } => write!(f, "Write chunk {chunk} segment {segment}"),
+            Self::Reply { segment } => write!(f, "Reply chunk segment {segment}"),
+        }
+    }
+}
+
+/// Octets of an entry of the Read list before its handle: the flag and the Position.
+const BEFORE_HANDLE: usize = 8;
+/// Octets of a Write chunk before its segments: the flag and the count.
+const BEFORE_SEGMENTS: usize = 8;
+/// Octets of the word that ends a list, or begins an entry.
+const FLAG: usize = 4;
+
+/// Where the Read list begins.
+pub(super) const fn read_list(message: &Message<'_>) -> usize {
+    match message.header.body {
+        Body::Msgp { .. } => 24,
+        _ => 16,
+    }
+}
+
+/// Where the word of an entry of the Read list is that says there is one.
+pub(super) const fn read_segment(message: &Message<'_>, index: usize) -> usize {
+    read_list(message).saturating_add(index.saturating_mul(ReadSegment::LEN))
+}
+
+/// Where the Write list begins.
+pub(super) fn write_list(message: &Message<'_>) -> usize {
+    let reads = message.header.chunks().map_or(0, |chunks| chunks.reads.len());
+    read_segment(message, reads).saturating_add(FLAG)
+}
+
+/// Octets of a Write chunk of so many segments.
+const fn write_chunk_length(segments: usize) -> usize {
+    segments.saturating_mul(Segment::LEN).saturating_add(BEFORE_SEGMENTS)
+}
+
+/// Where a Write chunk begins.
+pub(super) fn write_chunk(message: &Message<'_>, index: usize) -> usize {
+    let writes = message.header.chunks().map(|chunks| chunks.writes.iter().take(index));
+    let before = writes.into_iter().flatten();
+    before.fold(write_list(message), |sum, chunk| sum.saturating_add(write_chunk_length(chunk.len())))
+}
+
+/// Where the Reply chunk begins, or the word that says that there is none.
+pub(super) fn reply_chunk(message: &Message<'_>) -> usize {
+    write_chunk(message, usize::MAX).saturating_add(FLAG)
+}
+
+/// Where a segment of a Write chunk or the Reply chunk is that begins at `chunk`.
+pub(super) const fn segment(chunk: usize, index: usize) -> usize {
+    chunk.saturating_add(BEFORE_SEGMENTS).saturating_add(index.saturating_mul(Segment::LEN))
+}
+
+/// Gives every segment of a header to `take`: which it is, what it is, and where its handle is in the Send.
+pub fn segments(message: &Message<'_>, mut take: impl FnMut(Place, Segment, usize)) {
+    let Some(chunks) = message.header.chunks() else { return };
+    for (index, read) in chunks.reads.iter().enumerate() {
+        let at = read_segment(message, index).saturating_add(BEFORE_HANDLE);
+        take(Place::Read { segment: index, position: read.position }, read.target, at);
+    }
+    let mut start = write_list(message);
+    for (chunk, write) in chunks.writes.iter().enumerate() {
+        for (index, target) in write.iter().enumerate() {
+            take(Place::Write { chunk, segment: index }, target, segment(start, index));
+        }
+        start = start.saturating_add(write_chunk_length(write.len()));
+    }
+    let start = start.saturating_add(FLAG);
+    for (index, target) in chunks.reply.iter().flat_map(|chunk| chunk.iter()).enumerate() {
+        take(Place::Reply { segment: index }, target, segment(start, index));
+    }
+}

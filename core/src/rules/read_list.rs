@@ -1,0 +1,244 @@
+//! The Read list (RFC 8166 sections 3.4.5 and 4.3.1).
+
+use super::{Place, Report, Rule, SendRow, Sent, Severity, place, segments};
+use crate::error::Role;
+use crate::lists::ReadList;
+use crate::v1::{Body, Message};
+
+pub(super) static RULES: [SendRow; 9] = [
+    SendRow {
+        rule: Rule {
+            slug: "read-position-align",
+            severity: Severity::Error,
+            section: "RFC 8166 3.4.5",
+            summary: "a Position is a multiple of four",
+            reason: "Every XDR item begins at a multiple of four, so no item can be at another place.",
+            correct: "A requester counts the Position in the unreduced Payload stream, padding included.",
+            answer: None,
+        },
+        judge: read_position_align,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "read-in-reply",
+            severity: Severity::Error,
+            section: "RFC 8166 4.3.1; draft-cel-nfsv4-reliable-reply 4.1",
+            summary: "a reply has an empty Read list, unless it is RDMA_NOMSG with a Position Zero chunk (responder-provided)",
+            reason: "A requester does not read from a responder's memory; the reply could not be put together.",
+            correct: "A responder uses the Write chunks and the Reply chunk of the call.",
+            answer: None,
+        },
+        judge: read_in_reply,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "read-position-zero-in-msg",
+            severity: Severity::Hazard,
+            section: "RFC 8166 3.5.3; draft-ietf-nfsv4-rfc5666-implementation-experience 3.6",
+            summary: "no Position Zero Read chunk in RDMA_MSG",
+            reason: "No specification says whether the chunk or the inline part comes first, and receivers differ.",
+            correct: "A requester that needs a Position Zero chunk sends RDMA_NOMSG and no payload.",
+            answer: None,
+        },
+        judge: read_position_zero_in_msg,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "read-position-order",
+            severity: Severity::Hazard,
+            section: "draft-ietf-nfsv4-rfc5666-implementation-experience 3.2.1",
+            summary: "Positions do not descend, and the segments of one Position are side by side",
+            reason: "RFC 8166 demands no order, but many receivers walk the list once.",
+            correct: "A requester sorts its Read list by Position.",
+            answer: None,
+        },
+        judge: read_position_order,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "read-overlap",
+            severity: Severity::Hazard,
+            section: "slides on version two, open issues",
+            summary: "a Read chunk ends at or before the next Position",
+            reason: "Two items cannot be at one place of the Payload stream; receivers put it together differently then.",
+            correct: "A requester makes each chunk no longer than its item with padding.",
+            answer: None,
+        },
+        judge: read_overlap,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "long-call-roundup",
+            severity: Severity::Error,
+            section: "RFC 8166 3.5.3",
+            summary: "a Position Zero Read chunk includes its padding: its length is a multiple of four",
+            reason: "It holds a whole RPC message, and these end at a multiple of four.",
+            correct: "A requester leaves the padding of the last item in the chunk.",
+            answer: None,
+        },
+        judge: long_call_roundup,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "segment-wraps",
+            severity: Severity::Error,
+            section: "RFC 8166 3.4.3",
+            summary: "offset and length of a segment do not pass 2^64",
+            reason: "There is no such memory. A receiver that adds them up may find itself at the other end of it.",
+            correct: "A requester advertises memory it has registered.",
+            answer: None,
+        },
+        judge: segment_wraps,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "segment-empty",
+            severity: Severity::Hazard,
+            section: "RFC 8166 3.4.3",
+            summary: "no empty segment in a Read chunk",
+            reason: "There is nothing to read from it, and some receivers post an RDMA Read of no octets or refuse it.",
+            correct: "A requester leaves such a segment out.",
+            answer: None,
+        },
+        judge: segment_empty,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "read-position-beyond",
+            severity: Severity::Error,
+            section: "RFC 8166 3.4.5",
+            summary: "a Position lies inside the unreduced Payload stream, where an item of the arguments begins",
+            reason: "The responder puts the chunk in when it has come to that place, and it never does.",
+            correct: "A requester counts the Position from the start of the RPC message, with all reduced items in place.",
+            answer: None,
+        },
+        judge: read_position_beyond,
+    },
+];
+
+/// The Read list of a call: that of a reply has a rule of its own.
+fn of_call<'a>(sent: &Sent<'a>) -> Option<(Message<'a>, ReadList<'a>)> {
+    let message = *sent.message()?;
+    let reads = message.header.chunks()?.reads;
+    (!reads.is_empty() && !sent.is_from(Role::Responder)).then_some((message, reads))
+}
+
+fn read_position_align(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Some((message, reads)) = of_call(sent) else { return };
+    let mut before = None;
+    for (index, read) in reads.iter().enumerate() {
+        if read.position % 4 != 0 && before != Some(read.position) {
+            let at = place::read_segment(&message, index).saturating_add(4);
+            report.broken(at, format_args!("Position {} is not a multiple of four", read.position));
+        }
+        before = Some(read.position);
+    }
+}
+
+fn read_in_reply(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Some(message) = sent.message().filter(|_| sent.is_from(Role::Responder)) else { return };
+    let Some(chunks) = message.header.chunks() else { return };
+    let is_pulled = matches!(message.header.body, Body::Nomsg(_)) && chunks.reads.iter().all(|read| read.position == 0);
+    if !chunks.reads.is_empty() && !is_pulled {
+        let at = place::read_list(message);
+        report.broken(at, format_args!("a reply with {} segments in its Read list", chunks.reads.len()));
+    }
+}
+
+fn read_position_zero_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Some((message, reads)) = of_call(sent) else { return };
+    if let Body::Msg(_) = message.header.body
+        && let Some(index) = reads.iter().position(|read| read.position == 0)
+    {
+        let at = place::read_segment(&message, index).saturating_add(4);
+        report.broken(at, format_args!("Position 0 beside {} octets inline", sent.after_header(&message)));
+    }
+}
+
+fn read_position_order(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Some((message, reads)) = of_call(sent) else { return };
+    // Segments of one Position that are apart have a descent after the later one or before it.
+    let pairs = reads.iter().zip(reads.iter().skip(1)).zip(1_usize..);
+    for ((one, next), index) in pairs {
+        if next.position < one.position {
+            let at = place::read_segment(&message, index).saturating_add(4);
+            report.broken(at, format_args!("Position {} after Position {}", next.position, one.position));
+        }
+    }
+}
+
+fn read_overlap(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Some((message, reads)) = of_call(sent) else { return };
+    let chunks = || reads.chunks().filter(|chunk| chunk.position != 0);
+    // Of a list that descends the order is to be told first.
+    for (chunk, next) in chunks().zip(chunks().skip(1)) {
+        let end = u64::from(chunk.position).saturating_add(chunk.segments.length());
+        if chunk.position < next.position && end > u64::from(next.position) && !report.is_full() {
+            let index = reads.iter().position(|read| read.position == next.position).unwrap_or_default();
+            let values = format_args!(
+                "the chunk at Position {} has {} octets and reaches past Position {}",
+                chunk.position,
+                chunk.segments.length(),
+                next.position
+            );
+            report.broken(place::read_segment(&message, index).saturating_add(4), values);
+        }
+    }
+}
+
+fn long_call_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Some((message, reads)) = of_call(sent) else { return };
+    let Body::Nomsg(_) = message.header.body else { return };
+    let zero = reads.iter().filter(|read| read.position == 0);
+    let length = zero.fold(0_u64, |sum, read| sum.saturating_add(u64::from(read.target.length)));
+    if length % 4 != 0 {
+        let at = place::read_list(&message);
+        report.broken(at, format_args!("the Position Zero Read chunk has {length} octets, no multiple of four"));
+    }
+}
+
+fn segment_wraps(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Some(message) = sent.message() else { return };
+    segments(message, |which, segment, at| {
+        // The last octet may have the last address there is.
+        let last = u64::from(segment.length).saturating_sub(1);
+        if segment.offset.checked_add(last).is_none() {
+            let values = format_args!("{which}: offset {:#018x} and length {}", segment.offset, segment.length);
+            report.broken(at.saturating_add(8), values);
+        }
+    });
+}
+
+fn segment_empty(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Some(message) = sent.message() else { return };
+    segments(message, |which, segment, at| {
+        if matches!(which, Place::Read { .. }) && segment.length == 0 {
+            report.broken(at.saturating_add(4), format_args!("{which} has no octets"));
+        }
+    });
+}
+
+/// Where the stream ends is known from the Send alone; what is at a Position only those know who know the program.
+fn read_position_beyond(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Some((message, reads)) = of_call(sent) else { return };
+    let Body::Msg(_) = message.header.body else { return };
+    let chunks = || reads.chunks().filter(|chunk| chunk.position != 0);
+    // With padding or without, an item takes a multiple of four.
+    let moved = chunks().fold(0_u64, |sum, chunk| {
+        let length = chunk.segments.length();
+        sum.saturating_add(length.checked_next_multiple_of(4).unwrap_or(length))
+    });
+    let inline = sent.after_header(&message) as u64;
+    let end = inline.saturating_add(moved);
+    for chunk in chunks().filter(|chunk| chunk.position % 4 == 0) {
+        if u64::from(chunk.position) > end.saturating_sub(chunk.segments.length()) && !report.is_full() {
+            let index = reads.iter().position(|read| read.position == chunk.position).unwrap_or_default();
+            let values = format_args!(
+                "a chunk of {} octets at Position {}, and the Payload stream has {end} with all chunks",
+                chunk.segments.length(),
+                chunk.position
+            );
+            report.broken(place::read_segment(&message, index).saturating_add(4), values);
+        }
+    }
+}

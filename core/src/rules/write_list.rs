@@ -1,0 +1,309 @@
+//! The Write list and the Reply chunk (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
+
+use super::{Exchange, ExchangeRow, Report, Rule, SendRow, Sent, Severity, place};
+use crate::error::Role;
+use crate::lists::{Chunks, WriteChunk};
+use crate::v1::{Body, Message};
+
+pub(super) static SEND_RULES: [SendRow; 3] = [
+    SendRow {
+        rule: Rule {
+            slug: "reply-chunk-in-msg",
+            severity: Severity::Hazard,
+            section: "draft-ietf-nfsv4-rfc5666-implementation-experience 3.6",
+            summary: "no RDMA_MSG with a Reply chunk that was used",
+            reason: "The reply cannot be in the Send and in the Reply chunk; receivers differ in what they take.",
+            correct: "A responder sends RDMA_NOMSG with a used Reply chunk, or RDMA_MSG with an unused one.",
+            answer: None,
+        },
+        judge: reply_chunk_in_msg,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "reply-chunk-unused-nomsg",
+            severity: Severity::Error,
+            section: "RFC 8166 4.2.4",
+            summary: "a reply by RDMA_NOMSG uses the Reply chunk, or a responder-provided Read chunk",
+            reason: "There is no reply in the Send, so without such a chunk there is none.",
+            correct: "A responder writes the reply into the Reply chunk and returns its length, or sends RDMA_MSG.",
+            answer: None,
+        },
+        judge: reply_chunk_unused_nomsg,
+    },
+    SendRow {
+        rule: Rule {
+            slug: "long-reply-roundup",
+            severity: Severity::Error,
+            section: "RFC 8166 3.5.3",
+            summary: "the returned length of the Reply chunk is a multiple of four",
+            reason: "It holds a whole RPC message, and these end at a multiple of four.",
+            correct: "A responder writes the padding of the last item too.",
+            answer: None,
+        },
+        judge: long_reply_roundup,
+    },
+];
+
+pub(super) static EXCHANGE_RULES: [ExchangeRow; 6] = [
+    ExchangeRow {
+        rule: Rule {
+            slug: "write-list-echo",
+            severity: Severity::Error,
+            section: "RFC 8166 3.4.6",
+            summary: "the reply returns the Write chunks of the call: as many, with the same segments, handles and offsets",
+            reason: "The requester finds by them what was written, and where.",
+            correct: "A responder copies the Write list and changes nothing but the lengths.",
+            answer: None,
+        },
+        judge: write_list_echo,
+    },
+    ExchangeRow {
+        rule: Rule {
+            slug: "write-length",
+            severity: Severity::Error,
+            section: "RFC 8166 3.4.6",
+            summary: "no returned length exceeds the offered one",
+            reason: "The requester would take for data what is not its memory.",
+            correct: "A responder returns how many octets it wrote into the segment.",
+            answer: None,
+        },
+        judge: write_length,
+    },
+    ExchangeRow {
+        rule: Rule {
+            slug: "write-fill-order",
+            severity: Severity::Error,
+            section: "RFC 8166 3.4.6",
+            summary: "a segment is used only when the one before it is full",
+            reason: "The requester puts segments together in their order, so a gap shifts all that follows.",
+            correct: "A responder fills the segments one after the other.",
+            answer: None,
+        },
+        judge: write_fill_order,
+    },
+    ExchangeRow {
+        rule: Rule {
+            slug: "write-unused-form",
+            severity: Severity::Hazard,
+            section: "RFC 8166 4.3.2.2; RFC 8267 6.4.1; draft-ietf-nfsv4-rfc5666-implementation-experience 3.9",
+            summary: "an unused Write chunk comes back with its segments, all empty",
+            reason: "RFC 8166 says so; RFC 8267 says of NFS that it comes back with no segments. Receivers know one or the \
+                      other.",
+            correct: "A responder returns the segments with length 0. A requester takes both forms.",
+            answer: None,
+        },
+        judge: write_unused_form,
+    },
+    ExchangeRow {
+        rule: Rule {
+            slug: "write-empty-respected",
+            severity: Severity::Error,
+            section: "RFC 8166 4.3.2.3",
+            summary: "a Write chunk without segments asks for its result inline, and comes back without segments",
+            reason: "There is no memory behind it.",
+            correct: "A responder leaves that result in the Payload stream and returns the chunk as it is.",
+            answer: None,
+        },
+        judge: write_empty_respected,
+    },
+    ExchangeRow {
+        rule: Rule {
+            slug: "reply-chunk-echo",
+            severity: Severity::Error,
+            section: "RFC 8166 4.3.3",
+            summary: "a given Reply chunk comes back in the reply, with the same segments, handles and offsets",
+            reason: "The requester learns by it how much was written, and that the memory is its own again.",
+            correct: "A responder copies the Reply chunk and changes nothing but the lengths, whether it used it or not.",
+            answer: None,
+        },
+        judge: reply_chunk_echo,
+    },
+];
+
+/// The Reply chunk of a reply.
+fn returned<'a>(sent: &Sent<'a>) -> Option<(Message<'a>, Chunks<'a>)> {
+    let message = *sent.message().filter(|_| sent.is_from(Role::Responder))?;
+    Some((message, message.header.chunks()?))
+}
+
+fn reply_chunk_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Some((message, chunks)) = returned(sent) else { return };
+    let length = chunks.reply.map_or(0, |chunk| chunk.length());
+    if matches!(message.header.body, Body::Msg(_)) && length > 0 {
+        let at = place::reply_chunk(&message);
+        report.broken(at, format_args!("RDMA_MSG, and the Reply chunk comes back with {length} octets"));
+    }
+}
+
+fn reply_chunk_unused_nomsg(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Some((message, chunks)) = returned(sent) else { return };
+    let is_used = chunks.reply.is_some_and(|chunk| chunk.length() > 0) || !chunks.reads.is_empty();
+    // Of a message without any chunk `nomsg-empty` tells.
+    if matches!(message.header.body, Body::Nomsg(_)) && !is_used && !chunks.is_empty() {
+        let how = if chunks.reply.is_some() { "an empty" } else { "no" };
+        report.broken(place::reply_chunk(&message), format_args!("RDMA_NOMSG with {how} Reply chunk"));
+    }
+}
+
+fn long_reply_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
+    let Some((message, chunks)) = returned(sent) else { return };
+    let length = chunks.reply.map_or(0, |chunk| chunk.length());
+    if matches!(message.header.body, Body::Nomsg(_)) && length % 4 != 0 {
+        let at = place::reply_chunk(&message);
+        report.broken(at, format_args!("the Reply chunk comes back with {length} octets, no multiple of four"));
+    }
+}
+
+/// The chunk lists of Call and Reply.
+fn lists<'a>(exchange: &Exchange<'a>) -> Option<(Chunks<'a>, Chunks<'a>)> {
+    Some((exchange.call.header.chunks()?, exchange.reply.header.chunks()?))
+}
+
+/// Which chunk of a Reply.
+#[derive(Clone, Copy)]
+enum Which {
+    Write(usize),
+    Reply,
+}
+
+impl core::fmt::Display for Which {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Write(index) => write!(f, "Write chunk {index}"),
+            Self::Reply => f.write_str("Reply chunk"),
+        }
+    }
+}
+
+impl Which {
+    /// Where it begins in the Reply.
+    fn at(self, reply: &Message<'_>) -> usize {
+        match self {
+            Self::Write(index) => place::write_chunk(reply, index),
+            Self::Reply => place::reply_chunk(reply),
+        }
+    }
+}
+
+/// Every chunk that was offered and came back with as many segments: which one, as it was offered, as it came back.
+fn pairs<'a>(exchange: &Exchange<'a>) -> impl Iterator<Item = (Which, WriteChunk<'a>, WriteChunk<'a>)> + use<'a> {
+    let lists = lists(exchange).unwrap_or_default();
+    let (offered, returned) = lists;
+    let writes = offered.writes.iter().zip(returned.writes.iter()).enumerate();
+    let writes = writes.map(|(index, (offered, returned))| (Which::Write(index), offered, returned));
+    let reply = offered.reply.zip(returned.reply).map(|(offered, returned)| (Which::Reply, offered, returned));
+    writes.chain(reply).filter(|(_, offered, returned)| offered.len() == returned.len())
+}
+
+/// The first segment that is another than the one that was offered.
+fn changed(offered: &WriteChunk<'_>, returned: &WriteChunk<'_>) -> Option<usize> {
+    offered
+        .iter()
+        .zip(returned.iter())
+        .position(|(one, other)| (one.handle, one.offset) != (other.handle, other.offset))
+}
+
+/// Says what of a chunk did not come back as it was offered.
+fn echo(
+    which: Which,
+    offered: &WriteChunk<'_>,
+    returned: &WriteChunk<'_>,
+    reply: &Message<'_>,
+    report: &mut Report<'_>,
+) {
+    let at = which.at(reply);
+    if offered.len() != returned.len() {
+        let values =
+            format_args!("{which} comes back with {} segments, {} were offered", returned.len(), offered.len());
+        report.broken(at.saturating_add(4), values);
+    } else if let Some(index) = changed(offered, returned)
+        && let (Some(one), Some(other)) = (offered.get(index), returned.get(index))
+    {
+        let values = format_args!(
+            "{which} segment {index} comes back as handle {:#010x} offset {:#018x}, offered was {:#010x}, {:#018x}",
+            other.handle, other.offset, one.handle, one.offset
+        );
+        report.broken(place::segment(at, index), values);
+    }
+}
+
+fn write_list_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
+    let Some((offered, returned)) = lists(exchange) else { return };
+    if offered.writes.len() != returned.writes.len() {
+        let values =
+            format_args!("{} Write chunks come back, {} were offered", returned.writes.len(), offered.writes.len());
+        return report.broken(place::write_list(&exchange.reply), values);
+    }
+    for (index, (offered, returned)) in offered.writes.iter().zip(returned.writes.iter()).enumerate() {
+        // Without segments it may be: `write-unused-form`, `write-empty-respected`.
+        if !offered.is_empty() && !returned.is_empty() && !report.is_full() {
+            echo(Which::Write(index), &offered, &returned, &exchange.reply, report);
+        }
+    }
+}
+
+fn write_length(exchange: &Exchange<'_>, report: &mut Report<'_>) {
+    for (which, offered, returned) in pairs(exchange) {
+        for (index, (offered, returned)) in offered.iter().zip(returned.iter()).enumerate() {
+            if returned.length > offered.length && !report.is_full() {
+                let at = place::segment(which.at(&exchange.reply), index).saturating_add(4);
+                let values = format_args!(
+                    "{which} segment {index} returned {} octets, {} were offered",
+                    returned.length, offered.length
+                );
+                report.broken(at, values);
+            }
+        }
+    }
+}
+
+fn write_fill_order(exchange: &Exchange<'_>, report: &mut Report<'_>) {
+    for (which, offered, returned) in pairs(exchange) {
+        let mut not_full = None;
+        for (index, (offered, returned)) in offered.iter().zip(returned.iter()).enumerate() {
+            if let Some(before) = not_full.filter(|_| returned.length > 0 && !report.is_full()) {
+                let at = place::segment(which.at(&exchange.reply), index).saturating_add(4);
+                let values = format_args!(
+                    "{which} segment {index} returned {} octets, and segment {before} is not full",
+                    returned.length
+                );
+                report.broken(at, values);
+                break;
+            }
+            if returned.length < offered.length && not_full.is_none() {
+                not_full = Some(index);
+            }
+        }
+    }
+}
+
+fn write_unused_form(exchange: &Exchange<'_>, report: &mut Report<'_>) {
+    let Some((offered, returned)) = lists(exchange) else { return };
+    for (index, (offered, returned)) in offered.writes.iter().zip(returned.writes.iter()).enumerate() {
+        if !offered.is_empty() && returned.is_empty() && !report.is_full() {
+            let at = place::write_chunk(&exchange.reply, index);
+            report.broken(at, format_args!("Write chunk {index} of {} segments comes back with none", offered.len()));
+        }
+    }
+}
+
+fn write_empty_respected(exchange: &Exchange<'_>, report: &mut Report<'_>) {
+    let Some((offered, returned)) = lists(exchange) else { return };
+    for (index, (offered, returned)) in offered.writes.iter().zip(returned.writes.iter()).enumerate() {
+        if offered.is_empty() && !returned.is_empty() && !report.is_full() {
+            let at = place::write_chunk(&exchange.reply, index);
+            report.broken(at, format_args!("Write chunk {index} without segments comes back with {}", returned.len()));
+        }
+    }
+}
+
+fn reply_chunk_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
+    let Some((offered, returned)) = lists(exchange) else { return };
+    let at = place::reply_chunk(&exchange.reply);
+    match (offered.reply, returned.reply) {
+        (Some(offered), Some(returned)) => echo(Which::Reply, &offered, &returned, &exchange.reply, report),
+        (Some(_), None) => report.broken(at, format_args!("the Reply chunk does not come back")),
+        (None, Some(_)) => report.broken(at, format_args!("a Reply chunk comes back, and none was offered")),
+        (None, None) => {}
+    }
+}
