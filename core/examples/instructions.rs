@@ -14,43 +14,60 @@ mod support;
 
 use std::hint::black_box;
 
-use rpcrdma::v1::Header;
-use support::vector;
+use rpcrdma::v1;
+use rpcrdma::v2::{family_a, family_b};
+use support::{decode_and_visit, decode_and_visit_a, decode_and_visit_b, vector_of};
 
 macro_rules! measured {
-    ($($decode:ident $encode:ident $vector:literal $number:literal)*) => {
+    ($($version:ident $visit:ident $folder:literal { $($decode:ident $encode:ident $vector:literal $number:literal)* })*) => {
         // The number makes the functions differ, so that the linker does not make one of them all.
-        $(
+        $($(
             #[inline(never)]
             fn $decode(octets: &[u8]) -> u64 {
-                support::decode_and_visit(octets) ^ $number
+                $visit(octets) ^ $number
             }
 
             #[inline(never)]
-            fn $encode(header: &Header<'_>, buffer: &mut [u8]) -> usize {
+            fn $encode(header: &$version::Header<'_>, buffer: &mut [u8]) -> usize {
                 header.encode(buffer).unwrap_or($number)
             }
-        )*
+        )*)*
 
         fn main() {
             let mut buffer = [0; 2048];
-            $(
-                let octets = vector($vector);
+            $($(
+                let octets = vector_of($folder, $vector);
                 for _ in 0..1000 {
                     black_box($decode(black_box(&octets)));
                 }
-                let (header, _) = Header::decode(&octets).unwrap();
+                let (header, _) = $version::Header::decode(&octets).unwrap();
                 for _ in 0..1000 {
                     black_box($encode(black_box(&header), black_box(&mut buffer)));
                 }
-            )*
+            )*)*
         }
     };
 }
 
 measured! {
-    measured_decode_no_chunks measured_encode_no_chunks "msg_no_chunks" 1
-    measured_decode_one_write_chunk measured_encode_one_write_chunk "msg_one_write_chunk" 2
-    measured_decode_reads_and_reply measured_encode_reads_and_reply "msg_two_read_segments_and_reply_chunk" 3
-    measured_decode_sixteen_of_each measured_encode_sixteen_of_each "msg_sixteen_of_each" 4
+    v1 decode_and_visit "v1" {
+        measured_decode_no_chunks measured_encode_no_chunks "msg_no_chunks" 1
+        measured_decode_one_write_chunk measured_encode_one_write_chunk "msg_one_write_chunk" 2
+        measured_decode_reads_and_reply measured_encode_reads_and_reply "msg_two_read_segments_and_reply_chunk" 3
+        measured_decode_sixteen_of_each measured_encode_sixteen_of_each "msg_sixteen_of_each" 4
+    }
+    family_a decode_and_visit_a "v2/family-a" {
+        measured_decode_a_no_chunks measured_encode_a_no_chunks "msg_no_chunks" 5
+        measured_decode_a_one_write_chunk measured_encode_a_one_write_chunk "msg_one_write_chunk" 6
+        measured_decode_a_reads_and_reply measured_encode_a_reads_and_reply "msg_two_read_segments_and_reply_chunk" 7
+        measured_decode_a_sixteen_of_each measured_encode_a_sixteen_of_each "msg_sixteen_of_each" 8
+    }
+    family_b decode_and_visit_b "v2/family-b" {
+        measured_decode_b_no_chunks measured_encode_b_no_chunks "call_inline_no_chunks" 9
+        measured_decode_b_one_write_chunk measured_encode_b_one_write_chunk "call_inline_one_write_chunk" 10
+        measured_decode_b_reads_and_reply measured_encode_b_reads_and_reply "call_inline_two_read_segments_and_reply_chunk" 11
+        measured_decode_b_sixteen_of_each measured_encode_b_sixteen_of_each "call_inline_sixteen_of_each" 12
+        measured_decode_b_reply_no_chunks measured_encode_b_reply_no_chunks "reply_inline_no_chunks" 13
+        measured_decode_b_reply_one_write measured_encode_b_reply_one_write "reply_inline_one_write_chunk" 14
+    }
 }

@@ -376,7 +376,7 @@ fn family_b_parts_and_grants() {
 #[test]
 fn a_handle_to_invalidate_occurs_in_its_header() {
     let offers = |octets: &[u8]| match family_b::Header::decode(octets).unwrap().0.body {
-        family_b::Body::CallInline(lists) | family_b::Body::CallExternal { lists, .. } => lists.offers_foreign_handle(),
+        family_b::Body::CallInline(lists) => lists.offers_foreign_handle(),
         _ => panic!(),
     };
     for name in

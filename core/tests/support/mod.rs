@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
+use rpcrdma::lists::Chunks;
 use rpcrdma::v1::Header;
+use rpcrdma::v2::{family_a, family_b};
 
 pub fn testdata(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testdata").join(path)
@@ -50,8 +52,34 @@ pub fn names_of(version: &str, folder: &str) -> Vec<String> {
 #[inline]
 pub fn decode_and_visit(octets: &[u8]) -> u64 {
     let Ok((header, payload)) = Header::decode(octets) else { return 0 };
-    let mut sum = u64::from(header.xid) ^ u64::from(header.credit) ^ payload.len() as u64;
+    let sum = u64::from(header.xid) ^ u64::from(header.credit) ^ payload.len() as u64;
     let Some(chunks) = header.chunks() else { return sum };
+    visit(sum, chunks)
+}
+
+/// The same for version 2, family A.
+#[inline]
+pub fn decode_and_visit_a(octets: &[u8]) -> u64 {
+    let Ok((header, payload)) = family_a::Header::decode(octets) else { return 0 };
+    let family_a::Header { xid, credit, flags, .. } = header;
+    let sum = u64::from(xid) ^ u64::from(credit.0) ^ u64::from(flags.bits()) ^ payload.len() as u64;
+    let sum = sum ^ u64::from(header.inv_handle().unwrap_or(0));
+    let Some(chunks) = header.chunks() else { return sum };
+    visit(sum, chunks)
+}
+
+/// The same for version 2, family B.
+#[inline]
+pub fn decode_and_visit_b(octets: &[u8]) -> u64 {
+    let Ok((header, payload)) = family_b::Header::decode(octets) else { return 0 };
+    let sum = u64::from(header.xid) ^ u64::from(header.credit.0) ^ payload.len() as u64;
+    let sum = sum ^ u64::from(header.inv_handle().unwrap_or(0));
+    let Some(chunks) = header.chunks() else { return sum };
+    visit(sum, chunks)
+}
+
+#[inline(always)]
+fn visit(mut sum: u64, chunks: Chunks<'_>) -> u64 {
     let mut visit = |segment: rpcrdma::segment::Segment| {
         sum = sum.wrapping_add(u64::from(segment.handle) ^ u64::from(segment.length) ^ segment.offset);
     };
