@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod assembly;
+pub mod check;
 pub mod dissector;
 pub mod event;
 pub mod events;

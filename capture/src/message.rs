@@ -44,6 +44,8 @@ pub struct Detail {
     pub walked: Option<Walked>,
     /// The call that it answers.
     pub answers: Option<Answered>,
+    /// Calls of the connection were given up that may still be answered, or have the same XID as another that waits.
+    pub forgotten: bool,
 }
 
 /// What stepping over arguments or results has found.

@@ -419,8 +419,13 @@ impl Session {
                 Some((_, MessageType::REPLY)) => Some(Direction::Reply),
                 _ => asks,
             },
-            // A long call has a Position Zero Read chunk; a long reply has no Read list (RFC 8166 section 4.3.1).
-            Body::Nomsg(chunks) if !chunks.reads.is_empty() => Some(Direction::Call),
+            // A long call has a Position Zero Read chunk; a long reply has no Read list (RFC 8166 section 4.3.1), unless
+            // the responder provides it (draft-cel-nfsv4-reliable-reply).
+            Body::Nomsg(chunks) if !chunks.reads.is_empty() => {
+                let waits = self.xids.get(sender.other()).contains_key(&xid);
+                let is_provided = self.client == Some(sender.other()) && waits && chunks.reply.is_none();
+                Some(if is_provided { Direction::Reply } else { Direction::Call })
+            }
             Body::Nomsg(_) if answers => Some(Direction::Reply),
             Body::Nomsg(_) => asks,
             Body::Error(_) | Body::Done => None,
@@ -449,7 +454,7 @@ impl Session {
         message.rpc = described.as_ref().map(|described| described.rpc.clone());
         let detail = context.operations.then(|| {
             let walked = described.as_ref().map(Described::to_walked);
-            Box::new(Detail { walked, answers: None })
+            Box::new(Detail { walked, answers: None, forgotten: self.watch.given_up })
         });
         self.wait(Call::new(message.clone(), (called, described), reverse, context.transactions), context);
         message.detail = detail;
@@ -558,7 +563,8 @@ impl Session {
     /// What is known of a reply; the memory of its call may be used no more.
     fn answered(&mut self, xid: u32, call: Option<&Call>, reply: &Reply) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
-        let Some(call) = call else { return Detail { walked, answers: None } };
+        let forgotten = self.watch.given_up;
+        let Some(call) = call else { return Detail { walked, answers: None, forgotten } };
         for &Segment { access, handle, offset, length, .. } in call.segments.iter().take(ANSWERED) {
             if self.watch.answered.len() == ANSWERED {
                 self.watch.answered.pop_front();
@@ -567,7 +573,7 @@ impl Session {
             self.watch.answered.push_back(former);
         }
         let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets };
-        Detail { walked, answers: Some(answered) }
+        Detail { walked, answers: Some(answered), forgotten }
     }
 }
 

@@ -69,6 +69,27 @@ impl PrivateData {
         None
     }
 
+    /// Looks for what [`find`](Self::find) finds, or else what begins as it does and is of another version, or cut: gives
+    /// its octets.
+    #[must_use]
+    pub fn locate(octets: &[u8]) -> Option<&[u8]> {
+        let (mut rest, mut other) = (octets, None);
+        loop {
+            if let Some(found) = rest.first_chunk()
+                && Self::from_octets(found).is_some()
+            {
+                return Some(found);
+            }
+            if rest.starts_with(&Self::IDENTIFIER) {
+                other = other.or(rest.get(..Self::LEN.min(rest.len())));
+            }
+            match rest.split_first() {
+                Some((_, after)) => rest = after,
+                None => return other,
+            }
+        }
+    }
+
     /// Reads it; `None` where identifier or version are others.
     #[inline]
     #[must_use]
@@ -177,6 +198,16 @@ mod tests {
         let found = PrivateData::find(&octets).unwrap();
         assert_eq!((found.send_size, found.receive_size, found.flags.bits()), (1024, 262_144, 0xfe));
         assert_eq!(found.to_octets(), octets[8..]);
+    }
+
+    #[test]
+    fn another_version_is_located() {
+        let octets = [0, 0xf6, 0xab, 0x0e, 0x18, 2, 1, 3, 3, 0xf6, 0xab, 0x0e, 0x18, 1, 0xfe, 0, 255];
+        assert_eq!(PrivateData::locate(&octets[..10]), Some(&octets[1..9]));
+        assert_eq!(PrivateData::locate(&octets[..6]), Some(&octets[1..6]), "cut");
+        assert_eq!(PrivateData::locate(&octets), Some(&octets[9..]), "the known version comes first");
+        assert_eq!(PrivateData::locate(&octets[2..9]), None);
+        assert_eq!(PrivateData::locate(&[]), None);
     }
 
     #[test]

@@ -50,10 +50,32 @@ pub struct Connection {
     pub service: Option<u64>,
     /// RFC 8797 private data of each end.
     pub private_data: Sides<Option<PrivateData>>,
+    /// What each end announced in the message by which it set up the connection, where that was seen.
+    pub announced: Sides<Option<Announced>>,
     /// Connection set-up was seen: both the request and the reply to it.
     pub set_up: bool,
     /// The two ends of the connection are both known.
     pub paired: bool,
+}
+
+/// What an end announced while the connection was set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Announced {
+    /// The message that said it.
+    pub stamp: Stamp,
+    /// Where there is something that begins as RFC 8797 private data does: its octets, zeros after its end.
+    pub octets: Option<[u8; PrivateData::LEN]>,
+}
+
+impl Announced {
+    fn new(stamp: Stamp, private_data: &[u8]) -> Self {
+        let octets = PrivateData::locate(private_data).map(|found| {
+            let mut octets = [0; PrivateData::LEN];
+            octets.iter_mut().zip(found).for_each(|(octet, found)| *octet = *found);
+            octets
+        });
+        Self { stamp, octets }
+    }
 }
 
 impl Connection {
@@ -132,6 +154,7 @@ struct Half {
     queue_pair: u32,
     sequence: u32,
     private_data: Option<PrivateData>,
+    announced: Announced,
 }
 
 /// A flow whose counterpart is not known yet.
@@ -261,7 +284,7 @@ impl<S> QueuePairs<S> {
         let (source, destination, clock) = (packet.source, packet.destination, self.clock);
         match *message {
             Management::Request { local, service, queue_pair, sequence, path_mtu, private_data } => {
-                let half = Half { queue_pair, sequence, private_data: PrivateData::find(private_data) };
+                let half = Half::new(stamp, (queue_pair, sequence), private_data);
                 let towards = Flow { source: destination, destination: source, queue_pair };
                 if self.is_repeated(&towards, |entry| entry.name == local && entry.is_young(clock)) {
                     return;
@@ -290,7 +313,7 @@ impl<S> QueuePairs<S> {
                 }
             }
             Management::Reply { remote, queue_pair, sequence, private_data } => {
-                let half = Half { queue_pair, sequence, private_data: PrivateData::find(private_data) };
+                let half = Half::new(stamp, (queue_pair, sequence), private_data);
                 let towards = Flow { source: destination, destination: source, queue_pair };
                 if let Some(place) = self.place_of_pending(destination, remote, |pending| pending.request.is_some()) {
                     self.close_flow(&towards, handler);
@@ -343,6 +366,7 @@ impl<S> QueuePairs<S> {
         }
         let sender = from.other();
         *entry.connection.private_data.get_mut(sender) = half.private_data;
+        *entry.connection.announced.get_mut(sender) = Some(half.announced);
         entry.known += 1;
         entry.connection.set_up = entry.known == 2;
         entry.name = name;
@@ -422,6 +446,7 @@ impl<S> QueuePairs<S> {
                 active: request.and_then(|half| half.private_data),
                 passive: reply.and_then(|half| half.private_data),
             },
+            announced: Sides { active: request.map(|half| half.announced), passive: reply.map(|half| half.announced) },
             set_up: request.is_some() && reply.is_some(),
             paired: flows.active.is_some() && flows.passive.is_some(),
         };
@@ -600,6 +625,13 @@ impl<S> Entry<S> {
     /// The connection has hardly begun, so a request with the same names is the same request, sent or captured again.
     const fn is_young(&self, clock: u64) -> bool {
         self.ordering.counts.active.packets == 0 || clock - self.opened < YOUNG
+    }
+}
+
+impl Half {
+    fn new(stamp: Stamp, (queue_pair, sequence): (u32, u32), private_data: &[u8]) -> Self {
+        let announced = Announced::new(stamp, private_data);
+        Self { queue_pair, sequence, private_data: PrivateData::find(private_data), announced }
     }
 }
 

@@ -247,9 +247,14 @@ pub fn exchange_rules() -> impl Iterator<Item = &'static Rule> {
     write_list::EXCHANGE_RULES.iter().map(|row| &row.rule)
 }
 
+/// The rules of [`Credits`] and [`inline`].
+pub fn count_rules() -> impl Iterator<Item = &'static Rule> {
+    [&CREDIT_EXCEEDED, &CREDIT_INITIAL, &REVERSE_CREDIT, &INLINE_EXCEEDED].into_iter()
+}
+
 /// All rules here.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    send_rules().chain(exchange_rules()).chain([&CREDIT_EXCEEDED, &CREDIT_INITIAL, &REVERSE_CREDIT, &INLINE_EXCEEDED])
+    send_rules().chain(exchange_rules()).chain(count_rules())
 }
 
 #[cfg(test)]

@@ -1,0 +1,464 @@
+//! What is kept of a connection, and the rules that need it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rpcrdma::error::{Reaction, Role};
+use rpcrdma::private_data::Agreement;
+use rpcrdma::rpc::MessageType;
+use rpcrdma::rules::{
+    self, CREDIT_EXCEEDED, Credits, Exchange, Finding, INLINE_EXCEEDED, REVERSE_CREDIT, Rule, Sent, Severity,
+};
+use rpcrdma::v1::{self, Body, ErrorBody, Message as Decoded};
+
+use super::rpc::{self, Subject};
+use super::{About, Book, Group, memory};
+use crate::event::{MemoryUse, MemoryUseKind, Opened};
+use crate::message::{Captured, Detail, Direction, Message};
+use crate::operation::{Side, Sides};
+
+/// Bad requests of a connection that may still be answered.
+const EXPECTED: usize = 256;
+/// Replies whose responder-provided Read chunks may still be read, of a connection.
+const PULLED: usize = 64;
+
+static REPLY_UNEXPECTED: Rule = Rule {
+    slug: "reply-unexpected",
+    severity: Severity::Warning,
+    section: "RFC 8166 4.2.1",
+    summary: "a reply or an error matches a call that is still waiting",
+    reason: "The requester can do nothing with it; that it comes is a sign of a call answered twice, or of a wrong XID.",
+    correct: "A responder answers each call once, under its XID.",
+    answer: None,
+};
+static REVERSE_VERSION: Rule = Rule {
+    slug: "reverse-version",
+    severity: Severity::Error,
+    section: "RFC 8167 5.1",
+    summary: "rdma_vers is the same in both directions of a connection",
+    reason: "An end has one way of reading what comes, whoever calls.",
+    correct: "A server calls back in the version that the client uses.",
+    answer: Some(Reaction::ErrVers),
+};
+static PULL_NOT_NOTIFIED: Rule = Rule {
+    slug: "pull-not-notified",
+    severity: Severity::Error,
+    section: "draft-cel-nfsv4-reliable-reply 4.1.2, 4.1.3",
+    summary: "a reply that was read from a responder-provided Read chunk is followed by RDMA_DONE",
+    reason: "The responder keeps the memory registered until then.",
+    correct: "A requester sends RDMA_DONE with the XID when it has read all.",
+    answer: None,
+};
+/// Not one of the rules about what may be sent, but of what a responder owes to one who breaks them.
+static ANSWER: Rule = Rule {
+    slug: "answer",
+    severity: Severity::Error,
+    section: "RFC 8166 4.5",
+    summary: "a responder answers a request it cannot read by ERR_CHUNK or ERR_VERS, or not at all, as section 4.5 says",
+    reason: "A requester that is not told waits for ever; one that is told by an XID nobody can trust ends another call.",
+    correct: "As the rule that the request breaks says. To RDMA_MSGP, ERR_CHUNK is a SHOULD, and a warning.",
+    answer: None,
+};
+
+pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
+    [&REPLY_UNEXPECTED, &REVERSE_VERSION, &PULL_NOT_NOTIFIED, &ANSWER].into_iter()
+}
+
+/// Something that should have come before the connection ended.
+#[derive(Debug)]
+pub(super) struct Due {
+    pub(super) rule: &'static Rule,
+    pub(super) severity: Severity,
+    pub(super) about: About,
+    pub(super) message: String,
+}
+
+/// A request that breaks a rule.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    rule: &'static Rule,
+    about: About,
+    octets: usize,
+}
+
+/// A reply in a responder-provided Read chunk.
+#[derive(Debug)]
+struct Pulled {
+    requester: Side,
+    about: About,
+    segments: Vec<(u32, u64, u32)>,
+    asked: u64,
+}
+
+/// What is known of a connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    set_up: bool,
+    /// It was seen from its start.
+    whole: bool,
+    /// The end that is the client, once known.
+    client: Option<Side>,
+    agreement: Option<Agreement>,
+    /// By the end that calls.
+    credits: Sides<Credits>,
+    /// The capture missed something that an end sent.
+    lost: Sides<bool>,
+    /// An end sent something of which not all could be read, so it may have advertised memory that is not known.
+    unreadable: Sides<bool>,
+    /// The dissector gave up a call that may still be answered.
+    forgotten: bool,
+    /// The client sent a message of version 1.
+    spoke: bool,
+    /// That remote invalidation was not agreed was said.
+    told: bool,
+    expected: BTreeMap<(Side, u32), Expected>,
+    pulled: VecDeque<Pulled>,
+}
+
+impl Connection {
+    pub(super) fn new(opened: &Opened) -> Self {
+        let Opened { connection, whole, .. } = opened;
+        let credits = if *whole { Credits::new() } else { Credits::unknown() };
+        let private_data = connection.private_data;
+        Self {
+            set_up: connection.set_up,
+            whole: *whole,
+            client: connection.set_up.then_some(Side::Active),
+            agreement: connection.set_up.then(|| Agreement::new(private_data.active, private_data.passive)),
+            credits: Sides { active: credits, passive: credits },
+            lost: Sides::default(),
+            unreadable: Sides::default(),
+            forgotten: false,
+            spoke: false,
+            told: false,
+            expected: BTreeMap::new(),
+            pulled: VecDeque::new(),
+        }
+    }
+
+    pub(super) const fn is_set_up(&self) -> bool {
+        self.set_up
+    }
+
+    /// Nothing of the connection was missed.
+    fn is_whole(&self) -> bool {
+        self.whole && self.lost == Sides::default() && !self.forgotten
+    }
+
+    /// The capture does not hold something that an end sent: calls, replies, or both.
+    pub(super) fn lost(&mut self, from: Side) {
+        *self.lost.get_mut(from) = true;
+        // A call that was missed makes the count too small, a reply too large.
+        self.credits.get_mut(from.other()).missed();
+    }
+
+    /// Judges how memory was used.
+    pub(super) fn memory(&mut self, used: &MemoryUse, book: &mut Book) {
+        if let MemoryUseKind::Outside { write: false, offset, length, inside: None, .. } = used.kind {
+            let holds = |&(handle, start, room): &(u32, u64, u32)| {
+                handle == used.handle && offset.wrapping_sub(start).saturating_add(length) <= u64::from(room)
+            };
+            let reader = used.owner.other();
+            let mut pulled = self.pulled.iter_mut().filter(|pulled| pulled.requester == reader);
+            if let Some(pulled) = pulled.find(|pulled| pulled.segments.iter().any(holds)) {
+                pulled.asked += length;
+                return;
+            }
+        }
+        memory::judge(used, used.known && !self.unreadable.get(used.owner), book);
+    }
+
+    /// Judges a message.
+    pub(super) fn message(&mut self, message: &Message, book: &mut Book) {
+        let detail = message.detail.as_deref();
+        let prefix = message.prefix();
+        let about =
+            About { stamp: message.stamp, connection: message.connection, xid: prefix.map(|prefix| prefix.xid) };
+        self.learn(message);
+        self.length(message, about, book);
+        let Some(prefix) = prefix else {
+            *self.unreadable.get_mut(message.sender) = true;
+            if message.captured == Captured::Whole {
+                // Fewer octets than the four words.
+                self.send(message, &Sent::new(&message.octets, None), about, book);
+            } else {
+                book.unknown_group(Group::Send);
+            }
+            return;
+        };
+        let role = self.role(message, detail);
+        let sent = self.sent(message, role, prefix.xid);
+        if sent.decoded.is_err() && sent.error.is_none() {
+            *self.unreadable.get_mut(message.sender) = true;
+        }
+        let ends = matches!(message.captured, Captured::Whole | Captured::Cut);
+        let faulty = if ends && (sent.decoded.is_ok() || sent.error.is_some() || message.is_malformed().is_some()) {
+            self.send(message, &sent, about, book)
+        } else {
+            book.unknown_group(Group::Send);
+            None
+        };
+        match role {
+            Some(Role::Requester) => {
+                self.request(message, about, book);
+                self.expect(message, about, faulty, book);
+            }
+            Some(Role::Responder) => self.answers(message, &sent, detail, about, book),
+            None => {}
+        }
+        if let Some(role) = role.filter(|_| ends) {
+            self.rpc(message, &sent, role, detail, about, book);
+        }
+        if let Some(requester) = role.map(|role| requester(role, message.sender)) {
+            self.pull(message, &sent, requester, role, about);
+        }
+    }
+
+    /// Takes note of who is the client, and of what the dissector gave up.
+    fn learn(&mut self, message: &Message) {
+        self.forgotten |= message.detail.as_ref().is_some_and(|detail| detail.forgotten);
+        let Some(rpc) = &message.rpc else { return };
+        if rpc.direction == Direction::Call && self.client.is_none() && rpc.name.is_some() {
+            self.client = Some(if rpc.reverse { message.sender.other() } else { message.sender });
+        }
+        self.spoke |= self.client == Some(message.sender);
+    }
+
+    /// Whether a message asks or answers, for the direction its RPC goes.
+    fn role(&self, message: &Message, detail: Option<&Detail>) -> Option<Role> {
+        if let Some(rpc) = &message.rpc {
+            return Some(match rpc.direction {
+                Direction::Call => Role::Requester,
+                Direction::Reply => Role::Responder,
+            });
+        }
+        if detail.is_some_and(|detail| detail.answers.is_some()) {
+            return Some(Role::Responder);
+        }
+        let client = self.client?;
+        Some(if client == message.sender { Role::Requester } else { Role::Responder })
+    }
+
+    fn sent<'a>(&self, message: &'a Message, role: Option<Role>, xid: u32) -> Sent<'a> {
+        let reliable_reply = self.pulled.iter().any(|pulled| pulled.about.xid == Some(xid));
+        Sent { length: message.length, reliable_reply, ..Sent::new(&message.octets, role) }
+    }
+
+    /// Judges what one Send can be judged by; gives the rule it breaks first, if breaking it is an error.
+    fn send(&self, message: &Message, sent: &Sent<'_>, about: About, book: &mut Book) -> Option<&'static Rule> {
+        let mut first = None;
+        let is_reverse_call =
+            || self.spoke && self.client == Some(message.sender.other()) && calls_in_version_1(message);
+        rules::send(sent, &mut |finding| {
+            let mut finding = *finding;
+            if finding.rule.slug == "version" && is_reverse_call() {
+                finding.rule = &REVERSE_VERSION;
+            }
+            if finding.severity == Severity::Error {
+                first.get_or_insert(finding.rule);
+            }
+            book.add(about, &finding, Some(finding.offset));
+        });
+        first
+    }
+
+    /// Judges the length of a Send.
+    fn length(&self, message: &Message, about: About, book: &mut Book) {
+        let is_known = matches!(message.captured, Captured::Whole | Captured::Cut);
+        match self.agreement {
+            Some(agreement) if is_known => {
+                let threshold = match message.sender {
+                    Side::Active => agreement.client_to_server,
+                    Side::Passive => agreement.server_to_client,
+                };
+                if message.length as u64 > u64::from(threshold) {
+                    book.judge(&INLINE_EXCEEDED, about, |report| rules::inline(message.length, threshold, report));
+                }
+            }
+            // What fits the smallest threshold needs no agreement.
+            _ if is_known && message.length <= 1024 => {}
+            _ => book.unknown(&INLINE_EXCEEDED),
+        }
+    }
+
+    /// A call is sent: counts it.
+    fn request(&mut self, message: &Message, about: About, book: &mut Book) {
+        let credits = self.credits.get_mut(message.sender);
+        if !credits.is_known() {
+            book.unknown(&CREDIT_EXCEEDED);
+        }
+        if let Err(fault) = credits.call() {
+            let is_reverse = self.client == Some(message.sender.other());
+            let rule = if is_reverse { &REVERSE_CREDIT } else { fault.rule() };
+            book.judge(rule, about, |report| fault.say(report));
+        }
+    }
+
+    /// Keeps a request that breaks a rule until it is answered.
+    fn expect(&mut self, message: &Message, about: About, faulty: Option<&'static Rule>, book: &mut Book) {
+        let Some(xid) = about.xid else { return };
+        let key = (message.sender, xid);
+        match faulty {
+            None => _ = self.expected.remove(&key),
+            Some(_) if self.expected.len() >= EXPECTED => book.unknown(&ANSWER),
+            Some(rule) => _ = self.expected.insert(key, Expected { rule, about, octets: message.length }),
+        }
+    }
+
+    /// A reply or an error: judges whether it should be there.
+    fn answers(&mut self, message: &Message, sent: &Sent<'_>, detail: Option<&Detail>, about: About, book: &mut Book) {
+        let requester = message.sender.other();
+        let granted = sent.prefix.map_or(1, |prefix| prefix.credit);
+        if detail.is_some_and(|detail| detail.answers.is_some()) {
+            self.credits.get_mut(requester).reply(granted);
+        } else if sent.decoded.is_ok() || sent.error.is_some() {
+            if self.is_whole() && !self.unreadable.get(requester) {
+                book.broken(&REPLY_UNEXPECTED, about, format_args!("no call with this XID waits"));
+            } else {
+                book.unknown(&REPLY_UNEXPECTED);
+            }
+        }
+    }
+
+    /// Judges a call or a reply by what it carries, and a reply by its call.
+    fn rpc(
+        &mut self,
+        message: &Message,
+        sent: &Sent<'_>,
+        role: Role,
+        detail: Option<&Detail>,
+        about: About,
+        book: &mut Book,
+    ) {
+        let answers = detail.and_then(|detail| detail.answers.as_ref());
+        let call = answers.map(|answers| &answers.call);
+        let called = call.filter(|call| call.captured == Captured::Whole).and_then(|call| call.decode().ok());
+        let mut faulty = false;
+        if role == Role::Responder {
+            let key = about.xid.map(|xid| (message.sender.other(), xid));
+            if let Some(expected) = key.and_then(|key| self.expected.remove(&key)) {
+                faulty = true;
+                judge_answer(&expected, sent, about, book);
+            }
+            match (&sent.decoded, &called) {
+                (Ok(reply), Some(call)) if has_chunks(reply) && has_chunks(call) => {
+                    let exchange = Exchange { call: *call, reply: *reply };
+                    rules::exchange(&exchange, &mut |finding| book.add(about, finding, Some(finding.offset)));
+                }
+                (Ok(reply), None) if call.is_none() && has_chunks(reply) && !self.is_whole() => {
+                    book.unknown_group(Group::Exchange);
+                }
+                _ => {}
+            }
+        }
+        let may_invalidate = self.agreement.map(|agreement| agreement.remote_invalidation);
+        let subject = Subject {
+            message,
+            decoded: sent.decoded.ok(),
+            role,
+            call,
+            called,
+            asked: answers.map_or(0, |answers| answers.asked_octets),
+            walked: detail.and_then(|detail| detail.walked.as_ref()),
+            may_invalidate: may_invalidate.filter(|_| !self.told),
+            whole: self.is_whole(),
+            faulty,
+        };
+        rpc::judge(&subject, about, book);
+        self.told |= message.invalidates.is_some() && role == Role::Responder;
+    }
+
+    /// Follows replies in responder-provided Read chunks.
+    fn pull(&mut self, message: &Message, sent: &Sent<'_>, requester: Side, role: Option<Role>, about: About) {
+        let Ok(decoded) = sent.decoded else { return };
+        match decoded.header.body {
+            Body::Nomsg(chunks) if role == Some(Role::Responder) && !chunks.reads.is_empty() => {
+                let target =
+                    |read: rpcrdma::segment::ReadSegment| (read.target.handle, read.target.offset, read.target.length);
+                let segments = chunks.reads.iter().map(target).collect();
+                if self.pulled.len() == PULLED {
+                    self.pulled.pop_front();
+                }
+                self.pulled.push_back(Pulled { requester, about, segments, asked: 0 });
+            }
+            Body::Done => {
+                self.pulled.retain(|pulled| pulled.requester != message.sender || pulled.about.xid != about.xid);
+            }
+            _ => {}
+        }
+    }
+
+    /// The connection has ended: gives what should have come.
+    pub(super) fn end(self, book: &mut Book) -> Vec<Due> {
+        let whole = self.is_whole();
+        let mut due = Vec::new();
+        for expected in self.expected.into_values() {
+            let Expected { rule, about, .. } = expected;
+            let Some(reaction @ (Reaction::ErrChunk | Reaction::ErrVers)) = rule.answer else { continue };
+            if whole {
+                let message = format!("{reaction} should answer this ({}), and nothing does", rule.slug);
+                due.push(Due { rule: &ANSWER, severity: severity(rule), about, message });
+            } else {
+                book.unknown(&ANSWER);
+            }
+        }
+        for pulled in self.pulled {
+            let length: u64 = pulled.segments.iter().map(|segment| u64::from(segment.2)).sum();
+            if pulled.asked < length {
+                continue;
+            }
+            if whole {
+                let message = format!("the {length} octets of this reply were read, and no RDMA_DONE follows");
+                let (rule, severity) = (&PULL_NOT_NOTIFIED, PULL_NOT_NOTIFIED.severity);
+                due.push(Due { rule, severity, about: pulled.about, message });
+            } else {
+                book.unknown(&PULL_NOT_NOTIFIED);
+            }
+        }
+        due
+    }
+}
+
+fn requester(role: Role, sender: Side) -> Side {
+    if role == Role::Requester { sender } else { sender.other() }
+}
+
+fn has_chunks(message: &Decoded<'_>) -> bool {
+    matches!(message.header.body, Body::Msg(_) | Body::Nomsg(_))
+}
+
+/// How bad it is not to answer as the rule says.
+fn severity(rule: &Rule) -> Severity {
+    // RFC 8166 section 4.6.1 says SHOULD.
+    if rule.slug == "msgp-sent" { Severity::Warning } else { Severity::Error }
+}
+
+/// Judges the answer to a request that broke a rule.
+fn judge_answer(expected: &Expected, sent: &Sent<'_>, about: About, book: &mut Book) {
+    let Some(due) = expected.rule.answer else { return };
+    let came = match sent.error {
+        Some((ErrorBody::Chunk, _)) => Reaction::ErrChunk,
+        Some((ErrorBody::Vers { .. }, _)) => Reaction::ErrVers,
+        None => Reaction::Discard,
+    };
+    let name = sent.error.map_or("a reply", |(error, _)| error.name());
+    let (frame, slug, octets) = (expected.about.stamp.frame, expected.rule.slug, expected.octets);
+    let mut say = |message: core::fmt::Arguments<'_>| {
+        let finding = Finding { rule: &ANSWER, severity: severity(expected.rule), offset: 12, message };
+        book.add(about, &finding, Some(12));
+    };
+    if due == Reaction::Discard {
+        say(format_args!("{name} answers frame {frame} of {octets} octets ({slug}), which is to be dropped"));
+    } else if came != due {
+        say(format_args!("{name} answers frame {frame} ({slug}); {due} should"));
+    }
+}
+
+/// Whether a message of another version would be a call if it were of version 1.
+fn calls_in_version_1(message: &Message) -> bool {
+    let mut octets = message.octets.clone();
+    if let Some(version) = octets.get_mut(4..8) {
+        version.copy_from_slice(&v1::VERSION.to_be_bytes());
+    }
+    let Ok(decoded) = Decoded::decode(&octets) else { return false };
+    MessageType::peek(decoded.payload).is_some_and(|(_, kind)| kind == MessageType::CALL)
+}

@@ -1,0 +1,139 @@
+//! RDMA operations and the memory they use (RFC 8166 sections 4.4 and 8.1).
+
+use rpcrdma::rules::{Report, Row, Rule, Severity};
+
+use super::{About, Book};
+use crate::event::{MemoryUse, MemoryUseKind as Kind};
+
+/// Judges a use of memory.
+type MemoryRow = Row<fn(&MemoryUse, &mut Report<'_>)>;
+
+static RULES: [MemoryRow; 4] = [
+    MemoryRow {
+        rule: Rule {
+            slug: "rdma-read-bounds",
+            severity: Severity::Error,
+            section: "RFC 8166 4.4, 4.5.3",
+            summary: "an RDMA Read stays inside a segment that is advertised and still valid",
+            reason: "What else lies in the requester's memory is not the responder's to see. Adapters end the connection.",
+            correct: "A requester registers what it advertises until the reply is there. A responder reads that and no more.",
+            answer: None,
+        },
+        judge: |used, report| bounds(used, false, report),
+    },
+    MemoryRow {
+        rule: Rule {
+            slug: "rdma-write-bounds",
+            severity: Severity::Error,
+            section: "RFC 8166 4.4, 4.5.3",
+            summary: "an RDMA Write stays inside a segment that is advertised and still valid",
+            reason: "What else lies in the requester's memory would be overwritten. Adapters end the connection.",
+            correct: "A requester registers what it advertises until the reply is there. A responder writes there and \
+                      nowhere else.",
+            answer: None,
+        },
+        judge: |used, report| bounds(used, true, report),
+    },
+    MemoryRow {
+        rule: Rule {
+            slug: "rdma-write-after-reply",
+            severity: Severity::Error,
+            section: "RFC 8166 4.4.1",
+            summary: "no RDMA Write to a chunk after its reply was sent",
+            reason: "With the reply the memory is the requester's own again, and may hold something else already.",
+            correct: "A responder posts all RDMA Writes before the Send of the reply.",
+            answer: None,
+        },
+        judge: rdma_write_after_reply,
+    },
+    MemoryRow {
+        rule: Rule {
+            slug: "handle-shared",
+            severity: Severity::Hazard,
+            section: "RFC 8166 8.1.2, 8.1.3",
+            summary: "a handle is advertised by one call in flight only",
+            reason: "It opens the memory of one call for the time of another, and invalidating it ends both.",
+            correct: "A requester registers memory for each call apart.",
+            answer: None,
+        },
+        judge: handle_shared,
+    },
+];
+
+pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
+    RULES.iter().map(|row| &row.rule)
+}
+
+/// Judges a use of memory; `known` says that all that its owner advertised is known.
+pub(super) fn judge(used: &MemoryUse, known: bool, book: &mut Book) {
+    let xid = match used.kind {
+        Kind::Outside { inside, answered, .. } => inside.map(|(xid, ..)| xid).or(answered),
+        Kind::Refused { xid, .. } | Kind::Shared { xid, .. } => Some(xid),
+    };
+    let about = About { stamp: used.stamp, connection: used.connection, xid };
+    for row in &RULES {
+        let mut broken = false;
+        let mut take = |finding: &rpcrdma::rules::Finding<'_>| {
+            broken = true;
+            if known {
+                book.add(about, finding, None);
+            }
+        };
+        (row.judge)(used, &mut Report::new(&row.rule, &mut take));
+        if broken && !known {
+            book.unknown(&row.rule);
+        }
+    }
+}
+
+fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
+    let handle = used.handle;
+    match used.kind {
+        Kind::Outside { write, offset, length, inside: Some((_, start, room)), .. } if write == writes => {
+            report.broken(
+                0,
+                format_args!(
+                    "{length} octets from {offset:#018x} on pass the end of the segment: handle {handle:#010x} offset \
+                     {start:#018x} length {room}"
+                ),
+            );
+        }
+        Kind::Outside { write, offset, length, inside: None, answered } if write == writes => match answered {
+            Some(_) if write => {}
+            Some(xid) => report.broken(
+                0,
+                format_args!(
+                    "{length} octets at handle {handle:#010x} offset {offset:#018x}, after the reply to {xid:#010x}, which \
+                     had advertised them"
+                ),
+            ),
+            None => report.broken(
+                0,
+                format_args!("{length} octets at handle {handle:#010x} offset {offset:#018x}, which no waiting call advertises"),
+            ),
+        },
+        Kind::Refused { write, offset, .. } if write == writes => report.broken(
+            0,
+            format_args!("handle {handle:#010x} offset {offset:#018x} is advertised, and its owner's adapter refuses access"),
+        ),
+        _ => {}
+    }
+}
+
+fn rdma_write_after_reply(used: &MemoryUse, report: &mut Report<'_>) {
+    if let Kind::Outside { write: true, offset, length, inside: None, answered: Some(xid) } = used.kind {
+        let handle = used.handle;
+        report.broken(
+            0,
+            format_args!(
+                "{length} octets at handle {handle:#010x} offset {offset:#018x}, after the reply to {xid:#010x}"
+            ),
+        );
+    }
+}
+
+fn handle_shared(used: &MemoryUse, report: &mut Report<'_>) {
+    if let Kind::Shared { with, .. } = used.kind {
+        report.broken(0, format_args!("handle {:#010x} is advertised by {with:#010x} too, which waits", used.handle));
+    }
+}

@@ -1,0 +1,261 @@
+//! Judges what two peers did by the rules of RPC-over-RDMA.
+//!
+//! A [`Checker`] takes the events of a dissector that was asked for [`Config::operations`](crate::dissector::Config), and
+//! gives findings. The rules that one Send or the counts of a connection are judged by are in [`rpcrdma::rules`]; those here
+//! need the RDMA operations, the connection's set-up or NFS. Each is a row of a table, or a constant beside the function that
+//! judges by it:
+//!
+//! - `setup`: what the ends announced; `memory`: RDMA operations; `rpc`: calls and replies with their data items;
+//! - `connection`: what is kept of a connection, and the rules that need it.
+//!
+//! A rule that needs to know what the capture does not hold is not judged, and that is counted.
+//!
+//! ```
+//! use rpcrdma_capture::check::Checker;
+//! use rpcrdma_capture::dissector::Config;
+//! use rpcrdma_capture::events::Events;
+//! use rpcrdma_capture::file::Capture;
+//!
+//! let capture = Capture::from_paths([concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/errors.pcap")]);
+//! let mut events = Events::new(capture, Config { transactions: false, operations: true, ..Config::default() });
+//! let mut checker = Checker::default();
+//! for event in &mut events {
+//!     checker.event(&event?);
+//! }
+//! checker.finish(events.summary().last);
+//! let first = std::iter::from_fn(|| checker.finding()).find(|found| found.rule.slug == "list-flag").unwrap();
+//! assert_eq!((first.stamp.frame, first.connection, first.offset), (110, 11, Some(16)));
+//! # Ok::<(), rpcrdma_capture::file::FileError>(())
+//! ```
+
+mod connection;
+mod memory;
+mod rpc;
+mod setup;
+
+use std::collections::VecDeque;
+
+use rpcrdma::rules::{self, Finding, Report, Rule, Severity};
+
+use crate::event::Event;
+use crate::file::Time;
+use crate::memory::Map;
+use crate::operation::Stamp;
+use connection::{Connection, Due};
+
+/// Nanoseconds after which an answer that did not come is taken not to come.
+const PATIENCE: u64 = 1_000_000_000;
+/// Answers that did not come before the connection ended, which are kept until the capture ends.
+const DUE: usize = 4096;
+
+/// Every rule, by what it is judged by.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    grouped().map(|(rule, _)| rule)
+}
+
+/// Every rule, and the group that it is judged with.
+fn grouped() -> impl Iterator<Item = (&'static Rule, Option<Group>)> {
+    let send = rules::send_rules().map(|rule| (rule, Some(Group::Send)));
+    let exchange = rules::exchange_rules().map(|rule| (rule, Some(Group::Exchange)));
+    let set_up = setup::rules().map(|rule| (rule, Some(Group::Setup)));
+    let alone = rules::count_rules().chain(rpc::rules()).chain(memory::rules()).chain(connection::rules());
+    send.chain(exchange).chain(alone.map(|rule| (rule, None))).chain(set_up)
+}
+
+/// The rule of this name.
+#[must_use]
+pub fn find(slug: &str) -> Option<&'static Rule> {
+    rules().find(|rule| rule.slug == slug)
+}
+
+/// A rule that was broken in a capture.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Which one.
+    pub rule: &'static Rule,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The frame that broke it.
+    pub stamp: Stamp,
+    /// Number of the connection.
+    pub connection: u32,
+    /// `rdma_xid`, where the finding is about an RPC.
+    pub xid: Option<u32>,
+    /// Octets from the start of the Send to what is wrong, where it is in a Send.
+    pub offset: Option<usize>,
+    /// What is wrong, with its values.
+    pub message: String,
+}
+
+/// What became of a rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Count {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// Times it was broken.
+    pub broken: u64,
+    /// Times it could not be judged, as the capture does not hold what it needs.
+    pub not_judged: u64,
+}
+
+/// What is found is about this.
+#[derive(Clone, Copy, Debug)]
+struct About {
+    stamp: Stamp,
+    connection: u32,
+    xid: Option<u32>,
+}
+
+/// Rules that can all be judged, or none of them.
+#[derive(Clone, Copy, Debug)]
+enum Group {
+    /// Those of one Send.
+    Send,
+    /// Those of a call and its reply.
+    Exchange,
+    /// Those of the set-up.
+    Setup,
+}
+
+/// Findings, and how often each rule was broken.
+#[derive(Debug)]
+struct Book {
+    counts: Vec<(Count, Option<Group>)>,
+    /// Times a [`Group`] could not be judged.
+    groups: [u64; 3],
+    found: VecDeque<Found>,
+}
+
+impl Book {
+    fn count(&mut self, rule: &'static Rule) -> Option<&mut Count> {
+        self.counts.iter_mut().map(|(count, _)| count).find(|count| core::ptr::eq(count.rule, rule))
+    }
+
+    /// A rule was broken.
+    fn add(&mut self, about: About, finding: &Finding<'_>, offset: Option<usize>) {
+        if let Some(count) = self.count(finding.rule) {
+            count.broken += 1;
+        }
+        let About { stamp, connection, xid } = about;
+        let Finding { rule, severity, message, .. } = *finding;
+        self.found.push_back(Found { rule, severity, stamp, connection, xid, offset, message: message.to_string() });
+    }
+
+    /// Has `judge` judge by `rule`; the offsets it gives are those in a Send.
+    fn judge<T>(&mut self, rule: &'static Rule, about: About, judge: impl FnOnce(&mut Report<'_>) -> T) -> T {
+        let mut take = |finding: &Finding<'_>| self.add(about, finding, Some(finding.offset));
+        judge(&mut Report::new(rule, &mut take))
+    }
+
+    /// A rule was broken, in no certain octet.
+    fn broken(&mut self, rule: &'static Rule, about: About, message: core::fmt::Arguments<'_>) {
+        self.add(about, &Finding { rule, severity: rule.severity, offset: 0, message }, None);
+    }
+
+    /// A rule could not be judged.
+    fn unknown(&mut self, rule: &'static Rule) {
+        if let Some(count) = self.count(rule) {
+            count.not_judged += 1;
+        }
+    }
+
+    /// A group of rules could not be judged.
+    fn unknown_group(&mut self, group: Group) {
+        if let Some(count) = self.groups.get_mut(group as usize) {
+            *count += 1;
+        }
+    }
+}
+
+/// Takes events, gives findings.
+#[derive(Debug)]
+pub struct Checker {
+    connections: Map<u32, Connection>,
+    due: Vec<Due>,
+    book: Book,
+}
+
+impl Default for Checker {
+    fn default() -> Self {
+        let counts = grouped().map(|(rule, group)| (Count { rule, broken: 0, not_judged: 0 }, group)).collect();
+        let book = Book { counts, groups: [0; 3], found: VecDeque::new() };
+        Self { connections: Map::default(), due: Vec::new(), book }
+    }
+}
+
+impl Checker {
+    /// Takes the next event.
+    pub fn event(&mut self, event: &Event) {
+        let Self { connections, due, book } = self;
+        match event {
+            Event::Opened(opened) => {
+                let connection = Connection::new(opened);
+                if opened.connection.set_up {
+                    setup::judge(&opened.connection, opened.number, book);
+                }
+                connections.insert(opened.number, connection);
+            }
+            Event::Message(message) => {
+                if let Some(connection) = connections.get_mut(&message.connection) {
+                    connection.message(message, book);
+                }
+            }
+            Event::Lost(lost) => {
+                if let Some(connection) = connections.get_mut(&lost.connection) {
+                    connection.lost(lost.from);
+                }
+            }
+            Event::Memory(used) => {
+                if let Some(connection) = connections.get_mut(&used.connection) {
+                    connection.memory(used, book);
+                }
+            }
+            Event::Connection(report) => {
+                let Some(number) = report.number else { return };
+                let Some(connection) = connections.remove(&number) else { return };
+                if !connection.is_set_up() {
+                    setup::judge(&report.connection, number, book);
+                }
+                for open in connection.end(book) {
+                    if due.len() < DUE {
+                        due.push(open);
+                    } else {
+                        book.unknown(open.rule);
+                    }
+                }
+            }
+            Event::Transaction(_) | Event::Rejected(_) => {}
+        }
+    }
+
+    /// The capture has ended, with a frame of the time `last`.
+    pub fn finish(&mut self, last: Option<Time>) {
+        for due in std::mem::take(&mut self.due) {
+            let waited = last.unwrap_or_default().0.saturating_sub(due.about.stamp.time.0);
+            if waited >= PATIENCE {
+                let finding = Finding {
+                    rule: due.rule,
+                    severity: due.severity,
+                    offset: 0,
+                    message: format_args!("{}", due.message),
+                };
+                self.book.add(due.about, &finding, None);
+            } else {
+                self.book.unknown(due.rule);
+            }
+        }
+    }
+
+    /// The next finding.
+    pub fn finding(&mut self) -> Option<Found> {
+        self.book.found.pop_front()
+    }
+
+    /// What became of each rule.
+    pub fn counts(&self) -> impl Iterator<Item = Count> + '_ {
+        self.book.counts.iter().map(|(count, group)| {
+            let with_group = group.and_then(|group| self.book.groups.get(group as usize));
+            Count { not_judged: count.not_judged + with_group.copied().unwrap_or_default(), ..*count }
+        })
+    }
+}

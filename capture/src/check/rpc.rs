@@ -1,0 +1,476 @@
+//! Calls and replies, with the data items of NFS in them (RFC 8166 sections 3.4, 4.3 and 8.2; RFC 8267).
+
+use rpcrdma::error::Role;
+use rpcrdma::lists::Chunks;
+use rpcrdma::reader::padding;
+use rpcrdma::rules::{Report, Row, Rule, Severity, segments};
+use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
+
+use super::{About, Book};
+use crate::message::{Message, Security, Status, Walked};
+use crate::nfs::WalkError;
+
+/// Judges a message; false where what the capture holds does not tell.
+type RpcRow = Row<fn(&Subject<'_>, &mut Report<'_>) -> bool>;
+
+static RULES: [RpcRow; 10] = [
+    RpcRow {
+        rule: Rule {
+            slug: "read-length",
+            severity: Severity::Error,
+            section: "RFC 8166 3.4.5.2",
+            summary: "a Read chunk has the length of its item, or that and its padding",
+            reason: "All items after it would be at other places than the responder takes them from.",
+            correct: "A requester advertises the octets of the item and no others.",
+            answer: None,
+        },
+        judge: read_length,
+    },
+    RpcRow {
+        rule: Rule {
+            slug: "read-roundup",
+            severity: Severity::Warning,
+            section: "RFC 8166 3.4.5.2",
+            summary: "a Read chunk leaves out the padding of its item",
+            reason: "Padding carries nothing, and a segment of its own for it costs an RDMA Read.",
+            correct: "A requester makes the chunk as long as the item.",
+            answer: None,
+        },
+        judge: read_roundup,
+    },
+    RpcRow {
+        rule: Rule {
+            slug: "write-roundup",
+            severity: Severity::Error,
+            section: "RFC 8166 3.4.6.2",
+            summary: "the returned length of a Write chunk is that of its item, without padding",
+            reason: "The requester takes the length for that of the data, and gives the reader octets that are not in the file.",
+            correct: "A responder neither writes padding nor counts it.",
+            answer: None,
+        },
+        judge: write_roundup,
+    },
+    RpcRow {
+        rule: Rule {
+            slug: "write-ignored",
+            severity: Severity::Error,
+            section: "RFC 8166 4.3.2, 4.3.2.1",
+            summary: "a DDP-eligible result goes into the Write chunk that was given for it",
+            reason: "The requester has prepared for the data to be there, and not for it to be inline.",
+            correct: "A responder writes each such result into the next Write chunk.",
+            answer: None,
+        },
+        judge: write_ignored,
+    },
+    RpcRow {
+        rule: Rule {
+            slug: "ddp-not-eligible",
+            severity: Severity::Error,
+            section: "RFC 8166 6.1; RFC 8267",
+            summary: "only items that the upper-layer binding names are reduced",
+            reason: "The other end expects every other item in the Payload stream.",
+            correct: "NFS reduces the data of READ and WRITE, and the paths of READLINK, SYMLINK and CREATE.",
+            answer: None,
+        },
+        judge: ddp_not_eligible,
+    },
+    RpcRow {
+        rule: Rule {
+            slug: "gss-reduced",
+            severity: Severity::Error,
+            section: "RFC 8166 8.2.2.3",
+            summary: "nothing is reduced under RPCSEC_GSS integrity or privacy",
+            reason: "Checksum and cipher cover the whole body, so it has to stay in one piece.",
+            correct: "A peer sends what does not fit inline as a long call or a long reply.",
+            answer: None,
+        },
+        judge: gss_reduced,
+    },
+    RpcRow {
+        rule: Rule {
+            slug: "read-not-pulled",
+            severity: Severity::Hazard,
+            section: "RFC 8166 3.4.5.1",
+            summary: "a responder has read the Read chunks of a call that succeeds",
+            reason: "It cannot have acted on arguments it has not seen.",
+            correct: "A responder reads all chunks before it passes the call on.",
+            answer: None,
+        },
+        judge: read_not_pulled,
+    },
+    RpcRow {
+        rule: Rule {
+            slug: "invalidate-foreign",
+            severity: Severity::Error,
+            section: "RFC 8797 3.2, 4.1",
+            summary: "Send With Invalidate is for replies, names a handle of the call, and both ends have announced support",
+            reason: "Another handle may be in use; a requester that does not expect it invalidates a second time, or never.",
+            correct: "A responder looks at the flags of both ends' private data, and invalidates a handle from the call's \
+                      chunks, or uses a plain Send. That the support is not announced is reported once a connection.",
+            answer: None,
+        },
+        judge: invalidate_foreign,
+    },
+    RpcRow {
+        rule: Rule {
+            slug: "reply-chunk-missing",
+            severity: Severity::Hazard,
+            section: "RFC 8166 4.3.3; draft-ietf-nfsv4-rfc5666-implementation-experience 4.3",
+            summary: "a call that may have a long reply has a Reply chunk; without one ERR_CHUNK may be all that comes",
+            reason: "The responder has carried the call out, and cannot say so.",
+            correct: "A requester gives a Reply chunk for the longest reply there can be.",
+            answer: None,
+        },
+        judge: reply_chunk_missing,
+    },
+    RpcRow {
+        rule: Rule {
+            slug: "error-echo",
+            severity: Severity::Error,
+            section: "RFC 8166 4.5",
+            summary: "RDMA_ERROR carries the xid and the version of the request it answers",
+            reason: "The requester could not tell which request failed, or could not read the error.",
+            correct: "A responder copies both words. One with an xid that no request has is a reply-unexpected.",
+            answer: None,
+        },
+        judge: error_echo,
+    },
+];
+
+pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
+    RULES.iter().map(|row| &row.rule)
+}
+
+/// A message that is judged, and what is known of it.
+#[derive(Debug)]
+pub(super) struct Subject<'a> {
+    pub(super) message: &'a Message,
+    /// Its header, where it can be read.
+    pub(super) decoded: Option<Decoded<'a>>,
+    pub(super) role: Role,
+    /// The call that it answers, and its header.
+    pub(super) call: Option<&'a Message>,
+    pub(super) called: Option<Decoded<'a>>,
+    /// Octets of the call that the responder asked for.
+    pub(super) asked: u64,
+    pub(super) walked: Option<&'a Walked>,
+    /// Whether both ends announced remote invalidation; `None` where that is not known, or was said before.
+    pub(super) may_invalidate: Option<bool>,
+    /// Nothing of the connection was missed.
+    pub(super) whole: bool,
+    /// The call that it answers is wrong itself.
+    pub(super) faulty: bool,
+}
+
+impl<'a> Subject<'a> {
+    fn is_call(&self) -> bool {
+        self.role == Role::Requester
+    }
+
+    fn chunks(&self) -> Option<Chunks<'a>> {
+        self.decoded.as_ref()?.header.chunks().copied()
+    }
+
+    fn offered(&self) -> Option<Chunks<'a>> {
+        self.called.as_ref()?.header.chunks().copied()
+    }
+
+    fn security(&self) -> Option<Security> {
+        self.message.rpc.as_ref()?.security
+    }
+}
+
+/// Judges a message.
+pub(super) fn judge(subject: &Subject<'_>, about: About, book: &mut Book) {
+    for row in &RULES {
+        if !book.judge(&row.rule, about, |report| (row.judge)(subject, report)) {
+            book.unknown(&row.rule);
+        }
+    }
+}
+
+/// A Read chunk of a call that is a data item.
+struct ReadItem {
+    /// Where it is among all Read chunks.
+    index: usize,
+    position: u32,
+    length: u64,
+    /// Where its Position is in the Send.
+    at: usize,
+}
+
+/// The Read chunks of a call that are data items, and are where an item can be.
+fn read_items(subject: &Subject<'_>) -> Vec<ReadItem> {
+    let mut items = Vec::new();
+    let (Some(decoded), Some(chunks)) = (&subject.decoded, subject.chunks()) else { return items };
+    if !subject.is_call() || chunks.reads.is_empty() {
+        return items;
+    }
+    let mut at = if matches!(decoded.header.body, Body::Msgp { .. }) { 28 } else { 20 };
+    for (index, chunk) in chunks.reads.chunks().enumerate() {
+        if chunk.position != 0 && chunk.position % 4 == 0 {
+            items.push(ReadItem { index, position: chunk.position, length: chunk.segments.length(), at });
+        }
+        at += 24 * chunk.segments.len();
+    }
+    items
+}
+
+/// How far into the unreduced Payload stream stepping over it came.
+fn reached(walked: &Walked) -> usize {
+    let reduced = walked.items.iter().filter(|item| item.chunk.is_some()).map(|item| item.length as usize);
+    let reduced: usize = reduced.map(|length| length + padding(length)).sum();
+    walked.end.map_or_else(|error| walked.start + error.at + reduced, |()| usize::MAX)
+}
+
+fn is_unknown(walked: &Walked) -> bool {
+    matches!(walked.end, Err(error) if error.reason == WalkError::UNKNOWN_PROCEDURE)
+}
+
+/// The item of a call that has another length than its chunk, and where it is.
+fn other_length(walked: &Walked) -> Option<usize> {
+    let error = walked.end.err().filter(|error| error.reason == WalkError::READ_CHUNK_LENGTH);
+    error.map(|_| reached(walked))
+}
+
+fn read_length(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    let items = read_items(subject);
+    if items.is_empty() {
+        return true;
+    }
+    let (Some(walked), Some(decoded)) = (subject.walked.filter(|walked| !is_unknown(walked)), &subject.decoded) else {
+        return false;
+    };
+    let (Some(position), Err(error)) = (other_length(walked), walked.end) else { return true };
+    let Some(item) = items.iter().find(|item| item.position as usize == position) else { return true };
+    // The count is the word before the place of the data.
+    let count = (walked.start + error.at).checked_sub(4).and_then(|at| decoded.payload.get(at..));
+    let count = count.and_then(|count| count.first_chunk()).map_or(0, |count| u32::from_be_bytes(*count));
+    report
+        .broken(item.at, format_args!("the chunk at Position {position} has {} octets, its item {count}", item.length));
+    true
+}
+
+fn read_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    let items = read_items(subject);
+    let Some(walked) = subject.walked else { return items.is_empty() };
+    for read in items {
+        let item = walked.items.iter().find(|item| item.chunk == Some(read.index));
+        if let Some(item) = item.filter(|item| u64::from(item.length) < read.length) {
+            let values =
+                format_args!("{} octets at Position {} for an item of {}", read.length, read.position, item.length);
+            report.broken(read.at, values);
+        }
+    }
+    true
+}
+
+/// The lengths of the Write chunks of a reply.
+fn returned(subject: &Subject<'_>) -> Vec<u64> {
+    match subject.chunks() {
+        Some(chunks) if !subject.is_call() => chunks.writes.iter().map(|chunk| chunk.length()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Where a Write chunk of the reply begins.
+fn write_chunk_at(subject: &Subject<'_>, index: usize) -> usize {
+    let mut found = 0;
+    if let Some(decoded) = &subject.decoded {
+        segments(decoded, |place, _, at| match place {
+            rpcrdma::rules::Place::Write { chunk, segment: 0 } if chunk == index => found = at,
+            _ => {}
+        });
+    }
+    found
+}
+
+fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    let lengths = returned(subject);
+    if lengths.iter().all(|&length| length == 0) {
+        return true;
+    }
+    let Some(walked) = subject.walked.filter(|walked| !is_unknown(walked)) else { return false };
+    for item in &walked.items {
+        if let Some((index, &length)) = item.chunk.and_then(|index| Some((index, lengths.get(index)?)))
+            && length != u64::from(item.length)
+        {
+            let values = format_args!("Write chunk {index} returned {length} octets for an item of {}", item.length);
+            report.broken(write_chunk_at(subject, index), values);
+        }
+    }
+    if walked.end.err().is_some_and(|error| error.reason == WalkError::WRITE_CHUNK_LENGTH)
+        && let Some((index, length)) = unclaimed(&lengths, walked)
+    {
+        let values = format_args!("Write chunk {index} returned {length} octets, and its item has another length");
+        report.broken(write_chunk_at(subject, index), values);
+    }
+    true
+}
+
+/// The first Write chunk with data that no result was found for.
+fn unclaimed(lengths: &[u64], walked: &Walked) -> Option<(usize, u64)> {
+    let is_claimed = |index| walked.items.iter().any(|item| item.chunk == Some(index));
+    let mut all = lengths.iter().copied().enumerate();
+    all.find(|(index, length)| *length > 0 && !is_claimed(*index))
+}
+
+fn write_ignored(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    let (false, Some(returned)) = (subject.is_call(), subject.chunks()) else { return true };
+    let Some(offered) = subject.offered() else { return subject.call.is_some() || returned.writes.is_empty() };
+    if offered.writes.is_empty() || !matches!(succeeded(subject), Some(true)) {
+        return true;
+    }
+    let Some(walked) = subject.walked.filter(|walked| !is_unknown(walked)) else { return false };
+    let mut chunks = offered.writes.iter().zip(returned.writes.iter()).enumerate().peekable();
+    for item in walked.items.iter().filter(|item| item.length > 0) {
+        if let Some(used) = item.chunk {
+            while chunks.next_if(|(index, _)| *index <= used).is_some() {}
+            continue;
+        }
+        let Some((index, (offered, returned))) = chunks.next() else { break };
+        if returned.length() == 0 && offered.length() >= u64::from(item.length) {
+            let values = format_args!("{} octets inline, and Write chunk {index} was given for them", item.length);
+            report.broken(write_chunk_at(subject, index), values);
+        }
+    }
+    true
+}
+
+/// Whether the call that a reply answers was carried out; `None` where that is not known.
+fn succeeded(subject: &Subject<'_>) -> Option<bool> {
+    let status = subject.message.rpc.as_ref()?.status?;
+    Some(matches!(status, Status::Success(_)))
+}
+
+fn ddp_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    let reads = read_items(subject);
+    let lengths = returned(subject);
+    if reads.is_empty() && lengths.iter().all(|&length| length == 0) {
+        return true;
+    }
+    let Some(walked) = subject.walked.filter(|walked| !is_unknown(walked)) else { return false };
+    let reached = reached(walked);
+    let start = walked.start;
+    let other = other_length(walked);
+    let end = unreduced(subject);
+    for read in reads {
+        let position = read.position as usize;
+        let is_claimed = walked.items.iter().any(|item| item.chunk == Some(read.index));
+        // What is before the arguments or past their end is a matter of read-position-beyond.
+        let is_inside = position >= start && read.position as u64 + read.length <= end;
+        if !is_claimed && is_inside && other != Some(position) && position <= reached {
+            let message = format_args!("no item that may be reduced is at Position {position}");
+            report.broken(read.at, message);
+        }
+    }
+    if walked.end.err().is_some_and(|error| error.reason == WalkError::WRITE_CHUNK_LEFT)
+        && let Some((index, length)) = unclaimed(&lengths, walked)
+    {
+        let values = format_args!("Write chunk {index} returned {length} octets, and no result may be reduced to it");
+        report.broken(write_chunk_at(subject, index), values);
+    }
+    true
+}
+
+/// Octets of the Payload stream of a call with its chunks in place.
+fn unreduced(subject: &Subject<'_>) -> u64 {
+    let Some(decoded) = &subject.decoded else { return 0 };
+    let moved = read_items(subject).into_iter().map(|item| item.length.next_multiple_of(4)).sum::<u64>();
+    subject.message.length.saturating_sub(decoded.header_length) as u64 + moved
+}
+
+fn gss_reduced(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    let reads = read_items(subject);
+    let used = returned(subject).into_iter().enumerate().find(|(_, length)| *length > 0);
+    if reads.is_empty() && used.is_none() {
+        return true;
+    }
+    if subject.message.rpc.is_none() {
+        return false;
+    }
+    let service = match subject.security() {
+        Some(Security::Integrity) => "integrity",
+        Some(Security::Privacy) => "privacy",
+        _ => return true,
+    };
+    if let Some(read) = reads.first() {
+        report.broken(read.at, format_args!("a Read chunk at Position {} under {service}", read.position));
+    }
+    if let Some((index, length)) = used {
+        let at = write_chunk_at(subject, index);
+        report.broken(at, format_args!("Write chunk {index} returned {length} octets under {service}"));
+    }
+    true
+}
+
+fn read_not_pulled(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    let Some(offered) = subject.offered().filter(|chunks| !subject.is_call() && !chunks.reads.is_empty()) else {
+        return true;
+    };
+    let length = offered.reads.length();
+    if subject.asked >= length {
+        return true;
+    }
+    let done = match subject.message.rpc.as_ref().and_then(|rpc| rpc.status) {
+        Some(Status::Success(status)) => status.unwrap_or_default() == 0,
+        Some(_) => false,
+        None => return false,
+    };
+    if done && subject.whole {
+        report.broken(
+            0,
+            format_args!("{} of {length} octets in Read chunks were asked for, and it succeeded", subject.asked),
+        );
+    }
+    subject.whole || !done
+}
+
+fn invalidate_foreign(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    let Some(handle) = subject.message.invalidates else { return true };
+    if subject.is_call() {
+        report.broken(0, format_args!("a call invalidates handle {handle:#010x}"));
+        return true;
+    }
+    if subject.may_invalidate == Some(false) {
+        report.broken(
+            0,
+            format_args!("handle {handle:#010x} is invalidated, which not both ends have announced to support"),
+        );
+    }
+    let Some(called) = &subject.called else { return false };
+    let mut is_there = false;
+    segments(called, |_, segment, _| is_there |= segment.handle == handle);
+    if !is_there {
+        report.broken(0, format_args!("handle {handle:#010x} is invalidated, which the call did not advertise"));
+    }
+    true
+}
+
+fn reply_chunk_missing(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    let (Some(ErrorBody::Chunk), Some(offered), false) = (subject.message.error(), subject.offered(), subject.faulty)
+    else {
+        return true;
+    };
+    match offered.reply {
+        None => report.broken(16, format_args!("ERR_CHUNK answers a call without a Reply chunk")),
+        Some(chunk) if chunk.length() == 0 => {
+            report.broken(16, format_args!("ERR_CHUNK answers a call whose Reply chunk has no room"));
+        }
+        Some(_) => {}
+    }
+    true
+}
+
+fn error_echo(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    let (Some(_), Some(call), Some(prefix)) = (subject.message.error(), subject.call, subject.message.prefix()) else {
+        return true;
+    };
+    if let Some(asked) = call.prefix()
+        && asked.version != prefix.version
+    {
+        let values = format_args!("rdma_vers is {} in the error, and {} in the request", prefix.version, asked.version);
+        report.broken(4, values);
+    }
+    true
+}

@@ -1,0 +1,74 @@
+//! What the two ends announced while the connection was set up (RFC 8797).
+
+use rpcrdma::private_data::{Flags, PrivateData};
+use rpcrdma::rules::{Report, Row, Rule, Severity};
+
+use super::{About, Book, Group};
+use crate::infiniband::queue_pairs::{Announced, Connection};
+use crate::operation::Side;
+
+/// Judges what one end announced.
+type SetupRow = Row<fn(&Announced, &mut Report<'_>)>;
+
+static RULES: [SetupRow; 2] = [
+    SetupRow {
+        rule: Rule {
+            slug: "private-data-version",
+            severity: Severity::Warning,
+            section: "RFC 8797 4",
+            summary: "private data is of version 1, has 8 octets, and no unknown flag is set",
+            reason: "A receiver that does not know the version ignores all of it, and 1024-octet thresholds apply.",
+            correct: "A peer sends version 1 with the reserved bits 0.",
+            answer: None,
+        },
+        judge: private_data_version,
+    },
+    SetupRow {
+        rule: Rule {
+            slug: "private-data-absent",
+            severity: Severity::Hazard,
+            section: "RFC 8797 5",
+            summary: "each end sends private data",
+            reason: "Without it the other end has to assume inline thresholds of 1024 octets and no remote invalidation.",
+            correct: "A peer sends it with the connection request or the reply to it.",
+            answer: None,
+        },
+        judge: private_data_absent,
+    },
+];
+
+pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
+    RULES.iter().map(|row| &row.rule)
+}
+
+/// Judges a connection by what its ends announced.
+pub(super) fn judge(connection: &Connection, number: u32, book: &mut Book) {
+    for side in [Side::Active, Side::Passive] {
+        let Some(announced) = connection.announced.get(side) else {
+            book.unknown_group(Group::Setup);
+            continue;
+        };
+        let about = About { stamp: announced.stamp, connection: number, xid: None };
+        for row in &RULES {
+            let mut take = |finding: &rpcrdma::rules::Finding<'_>| book.add(about, finding, None);
+            (row.judge)(announced, &mut Report::new(&row.rule, &mut take));
+        }
+    }
+}
+
+fn private_data_version(announced: &Announced, report: &mut Report<'_>) {
+    let Some(octets) = announced.octets else { return };
+    let [.., version, flags, _, _] = octets;
+    let unknown = flags & !Flags::REMOTE_INVALIDATION.bits();
+    if version != PrivateData::VERSION {
+        report.broken(4, format_args!("private data of version {version}"));
+    } else if unknown != 0 {
+        report.broken(5, format_args!("private data with the unknown flags {unknown:#04x}"));
+    }
+}
+
+fn private_data_absent(announced: &Announced, report: &mut Report<'_>) {
+    if announced.octets.is_none() {
+        report.broken(0, format_args!("no private data: 1024 octets inline, no remote invalidation"));
+    }
+}
