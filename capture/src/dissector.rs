@@ -2,15 +2,18 @@
 
 use std::collections::VecDeque;
 
-use crate::event::{Event, Rejected, Report};
+use crate::connection::{Connection, Handler};
+use crate::event::{Event, Rejected, Report, Terminated};
 use crate::file::{Frame, Time};
 use crate::infiniband::crc;
 use crate::infiniband::ordering::Counts;
-use crate::infiniband::queue_pairs::{Connection, Handler, QueuePairs};
+use crate::infiniband::queue_pairs::QueuePairs;
 use crate::infiniband::transport::Transport;
-use crate::link::{self, Address, Content};
+use crate::iwarp::connections::{Checked, Choice, Connections};
+use crate::iwarp::terminate::Terminate;
+use crate::link::{self, Content, Segment};
 use crate::memory::Account;
-use crate::operation::{Operation, Sides, Stamp};
+use crate::operation::{Operation, Side, Sides, Stamp};
 use crate::session::{Context, Session};
 
 /// The port of NFS over RDMA (RFC 8267 section 9).
@@ -30,7 +33,8 @@ pub struct Config {
     /// Tell more than is shown: which connections were recognised, what the capture missed, how memory was misused, and of
     /// each message what stepping over it found. It is what [`check`](crate::check) judges by.
     pub operations: bool,
-    /// Check the ICRC and VCRC of every InfiniBand packet, and leave out those that are wrong, as a receiver does.
+    /// Check the ICRC and VCRC of every InfiniBand packet, and leave out those that are wrong, as a receiver does; the same
+    /// with the CRC of every FPDU of iWARP, where CRCs are in force.
     pub verify_crc: bool,
 }
 
@@ -59,6 +63,10 @@ pub struct Summary {
     pub bad_icrc: u64,
     /// Those of them whose VCRC is wrong.
     pub bad_vcrc: u64,
+    /// TCP segments of iWARP connections.
+    pub segments: u64,
+    /// FPDUs of them whose CRC is in force and wrong; those are counted whether or not they are left out.
+    pub bad_crc: u64,
     /// Time of the first frame.
     pub first: Option<Time>,
     /// Time of the last frame.
@@ -92,6 +100,7 @@ pub struct Summary {
 #[derive(Debug, Default)]
 pub struct Dissector {
     pairs: QueuePairs<Session>,
+    iwarp: Connections<Session>,
     state: State,
 }
 
@@ -109,7 +118,8 @@ impl Dissector {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let account = Account { held: 0, limit: config.memory };
-        Self { pairs: QueuePairs::default(), state: State { config, account, ..State::default() } }
+        let state = State { config, account, ..State::default() };
+        Self { pairs: QueuePairs::default(), iwarp: Connections::default(), state }
     }
 
     /// Takes the next frame.
@@ -133,16 +143,32 @@ impl Dissector {
                 let stamp = Stamp { frame: frame.number, time: frame.time };
                 self.pairs.packet(stamp, &packet, &transport, &mut self.state);
             }
-            Content::Other(name) => match summary.others.iter_mut().find(|(other, _)| *other == name) {
-                Some((_, count)) => *count += 1,
-                None => summary.others.push((name, 1)),
-            },
+            Content::Tcp(segment) => {
+                let stamp = Stamp { frame: frame.number, time: frame.time };
+                self.segment(stamp, &segment);
+            }
+            Content::Other(name) => summary.leave(name, 1),
+        }
+    }
+
+    fn segment(&mut self, stamp: Stamp, segment: &Segment<'_>) {
+        let Config { ports, verify_crc, .. } = &self.state.config;
+        let choice = Choice {
+            to_service: ports.contains(&segment.destination_port),
+            from_service: ports.contains(&segment.source_port),
+            verify_crc: *verify_crc,
+        };
+        match self.iwarp.segment(stamp, segment, choice, &mut self.state) {
+            true => self.state.summary.take(1, self.iwarp.take_checked()),
+            false => self.state.summary.leave("TCP", 1),
         }
     }
 
     /// The capture has ended: what waits is given as it is.
     pub fn finish(&mut self) {
         self.pairs.finish(&mut self.state);
+        self.iwarp.finish(self.state.config.verify_crc, &mut self.state);
+        self.state.summary.take(0, self.iwarp.take_checked());
     }
 
     /// The next of what was found.
@@ -165,6 +191,23 @@ impl Summary {
         self.bad_icrc += u64::from(!verdict.icrc);
         self.bad_vcrc += u64::from(verdict.vcrc == Some(false));
         verdict.is_right()
+    }
+
+    /// Counts segments of iWARP connections, and those that turned out to be of others.
+    fn take(&mut self, segments: u64, checked: Checked) {
+        self.segments = (self.segments + segments).saturating_sub(checked.foreign);
+        self.bad_crc += checked.wrong;
+        if checked.foreign > 0 {
+            self.leave("TCP on a service port, without iWARP", checked.foreign);
+        }
+    }
+
+    /// Counts frames that are left alone.
+    fn leave(&mut self, name: &'static str, frames: u64) {
+        match self.others.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, count)) => *count += frames,
+            None => self.others.push((name, frames)),
+        }
     }
 }
 
@@ -224,7 +267,14 @@ impl Handler for State {
         })));
     }
 
-    fn rejected(&mut self, stamp: Stamp, from: Address, to: Address, service: Option<u64>, reason: u16) {
-        self.events.push_back(Event::Rejected(Rejected { stamp, from, to, service, reason }));
+    fn rejected(&mut self, rejected: Rejected) {
+        self.events.push_back(Event::Rejected(rejected));
+    }
+
+    fn terminated(&mut self, connection: &Connection, session: &Session, from: Side, terminated: (Stamp, Terminate)) {
+        let Some(number) = session.number else { return };
+        let ((stamp, terminate), ends) = (terminated, connection.ends);
+        let (from, to) = (ends.get(from).address, ends.get(from.other()).address);
+        self.events.push_back(Event::Terminated(Terminated { stamp, connection: number, from, to, terminate }));
     }
 }

@@ -1,7 +1,8 @@
 //! What comes out of a capture.
 
+use crate::connection::Connection;
 use crate::infiniband::ordering::Counts;
-use crate::infiniband::queue_pairs::Connection;
+use crate::iwarp::terminate::Terminate;
 use crate::link::Address;
 use crate::message::Message;
 use crate::operation::{Side, Sides, Stamp};
@@ -18,6 +19,8 @@ pub enum Event {
     Connection(Box<Report>),
     /// A connection was refused.
     Rejected(Rejected),
+    /// An end ended an iWARP connection that carried RPC-over-RDMA, as the other broke the protocol.
+    Terminated(Terminated),
     /// A connection carries RPC-over-RDMA. Given if [`Config::operations`](crate::dissector::Config::operations) asks for
     /// it, as are those below.
     Opened(Box<Opened>),
@@ -124,6 +127,21 @@ pub struct Rejected {
     pub to: Address,
     /// The service ID that was asked for.
     pub service: Option<u64>,
-    /// InfiniBand's reason code.
-    pub reason: u16,
+    /// InfiniBand's reason code; iWARP has none.
+    pub reason: Option<u16>,
+}
+
+/// A Terminate message (RFC 5040 section 4.8).
+#[derive(Clone, Copy, Debug)]
+pub struct Terminated {
+    /// The frame that brought it.
+    pub stamp: Stamp,
+    /// Number of the connection.
+    pub connection: u32,
+    /// Who ended the connection.
+    pub from: Address,
+    /// Whose segment was wrong.
+    pub to: Address,
+    /// Why.
+    pub terminate: Terminate,
 }

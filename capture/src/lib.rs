@@ -3,11 +3,13 @@
 
 mod assembly;
 pub mod check;
+pub mod connection;
 pub mod dissector;
 pub mod event;
 pub mod events;
 pub mod file;
 pub mod infiniband;
+pub mod iwarp;
 pub mod link;
 mod memory;
 pub mod message;

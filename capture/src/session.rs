@@ -8,9 +8,9 @@ use rpcrdma::rpc::MessageType;
 use rpcrdma::v1::{Body, Message as Decoded};
 
 use crate::assembly::{Assembled, Assembly, Part};
+use crate::connection::Connection;
 use crate::event::{Event, Lost, MemoryUse, MemoryUseKind, Opened};
 use crate::infiniband::ordering::Counts;
-use crate::infiniband::queue_pairs::Connection;
 use crate::memory::{Access, Map, Memory, Place};
 use crate::message::{Answered, Detail, Direction, Message, Rpc};
 use crate::nfs::Procedure;

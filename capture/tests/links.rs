@@ -29,7 +29,7 @@ fn frame(record: &Record) -> Frame<'_> {
 fn packets(records: &[Record]) -> Vec<Packet<'_>> {
     let packet = |record| match decode(&frame(record)) {
         Content::InfiniBand(packet) => Some(packet),
-        Content::Other(_) => None,
+        Content::Tcp(_) | Content::Other(_) => None,
     };
     records.iter().filter_map(packet).collect()
 }
@@ -38,9 +38,12 @@ fn packets(records: &[Record]) -> Vec<Packet<'_>> {
 fn others(records: &[Record]) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     for record in records {
-        if let Content::Other(name) = decode(&frame(record)) {
-            *counts.entry(name).or_default() += 1;
-        }
+        let name = match decode(&frame(record)) {
+            Content::InfiniBand(_) => continue,
+            Content::Tcp(_) => "TCP",
+            Content::Other(name) => name,
+        };
+        *counts.entry(name).or_default() += 1;
     }
     counts
 }
@@ -80,8 +83,7 @@ fn what_is_no_infiniband_is_named() {
     let counts = |name| others(&transcode::capture(name));
     assert_eq!(counts("errors"), BTreeMap::from([("ARP", 4), ("ICMPv6", 20)]));
     assert_eq!(counts("perftest"), BTreeMap::from([("ARP", 2), ("ICMPv6", 18), ("TCP", 114)]));
-    let iwarp = "TCP port 20049 (iWARP is not decoded yet)";
-    assert_eq!(counts("iwarp_nfs41"), BTreeMap::from([("ARP", 2), ("ICMPv6", 18), (iwarp, 1273)]));
+    assert_eq!(counts("iwarp_nfs41"), BTreeMap::from([("ARP", 2), ("ICMPv6", 18), ("TCP", 1273)]));
 }
 
 #[test]
@@ -274,7 +276,7 @@ fn lengths_that_contradict_each_other_are_no_packet() {
         record.data[at..at + 2].copy_from_slice(&value.to_be_bytes());
         match decode(&frame(&record)) {
             Content::Other(name) => name,
-            Content::InfiniBand(packet) => panic!("{packet:?}"),
+            content => panic!("{content:?}"),
         }
     };
     assert_eq!(with(16, 19), "malformed IPv4");

@@ -196,7 +196,7 @@ fn memory_is_bounded_and_what_is_beyond_is_counted() {
     let mut stats = Stats::default();
     let (from, to) = (Address::Lid(1), Address::Lid(2));
     for service in 0..2 * stats::NAMES as u64 {
-        let rejected = Rejected { stamp: Stamp::default(), from, to, service: Some(service), reason: 8 };
+        let rejected = Rejected { stamp: Stamp::default(), from, to, service: Some(service), reason: Some(8) };
         stats.event(&Event::Rejected(rejected));
     }
     let events: Vec<Event> = events("nfs41_callback").map(Result::unwrap).collect();
@@ -222,7 +222,7 @@ fn memory_is_bounded_and_what_is_beyond_is_counted() {
                     report.number = report.number.map(|_| number);
                     stats.event(&Event::Connection(report));
                 }
-                Event::Rejected(_) | Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
+                Event::Rejected(_) | Event::Terminated(_) | Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
             }
         }
     }

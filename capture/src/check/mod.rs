@@ -224,7 +224,7 @@ impl Checker {
                     }
                 }
             }
-            Event::Transaction(_) | Event::Rejected(_) => {}
+            Event::Transaction(_) | Event::Rejected(_) | Event::Terminated(_) => {}
         }
     }
 

@@ -168,11 +168,11 @@ impl<'a> Subject<'a> {
     }
 
     fn chunks(&self) -> Option<Chunks<'a>> {
-        self.decoded.as_ref()?.header.chunks().copied()
+        self.decoded.as_ref()?.header.chunks()
     }
 
     fn offered(&self) -> Option<Chunks<'a>> {
-        self.called.as_ref()?.header.chunks().copied()
+        self.called.as_ref()?.header.chunks()
     }
 
     fn security(&self) -> Option<Security> {

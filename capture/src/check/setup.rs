@@ -4,7 +4,7 @@ use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::rules::{Report, Row, Rule, Severity};
 
 use super::{About, Book, Group};
-use crate::infiniband::queue_pairs::{Announced, Connection};
+use crate::connection::{Announced, Connection};
 use crate::operation::Side;
 
 /// Judges what one end announced.

@@ -65,6 +65,12 @@ pub const fn service_port(service: u64) -> Option<u16> {
     if service >> 16 == 0x0000_0000_0106 { Some(service as u16) } else { None }
 }
 
+/// The service ID that stands for a TCP-space port.
+#[must_use]
+pub const fn port_service(port: u16) -> u64 {
+    0x0106_0000 | port as u64
+}
+
 impl<'a> Management<'a> {
     /// Reads the management message in a datagram; `octets` begins with the BTH. `None` where it is none.
     #[must_use]
@@ -142,6 +148,7 @@ mod tests {
     #[test]
     fn nfs_over_rdma_is_port_20049() {
         assert_eq!(service_port(0x0000_0000_0106_4e51), Some(20049));
+        assert_eq!(service_port(port_service(20049)), Some(20049));
         assert_eq!(service_port(0x0000_0000_0111_4e51), None, "the UDP port space");
         assert_eq!(service_port(0x1000_0000_0106_4e51), None);
     }

@@ -6,12 +6,14 @@
 
 use rpcrdma::private_data::PrivateData;
 
-use super::management::{Management, service_port};
-use super::ordering::{Counts, Ordering};
+use super::management::Management;
+use super::ordering::Ordering;
 use super::transport::{Operation as Does, Transport};
+use crate::connection::{Announced, Connection, Endpoint, Handler};
+use crate::event::Rejected;
 use crate::link::{Address, Carrier, Packet};
-use crate::memory::{Account, Map};
-use crate::operation::{Operation, Side, Sides, Stamp};
+use crate::memory::Map;
+use crate::operation::{Side, Sides, Stamp};
 
 /// Packets, and octets of them, that wait for a flow's counterpart.
 const WAITING_PACKETS: usize = 2048;
@@ -27,91 +29,6 @@ const CONNECTIONS: usize = 4096;
 const YOUNG: u64 = 64;
 /// Packet numbers that an end may have used by then: a Read request alone may take thousands.
 const YOUNG_NUMBERS: u32 = 1 << 16;
-
-/// One end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Endpoint {
-    /// Its address.
-    pub address: Address,
-    /// Its queue pair, where the capture tells.
-    pub queue_pair: Option<u32>,
-}
-
-/// What is known of a connection.
-#[derive(Clone, Debug)]
-pub struct Connection {
-    /// Names the connection within this capture.
-    pub key: u64,
-    /// What carries it.
-    pub carrier: Carrier,
-    /// The two ends.
-    pub ends: Sides<Endpoint>,
-    /// The service ID that was asked for, where connection set-up was seen.
-    pub service: Option<u64>,
-    /// RFC 8797 private data of each end.
-    pub private_data: Sides<Option<PrivateData>>,
-    /// What each end announced in the message by which it set up the connection, where that was seen.
-    pub announced: Sides<Option<Announced>>,
-    /// Connection set-up was seen: both the request and the reply to it.
-    pub set_up: bool,
-    /// The two ends of the connection are both known.
-    pub paired: bool,
-}
-
-/// What an end announced while the connection was set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Announced {
-    /// The message that said it.
-    pub stamp: Stamp,
-    /// Where there is something that begins as RFC 8797 private data does: its octets, zeros after its end.
-    pub octets: Option<[u8; PrivateData::LEN]>,
-}
-
-impl Announced {
-    fn new(stamp: Stamp, private_data: &[u8]) -> Self {
-        let octets = PrivateData::locate(private_data).map(|found| {
-            let mut octets = [0; PrivateData::LEN];
-            octets.iter_mut().zip(found).for_each(|(octet, found)| *octet = *found);
-            octets
-        });
-        Self { stamp, octets }
-    }
-}
-
-impl Connection {
-    /// The TCP-space port that was asked for.
-    #[must_use]
-    pub fn port(&self) -> Option<u16> {
-        self.service.and_then(service_port)
-    }
-}
-
-/// What takes the connections and their operations.
-pub trait Handler {
-    /// What is kept of a connection while it lasts.
-    type Session;
-    /// A connection begins.
-    fn opened(&mut self, connection: &Connection) -> Self::Session;
-    /// An end of a connection did something. False, and nothing done, where it speaks of something unknown that a packet
-    /// still to come may explain; `last` says that none will.
-    fn operation(
-        &mut self,
-        connection: &Connection,
-        session: &mut Self::Session,
-        operation: Operation<'_>,
-        last: bool,
-    ) -> bool;
-    /// What all connections together hold.
-    fn account(&mut self) -> &mut Account;
-    /// Octets of memory that a session holds.
-    fn held(&self, session: &Self::Session) -> usize;
-    /// A session is to let go about so many octets.
-    fn let_go(&mut self, connection: &Connection, session: &mut Self::Session, excess: usize);
-    /// A connection ended, or nothing more can be learnt of it.
-    fn closed(&mut self, connection: &Connection, session: Self::Session, counts: &Sides<Counts>);
-    /// A connection was refused.
-    fn rejected(&mut self, stamp: Stamp, from: Address, to: Address, service: Option<u64>, reason: u16);
-}
 
 /// Packets from one address to one queue pair of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -338,7 +255,7 @@ impl<S> QueuePairs<S> {
             Management::Reject { remote, reason } => {
                 let asked = self.place_of_pending(destination, remote, |pending| pending.request.is_some());
                 let service = asked.and_then(|place| self.pending.swap_remove(place).service);
-                handler.rejected(stamp, source, destination, service, reason);
+                handler.rejected(Rejected { stamp, from: source, to: destination, service, reason: Some(reason) });
             }
             // Packets may be on their way when a connection ends; it is followed until its queue pairs serve another.
             Management::ReadyToUse
@@ -436,7 +353,11 @@ impl<S> QueuePairs<S> {
         let (active, passive) =
             if flows.active.is_some() { (known.source, known.destination) } else { (known.destination, known.source) };
         // A flow by one end names the queue pair of the other.
-        let end = |address, flow: Option<Flow>| Endpoint { address, queue_pair: flow.map(|flow| flow.queue_pair) };
+        let end = |address, flow: Option<Flow>| Endpoint {
+            address,
+            queue_pair: flow.map(|flow| flow.queue_pair),
+            port: None,
+        };
         let connection = Connection {
             key,
             carrier,

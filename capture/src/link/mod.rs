@@ -1,4 +1,5 @@
-//! From a frame to an InfiniBand packet: Ethernet, VLAN tags, Linux cooked, raw IP, ERF, LRH and GRH, IPv4, IPv6, UDP.
+//! From a frame to an InfiniBand packet or a TCP segment: Ethernet, VLAN tags, Linux cooked, raw IP, ERF, LRH and GRH, IPv4,
+//! IPv6, UDP, TCP.
 //!
 //! Two steps: the link layer says what network layer begins where, the network layer says where the
 //! InfiniBand transport begins. Checking an ICRC needs the first step alone, since the ICRC covers the network layer.
@@ -12,12 +13,14 @@ mod grh;
 mod ipv4;
 mod ipv6;
 mod lrh;
+mod tcp;
 mod udp;
 
 pub(crate) use grh::Grh;
 pub(crate) use ipv4::Ipv4;
 pub(crate) use ipv6::Ipv6;
 pub(crate) use lrh::{Lrh, NextHeader};
+pub use tcp::Segment;
 pub(crate) use udp::Udp;
 
 use core::fmt;
@@ -46,7 +49,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// What carried the InfiniBand transport.
+/// What carries a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Carrier {
     /// UDP port 4791 over IPv4 or IPv6.
@@ -55,6 +58,8 @@ pub enum Carrier {
     RoceV1,
     /// A Local Route Header, with or without a Global Route Header.
     InfiniBand,
+    /// MPA, DDP and RDMAP over TCP (RFC 5040, 5041, 5044).
+    Iwarp,
 }
 
 /// The InfiniBand transport part of a frame.
@@ -77,6 +82,8 @@ pub struct Packet<'a> {
 pub enum Content<'a> {
     /// An InfiniBand transport packet.
     InfiniBand(Packet<'a>),
+    /// A TCP segment.
+    Tcp(Segment<'a>),
     /// Something else, named for the count of what was left alone.
     Other(&'static str),
 }

@@ -1,21 +1,18 @@
-//! UDP (RFC 768), and the other protocols above IP by name.
+//! UDP (RFC 768), and which protocol above IP is which.
 //!
 //! ```text
 //!  0  source port: RoCEv2 spreads its flows with it      4  length, of this header too
 //!  2  destination port                                   6  checksum
 //! ```
 
-use super::{Address, Carrier, Content, packet};
+use super::{Address, Carrier, Content, Segment, packet};
 
 const LEN: usize = 8;
 /// RoCEv2, in both directions (InfiniBand Architecture, annex A17).
 const ROCE_V2: u16 = 4791;
-/// NFS over RDMA where it is carried by iWARP (RFC 8267 section 6).
-const NFS_RDMA: u16 = 20049;
 
 const ICMP: u8 = 1;
 const IGMP: u8 = 2;
-const TCP: u8 = 6;
 const ICMPV6: u8 = 58;
 
 /// A header, and what follows it.
@@ -58,8 +55,10 @@ pub(super) fn decode_protocol(
     octets: &[u8],
     length: usize,
 ) -> Content<'_> {
-    if protocol != Udp::PROTOCOL {
-        return Content::Other(name(protocol, octets));
+    match protocol {
+        Udp::PROTOCOL => {}
+        Segment::PROTOCOL => return Segment::decode(source, destination, octets, length),
+        _ => return Content::Other(name(protocol)),
     }
     match Udp::decode(octets, length) {
         Ok(udp) if udp.is_roce() => packet(Carrier::RoceV2, source, destination, udp.payload, udp.payload_length),
@@ -68,17 +67,13 @@ pub(super) fn decode_protocol(
     }
 }
 
-/// What a protocol that carries no InfiniBand is called.
+/// What a protocol that carries no RDMA is called.
 #[cold]
-fn name(protocol: u8, octets: &[u8]) -> &'static str {
-    match (protocol, octets) {
-        (TCP, [s0, s1, d0, d1, ..]) if [[*s0, *s1], [*d0, *d1]].contains(&NFS_RDMA.to_be_bytes()) => {
-            "TCP port 20049 (iWARP is not decoded yet)"
-        }
-        (TCP, _) => "TCP",
-        (ICMP, _) => "ICMP",
-        (IGMP, _) => "IGMP",
-        (ICMPV6, _) => "ICMPv6",
+fn name(protocol: u8) -> &'static str {
+    match protocol {
+        ICMP => "ICMP",
+        IGMP => "IGMP",
+        ICMPV6 => "ICMPv6",
         _ => "unknown IP protocol",
     }
 }

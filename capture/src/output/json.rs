@@ -15,6 +15,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::fields::{Salvaged, readable};
+use crate::event::Terminated;
 use crate::file::Time;
 use crate::link::Address;
 use crate::message::{Captured, Direction, Message, Rpc, Security, Status};
@@ -50,6 +51,15 @@ pub fn lone_message(out: &mut impl io::Write, message: &Message) -> io::Result<(
 /// Those of `out`.
 pub fn transaction(out: &mut impl io::Write, transaction: &Transaction) -> io::Result<()> {
     serde_json::to_writer(&mut *out, &TransactionObject::new(transaction))?;
+    out.write_all(b"\n")
+}
+
+/// Writes a Terminate and a line feed.
+///
+/// # Errors
+/// Those of `out`.
+pub fn terminated(out: &mut impl io::Write, terminated: &Terminated) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &TerminateObject::new(terminated))?;
     out.write_all(b"\n")
 }
 
@@ -393,6 +403,42 @@ const fn nfs_status(status: Option<Status>) -> Option<u32> {
     match status {
         Some(Status::Success(status)) => status,
         _ => None,
+    }
+}
+
+#[derive(Serialize)]
+struct TerminateObject {
+    r#type: &'static str,
+    frame: u64,
+    time: Seconds,
+    connection: u32,
+    from: End,
+    to: End,
+    layer: u8,
+    error_type: u8,
+    code: u8,
+    segment_length: Option<u16>,
+    message: Option<&'static str>,
+    text: String,
+}
+
+impl TerminateObject {
+    fn new(terminated: &Terminated) -> Self {
+        let Terminated { stamp, connection, from, to, terminate } = *terminated;
+        Self {
+            r#type: "terminate",
+            frame: stamp.frame,
+            time: Seconds(stamp.time),
+            connection,
+            from: End(from),
+            to: End(to),
+            layer: terminate.layer,
+            error_type: terminate.error_type,
+            code: terminate.code,
+            segment_length: terminate.length,
+            message: terminate.message,
+            text: terminate.to_string(),
+        }
     }
 }
 

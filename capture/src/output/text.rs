@@ -7,9 +7,12 @@ use rpcrdma::lists::Chunks;
 
 use super::json::{form, status};
 use super::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
+use crate::event::Terminated;
 use crate::file::Time;
+use crate::link::Address;
 use crate::message::{Captured, Direction, Message, Rpc, Status};
 use crate::nfs::{self, Operation, Procedure};
+use crate::operation::Stamp;
 use crate::transaction::{Half, NotRebuilt, Transaction};
 
 /// Columns a line of [`Lines::message`] has at most, with IPv4 addresses.
@@ -51,12 +54,7 @@ impl Lines {
     /// # Errors
     /// Those of `out`.
     pub fn message(&mut self, out: &mut impl io::Write, message: &Message) -> io::Result<()> {
-        let pair = format!("{} → {}", message.from, message.to);
-        self.pair = self.pair.max(pair.chars().count());
-        let mut line = Line::new(self.colour, WIDTH + self.pair.saturating_sub(IPV4_PAIR));
-        let seconds = self.seconds(message.stamp.time);
-        line.push(DIM, &format!("{:>6} {seconds:>11} {:>2} ", message.stamp.frame, message.connection));
-        line.column(PLAIN, &pair, self.pair + 2);
+        let mut line = self.begin(message.stamp, message.connection, (message.from, message.to));
         self.header(&mut line, message);
         let notes = notes(message);
         let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
@@ -71,6 +69,28 @@ impl Lines {
             line.push(style, &note);
         }
         line.write(out)
+    }
+
+    /// Writes a Terminate, in the columns of a message: what it says stands behind its name.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn terminated(&mut self, out: &mut impl io::Write, terminated: &Terminated) -> io::Result<()> {
+        let Terminated { stamp, connection, from, to, terminate } = terminated;
+        let mut line = self.begin(*stamp, *connection, (*from, *to));
+        line.push(FAULT, "Terminate");
+        line.push(PLAIN, &format!("  {terminate}"));
+        line.write(out)
+    }
+
+    /// The columns that every line of `decode` begins with.
+    fn begin(&mut self, stamp: Stamp, connection: u32, (from, to): (Address, Address)) -> Line {
+        let pair = format!("{from} → {to}");
+        self.pair = self.pair.max(pair.chars().count());
+        let mut line = Line::new(self.colour, WIDTH + self.pair.saturating_sub(IPV4_PAIR));
+        line.push(DIM, &format!("{:>6} {:>11} {connection:>2} ", stamp.frame, self.seconds(stamp.time)));
+        line.column(PLAIN, &pair, self.pair + 2);
+        line
     }
 
     /// Seconds since the start, with microseconds.

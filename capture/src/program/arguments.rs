@@ -93,7 +93,8 @@ pub(super) struct Input {
     /// RPC-over-RDMA is spoken on this service port too; can be given several times
     #[arg(long, value_name = "P")]
     pub(super) port: Vec<u16>,
-    /// Check the ICRC and VCRC of every packet, count those that are wrong, and leave them out
+    /// Check the ICRC and VCRC of every packet, count those that are wrong, and leave them out; also FPDUs of iWARP with a
+    /// wrong CRC, which are always counted
     #[arg(long)]
     pub(super) verify_crc: bool,
 }

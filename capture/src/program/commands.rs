@@ -10,7 +10,7 @@ use anstream::{AutoStream, ColorChoice};
 use clap::CommandFactory;
 use indicatif::ProgressBar;
 use rpcrdma_capture::dissector::{Config, Dissector, Summary};
-use rpcrdma_capture::event::Event;
+use rpcrdma_capture::event::{Event, Terminated};
 use rpcrdma_capture::file::Time;
 use rpcrdma_capture::message::Message;
 use rpcrdma_capture::output::export::Exporter;
@@ -76,13 +76,12 @@ fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> 
         &arguments.input,
         config,
         Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal() },
-        |event, out, first| {
-            let Event::Message(message) = event else { return Ok(()) };
-            if arguments.json {
-                json::message(out, message)
-            } else {
-                text.message(out, message, first, arguments.verbose)
-            }
+        |event, out, first| match event {
+            Event::Message(message) if arguments.json => json::message(out, message),
+            Event::Message(message) => text.message(out, message, first, arguments.verbose),
+            Event::Terminated(terminated) if arguments.json => json::terminated(out, terminated),
+            Event::Terminated(terminated) => text.terminated(out, terminated, first),
+            _ => Ok(()),
         },
     )
 }
@@ -279,6 +278,7 @@ impl Input {
             }
             Event::Rejected(_) => self.connection.is_empty(),
             Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => true,
+            Event::Terminated(terminated) => self.wants_rpc(terminated.connection, None, terminated.stamp.time, first),
         }
     }
 
@@ -318,6 +318,10 @@ impl Text {
         let colour = self.colour;
         self.lines(first, |lines| lines.message_heading(out))?.message(out, message)?;
         if is_tree { tree::write(out, message, colour) } else { Ok(()) }
+    }
+
+    fn terminated(&mut self, out: &mut Output, terminated: &Terminated, first: Time) -> io::Result<()> {
+        self.lines(first, |lines| lines.message_heading(out))?.terminated(out, terminated)
     }
 
     fn transaction(&mut self, out: &mut Output, transaction: &Transaction, first: Time) -> io::Result<()> {

@@ -38,6 +38,8 @@ impl Notices {
             Event::Connection(report) => self.connection(report),
             Event::Rejected(_) => self.rejected += 1,
             Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
+            // It is shown among the messages.
+            Event::Terminated(_) => {}
         }
     }
 
@@ -56,7 +58,7 @@ impl Notices {
         let incomplete = self.incomplete + self.rpcs_incomplete + self.missed > 0;
         if self.unusable {
             UNUSABLE
-        } else if self.damaged || incomplete || bad(summary) > 0 {
+        } else if self.damaged || incomplete || bad(summary) + summary.bad_crc > 0 {
             DAMAGED
         } else {
             0
@@ -75,6 +77,8 @@ impl Notices {
             let (all, bad) = (summary.verified, bad(summary));
             say(1, format!("{bad} of {} with a wrong checksum, left out", counted(all, "packet")));
         }
+        let left_out = if verified { ", left out" } else { "" };
+        say(summary.bad_crc, format!("{} of iWARP with a wrong CRC{left_out}", counted(summary.bad_crc, "FPDU")));
         say(self.incomplete, format!("{} not whole in the capture", counted(self.incomplete, "message")));
         let rpcs = counted(self.rpcs_incomplete, "RPC");
         say(self.rpcs_incomplete, format!("{rpcs} not rebuilt, as the capture does not hold all of them"));
@@ -83,7 +87,7 @@ impl Notices {
         let cut = counted(summary.cut, "frame");
         say(summary.cut, format!("{cut} cut by the capture (snaplen)"));
         let (packets, connections) = (self.other_packets, self.other_connections);
-        let (packets_text, connections) = (counted(packets, "InfiniBand packet"), counted(connections, "connection"));
+        let (packets_text, connections) = (counted(packets, "packet"), counted(connections, "connection"));
         say(packets, format!("left alone: {packets_text} on {connections} without RPC-over-RDMA"));
         let others = summary.others.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>();
         say(others.len() as u64, format!("left alone: frames of other kinds: {}", others.join(", ")));
@@ -99,11 +103,11 @@ impl Notices {
     fn nothing(&self, summary: &Summary) -> String {
         let hint = if summary.frames == 0 {
             "the capture has no frames"
-        } else if summary.packets == 0 {
-            "the capture holds no InfiniBand or RoCE packets: capture UDP port 4791, on a port that mirrors RDMA traffic \
-             or with ibdump, as an adapter hides it from the host"
+        } else if summary.packets + summary.segments == 0 {
+            "the capture holds no InfiniBand, RoCE or iWARP: capture UDP port 4791, or TCP port 20049 for iWARP, on a port that \
+             mirrors RDMA traffic or with ibdump, as an adapter hides it from the host"
         } else if self.other_connections == 0 {
-            "the InfiniBand packets belong to no reliable connection"
+            "the RDMA packets belong to no reliable connection"
         } else {
             "if a connection of this capture carries it to a service port other than 20049, name that with --port"
         };

@@ -115,7 +115,7 @@ fn take(dissector: &mut Dissector, found: &mut Found) {
             Event::Message(message) => found.messages.push(message),
             Event::Transaction(transaction) => found.transactions.push(*transaction),
             Event::Connection(report) => found.reports.push(*report),
-            Event::Rejected(_) | Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
+            Event::Rejected(_) | Event::Terminated(_) | Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
         }
     }
 }

@@ -14,7 +14,7 @@
 pub mod rpc;
 
 use rpcrdma_capture::dissector::{Config, Dissector, Summary};
-use rpcrdma_capture::event::{Event, Rejected, Report};
+use rpcrdma_capture::event::{Event, Rejected, Report, Terminated};
 use rpcrdma_capture::file::{Frame, LinkType, Time};
 use rpcrdma_capture::message::Message;
 use rpcrdma_capture::transaction::Transaction;
@@ -309,6 +309,7 @@ pub struct Found {
     pub transactions: Vec<Transaction>,
     pub reports: Vec<Report>,
     pub rejected: Vec<Rejected>,
+    pub terminated: Vec<Terminated>,
     pub summary: Summary,
 }
 
@@ -341,6 +342,7 @@ fn take(dissector: &mut Dissector, found: &mut Found) {
             Event::Connection(report) => found.reports.push(*report),
             Event::Rejected(rejected) => found.rejected.push(rejected),
             Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
+            Event::Terminated(terminated) => found.terminated.push(terminated),
         }
     }
 }

@@ -58,7 +58,7 @@ pub struct Stats {
     connections: Vec<ConnectionStatistics>,
     connections_left_out: u64,
     other: OtherTraffic,
-    rejected: BTreeMap<(Option<u64>, u16), u64>,
+    rejected: BTreeMap<(Option<u64>, Option<u16>), u64>,
     rejected_left_out: u64,
     messages: MessageStatistics,
     chunks: ChunkStatistics,
@@ -95,6 +95,8 @@ impl Stats {
             Event::Connection(report) => self.connection(report),
             Event::Rejected(rejected) => self.rejected(rejected),
             Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
+            // The connection's counts have it.
+            Event::Terminated(_) => {}
         }
     }
 

@@ -5,10 +5,10 @@ use serde::{Serialize, Serializer};
 use rpcrdma::private_data::{Flags, PrivateData};
 
 use super::histogram::Histogram;
+use crate::connection::Endpoint;
 use crate::dissector::Summary;
 use crate::event::Report;
 use crate::infiniband::ordering::Counts;
-use crate::infiniband::queue_pairs::Endpoint;
 use crate::link::Carrier;
 
 /// What a capture holds, in numbers.
@@ -69,7 +69,11 @@ pub struct CaptureStatistics {
     pub bad_icrc: u64,
     /// Those whose VCRC is wrong.
     pub bad_vcrc: u64,
-    /// Frames that are no InfiniBand packets, by what they are.
+    /// TCP segments of iWARP connections.
+    pub segments: u64,
+    /// FPDUs of them whose CRC is in force and wrong.
+    pub bad_crc: u64,
+    /// Frames that carry neither, by what they are.
     pub others: Vec<Count>,
 }
 
@@ -116,6 +120,9 @@ pub struct End {
     pub address: String,
     /// Its queue pair, where the capture tells.
     pub queue_pair: Option<String>,
+    /// Its TCP port, of iWARP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp_port: Option<u16>,
     /// It said that its memory may be invalidated remotely; `None` where the capture does not hold the set-up.
     pub remote_invalidation: Option<bool>,
     /// Packets it sent.
@@ -170,8 +177,8 @@ pub struct Range {
 pub struct RejectedStatistics {
     /// The port that was asked for.
     pub port: Option<u16>,
-    /// InfiniBand's reason code.
-    pub reason: u16,
+    /// InfiniBand's reason code; iWARP has none.
+    pub reason: Option<u16>,
     /// How many there were.
     pub count: u64,
 }
@@ -344,6 +351,8 @@ impl CaptureStatistics {
             verified: summary.verified,
             bad_icrc: summary.bad_icrc,
             bad_vcrc: summary.bad_vcrc,
+            segments: summary.segments,
+            bad_crc: summary.bad_crc,
             others: summary.others.iter().map(|&(name, count)| Count { name, count }).collect(),
         }
     }
@@ -362,6 +371,7 @@ impl ConnectionStatistics {
                 Carrier::RoceV2 => "RoCEv2",
                 Carrier::RoceV1 => "RoCEv1",
                 Carrier::InfiniBand => "InfiniBand",
+                Carrier::Iwarp => "iWARP",
             },
             port: connection.port(),
             set_up: connection.set_up,
@@ -389,6 +399,7 @@ impl End {
         Self {
             address: end.address.to_string(),
             queue_pair: end.queue_pair.map(|queue_pair| format!("{queue_pair:#08x}")),
+            tcp_port: end.port,
             remote_invalidation: said.map(invalidates),
             packets,
             retransmitted,

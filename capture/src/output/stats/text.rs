@@ -42,12 +42,14 @@ impl Statistics {
             text.line(&format!("from {first} (seconds since 1970-01-01 UTC)"))?;
         }
         text.line(&format!("{} InfiniBand packets", grouped(capture.packets)))?;
+        text.some(capture.segments, "TCP segments of iWARP")?;
         for (count, name) in [
             (capture.cut, "frames cut by the capture"),
             (capture.unreadable, "InfiniBand packets whose headers are cut"),
             (capture.verified, "packets whose checksums were verified"),
             (capture.bad_icrc, "packets with a wrong ICRC"),
             (capture.bad_vcrc, "packets with a wrong VCRC"),
+            (capture.bad_crc, "FPDUs with a wrong CRC"),
         ] {
             text.some(count, name)?;
         }
@@ -62,10 +64,8 @@ impl Statistics {
         }
         for rejected in &self.rejected {
             let port = rejected.port.map(|port| format!(" to port {port}")).unwrap_or_default();
-            text.line(&format!(
-                "connection requests{port} refused for reason {}: {}",
-                rejected.reason, rejected.count
-            ))?;
+            let reason = rejected.reason.map(|reason| format!(" for reason {reason}")).unwrap_or_default();
+            text.line(&format!("connection requests{port} refused{reason}: {}", rejected.count))?;
         }
         text.some(self.rejected_left_out, "more connection requests refused")
     }
@@ -249,7 +249,8 @@ fn row<const N: usize>(name: &str, numbers: [u64; N]) -> Vec<String> {
 
 fn end(number: &str, arrow: &str, end: &End) -> Vec<String> {
     let name = format!("{number} {arrow}");
-    let queue_pair = end.queue_pair.clone().unwrap_or_else(|| "?".to_owned());
+    let tcp_port = end.tcp_port.map(|port| format!("TCP {port}"));
+    let queue_pair = end.queue_pair.clone().or(tcp_port).unwrap_or_else(|| "?".to_owned());
     let words = [name, end.address.clone(), queue_pair];
     let numbers = [
         end.packets,

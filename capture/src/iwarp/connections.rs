@@ -1,0 +1,351 @@
+//! Which segments belong to one connection, and what is known of it.
+//!
+//! Of all TCP connections those are followed that begin with an MPA request or reply, and those to a service port, also
+//! from their middle. Of the others nothing is kept.
+
+use rpcrdma::private_data::PrivateData;
+
+use super::framing::{Found, Framing};
+use super::mpa::{Markers, Setup};
+use super::rdmap::{Did, Rdmap, Received};
+use super::tcp::{Piece, Reassembly, Step};
+use crate::connection::{Announced, Connection, Endpoint, Handler};
+use crate::event::Rejected;
+use crate::infiniband::management::port_service;
+use crate::link::{Address, Carrier, Segment};
+use crate::memory::Map;
+use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
+
+/// Connections that are followed at a time; the quarter unused for longest makes place.
+const CONNECTIONS: usize = 1024;
+/// Segments of the capture by which a SYN is late at most.
+const YOUNG: u64 = 64;
+
+/// What a segment names: the two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Flow {
+    source: (Address, u16),
+    destination: (Address, u16),
+}
+
+/// What the FPDUs of all connections were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Those with a CRC in force that is wrong.
+    pub wrong: u64,
+    /// Segments that were taken for those of a connection and are not: nothing of iWARP was found in it.
+    pub foreign: u64,
+}
+
+/// How to choose and what to leave out.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// The segment goes to a service port: its connection is followed from its middle too.
+    pub to_service: bool,
+    /// The same where it comes from one.
+    pub from_service: bool,
+    /// FPDUs whose CRC is wrong are left out, as a receiver does.
+    pub verify_crc: bool,
+}
+
+/// What a set-up frame said.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    markers: bool,
+    crc: bool,
+    /// Where what follows it begins.
+    end: u64,
+}
+
+#[derive(Debug)]
+struct Entry<S> {
+    reassembly: Reassembly,
+    known: Known<S>,
+    segments: u64,
+    used: u64,
+}
+
+/// A connection above TCP.
+#[derive(Debug)]
+struct Known<S> {
+    connection: Connection,
+    /// Since there was something to tell of it.
+    session: Option<S>,
+    framings: Sides<Framing>,
+    rdmap: Rdmap,
+    said: Sides<Option<Said>>,
+    /// Something of iWARP was found in it.
+    is_iwarp: bool,
+    /// Orphans, and Terminates.
+    counts: Sides<(u64, u64)>,
+}
+
+/// Where what is found goes.
+struct Sink<'a, H> {
+    handler: &'a mut H,
+    checked: &'a mut Checked,
+    verify_crc: bool,
+}
+
+/// Everything known of the TCP connections in a capture.
+#[derive(Debug)]
+pub struct Connections<S> {
+    entries: Map<u64, Entry<S>>,
+    flows: Map<Flow, (u64, Side)>,
+    last_key: u64,
+    clock: u64,
+    checked: Checked,
+}
+
+impl<S> Default for Connections<S> {
+    fn default() -> Self {
+        let (entries, flows) = (Map::default(), Map::default());
+        Self { entries, flows, last_key: 0, clock: 0, checked: Checked::default() }
+    }
+}
+
+impl<S> Connections<S> {
+    /// Takes the next segment of the capture; false where it is none of a connection that is followed.
+    #[inline]
+    pub fn segment(
+        &mut self,
+        stamp: Stamp,
+        segment: &Segment<'_>,
+        choice: Choice,
+        handler: &mut impl Handler<Session = S>,
+    ) -> bool {
+        let is_service = choice.to_service || choice.from_service;
+        if self.flows.is_empty() && !is_service && !Setup::is_begun_by(segment.octets) {
+            return false;
+        }
+        self.clock += 1;
+        let Some((key, from)) = self.find(segment, choice, handler) else { return false };
+        let Some(entry) = self.entries.get_mut(&key) else { return false };
+        entry.used = self.clock;
+        entry.segments += 1;
+        let mut sink = Sink { handler, checked: &mut self.checked, verify_crc: choice.verify_crc };
+        let Entry { reassembly, known, .. } = entry;
+        reassembly.segment((from, stamp), segment, &mut |step| known.step(&step, &mut sink));
+        true
+    }
+
+    /// Gives everything that still waits, at the end of the capture.
+    pub fn finish(&mut self, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
+        let mut keys: Vec<u64> = self.entries.keys().copied().collect();
+        keys.sort_unstable();
+        for key in keys {
+            self.close(key, verify_crc, handler);
+        }
+    }
+
+    /// What was counted since this was asked last.
+    pub fn take_checked(&mut self) -> Checked {
+        core::mem::take(&mut self.checked)
+    }
+
+    /// The connection of a segment, and who sent it. One that is not known begins with it, if it is to be followed.
+    fn find(
+        &mut self,
+        segment: &Segment<'_>,
+        choice: Choice,
+        handler: &mut impl Handler<Session = S>,
+    ) -> Option<(u64, Side)> {
+        let flow = Flow {
+            source: (segment.source, segment.source_port),
+            destination: (segment.destination, segment.destination_port),
+        };
+        if let Some(&(key, from)) = self.flows.get(&flow) {
+            if self.entries.get(&key).is_some_and(|entry| !entry.is_replaced_by(from, segment)) {
+                return Some((key, from));
+            }
+            self.close(key, choice.verify_crc, handler);
+        }
+        let setup = Setup::decode(segment.octets);
+        let begins = segment.length > 0 && !segment.is_reset() || segment.is_synchronizing();
+        if setup.is_none() && !((choice.to_service || choice.from_service) && begins) {
+            return None;
+        }
+        let from = match setup {
+            Some(setup) if setup.is_reply => Side::Passive,
+            Some(_) => Side::Active,
+            None if segment.is_synchronizing() && segment.acknowledges.is_some() => Side::Passive,
+            None if segment.is_synchronizing() || choice.to_service => Side::Active,
+            None => Side::Passive,
+        };
+        Some((self.open(flow, from, choice.verify_crc, handler), from))
+    }
+
+    /// Begins a connection with a segment of `flow` by one end.
+    fn open(&mut self, flow: Flow, from: Side, verify_crc: bool, handler: &mut impl Handler<Session = S>) -> u64 {
+        if self.entries.len() >= CONNECTIONS {
+            let mut used: Vec<(u64, u64)> = self.entries.iter().map(|(key, entry)| (entry.used, *key)).collect();
+            used.sort_unstable();
+            for (_, key) in used.into_iter().take(CONNECTIONS / 4) {
+                self.close(key, verify_crc, handler);
+            }
+        }
+        self.last_key += 1;
+        let key = self.last_key;
+        let back = Flow { source: flow.destination, destination: flow.source };
+        self.flows.insert(back, (key, from.other()));
+        self.flows.insert(flow, (key, from));
+        let end = |(address, port)| Endpoint { address, queue_pair: None, port: Some(port) };
+        let (active, passive) =
+            if from == Side::Active { (flow.source, flow.destination) } else { (flow.destination, flow.source) };
+        let connection = Connection {
+            key,
+            carrier: Carrier::Iwarp,
+            ends: Sides { active: end(active), passive: end(passive) },
+            service: Some(port_service(passive.1)),
+            private_data: Sides::default(),
+            announced: Sides::default(),
+            set_up: false,
+            paired: true,
+        };
+        let known = Known {
+            connection,
+            session: None,
+            framings: Sides::default(),
+            rdmap: Rdmap::default(),
+            said: Sides::default(),
+            is_iwarp: false,
+            counts: Sides::default(),
+        };
+        let reassembly = Reassembly::default();
+        self.entries.insert(key, Entry { reassembly, known, segments: 0, used: self.clock });
+        key
+    }
+
+    fn close(&mut self, key: u64, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
+        let Some(mut entry) = self.entries.remove(&key) else { return };
+        let Sides { active, passive } = entry.known.connection.ends;
+        let name = |end: Endpoint| (end.address, end.port.unwrap_or_default());
+        for (source, destination) in [(name(active), name(passive)), (name(passive), name(active))] {
+            self.flows.remove(&Flow { source, destination });
+        }
+        let mut sink = Sink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
+        entry.reassembly.finish(&mut |step| entry.known.step(&step, &mut sink));
+        let Known { connection, session, is_iwarp, counts: ours, .. } = entry.known;
+        let mut counts = entry.reassembly.counts;
+        for side in [Side::Active, Side::Passive] {
+            let (orphans, terminates) = ours.get(side);
+            let counts = counts.get_mut(side);
+            counts.orphans += orphans;
+            counts.failed += terminates;
+        }
+        if let Some(session) = session {
+            handler.closed(&connection, session, &counts);
+        }
+        self.checked.foreign += if is_iwarp { 0 } else { entry.segments };
+    }
+}
+
+impl<S> Entry<S> {
+    /// Whether a segment begins another connection between the same ports. A SYN may be captured late.
+    fn is_replaced_by(&self, from: Side, segment: &Segment<'_>) -> bool {
+        let sequence = segment.sequence.wrapping_add(1);
+        let is_late = self.reassembly.arrivals() < YOUNG && self.reassembly.is_before(from, sequence);
+        segment.is_synchronizing() && !self.reassembly.begins_at(from, sequence) && !is_late
+    }
+}
+
+impl<S> Known<S> {
+    /// Takes what TCP gives.
+    fn step<H: Handler<Session = S>>(&mut self, step: &Step<'_>, sink: &mut Sink<'_, H>) {
+        match step {
+            Step::Octets(piece) => {
+                let mut framing = core::mem::take(self.framings.get_mut(piece.from));
+                framing.piece(piece, &mut |found| self.found(piece, &found, sink));
+                *self.framings.get_mut(piece.from) = framing;
+                self.agree();
+            }
+            Step::Lost(from, stamp) => {
+                self.framings.get_mut(*from).lose();
+                self.lose((*from, *stamp), sink);
+            }
+        }
+    }
+
+    /// Takes what was found in a piece of an end's stream.
+    fn found<H: Handler<Session = S>>(&mut self, piece: &Piece<'_>, found: &Found<'_>, sink: &mut Sink<'_, H>) {
+        let Piece { from, stamp, acknowledges, .. } = *piece;
+        match *found {
+            Found::Setup(setup, end) => self.set_up((from, stamp), &setup, end, sink),
+            Found::Segment { is_wrong: true, .. } if sink.verify_crc => {
+                sink.checked.wrong += 1;
+                self.lose((from, stamp), sink);
+            }
+            Found::Segment { segment, end, is_wrong } => {
+                sink.checked.wrong += u64::from(is_wrong);
+                self.is_iwarp = true;
+                let received = Received { from, stamp, segment, end, acknowledges };
+                let Self { connection, session, rdmap, counts, .. } = self;
+                let (orphans, terminates) = counts.get_mut(from);
+                let session = session.get_or_insert_with(|| sink.handler.opened(connection));
+                rdmap.segment(&received, &mut |did| match did {
+                    // Nothing that is still to come could explain what it speaks of: TCP gave that before.
+                    Did::Operation(operation) => _ = sink.handler.operation(connection, session, operation, true),
+                    Did::Terminate(terminate) => {
+                        *terminates += 1;
+                        sink.handler.terminated(connection, session, from, (stamp, terminate));
+                    }
+                    Did::Orphan => *orphans += 1,
+                });
+            }
+            Found::Lost => {
+                self.counts.get_mut(from).0 += 1;
+                self.lose((from, stamp), sink);
+            }
+        }
+    }
+
+    fn lose<H: Handler<Session = S>>(&mut self, (from, stamp): (Side, Stamp), sink: &mut Sink<'_, H>) {
+        self.rdmap.lose(from);
+        if let Some(session) = &mut self.session {
+            let kind = OperationKind::Lost { packets: 1 };
+            let lost = Operation { from, stamp, retransmitted: 0, kind };
+            sink.handler.operation(&self.connection, session, lost, true);
+        }
+    }
+
+    fn set_up<H: Handler<Session = S>>(
+        &mut self,
+        (from, stamp): (Side, Stamp),
+        setup: &Setup<'_>,
+        end: u64,
+        sink: &mut Sink<'_, H>,
+    ) {
+        self.is_iwarp = true;
+        *self.said.get_mut(from) = Some(Said { markers: setup.markers, crc: setup.crc, end });
+        let connection = &mut self.connection;
+        *connection.private_data.get_mut(from) = PrivateData::find(setup.private_data);
+        *connection.announced.get_mut(from) = Some(Announced::new(stamp, setup.private_data));
+        if setup.is_reply && setup.rejected {
+            let address = |side| connection.ends.get(side).address;
+            let (from, to, service) = (address(from), address(from.other()), connection.service);
+            sink.handler.rejected(Rejected { stamp, from, to, service, reason: None });
+        } else if self.said.active.is_some() && self.said.passive.is_some() {
+            connection.set_up = true;
+            self.session.get_or_insert_with(|| sink.handler.opened(connection));
+        }
+    }
+
+    /// Tells each stream what the two ends agreed on: an end puts markers into what it sends if the other asked for it, and
+    /// CRCs are in force if one of them asked (RFC 5044 section 7.1.1).
+    fn agree(&mut self) {
+        let crcs = [self.said.active, self.said.passive].map(|said| said.map(|said| said.crc));
+        let crc = match crcs {
+            [Some(true), _] | [_, Some(true)] => Some(true),
+            [Some(false), Some(false)] => Some(false),
+            _ => None,
+        };
+        for side in [Side::Active, Side::Passive] {
+            let begin = self.said.get(side).map(|said| said.end);
+            let markers = self.said.get(side.other()).and_then(|said| match said.markers {
+                true => begin.map(Markers::At),
+                false => Some(Markers::None),
+            });
+            self.framings.get_mut(side).agree(markers, crc);
+        }
+    }
+}

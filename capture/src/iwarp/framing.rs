@@ -1,0 +1,304 @@
+//! From the octets of one end to its set-up frame and its FPDUs.
+//!
+//! While nothing is missing, each FPDU says where the next begins. Behind a hole, or where the capture begins in the middle,
+//! that has to be found again: markers point to it; without them only the fact helps that senders begin a segment with an
+//! FPDU (RFC 5044 section 5). What is found so is believed when the FPDU's headers are right and its CRC is, or, without
+//! CRC, when it ends where a segment ends or where headers follow that are right too. Until then nothing is given.
+//!
+//! Where the set-up is not in the capture, it is not known whether there are markers and CRCs. Then every FPDU has to pass
+//! that test until one is as long as the distance of two markers, or markers are found in exactly one place.
+
+use super::ddp::Segment;
+use super::mpa::{self, Markers, Setup};
+use super::tcp::Piece;
+
+/// Octets of an FPDU whose headers can be judged: length, and the longer of DDP's headers.
+const JUDGED: usize = mpa::LENGTH_LEN + Segment::UNTAGGED_LEN;
+/// Octets of the stream in which there must be a marker where markers are in use.
+const SURELY_MARKED: usize = 512;
+
+/// What comes out.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Found<'a> {
+    /// The frame that set the connection up, and what octets follow it at which place.
+    Setup(Setup<'a>, u64),
+    /// What an FPDU holds.
+    Segment {
+        segment: Segment<'a>,
+        /// Where the FPDU ends.
+        end: u64,
+        /// A CRC is in force, and it is wrong.
+        is_wrong: bool,
+    },
+    /// What this end sent next is lost, or cannot be told apart.
+    Lost,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// Nothing came yet.
+    #[default]
+    Beginning,
+    /// FPDUs follow each other.
+    Following,
+    /// It is not known where the next FPDU begins.
+    Searching,
+}
+
+/// The stream of one end.
+#[derive(Debug, Default)]
+pub(super) struct Framing {
+    state: State,
+    /// Where the markers are, where that is known.
+    markers: Option<Markers>,
+    /// Whether CRCs are in force, where that is known; else whether one was wrong so far.
+    crc: Option<bool>,
+    was_wrong: bool,
+    /// The FPDU under way was found by its looks and has not been confirmed.
+    is_doubtful: bool,
+    /// Where the frame under way begins.
+    start: u64,
+    /// What has come of it, as far as it was captured without a gap, and how much that was on the wire.
+    octets: Vec<u8>,
+    length: usize,
+    /// The data of an FPDU whose markers were taken out.
+    room: Vec<u8>,
+}
+
+/// What became of a frame.
+enum Verdict {
+    Given,
+    /// It is none.
+    Refused,
+}
+
+impl Framing {
+    /// What the two ends agreed on, as far as it is known.
+    pub(super) fn agree(&mut self, markers: Option<Markers>, crc: Option<bool>) {
+        self.markers = markers.or(self.markers);
+        self.crc = crc.or(self.crc);
+    }
+
+    /// Octets are missing.
+    pub(super) fn lose(&mut self) {
+        self.octets.clear();
+        self.length = 0;
+        self.state = State::Searching;
+    }
+
+    /// Takes the next octets.
+    pub(super) fn piece(&mut self, piece: &Piece<'_>, out: &mut impl FnMut(Found<'_>)) {
+        let mut at = 0;
+        if self.state == State::Beginning && self.length == 0 {
+            self.start = piece.place;
+            if !piece.octets.get(..Setup::LEN.min(piece.octets.len())).is_some_and(could_be_setup) {
+                self.state = State::Searching;
+            }
+        }
+        while at < piece.length {
+            if self.state == State::Searching {
+                let Some(found) = self.find(piece, at) else { return };
+                at = found;
+                self.start = piece.place + at as u64;
+                self.state = State::Following;
+                self.is_doubtful = true;
+            }
+            match self.frame(piece, &mut at, out) {
+                Some(Verdict::Given) => self.start = piece.place + at as u64,
+                Some(Verdict::Refused) => {
+                    // What comes next in this piece is looked at; of a frame that began before it, all of the piece.
+                    at = self.start.checked_sub(piece.place).map_or(0, |began| began as usize + 1);
+                    self.lose();
+                    out(Found::Lost);
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// Gathers a frame, and gives it when it is whole. `None`: more is needed.
+    fn frame(&mut self, piece: &Piece<'_>, at: &mut usize, out: &mut impl FnMut(Found<'_>)) -> Option<Verdict> {
+        let rest = piece.octets.get(*at..).unwrap_or_default();
+        let left = piece.length - *at;
+        if self.length == 0
+            && let Some(length) = self.frame_length(rest).filter(|length| *length <= left)
+        {
+            *at += length;
+            let after = (piece.octets.get(*at..).unwrap_or_default(), piece.length - *at);
+            return Some(self.judge(rest.get(..length).unwrap_or(rest), length, after, out));
+        }
+        while *at < piece.length {
+            let known = self.frame_length(&self.octets);
+            let wanted = known.unwrap_or_else(|| self.length + 1);
+            let taken = wanted.saturating_sub(self.length).min(piece.length - *at);
+            self.gather(piece.octets.get(*at..).unwrap_or_default(), taken);
+            *at += taken;
+            match self.frame_length(&self.octets) {
+                Some(length) if length <= self.length => {
+                    let octets = core::mem::take(&mut self.octets);
+                    let after = (piece.octets.get(*at..).unwrap_or_default(), piece.length - *at);
+                    let verdict = self.judge(&octets, length, after, out);
+                    self.octets = octets;
+                    self.octets.clear();
+                    self.length = 0;
+                    return Some(verdict);
+                }
+                None if self.octets.len() < self.length || self.length >= Setup::LEN => return Some(Verdict::Refused),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Keeps the next `length` octets of a frame, as far as nothing before them is missing.
+    fn gather(&mut self, octets: &[u8], length: usize) {
+        if self.octets.len() == self.length {
+            self.octets.extend_from_slice(octets.get(..length).unwrap_or(octets));
+        }
+        self.length += length;
+    }
+
+    /// Octets of the frame that begins with `octets`; `None` where they are too few, or it is no set-up frame.
+    fn frame_length(&self, octets: &[u8]) -> Option<usize> {
+        match self.state {
+            State::Beginning => Setup::length(octets),
+            _ => self.assumed().fpdu_length(self.start, octets),
+        }
+    }
+
+    /// Where nothing else is known, there are no markers.
+    fn assumed(&self) -> Markers {
+        self.markers.unwrap_or(Markers::None)
+    }
+
+    /// Gives a frame of `length` octets if it is one. `after` is what follows it in its segment, and how long that is.
+    fn judge(
+        &mut self,
+        frame: &[u8],
+        length: usize,
+        after: (&[u8], usize),
+        out: &mut impl FnMut(Found<'_>),
+    ) -> Verdict {
+        let end = self.start + length as u64;
+        if self.state == State::Beginning {
+            let Some(setup) = Setup::decode(frame) else { return Verdict::Refused };
+            self.state = State::Following;
+            out(Found::Setup(setup, end));
+            return Verdict::Given;
+        }
+        let markers = self.assumed();
+        let crc = (self.crc != Some(false) && frame.len() == length).then(|| mpa::crc_is_right(frame));
+        let is_doubtful = self.is_doubtful || self.markers.is_none();
+        if is_doubtful && !self.is_confirmed(crc, end, after) || !markers.are_right(self.start, frame) {
+            return Verdict::Refused;
+        }
+        let mut room = core::mem::take(&mut self.room);
+        let content = markers.without(self.start, frame, &mut room);
+        let decoded = mpa::ulpdu(content).and_then(|(ulpdu, length)| Segment::decode(ulpdu, length));
+        let verdict = match decoded {
+            Some(segment) => {
+                let is_wrong = self.crc == Some(true) && crc == Some(false);
+                out(Found::Segment { segment, end, is_wrong });
+                Verdict::Given
+            }
+            // What is cut is still as long as it says.
+            None if frame.len() < length => {
+                out(Found::Lost);
+                Verdict::Given
+            }
+            None => Verdict::Refused,
+        };
+        self.room = room;
+        if matches!(verdict, Verdict::Given) {
+            self.is_doubtful = false;
+            self.learn(crc, length);
+        }
+        verdict
+    }
+
+    /// Whether what looks like an FPDU is one.
+    fn is_confirmed(&self, crc: Option<bool>, end: u64, (after, left): (&[u8], usize)) -> bool {
+        match (self.crc, crc) {
+            (_, Some(true)) => true,
+            (Some(true), Some(false)) => false,
+            _ => left == 0 || looks_right(self.assumed(), end, after),
+        }
+    }
+
+    /// What an FPDU tells that has been confirmed.
+    fn learn(&mut self, crc: Option<bool>, length: usize) {
+        if self.markers.is_none() && length >= SURELY_MARKED {
+            self.markers = Some(Markers::None);
+        }
+        if self.crc.is_none() {
+            // A wrong one would have ended the connection, if it had been in force.
+            self.crc = crc.filter(|is_right| *is_right || self.was_wrong);
+            self.was_wrong |= crc == Some(false);
+        }
+    }
+
+    /// Where in a piece, at `from` or after it, an FPDU may begin.
+    fn find(&mut self, piece: &Piece<'_>, from: usize) -> Option<usize> {
+        if from == 0 && piece.begins {
+            if self.markers.is_none() {
+                self.markers = self.marked(piece);
+            }
+            if looks_right(self.assumed(), piece.place, piece.octets) {
+                return Some(0);
+            }
+        }
+        let markers = self.markers?;
+        markers.iter(piece.place, piece.octets).find_map(|(at, [zero, reserved, back @ ..])| {
+            let back = usize::from(u16::from_be_bytes(back));
+            let begins = at.checked_sub(back).filter(|begins| *begins >= from && (zero, reserved) == (0, 0))?;
+            let octets = piece.octets.get(begins..)?;
+            looks_right(markers, piece.place + begins as u64, octets).then_some(begins)
+        })
+    }
+
+    /// Where markers are, if a segment begins with an FPDU that is whole and has them: in one place and no other.
+    fn marked(&self, piece: &Piece<'_>) -> Option<Markers> {
+        if self.fits(piece, Markers::None) {
+            return None; // this FPDU may be too short to hold one
+        }
+        let places = (0..SURELY_MARKED as u64).step_by(4).map(|at| Markers::At(piece.place + at));
+        let mut fitting = places.filter(|markers| self.fits(piece, *markers));
+        let found = fitting.next()?;
+        fitting.next().is_none().then_some(found)
+    }
+
+    /// Whether a segment begins with a whole FPDU, if the markers are there.
+    fn fits(&self, piece: &Piece<'_>, markers: Markers) -> bool {
+        if !looks_right(markers, piece.place, piece.octets) {
+            return false;
+        }
+        let length = markers.fpdu_length(piece.place, piece.octets);
+        let Some((frame, after)) = length.and_then(|length| piece.octets.split_at_checked(length)) else {
+            return false;
+        };
+        let is_marked = markers == Markers::None || markers.iter(piece.place, frame).next().is_some();
+        let left = piece.length - frame.len();
+        let crc = (self.crc != Some(false)).then(|| mpa::crc_is_right(frame));
+        is_marked
+            && markers.are_right(piece.place, frame)
+            && match (self.crc, crc) {
+                (_, Some(true)) => true,
+                (Some(true), _) => false,
+                _ => left == 0 || looks_right(markers, piece.place + frame.len() as u64, after),
+            }
+    }
+}
+
+/// Whether a stream that begins with `octets` may begin with a set-up frame.
+fn could_be_setup(octets: &[u8]) -> bool {
+    let key = octets.get(..16).unwrap_or(octets);
+    [&b"MPA ID Req Frame"[..], b"MPA ID Rep Frame"].iter().any(|known| known.starts_with(key))
+}
+
+/// Whether `octets`, which begin at `place`, begin with headers as an FPDU has them.
+fn looks_right(markers: Markers, place: u64, octets: &[u8]) -> bool {
+    let mut room = Vec::new();
+    let octets = octets.get(..octets.len().min(JUDGED + 4)).unwrap_or_default();
+    let content = markers.without(place, octets, &mut room);
+    mpa::ulpdu(content).is_some_and(|(ulpdu, length)| Segment::decode(ulpdu, length).is_some())
+}

@@ -1,0 +1,203 @@
+//! From DDP segments to operations (RFC 5040 section 5).
+//!
+//! A segment says where it belongs: a tagged one by handle and offset, one of a Send by message number and offset. What is
+//! left is to notice what is missing between Sends, and to find the request that a Read Response answers. It names the memory
+//! the data goes to, which its requester may use again for another request. But one that comes in a segment which
+//! acknowledges a request and aims at that request's memory does answer it, unless both ends' octets were lost since: then
+//! neither the end of the first answer nor the second request need have been seen, and nothing is said.
+
+use std::collections::VecDeque;
+
+use rpcrdma::reader::{EndOfInput, Reader};
+
+use super::ddp::{Opcode, Placement, Segment};
+use super::terminate::Terminate;
+use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
+
+/// Read Requests whose answers may still come.
+const READS: usize = 256;
+
+/// A segment of an end, and where it stands in the streams.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received<'a> {
+    pub(super) from: Side,
+    pub(super) stamp: Stamp,
+    pub(super) segment: Segment<'a>,
+    /// Where its FPDU ends.
+    pub(super) end: u64,
+    /// How far its sender had received what the other end sends.
+    pub(super) acknowledges: Option<u64>,
+}
+
+/// What comes out.
+#[derive(Debug)]
+pub(super) enum Did<'a> {
+    Operation(Operation<'a>),
+    Terminate(Terminate),
+    /// It belongs to nothing that is known.
+    Orphan,
+}
+
+/// A Read Request: its memory is that of the requester, which the data goes to.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    request: u64,
+    handle: u32,
+    offset: u64,
+    length: u32,
+    /// Where its FPDU ends in the requester's stream.
+    end: u64,
+    /// Octets of the requester's were lost since.
+    requester_lost: bool,
+    /// Octets of the responder's were lost since.
+    responder_lost: bool,
+}
+
+/// What is known of one end.
+#[derive(Debug, Default)]
+struct Sender {
+    /// The number of the next Send, and the octets of it that were there.
+    send: Option<(u32, u32)>,
+    /// An RDMA Write is under way.
+    is_writing: bool,
+    /// Its Read Requests, in order.
+    reads: VecDeque<Read>,
+    sent_terminate: bool,
+}
+
+/// The operations of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Rdmap {
+    senders: Sides<Sender>,
+    /// The last name that was given to a Read Request.
+    last_request: u64,
+}
+
+impl Rdmap {
+    /// Octets of an end are missing, or cannot be told apart.
+    pub(super) fn lose(&mut self, from: Side) {
+        let sender = self.senders.get_mut(from);
+        sender.send = None;
+        sender.is_writing = false;
+        sender.reads.iter_mut().for_each(|read| read.requester_lost = true);
+        self.senders.get_mut(from.other()).reads.iter_mut().for_each(|read| read.responder_lost = true);
+        for side in [from, from.other()] {
+            self.senders.get_mut(side).reads.retain(|read| !(read.requester_lost && read.responder_lost));
+        }
+    }
+
+    /// Takes a segment and gives what it means.
+    pub(super) fn segment(&mut self, received: &Received<'_>, out: &mut impl FnMut(Did<'_>)) {
+        let segment = &received.segment;
+        match (segment.opcode, segment.placement) {
+            (Opcode::WRITE, Placement::Tagged { handle, offset }) => self.write(received, (handle, offset), out),
+            (Opcode::READ_RESPONSE, Placement::Tagged { handle, offset }) => {
+                match self.answered(received, (handle, offset)) {
+                    Some((request, at)) => {
+                        let Segment { data, length, .. } = *segment;
+                        out(received.did(OperationKind::ReadResponse { request, at, data, length }));
+                    }
+                    None => out(Did::Orphan),
+                }
+            }
+            (Opcode::READ_REQUEST, _) => match self.read(received) {
+                Ok(kind) => kind.into_iter().for_each(|kind| out(received.did(kind))),
+                Err(EndOfInput { .. }) => {
+                    // It may ask for data into the memory of another.
+                    self.lose(received.from);
+                    out(Did::Orphan);
+                }
+            },
+            (Opcode::TERMINATE, _) => {
+                let sender = self.senders.get_mut(received.from);
+                let terminate = Terminate::decode(segment.data).filter(|_| !sender.sent_terminate);
+                sender.sent_terminate = true;
+                out(terminate.map_or(Did::Orphan, Did::Terminate));
+            }
+            (_, Placement::Untagged { queue: 0, number, offset, invalidates }) => {
+                self.send(received, (number, offset), invalidates, out);
+            }
+            // What RFC 7306 adds is of no use to RPC-over-RDMA.
+            _ => {}
+        }
+    }
+
+    fn write(&mut self, received: &Received<'_>, (handle, offset): (u32, u64), out: &mut impl FnMut(Did<'_>)) {
+        let Segment { last, data, length, .. } = received.segment;
+        let sender = self.senders.get_mut(received.from);
+        let first = !sender.is_writing;
+        sender.is_writing = !last;
+        // One without data moves nothing; RFC 6581 section 5 has some sent so that something is.
+        if length > 0 {
+            out(received.did(OperationKind::Write { handle, offset, data, length, first }));
+        }
+    }
+
+    fn send(
+        &mut self,
+        received: &Received<'_>,
+        place: (u32, u32),
+        invalidates: Option<u32>,
+        out: &mut impl FnMut(Did<'_>),
+    ) {
+        let Segment { opcode, last, data, length, .. } = received.segment;
+        let (number, offset) = place;
+        let sender = self.senders.get_mut(received.from);
+        if sender.send.is_some_and(|expected| expected != place) {
+            out(received.did(OperationKind::Lost { packets: 0 }));
+        }
+        let next = offset.wrapping_add(u32::try_from(length).unwrap_or(u32::MAX));
+        sender.send = Some(if last { (number.wrapping_add(1), 0) } else { (number, next) });
+        let first = offset == 0;
+        // The first Send of a connection may only be there so that something is sent (RFC 6581 section 5).
+        let is_empty = first && last && length == 0;
+        if !matches!(opcode, Opcode::IMMEDIATE | Opcode::IMMEDIATE_SOLICITED) && !is_empty {
+            out(received.did(OperationKind::Send {
+                first,
+                last,
+                data,
+                length,
+                invalidates: invalidates.filter(|_| last),
+            }));
+        }
+    }
+
+    fn read<'a>(&mut self, received: &Received<'_>) -> Result<Option<OperationKind<'a>>, EndOfInput> {
+        let mut body = Reader::new(received.segment.data);
+        let (handle, offset, length) = (body.u32()?, body.u64()?, body.u32()?);
+        let (source, source_offset) = (body.u32()?, body.u64()?);
+        self.last_request += 1;
+        let (request, end) = (self.last_request, received.end);
+        let reads = &mut self.senders.get_mut(received.from).reads;
+        if reads.len() == READS {
+            reads.pop_front();
+        }
+        reads.push_back(Read { request, handle, offset, length, end, requester_lost: false, responder_lost: false });
+        let kind = OperationKind::ReadRequest { request, handle: source, offset: source_offset, length };
+        Ok((length > 0).then_some(kind))
+    }
+
+    /// The request that a Read Response answers, and how many octets of the answer are before it. The last request for that
+    /// memory that the responder had received is meant.
+    fn answered(&mut self, received: &Received<'_>, (handle, offset): (u32, u64)) -> Option<(u64, u64)> {
+        let length = received.segment.length as u64;
+        let reads = &mut self.senders.get_mut(received.from.other()).reads;
+        let is_meant = |read: &Read| {
+            let at = offset.wrapping_sub(read.offset);
+            let fits = read.handle == handle && at <= u64::from(read.length) && length <= u64::from(read.length) - at;
+            fits && received.acknowledges.is_some_and(|received| received >= read.end)
+        };
+        let place = reads.iter().rposition(is_meant)?;
+        let read = *reads.get(place)?;
+        if received.segment.last {
+            reads.remove(place);
+        }
+        Some((read.request, offset.wrapping_sub(read.offset)))
+    }
+}
+
+impl<'a> Received<'a> {
+    fn did(&self, kind: OperationKind<'a>) -> Did<'a> {
+        Did::Operation(Operation { from: self.from, stamp: self.stamp, retransmitted: 0, kind })
+    }
+}

@@ -1,0 +1,367 @@
+//! From the segments of one TCP connection, as a capture holds them, to the octets of both ends, in order and once.
+//!
+//! - Octets that were seen before are a repetition: counted, and nothing else. Of octets that come twice the first count.
+//! - Octets ahead of the next ones mean that a segment is late, was lost on the way, or was missed by the capture. They are
+//!   held until it comes. When the other end has acknowledged what never came, the capture missed it: 64 segments later it
+//!   is given up as lost.
+//! - A segment acknowledges what its sender had received by then. So it is given when all of that was given, and what one
+//!   end says never overtakes what it answers, in whatever order the two directions were captured.
+//!
+//! What is held is bounded by 4096 segments and 8 MiB a connection; past that a hole is given up at once.
+
+use std::collections::BTreeMap;
+
+use crate::infiniband::ordering::Counts;
+use crate::link::Segment;
+use crate::operation::{Side, Sides, Stamp};
+
+/// Segments of a connection that may come between an acknowledgement and the late segment it acknowledges.
+const GRACE: u64 = 64;
+/// Segments that are held for one connection.
+const HELD_SEGMENTS: usize = 4096;
+/// Octets that are held for one connection.
+const HELD_OCTETS: usize = 8 << 20;
+/// A distance that no window spans (RFC 7323 section 2.3).
+const FAR: u64 = 1 << 30;
+/// Segments far from all others, one after another, after which the numbers must have begun anew.
+const STRAYS: u32 = 64;
+
+/// Octets that one end sent, all from one segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece<'a> {
+    pub(super) from: Side,
+    pub(super) stamp: Stamp,
+    /// The place of the first octet in what this end sends: its sequence number, extended to 64 bits.
+    pub(super) place: u64,
+    /// The octets, as far as they were captured.
+    pub(super) octets: &'a [u8],
+    /// How many there were on the wire.
+    pub(super) length: usize,
+    /// The segment begins with them.
+    pub(super) begins: bool,
+    /// How far its sender had received what the other end sends.
+    pub(super) acknowledges: Option<u64>,
+}
+
+/// What comes out.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step<'a> {
+    /// The next octets of an end.
+    Octets(Piece<'a>),
+    /// What this end sent next is not in the capture.
+    Lost(Side, Stamp),
+}
+
+/// A piece that waits; its place is its key.
+#[derive(Debug)]
+struct Held {
+    stamp: Stamp,
+    octets: Box<[u8]>,
+    length: usize,
+    begins: bool,
+    acknowledges: Option<u64>,
+    arrival: u64,
+}
+
+/// What one end sends.
+#[derive(Debug, Default)]
+struct Stream {
+    /// The place of the next octet; `None` before the first segment.
+    next: Option<u64>,
+    /// Where it began, or where the capture began.
+    first: u64,
+    /// The place of the FIN, which is acknowledged as an octet is.
+    end: Option<u64>,
+    /// What the other end has received though it was not seen: up to where, and the arrival at which that was noticed.
+    acknowledged: Option<(u64, u64)>,
+    held: BTreeMap<u64, Held>,
+    strays: u32,
+}
+
+/// Puts the octets of one connection in order.
+#[derive(Debug, Default)]
+pub(super) struct Reassembly {
+    streams: Sides<Stream>,
+    /// Counts by sender.
+    pub(super) counts: Sides<Counts>,
+    /// Pieces that are held, and octets of them.
+    held: (usize, usize),
+    arrivals: u64,
+}
+
+impl Reassembly {
+    /// Segments that came so far.
+    pub(super) const fn arrivals(&self) -> u64 {
+        self.arrivals
+    }
+
+    /// Whether a stream of this end that begins at `sequence` is the one that is known, as far as one is.
+    pub(super) fn begins_at(&self, from: Side, sequence: u32) -> bool {
+        let stream = self.streams.get(from);
+        stream.next.is_none() || stream.first as u32 == sequence
+    }
+
+    /// Whether `sequence` is shortly before the first octet that is known of this end.
+    pub(super) fn is_before(&self, from: Side, sequence: u32) -> bool {
+        (self.streams.get(from).first as u32).wrapping_sub(sequence) < FAR as u32
+    }
+
+    /// Takes the next segment of the capture and gives what became known through it.
+    pub(super) fn segment(
+        &mut self,
+        (from, stamp): (Side, Stamp),
+        segment: &Segment<'_>,
+        out: &mut impl FnMut(Step<'_>),
+    ) {
+        self.arrivals += 1;
+        self.counts.get_mut(from).packets += 1;
+        if segment.is_reset() {
+            return self.advance(stamp, out); // its numbers need not be those of the stream
+        }
+        let acknowledges = segment.acknowledges.and_then(|number| self.learn(from, number));
+        let sequence = segment.sequence.wrapping_add(u32::from(segment.is_synchronizing()));
+        let Some(place) = self.place(from, stamp, sequence, out) else { return };
+        if segment.is_final() {
+            self.streams.get_mut(from).end = Some(place + segment.length as u64);
+        }
+        if segment.length > 0 {
+            let Segment { octets, length, .. } = *segment;
+            self.take(Piece { from, stamp, place, octets, length, begins: true, acknowledges }, out);
+        }
+        self.advance(stamp, out);
+    }
+
+    /// Gives everything that is still held, at the end of the connection or of the capture.
+    pub(super) fn finish(&mut self, out: &mut impl FnMut(Step<'_>)) {
+        self.drain(out);
+        while self.held.0 > 0 && self.lose(Stamp::default(), out) {
+            self.drain(out);
+        }
+    }
+
+    /// What an acknowledgement says about the other end's stream.
+    fn learn(&mut self, from: Side, number: u32) -> Option<u64> {
+        let arrivals = self.arrivals;
+        let stream = self.streams.get_mut(from.other());
+        let Some(next) = stream.next else {
+            // What comes before it was seen by its receiver, not by this capture.
+            stream.begin(extend(None, number));
+            return stream.next;
+        };
+        let place = extend(Some(next), number);
+        if place > next {
+            if place - next >= FAR {
+                return None;
+            }
+            let known = stream.acknowledged.filter(|(highest, _)| *highest > next);
+            let (highest, since) = known.unwrap_or((place, arrivals));
+            stream.acknowledged = Some((highest.max(place), since));
+        }
+        Some(place)
+    }
+
+    /// The place of a segment in its stream; `None` where it is too far away to be part of it.
+    fn place(&mut self, from: Side, stamp: Stamp, sequence: u32, out: &mut impl FnMut(Step<'_>)) -> Option<u64> {
+        let stream = self.streams.get_mut(from);
+        let place = extend(stream.next, sequence);
+        let Some(next) = stream.next else {
+            stream.begin(place);
+            return Some(place);
+        };
+        if place.abs_diff(next) < FAR {
+            stream.strays = 0;
+            return Some(place);
+        }
+        stream.strays += 1;
+        let counts = self.counts.get_mut(from);
+        counts.orphans += 1;
+        if stream.strays < STRAYS {
+            return None;
+        }
+        counts.missed += 1;
+        let held = core::mem::take(&mut stream.held);
+        self.held.0 -= held.len();
+        self.held.1 -= held.values().map(|held| held.octets.len()).sum::<usize>();
+        // Far behind all that was acknowledged before.
+        let highest = stream.acknowledged.map_or(next, |(highest, _)| highest.max(next));
+        let place = extend(Some(highest + (1 << 33)), sequence);
+        *stream = Stream::default();
+        stream.begin(place);
+        out(Step::Lost(from, stamp));
+        Some(place)
+    }
+
+    fn take(&mut self, piece: Piece<'_>, out: &mut impl FnMut(Step<'_>)) {
+        let is_due = self.is_due(piece.from, piece.acknowledges);
+        let stream = self.streams.get_mut(piece.from);
+        let counts = self.counts.get_mut(piece.from);
+        let Some(next) = stream.next else { return };
+        let end = piece.place + piece.length as u64;
+        if end <= next {
+            counts.retransmitted += 1;
+            return;
+        }
+        if stream.held.is_empty() && piece.place <= next && is_due {
+            self.give(&piece, out);
+            return;
+        }
+        counts.early += u64::from(piece.place > next);
+        if self.held.0 > HELD_SEGMENTS || self.held.1 > HELD_OCTETS {
+            counts.orphans += 1;
+            return;
+        }
+        let fresh = stream.hold(&piece, self.arrivals);
+        counts.retransmitted += u64::from(fresh.0 == 0);
+        self.held = (self.held.0 + fresh.0, self.held.1 + fresh.1);
+    }
+
+    /// Whether all was given that the sender of a segment had received.
+    fn is_due(&self, from: Side, acknowledges: Option<u64>) -> bool {
+        let stream = self.streams.get(from.other());
+        let received = acknowledges.map(|place| place.min(stream.end.unwrap_or(u64::MAX)));
+        received.is_none_or(|received| stream.next.is_none_or(|next| received <= next))
+    }
+
+    /// Gives what a piece holds beyond what was given.
+    fn give(&mut self, piece: &Piece<'_>, out: &mut impl FnMut(Step<'_>)) {
+        let stream = self.streams.get_mut(piece.from);
+        let known = stream.next.map_or(0, |next| next.saturating_sub(piece.place));
+        stream.next = Some((piece.place + piece.length as u64).max(piece.place + known));
+        if let Some(piece) = piece.behind(known) {
+            out(Step::Octets(piece));
+        }
+    }
+
+    /// Gives what is there, and gives up what will not come.
+    fn advance(&mut self, stamp: Stamp, out: &mut impl FnMut(Step<'_>)) {
+        if self.held.0 == 0 && !self.is_overdue() {
+            return;
+        }
+        self.drain(out);
+        while self.is_overdue() && self.lose(stamp, out) {
+            self.drain(out);
+        }
+    }
+
+    fn drain(&mut self, out: &mut impl FnMut(Step<'_>)) {
+        while let Some((from, place)) = self.due() {
+            let Some(held) = self.streams.get_mut(from).held.remove(&place) else { return };
+            self.held = (self.held.0 - 1, self.held.1 - held.octets.len());
+            let Held { stamp, octets, length, begins, acknowledges, .. } = &held;
+            let (stamp, length, begins, acknowledges) = (*stamp, *length, *begins, *acknowledges);
+            self.give(&Piece { from, stamp, place, octets, length, begins, acknowledges }, out);
+        }
+    }
+
+    /// The held piece that comes next. Where each end waits for the other, which only copies sent later can do, it is the
+    /// one that came first.
+    fn due(&self) -> Option<(Side, u64)> {
+        let head = |from: Side| {
+            let stream = self.streams.get(from);
+            let (place, held) = stream.held.first_key_value()?;
+            (Some(*place) <= stream.next).then_some((from, *place, held))
+        };
+        let heads = [head(Side::Active), head(Side::Passive)];
+        let are_stuck = heads.iter().all(Option::is_some);
+        let due = heads.iter().flatten().filter(|(from, _, held)| self.is_due(*from, held.acknowledges));
+        let stuck = heads.iter().flatten().filter(|_| are_stuck);
+        let first = due.min_by_key(|(.., held)| held.arrival).or_else(|| stuck.min_by_key(|(.., held)| held.arrival));
+        first.map(|(from, place, _)| (*from, *place))
+    }
+
+    /// Whether a hole has waited long enough, or what is held is too much.
+    fn is_overdue(&self) -> bool {
+        let is_overdue = |from: Side| {
+            let stream = self.streams.get(from);
+            stream.missing().is_some_and(|(_, since)| self.arrivals - since > GRACE)
+        };
+        self.held.0 > HELD_SEGMENTS
+            || self.held.1 > HELD_OCTETS
+            || is_overdue(Side::Active)
+            || is_overdue(Side::Passive)
+    }
+
+    /// Goes on behind the hole that has waited longest: with the first octets that are there, or behind what is known to have
+    /// arrived. False where there is no hole.
+    fn lose(&mut self, stamp: Stamp, out: &mut impl FnMut(Step<'_>)) -> bool {
+        let since = |side: Side| {
+            let stream = self.streams.get(side);
+            let held = stream.held.first_key_value().map(|(_, held)| held.arrival);
+            let missing = stream.missing().map(|(_, since)| since);
+            missing.or(held.filter(|_| !stream.is_there())).map(|since| (since, side))
+        };
+        let Some((_, side)) = [since(Side::Active), since(Side::Passive)].into_iter().flatten().min() else {
+            return false;
+        };
+        let stream = self.streams.get_mut(side);
+        let held = stream.held.first_key_value().map(|(place, _)| *place);
+        let Some(end) = stream.missing().map(|(end, _)| end).into_iter().chain(held).min() else { return false };
+        stream.next = Some(end);
+        self.counts.get_mut(side).missed += 1;
+        out(Step::Lost(side, stamp));
+        true
+    }
+}
+
+impl Stream {
+    fn begin(&mut self, place: u64) {
+        self.next = Some(place);
+        self.first = place;
+    }
+
+    /// What comes next is held.
+    fn is_there(&self) -> bool {
+        self.held.first_key_value().is_some_and(|(place, _)| Some(*place) <= self.next)
+    }
+
+    /// What the other end has received and the capture has not: up to where, and since when that is known.
+    fn missing(&self) -> Option<(u64, u64)> {
+        let (highest, since) = self.acknowledged?;
+        let highest = highest.min(self.end.unwrap_or(u64::MAX));
+        (Some(highest) > self.next && !self.is_there()).then_some((highest, since))
+    }
+
+    /// Keeps what is not held yet; gives how many pieces and captured octets that is.
+    fn hold(&mut self, piece: &Piece<'_>, arrival: u64) -> (usize, usize) {
+        let end = piece.place + piece.length as u64;
+        let (mut at, mut pieces, mut octets) = (piece.place, 0, 0);
+        while at < end {
+            let before = self.held.range(..=at).next_back().map(|(start, held)| start + held.length as u64);
+            if let Some(known) = before.filter(|known| *known > at) {
+                at = known;
+                continue;
+            }
+            let stop = self.held.range(at..).next().map_or(end, |(start, _)| end.min(*start));
+            let Some(rest) = piece.behind(at - piece.place) else { break };
+            let length = (stop - at) as usize;
+            let held: Box<[u8]> = rest.octets.get(..length).unwrap_or(rest.octets).into();
+            (pieces, octets) = (pieces + 1, octets + held.len());
+            let Piece { stamp, begins, acknowledges, .. } = rest;
+            self.held.insert(at, Held { stamp, octets: held, length, begins, acknowledges, arrival });
+            at = stop;
+        }
+        (pieces, octets)
+    }
+}
+
+impl Piece<'_> {
+    /// Without its first octets; `None` where nothing is left.
+    fn behind(&self, octets: u64) -> Option<Self> {
+        let known = usize::try_from(octets).ok().filter(|known| *known < self.length)?;
+        Some(Self {
+            place: self.place + octets,
+            octets: self.octets.get(known..).unwrap_or_default(),
+            length: self.length - known,
+            begins: self.begins && known == 0,
+            ..*self
+        })
+    }
+}
+
+/// A number of 32 bits as the one of 64 that is next to `reference`.
+fn extend(reference: Option<u64>, number: u32) -> u64 {
+    // Far enough from zero that what comes before it has a place.
+    let Some(reference) = reference else { return (1 << 33) | u64::from(number) };
+    let distance = number.wrapping_sub(reference as u32).cast_signed();
+    reference.wrapping_add_signed(i64::from(distance))
+}

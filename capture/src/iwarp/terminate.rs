@@ -1,0 +1,161 @@
+//! RDMAP's Terminate: the connection is over, and why (RFC 5040 section 4.8, RFC 5041 section 7.2, RFC 5044 section 8,
+//! RFC 6581 section 8).
+//!
+//! ```text
+//!  0  layer, 4 bits; type of error, 4 bits     4  length of the DDP segment that was wrong, where M or D is set
+//!  1  code                                     6  its DDP header, where D is set
+//!  2  M, D, R, reserved                           its RDMAP header, where R is set
+//! ```
+
+use core::fmt;
+
+use super::ddp::Segment;
+
+const HAS_LENGTH: u8 = 0x80;
+const HAS_HEADER: u8 = 0x40;
+const HEADER: usize = 6;
+
+/// Why an end ended the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminate {
+    /// The layer that found the error: 0 RDMAP, 1 DDP, 2 MPA.
+    pub layer: u8,
+    /// The type of the error, as that layer counts them.
+    pub error_type: u8,
+    /// The code of the error, within its type.
+    pub code: u8,
+    /// Octets of the DDP segment that was wrong, where that is told.
+    pub length: Option<u16>,
+    /// What that segment's message was, where that is told.
+    pub message: Option<&'static str>,
+}
+
+impl Terminate {
+    /// Reads the data of a Terminate message; `None` where it is too short.
+    #[must_use]
+    pub fn decode(octets: &[u8]) -> Option<Self> {
+        let [first, code, control, _, ..] = *octets else { return None };
+        let length = octets.get(4..).and_then(|rest| rest.first_chunk()).map(|length| u16::from_be_bytes(*length));
+        let header = octets.get(HEADER..).filter(|_| control & HAS_HEADER != 0);
+        let segment = header.and_then(|header| Segment::decode(header, header.len()));
+        Some(Self {
+            layer: first >> 4,
+            error_type: first & 0x0f,
+            code,
+            length: length.filter(|_| control & (HAS_LENGTH | HAS_HEADER) != 0),
+            message: segment.and_then(|segment| segment.opcode.name()),
+        })
+    }
+
+    /// The name of the layer; `None` where it has none.
+    #[must_use]
+    pub const fn layer_name(&self) -> Option<&'static str> {
+        match self.layer {
+            0 => Some("RDMAP"),
+            1 => Some("DDP"),
+            2 => Some("MPA"),
+            _ => None,
+        }
+    }
+
+    /// The name of the type of error; `None` where it has none.
+    #[must_use]
+    pub const fn type_name(&self) -> Option<&'static str> {
+        Some(match (self.layer, self.error_type) {
+            (0 | 1, 0) => "local catastrophic error",
+            (0, 1) => "remote protection error",
+            (0, 2) => "remote operation error",
+            (1, 1) => "tagged buffer error",
+            (1, 2) => "untagged buffer error",
+            (2, 0) => "MPA error",
+            _ => return None,
+        })
+    }
+
+    /// The name of the code; `None` where it has none.
+    #[must_use]
+    pub const fn code_name(&self) -> Option<&'static str> {
+        Some(match (self.layer, self.error_type, self.code) {
+            (0, 1, 0x00) | (1, 1, 0x00) => "invalid STag",
+            (0, 1, 0x01) | (1, 1, 0x01) => "base or bounds violation",
+            (0, 1, 0x02) => "access rights violation",
+            (0, 1, 0x03) => "STag not associated with the RDMAP stream",
+            (0, 1, 0x04) | (1, 1, 0x03) => "tagged offset wraps",
+            (0, 1 | 2, 0x09) => "STag cannot be invalidated",
+            (0, 1 | 2, 0xff) => "unspecified error",
+            (0, 2, 0x05) => "invalid RDMAP version",
+            (0, 2, 0x06) => "unexpected opcode",
+            (0, 2, 0x07) => "catastrophic error of the RDMAP stream",
+            (0, 2, 0x08) => "catastrophic error, global",
+            (1, 1, 0x02) => "STag not associated with the DDP stream",
+            (1, 1, 0x04) | (1, 2, 0x06) => "invalid DDP version",
+            (1, 2, 0x01) => "invalid queue number",
+            (1, 2, 0x02) => "invalid message sequence number: no buffer",
+            (1, 2, 0x03) => "invalid message sequence number: out of range",
+            (1, 2, 0x04) => "invalid message offset",
+            (1, 2, 0x05) => "message too long for its buffer",
+            (2, 0, 0x01) => "TCP connection closed or lost",
+            (2, 0, 0x02) => "CRC wrong",
+            (2, 0, 0x03) => "marker and ULPDU_Length do not match",
+            (2, 0, 0x04) => "invalid MPA request or reply",
+            (2, 0, 0x05) => "local catastrophic error",
+            (2, 0, 0x06) => "insufficient IRD resources",
+            (2, 0, 0x07) => "no matching RTR option",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Terminate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.layer_name() {
+            Some(name) => f.write_str(name)?,
+            None => write!(f, "layer {:#x}", self.layer)?,
+        }
+        match self.type_name() {
+            Some("MPA error") => {}
+            Some(name) => write!(f, ", {name}")?,
+            None => write!(f, ", type {:#x}", self.error_type)?,
+        }
+        match self.code_name() {
+            Some(name) => write!(f, ": {name}")?,
+            // This type has no codes.
+            None if self.type_name() == Some("local catastrophic error") => {}
+            None => write!(f, ": code {:#04x}", self.code)?,
+        }
+        match (self.message, self.length) {
+            (Some(message), Some(length)) => write!(f, ", in a segment of {length} octets ({message})"),
+            (None, Some(length)) => write!(f, ", in a segment of {length} octets"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_in_words() {
+        let write = [0xc1, 0x40, 0, 0, 7, 0x75, 0, 0, 0, 0, 0, 0, 0, 0];
+        let terminate = Terminate::decode(&[&[0x01, 0x01, 0xc0, 0, 0, 30][..], &write].concat()).unwrap();
+        let words = "RDMAP, remote protection error: base or bounds violation, in a segment of 30 octets (RDMA Write)";
+        assert_eq!(terminate.to_string(), words);
+        let text = |octets: &[u8]| Terminate::decode(octets).unwrap().to_string();
+        assert_eq!(text(&[0x20, 0x02, 0, 0]), "MPA: CRC wrong");
+        assert_eq!(
+            text(&[0x12, 0x05, 0x80, 0, 1, 0]),
+            "DDP, untagged buffer error: message too long for its buffer, in a segment of 256 octets"
+        );
+        assert_eq!(text(&[0x00, 0x99, 0, 0]), "RDMAP, local catastrophic error");
+        assert_eq!(text(&[0x97, 0x05, 0, 0]), "layer 0x9, type 0x7: code 0x05");
+        assert_eq!(text(&[0x01, 0x77, 0, 0]), "RDMAP, remote protection error: code 0x77");
+    }
+
+    #[test]
+    fn what_is_too_short_is_none() {
+        assert_eq!(Terminate::decode(&[0x01, 0x01, 0xc0]), None);
+        let terminate = Terminate::decode(&[0x01, 0x01, 0xc0, 0, 0]).unwrap();
+        assert_eq!((terminate.length, terminate.message), (None, None));
+    }
+}

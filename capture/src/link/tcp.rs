@@ -1,0 +1,120 @@
+//! TCP (RFC 9293).
+//!
+//! ```text
+//!  0  source port                12  header length in words, 4 bits; flags
+//!  2  destination port           14  window
+//!  4  sequence number            16  checksum, urgent pointer
+//!  8  acknowledgement number     20  options
+//! ```
+
+use super::{Address, Content};
+
+const LEN: usize = 20;
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const ACK: u8 = 0x10;
+
+/// A TCP segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment<'a> {
+    /// The sender.
+    pub source: Address,
+    /// The receiver.
+    pub destination: Address,
+    /// The sender's port.
+    pub source_port: u16,
+    /// The receiver's port.
+    pub destination_port: u16,
+    /// The number of the first octet, or of the SYN.
+    pub sequence: u32,
+    /// The number of the octet that the sender expects next, where it says so.
+    pub acknowledges: Option<u32>,
+    flags: u8,
+    /// What is carried, as far as it was captured.
+    pub octets: &'a [u8],
+    /// How many octets that had on the wire.
+    pub length: usize,
+}
+
+impl<'a> Segment<'a> {
+    /// Its number as a protocol above IP.
+    pub(super) const PROTOCOL: u8 = 6;
+
+    /// The segment that `octets` is; IP says it has `length` octets.
+    #[inline]
+    pub(super) fn decode(source: Address, destination: Address, octets: &'a [u8], length: usize) -> Content<'a> {
+        let Some(fixed) = octets.first_chunk::<LEN>() else { return Content::Other("frame cut inside its headers") };
+        let [s0, s1, d0, d1, n0, n1, n2, n3, a0, a1, a2, a3, words, flags, ..] = *fixed;
+        let header_length = usize::from(words >> 4) * 4;
+        let (LEN.., Some(payload)) = (header_length, length.checked_sub(header_length)) else {
+            return Content::Other("malformed TCP");
+        };
+        let captured = octets.get(header_length..).unwrap_or_default();
+        Content::Tcp(Self {
+            source,
+            destination,
+            source_port: u16::from_be_bytes([s0, s1]),
+            destination_port: u16::from_be_bytes([d0, d1]),
+            sequence: u32::from_be_bytes([n0, n1, n2, n3]),
+            acknowledges: (flags & ACK != 0).then_some(u32::from_be_bytes([a0, a1, a2, a3])),
+            flags,
+            octets: captured.get(..payload).unwrap_or(captured),
+            length: payload,
+        })
+    }
+
+    /// It begins a connection: the number is that of the octet before the first.
+    #[must_use]
+    pub const fn is_synchronizing(&self) -> bool {
+        self.flags & SYN != 0
+    }
+
+    /// The sender has no more to send.
+    #[must_use]
+    pub const fn is_final(&self) -> bool {
+        self.flags & FIN != 0
+    }
+
+    /// The connection is broken off.
+    #[must_use]
+    pub const fn is_reset(&self) -> bool {
+        self.flags & RST != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Source 40529, destination 20049, sequence 0xc4a2ae11, acknowledgement 0xcc5034ed, PSH and ACK, 3 words of options.
+    const HEADER: [u8; 32] = [
+        0x9e, 0x51, 0x4e, 0x51, 0xc4, 0xa2, 0xae, 0x11, 0xcc, 0x50, 0x34, 0xed, 0x80, 0x18, 0x01, 0xf6, 0xc5, 0xae, 0,
+        0, 0x01, 0x01, 0x08, 0x0a, 0x72, 0x4d, 0xe1, 0xf5, 0xe4, 0xa5, 0x1a, 0x93,
+    ];
+
+    fn decode(octets: &[u8], length: usize) -> Content<'_> {
+        Segment::decode(Address::V4([192, 0, 2, 2]), Address::V4([192, 0, 2, 1]), octets, length)
+    }
+
+    #[test]
+    fn a_segment_is_as_long_as_ip_says() {
+        let octets = [&HEADER[..], &[1, 2, 3, 4, 0, 0]].concat();
+        for captured in 32..octets.len() {
+            let Content::Tcp(segment) = decode(&octets[..captured], 36) else { panic!("TCP") };
+            assert_eq!((segment.source_port, segment.destination_port), (40529, 20049));
+            assert_eq!((segment.sequence, segment.acknowledges), (0xc4a2_ae11, Some(0xcc50_34ed)));
+            assert_eq!((segment.octets, segment.length), (&octets[32..captured.min(36)], 4));
+            assert!(!segment.is_synchronizing() && !segment.is_final() && !segment.is_reset());
+        }
+    }
+
+    #[test]
+    fn what_is_no_segment_has_a_name() {
+        assert!(matches!(decode(&HEADER[..19], 40), Content::Other("frame cut inside its headers")));
+        assert!(matches!(decode(&HEADER, 31), Content::Other("malformed TCP")));
+        let mut short = HEADER;
+        short[12] = 0x40;
+        assert!(matches!(decode(&short, 32), Content::Other("malformed TCP")));
+    }
+}
