@@ -5,34 +5,35 @@
 //! - [`family_a`]: drafts -00 to -02. A word of flags follows the four fixed words.
 //! - [`family_b`]: drafts -03 to -07. No flags, other header types.
 //!
-//! The two sides have to know which one they speak.
+//! The two sides have to know which one they speak; [`Family::of`] says what a single Send tells about it. [`Header`] and
+//! [`Message`] are either, for those who look at both.
 //!
 //! Segments, chunk lists and the Payload stream are those of version 1. New are transport properties ([`PropertySet`]),
-//! error codes that say what to do ([`ErrorBody`]), messages of several Sends, invalidation of a handle the Requester
-//! names ([`ChunkLists::inv_handle`]) and grants of credits at any time.
+//! error codes that say what to do ([`ErrorBody`]), messages of several Sends ([`Continuation`]), invalidation of a handle
+//! the Requester names ([`ChunkLists::inv_handle`]) and grants of credits at any time. Which version to go on with after
+//! a refusal is in [`Outcome`].
 
 mod chunk_lists;
+mod continuation;
 mod credit;
 mod error;
+mod family;
 pub mod family_a;
 pub mod family_b;
+mod message;
+mod negotiation;
 mod property;
 
 pub use chunk_lists::ChunkLists;
+pub use continuation::{Continuation, ContinuationError, Part};
 pub use credit::Credit;
 pub use error::{ErrorBody, ErrorCode, ErrorReply, Reaction};
+pub use family::Family;
+pub use message::{Header, Message};
+pub use negotiation::{FIRST_MESSAGE, Outcome, Refusal};
 pub use property::{
     Properties, Property, PropertyId, PropertyIter, PropertySet, PropertySubset, PropertyValue, ReverseDirection,
 };
 
 /// `rdma_vers` of every header this module encodes and decodes.
 pub const VERSION: u32 = 2;
-
-/// A wire format of version 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Family {
-    /// Drafts -00 to -02: [`family_a`].
-    A,
-    /// Drafts -03 to -07: [`family_b`].
-    B,
-}

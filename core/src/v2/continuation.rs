@@ -1,0 +1,387 @@
+//! Messages of several Sends (version two draft -01, "RDMA2_F_MORE Flag"; -07 sections 6.3 and 6.6.2).
+//!
+//! ```text
+//! family A   MSG+MORE     MSG+MORE     MSG            one XID
+//! family B   CALL_MIDDLE  CALL_MIDDLE  CALL_INLINE    likewise REPLY_MIDDLE, REPLY_INLINE
+//!            |----------| |----------| |---------|
+//!            0            offset       offset         the Payload stream
+//! ```
+//!
+//! [`Continuation`] keeps no octets. It says of each message where in the Payload stream its payload belongs; the caller
+//! copies it there, into as much memory as it is willing to give.
+
+use core::fmt;
+
+use super::{ErrorCode, Family, Header, Reaction, family_a, family_b};
+use crate::error::Role;
+
+/// What one side of a connection has sent so far, as far as it matters for what it may send next.
+///
+/// It has to see all messages of that side from the connection's beginning, in order. After a gap, begin anew: the rest of
+/// a sequence whose start was not seen looks like a message of its own.
+///
+/// ```
+/// use rpcrdma::v2::family_b::{Body, Header};
+/// use rpcrdma::v2::{self, Continuation, Credit, Part};
+///
+/// let of = |body| v2::Header::B(Header { xid: 7, credit: Credit::new(1, 32), body });
+/// let mut sender = Continuation::new();
+/// let first = sender.accept(&of(Body::CallMiddle { remaining: 40 }), 100);
+/// assert_eq!(first, Ok(Part::Payload { offset: 0, is_last: false }));
+/// let last = sender.accept(&of(Body::CallInline(Default::default())), 40);
+/// assert_eq!(last, Ok(Part::Payload { offset: 100, is_last: true }));
+/// // Another sequence, and a Reply in the middle of it.
+/// sender.accept(&of(Body::CallMiddle { remaining: 40 }), 100).unwrap();
+/// let error = sender.accept(&of(Body::ReplyInline { writes: Default::default() }), 40).unwrap_err();
+/// assert_eq!(error.code(), v2::ErrorCode::INVAL_CONT);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Continuation {
+    /// The sequence that goes on with the next message.
+    open: Option<Sequence>,
+    /// The RPC whose messages are discarded up to its last one.
+    refused: Option<Rpc>,
+    properties: Exchange,
+}
+
+/// Where the payload of a message belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The message has no Payload stream of its own: it is in a chunk, or there is none.
+    Nothing,
+    /// It is a part of the Payload stream, or all of it.
+    Payload {
+        /// Octets of the Payload stream before it: where it has to be copied to.
+        offset: u64,
+        /// Whether the Payload stream is whole with it.
+        is_last: bool,
+    },
+    /// The message is to be dropped in silence: it belongs to a sequence that was refused before.
+    Discard,
+}
+
+/// Why a message is to be dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ContinuationError {
+    /// It is not the next message of the sequence before it: another XID, direction or header type.
+    OtherMessage,
+    /// It has chunks, but is not the last of its sequence.
+    Chunks,
+    /// `RDMA2_F_MORE` in a header type that cannot be continued.
+    MoreNotAllowed,
+    /// `rdma_remaining` contradicts what was sent, whether or not it counts the octets of its own message.
+    Remaining,
+    /// `RDMA2_F_TPMORE` in a header type other than `RDMA2_CONNPROP`.
+    TpmoreNotAllowed,
+    /// Not the transport properties that were to follow.
+    PropertiesInterrupted,
+    /// Transport properties after those said to be the last.
+    PropertiesAfterLast(Family),
+}
+
+/// The two sides number their Calls each for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rpc {
+    xid: u32,
+    is_reply: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sequence {
+    rpc: Rpc,
+    received: u64,
+    /// What `rdma_remaining` makes the length of the whole: with the octets of its own message, and without.
+    totals: Option<[Option<u64>; 2]>,
+}
+
+/// How far the sender is with its transport properties.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Exchange {
+    #[default]
+    Open,
+    /// The next message has to have properties, too; in family A under the same XID.
+    Continued {
+        xid: Option<u32>,
+    },
+    Finished,
+}
+
+/// A header, as far as it matters here.
+enum Shape {
+    /// Errors and grants: between all sequences.
+    Control,
+    Properties {
+        family: Family,
+        xid: Option<u32>,
+        is_continued: bool,
+        is_last: bool,
+    },
+    External {
+        rpc: Rpc,
+    },
+    Inline {
+        rpc: Rpc,
+        more: bool,
+        remaining: Option<u32>,
+        has_chunks: bool,
+    },
+}
+
+impl Shape {
+    fn of(header: &Header<'_>) -> Self {
+        match header {
+            Header::A(header) => Self::of_a(header),
+            Header::B(header) => Self::of_b(header),
+        }
+    }
+
+    fn of_a(header: &family_a::Header<'_>) -> Self {
+        let is = |flag| header.flags.contains(flag);
+        let rpc = Rpc { xid: header.xid, is_reply: is(family_a::Flags::RESPONSE) };
+        let more = is(family_a::Flags::MORE);
+        match header.body {
+            _ if header.is_grant() => Self::Control,
+            family_a::Body::Msg(lists) => {
+                Self::Inline { rpc, more, remaining: None, has_chunks: !lists.chunks.is_empty() }
+            }
+            family_a::Body::Nomsg(_) => Self::External { rpc },
+            family_a::Body::Connprop(_) => Self::Properties {
+                family: Family::A,
+                xid: Some(header.xid),
+                is_continued: more,
+                is_last: !more && !is(family_a::Flags::TPMORE),
+            },
+            family_a::Body::Error(_) | family_a::Body::Grant => Self::Control,
+        }
+    }
+
+    fn of_b(header: &family_b::Header<'_>) -> Self {
+        use family_b::Body;
+        let rpc = |is_reply| Rpc { xid: header.xid, is_reply };
+        let middle = |is_reply, remaining| Self::Inline {
+            rpc: rpc(is_reply),
+            more: true,
+            remaining: Some(remaining),
+            has_chunks: false,
+        };
+        let last = |is_reply| Self::Inline { rpc: rpc(is_reply), more: false, remaining: None, has_chunks: false };
+        let properties =
+            |is_last: bool| Self::Properties { family: Family::B, xid: None, is_continued: !is_last, is_last };
+        match header.body {
+            Body::Error(_) | Body::Grant => Self::Control,
+            Body::ConnpropMiddle(_) => properties(false),
+            Body::ConnpropFinal(_) => properties(true),
+            Body::CallExternal(_) => Self::External { rpc: rpc(false) },
+            Body::ReplyExternal { .. } => Self::External { rpc: rpc(true) },
+            Body::CallMiddle { remaining } => middle(false, remaining),
+            Body::ReplyMiddle { remaining } => middle(true, remaining),
+            Body::CallInline(_) => last(false),
+            Body::ReplyInline { .. } => last(true),
+        }
+    }
+}
+
+impl Continuation {
+    /// A side that has sent nothing yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { open: None, refused: None, properties: Exchange::Open }
+    }
+
+    /// Whether a sequence has begun and is not complete.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Takes the next message of the side, with `length` octets of payload; says where they belong.
+    ///
+    /// Errors and grants of credits change nothing, even between two messages of a sequence. (Family A calls a grant "out
+    /// of band". -07 sections 6.3.3 to 6.3.9 let nothing else come between; but two peers, each in the middle of a sequence
+    /// and out of credits, could then never grant any, and two errors could answer each other without end.)
+    ///
+    /// # Errors
+    /// A [`ContinuationError`] where the message is to be dropped. The rest of its own sequence is then
+    /// [`Part::Discard`]; another sequence that it came into goes on.
+    pub fn accept(&mut self, header: &Header<'_>, length: usize) -> Result<Part, ContinuationError> {
+        let shape = Shape::of(header);
+        if let Some(error) = misused_flag(header) {
+            // An error is dropped as anything else, but it is not answered.
+            return if header.error().is_some() { Ok(Part::Discard) } else { Err(self.refuse(&shape, error)) };
+        }
+        match shape {
+            Shape::Control => Ok(Part::Nothing),
+            Shape::Properties { family, xid, is_continued, is_last } => {
+                self.properties(family, xid, is_continued, is_last)
+            }
+            Shape::External { rpc } => {
+                if self.refused == Some(rpc) {
+                    return Ok(Part::Discard);
+                }
+                self.next_is_not_properties()?;
+                if self.open.is_some() {
+                    Err(self.refuse(&shape, ContinuationError::OtherMessage))
+                } else {
+                    Ok(Part::Nothing)
+                }
+            }
+            Shape::Inline { rpc, more, .. } => {
+                if self.refused == Some(rpc) {
+                    if !more {
+                        self.refused = None;
+                    }
+                    return Ok(Part::Discard);
+                }
+                self.next_is_not_properties()?;
+                self.inline(&shape, length).map_err(|error| self.refuse(&shape, error))
+            }
+        }
+    }
+
+    fn next_is_not_properties(&self) -> Result<(), ContinuationError> {
+        match self.properties {
+            Exchange::Continued { .. } => Err(ContinuationError::PropertiesInterrupted),
+            Exchange::Open | Exchange::Finished => Ok(()),
+        }
+    }
+
+    fn properties(
+        &mut self,
+        family: Family,
+        xid: Option<u32>,
+        is_continued: bool,
+        is_last: bool,
+    ) -> Result<Part, ContinuationError> {
+        match self.properties {
+            Exchange::Finished => return Err(ContinuationError::PropertiesAfterLast(family)),
+            Exchange::Continued { xid: expected } if expected != xid => {
+                return Err(ContinuationError::PropertiesInterrupted);
+            }
+            _ if self.open.is_some() => return Err(ContinuationError::OtherMessage),
+            Exchange::Continued { .. } | Exchange::Open => {}
+        }
+        self.properties = match (is_last, is_continued) {
+            (true, _) => Exchange::Finished,
+            (false, true) => Exchange::Continued { xid },
+            (false, false) => Exchange::Open,
+        };
+        Ok(Part::Nothing)
+    }
+
+    fn inline(&mut self, shape: &Shape, length: usize) -> Result<Part, ContinuationError> {
+        let &Shape::Inline { rpc, more, remaining, has_chunks } = shape else { return Ok(Part::Nothing) };
+        if self.open.is_some_and(|open| open.rpc != rpc) {
+            return Err(ContinuationError::OtherMessage);
+        }
+        if more && has_chunks {
+            return Err(ContinuationError::Chunks);
+        }
+        let (offset, before) = self.open.map_or((0, None), |open| (open.received, open.totals));
+        let received = offset.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
+        let totals = totals(before, offset, received, more, remaining)?;
+        self.open = more.then_some(Sequence { rpc, received, totals });
+        Ok(Part::Payload { offset, is_last: !more })
+    }
+
+    /// Drops a message, and what is still to come of its RPC.
+    fn refuse(&mut self, shape: &Shape, error: ContinuationError) -> ContinuationError {
+        let (rpc, is_end) = match *shape {
+            Shape::Inline { rpc, more, .. } => (rpc, !more),
+            Shape::External { rpc } => (rpc, false),
+            Shape::Control | Shape::Properties { .. } => return error,
+        };
+        let was_open = self.open.is_some_and(|open| open.rpc == rpc);
+        if was_open {
+            self.open = None;
+        }
+        // A message that is whole has nothing to come; one in the place of a part of its own sequence has.
+        let goes_on = !is_end && (was_open || matches!(shape, Shape::Inline { .. }));
+        if goes_on {
+            self.refused = Some(rpc);
+        }
+        error
+    }
+}
+
+/// The length of the whole by each reading of `rdma_remaining`, as far as it agrees with what was sent.
+fn totals(
+    before: Option<[Option<u64>; 2]>,
+    offset: u64,
+    received: u64,
+    more: bool,
+    remaining: Option<u32>,
+) -> Result<Option<[Option<u64>; 2]>, ContinuationError> {
+    let now = match (remaining, before) {
+        (Some(remaining), _) => {
+            let total =
+                |start: u64| Some(start.saturating_add(u64::from(remaining))).filter(|total| *total >= received);
+            [total(offset), total(received)]
+        }
+        (None, Some(_)) if !more => [Some(received), Some(received)],
+        (None, before) => return Ok(before),
+    };
+    let [with, without] = now;
+    let agreed = match before {
+        Some([with_before, without_before]) => {
+            [with.filter(|_| with == with_before), without.filter(|_| without == without_before)]
+        }
+        None => now,
+    };
+    if agreed == [None, None] { Err(ContinuationError::Remaining) } else { Ok(Some(agreed)) }
+}
+
+fn misused_flag(header: &Header<'_>) -> Option<ContinuationError> {
+    use family_a::{Body, Flags};
+    let Header::A(header) = header else { return None };
+    let (msg, connprop) = (matches!(header.body, Body::Msg(_)), matches!(header.body, Body::Connprop(_)));
+    if header.flags.contains(Flags::TPMORE) && !connprop {
+        Some(ContinuationError::TpmoreNotAllowed)
+    } else if header.flags.contains(Flags::MORE) && !msg && !connprop {
+        Some(ContinuationError::MoreNotAllowed)
+    } else {
+        None
+    }
+}
+
+impl ContinuationError {
+    /// `rdma_err` of the answer.
+    #[must_use]
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            Self::OtherMessage
+            | Self::Chunks
+            | Self::MoreNotAllowed
+            | Self::Remaining
+            | Self::PropertiesInterrupted
+            | Self::PropertiesAfterLast(Family::B) => ErrorCode::INVAL_CONT,
+            Self::TpmoreNotAllowed | Self::PropertiesAfterLast(Family::A) => ErrorCode::INVAL_HTYPE,
+        }
+    }
+
+    /// What the receiver has to do besides dropping the message. A Requester answers only what is wrong with the
+    /// exchange of transport properties.
+    #[must_use]
+    pub const fn reaction(self, role: Role) -> Reaction {
+        match (self, role) {
+            (Self::TpmoreNotAllowed | Self::PropertiesInterrupted | Self::PropertiesAfterLast(_), _)
+            | (_, Role::Responder) => Reaction::Answer(self.code()),
+            (_, Role::Requester) => Reaction::Discard,
+        }
+    }
+}
+
+impl fmt::Display for ContinuationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OtherMessage => "not the next message of the sequence that was begun",
+            Self::Chunks => "chunks before the last message of a sequence",
+            Self::MoreNotAllowed => "RDMA2_F_MORE in a header type that cannot be continued",
+            Self::Remaining => "an rdma_remaining that contradicts what was sent",
+            Self::TpmoreNotAllowed => "RDMA2_F_TPMORE without transport properties",
+            Self::PropertiesInterrupted => "not the transport properties that were to follow",
+            Self::PropertiesAfterLast(_) => "transport properties after the last ones",
+        })
+    }
+}
+
+impl core::error::Error for ContinuationError {}

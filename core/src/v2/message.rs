@@ -1,0 +1,241 @@
+//! A header of either wire format, for those who look at both.
+
+use core::fmt;
+
+use super::{Credit, ErrorBody, Family, PropertySet, family_a, family_b};
+use crate::error::{DecodeError, EncodeError};
+use crate::lists::{Chunks, ReadList};
+use crate::prefix::Prefix;
+
+/// The transport header of one message, of either family.
+///
+/// ```
+/// use rpcrdma::v2::{Family, Header};
+///
+/// // A grant of 16 credits: RDMA2_GRANT, and an RDMA2_NOMSG without chunks.
+/// let b = [0, 0, 0, 0, 0, 0, 0, 2, 0, 0x80, 0, 16, 0, 0, 0, 5];
+/// let mut a = [0; 36];
+/// a[..16].copy_from_slice(&[0, 0, 0, 0, 0, 0, 0, 2, 0, 0x80, 0, 16, 0, 0, 0, 1]);
+/// for (family, octets) in [(Family::A, &a[..]), (Family::B, &b[..])] {
+///     let (header, _) = Header::decode(family, octets)?;
+///     assert!(header.is_grant());
+///     assert_eq!(header.credit().granted(), 16);
+/// }
+/// # Ok::<(), rpcrdma::error::DecodeError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header<'a> {
+    /// Of drafts -00 to -02.
+    A(family_a::Header<'a>),
+    /// Of drafts -03 to -07.
+    B(family_b::Header<'a>),
+}
+
+impl<'a> Header<'a> {
+    /// Reads the header of a Send in the wire format of `family`; gives it, and the octets that follow it.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] where the octets are not a header of this format.
+    pub fn decode(family: Family, octets: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
+        match family {
+            Family::A => family_a::Header::decode(octets).map(|(header, rest)| (Self::A(header), rest)),
+            Family::B => family_b::Header::decode(octets).map(|(header, rest)| (Self::B(header), rest)),
+        }
+    }
+
+    /// The wire format.
+    #[must_use]
+    pub const fn family(&self) -> Family {
+        match self {
+            Self::A(_) => Family::A,
+            Self::B(_) => Family::B,
+        }
+    }
+
+    /// `rdma_xid`; 0 in a grant.
+    #[must_use]
+    pub const fn xid(&self) -> u32 {
+        match self {
+            Self::A(header) => header.xid,
+            Self::B(header) => header.xid,
+        }
+    }
+
+    /// `rdma_credit`.
+    #[must_use]
+    pub const fn credit(&self) -> Credit {
+        match self {
+            Self::A(header) => header.credit,
+            Self::B(header) => header.credit,
+        }
+    }
+
+    /// The name of `rdma_htype`.
+    #[must_use]
+    pub const fn type_name(&self) -> &'static str {
+        let name = match self {
+            Self::A(header) => header.header_type().name(),
+            Self::B(header) => header.header_type().name(),
+        };
+        // What was decoded or made has one of the known types.
+        match name {
+            Some(name) => name,
+            None => "",
+        }
+    }
+
+    /// The four words the header begins with.
+    #[must_use]
+    pub const fn prefix(&self) -> Prefix {
+        match self {
+            Self::A(header) => header.prefix(),
+            Self::B(header) => header.prefix(),
+        }
+    }
+
+    /// The chunks, where this header type has lists of them; a list it does not have is empty.
+    #[must_use]
+    pub const fn chunks(&self) -> Option<Chunks<'a>> {
+        match self {
+            Self::A(header) => header.chunks(),
+            Self::B(header) => header.chunks(),
+        }
+    }
+
+    /// The Call chunk of family B's `RDMA2_CALL_EXTERNAL`. In family A it is in the Read list, at Position 0.
+    #[must_use]
+    pub const fn call_chunk(&self) -> Option<ReadList<'a>> {
+        match self {
+            Self::A(_) => None,
+            Self::B(header) => header.call_chunk(),
+        }
+    }
+
+    /// `rdma_inv_handle`, where this header type has it.
+    #[must_use]
+    pub const fn inv_handle(&self) -> Option<u32> {
+        match self {
+            Self::A(header) => header.inv_handle(),
+            Self::B(header) => header.inv_handle(),
+        }
+    }
+
+    /// What an `RDMA2_ERROR` says.
+    #[must_use]
+    pub const fn error(&self) -> Option<ErrorBody> {
+        match self {
+            Self::A(family_a::Header { body: family_a::Body::Error(error), .. })
+            | Self::B(family_b::Header { body: family_b::Body::Error(error), .. }) => Some(*error),
+            _ => None,
+        }
+    }
+
+    /// The transport properties, where this header type has them.
+    #[must_use]
+    pub const fn properties(&self) -> Option<PropertySet<'a>> {
+        match self {
+            Self::A(family_a::Header { body: family_a::Body::Connprop(properties), .. }) => Some(*properties),
+            Self::B(family_b::Header { body, .. }) => match body {
+                family_b::Body::ConnpropMiddle(properties) | family_b::Body::ConnpropFinal(properties) => {
+                    Some(*properties)
+                }
+                _ => None,
+            },
+            Self::A(_) => None,
+        }
+    }
+
+    /// Whether this grants credits and nothing else; see [`family_a::Header::is_grant`].
+    #[must_use]
+    pub const fn is_grant(&self) -> bool {
+        match self {
+            Self::A(header) => header.is_grant(),
+            Self::B(header) => matches!(header.body, family_b::Body::Grant),
+        }
+    }
+
+    /// Whether the Payload stream, or a part of it, follows this header.
+    #[must_use]
+    pub const fn has_payload(&self) -> bool {
+        match self {
+            Self::A(header) => matches!(header.body, family_a::Body::Msg(_)),
+            Self::B(header) => matches!(
+                header.body,
+                family_b::Body::CallMiddle { .. }
+                    | family_b::Body::CallInline(_)
+                    | family_b::Body::ReplyMiddle { .. }
+                    | family_b::Body::ReplyInline { .. }
+            ),
+        }
+    }
+
+    /// Whether the XID is that of a Call of the receiver's: of Replies and errors. `None` where the header does not say.
+    #[must_use]
+    pub const fn is_response(&self) -> Option<bool> {
+        match self {
+            Self::A(header) => Some(header.flags.contains(family_a::Flags::RESPONSE)),
+            Self::B(header) => match header.body {
+                family_b::Body::CallExternal(_) | family_b::Body::CallMiddle { .. } | family_b::Body::CallInline(_) => {
+                    Some(false)
+                }
+                family_b::Body::ReplyExternal { .. }
+                | family_b::Body::ReplyMiddle { .. }
+                | family_b::Body::ReplyInline { .. }
+                | family_b::Body::Error(_) => Some(true),
+                family_b::Body::Grant | family_b::Body::ConnpropMiddle(_) | family_b::Body::ConnpropFinal(_) => None,
+            },
+        }
+    }
+
+    /// Octets the header has on the wire.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        match self {
+            Self::A(header) => header.encoded_len(),
+            Self::B(header) => header.encoded_len(),
+        }
+    }
+
+    /// Writes the header at the start of `buffer`; gives its length.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        match self {
+            Self::A(header) => header.encode(buffer),
+            Self::B(header) => header.encode(buffer),
+        }
+    }
+}
+
+impl fmt::Display for Header<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::A(header) => header.fmt(f),
+            Self::B(header) => header.fmt(f),
+        }
+    }
+}
+
+/// One Send: the header, and what follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// The transport header.
+    pub header: Header<'a>,
+    /// Octets the header has.
+    pub header_length: usize,
+    /// The octets after the header: the Payload stream, or a part of it, where [`Header::has_payload`]. After any other
+    /// header nothing should follow, and what does has no meaning.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// Reads one Send in the wire format of `family`.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] where it does not begin with a header of this format.
+    pub fn decode(family: Family, octets: &'a [u8]) -> Result<Self, DecodeError> {
+        let (header, payload) = Header::decode(family, octets)?;
+        Ok(Self { header, header_length: octets.len().saturating_sub(payload.len()), payload })
+    }
+}

@@ -1,0 +1,138 @@
+//! Which version a client goes on with (version two draft -01, "Initial Connection State"; -07 section 4.3).
+//!
+//! ```text
+//!  0     4      8       12        16      20      24     28     32
+//! +-----+------+--------+---------+-------+-------+------+------+
+//! | xid | vers | credit | 4 ERROR | 1 VERS| low   | high |           version 1, and family B of version 2
+//! | xid | vers | credit | 4 ERROR | flags | 1 VERS| low  | high |    family A of version 2
+//! +-----+------+--------+---------+-------+-------+------+------+
+//! ```
+//!
+//! The first word after the four is 1 in both, as the flags are `RDMA2_F_RESPONSE`. Only the length tells them apart.
+
+use super::{ErrorBody, ErrorReply, Family, VERSION};
+use crate::v1;
+
+/// Octets of the first message a client sends, at most: it may be received by a server of version 1.
+pub const FIRST_MESSAGE: usize = 1024;
+
+/// An `ERR_VERS`: a version is refused, and others are offered.
+///
+/// ```
+/// use rpcrdma::v2::{Family, Outcome, Refusal};
+///
+/// // A server of version 1 refuses version 2.
+/// let send = [0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 0, 32, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1];
+/// let refusal = Refusal::decode(&send).unwrap();
+/// assert_eq!((refusal.xid, refusal.version, refusal.low, refusal.high), (7, 2, 1, 1));
+/// assert_eq!(refusal.layout, Family::B);
+/// // A client that knows versions 1 and 2 goes on with 1; one that knows 2 only cannot.
+/// assert_eq!(Outcome::Refused(refusal).next_version(1, 2), Some(1));
+/// assert_eq!(Outcome::Refused(refusal).next_version(2, 2), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Refusal {
+    /// `rdma_xid`: of the message that was refused.
+    pub xid: u32,
+    /// `rdma_vers`: of the message that was refused. (RFC 5666 section 4.2 let a server put any version here.)
+    pub version: u32,
+    /// `rdma_vers_low`: the lowest version the server supports.
+    pub low: u32,
+    /// `rdma_vers_high`: the highest.
+    pub high: u32,
+    /// How it was laid out; [`Family::B`] is also how version 1 does it.
+    pub layout: Family,
+}
+
+impl Refusal {
+    /// Reads an `ERR_VERS` in either layout; `None` where the Send is something else. It has 28 octets, or 32 in the layout
+    /// of family A: with any other length it cannot be told which words are which.
+    #[must_use]
+    pub fn decode(octets: &[u8]) -> Option<Self> {
+        let layout = match octets.len() {
+            28 => Family::B,
+            32 => Family::A,
+            _ => return None,
+        };
+        let (reply, _) = ErrorReply::decode(layout, octets).ok()?;
+        let ErrorBody::Vers { low, high } = reply.error() else { return None };
+        Some(Self { xid: reply.prefix().xid, version: reply.prefix().version, low, high, layout })
+    }
+}
+
+/// What came of a client's first message, sent with version 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The server answered with version 2.
+    Accepted,
+    /// It refused the version.
+    Refused(Refusal),
+    /// Nothing came back, or the connection was lost, even after a refusal. One server of version 1 that is widely used
+    /// drops other versions in silence.
+    Lost,
+}
+
+impl Outcome {
+    /// The version a client goes on with that supports those from `low` to `high`: the highest that both support, and that
+    /// was not just refused. After silence it is version 1. `None` where there is none.
+    ///
+    /// From then on the connection keeps its version.
+    #[must_use]
+    pub fn next_version(&self, low: u32, high: u32) -> Option<u32> {
+        let next = match *self {
+            Self::Accepted => VERSION,
+            Self::Lost => v1::VERSION,
+            Self::Refused(refusal) => {
+                let highest = high.min(refusal.high);
+                // A range with the refused version in it is a contradiction; that version is still not to be sent again.
+                let next = if highest == VERSION { highest.saturating_sub(1) } else { highest };
+                if next < refusal.low {
+                    return None;
+                }
+                next
+            }
+        };
+        (low..=high).contains(&next).then_some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: [u8; 32] =
+        [0, 0, 0, 7, 0, 0, 0, 2, 0, 1, 0, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 3];
+
+    #[test]
+    fn the_length_tells_the_layout() {
+        let refusal = Refusal { xid: 7, version: 2, low: 1, high: 3, layout: Family::A };
+        assert_eq!(Refusal::decode(&A), Some(refusal));
+        assert_eq!(Refusal::decode(&A[..28]), Some(Refusal { high: 1, layout: Family::B, ..refusal }));
+        for length in (0..28).chain(29..32) {
+            assert_eq!(Refusal::decode(&A[..length]), None);
+        }
+        let mut other = A;
+        other[23] = 2; // BAD_XDR
+        assert_eq!(Refusal::decode(&other), None);
+    }
+
+    #[test]
+    fn the_highest_version_of_both_is_next() {
+        let refused = |low, high| Outcome::Refused(Refusal { xid: 7, version: 2, low, high, layout: Family::B });
+        for (outcome, own, next) in [
+            (refused(1, 1), (1, 2), Some(1)),
+            (refused(1, 1), (2, 2), None),
+            (refused(3, 9), (1, 4), Some(4)),
+            (refused(3, 9), (1, 2), None),
+            (refused(1, 2), (1, 2), Some(1)),
+            (refused(2, 2), (1, 2), None),
+            (refused(9, 1), (1, 4), None),
+            (refused(0, u32::MAX), (0, u32::MAX), Some(u32::MAX)),
+            (Outcome::Accepted, (1, 2), Some(2)),
+            (Outcome::Lost, (1, 2), Some(1)),
+            (Outcome::Lost, (2, 2), None),
+        ] {
+            assert_eq!(outcome.next_version(own.0, own.1), next, "{outcome:?} {own:?}");
+        }
+    }
+}
