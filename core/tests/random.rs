@@ -7,6 +7,7 @@ use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::rpc::{AuthSys, Call, GssCredential, MessageType, Reply};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{Body, ErrorBody, Header, Message};
+use rpcrdma::v2::{self, family_a, family_b};
 
 /// Numbers that look random and are the same every time (xorshift).
 struct Random(u64);
@@ -103,6 +104,154 @@ fn decode(octets: &[u8]) {
     }
 }
 
+/// A version 2 message is refused within its length, or is again what it encodes to; so are its properties.
+fn decode_version_2(octets: &[u8]) {
+    for family in [v2::Family::A, v2::Family::B] {
+        match v2::Message::decode(family, octets) {
+            Ok(v2::Message { header, header_length, payload }) => {
+                let mut again = vec![0xa5; header_length];
+                assert_eq!(header.encode(&mut again), Ok(header_length));
+                assert_eq!([&again, payload].concat(), octets);
+                if let Some(set) = header.properties() {
+                    assert_eq!(set.iter().count(), set.len());
+                }
+            }
+            Err(error) => assert!(error.offset <= octets.len(), "{error}"),
+        }
+    }
+}
+
+impl Random {
+    fn version_2_error(&mut self) -> v2::ErrorBody {
+        match self.below(8) {
+            0 => v2::ErrorBody::Vers { low: self.word(), high: self.word() },
+            1 => v2::ErrorBody::ReadChunks { max_chunks: self.word() },
+            2 => v2::ErrorBody::WriteChunks { max_chunks: self.word() },
+            3 => v2::ErrorBody::Segments { max_segments: self.word() },
+            4 => v2::ErrorBody::WriteResource { chunk_index: self.word(), length_needed: self.word() },
+            5 => v2::ErrorBody::ReplyResource { length_needed: self.word() },
+            _ => v2::ErrorBody::Void(v2::ErrorCode([2, 3, 4, 5, 11, 12, 100, u32::MAX][self.below(8)])),
+        }
+    }
+
+    fn property<'a>(&mut self, octets: &'a [u8]) -> v2::Property<'a> {
+        let id = self.below(8) as u32;
+        let some = &octets[..self.below(octets.len() as u64) + 1];
+        let value = match id {
+            _ if self.below(4) == 0 => v2::PropertyValue::Default,
+            1..=5 => v2::PropertyValue::Uint32(self.word()),
+            6 => v2::PropertyValue::Opaque(some),
+            _ => v2::PropertyValue::Unknown(some),
+        };
+        v2::Property { id: v2::PropertyId(id), value }
+    }
+}
+
+#[test]
+fn any_version_2_header_comes_back() {
+    let mut random = Random(3);
+    for _ in 0..20_000 {
+        let mut entries = || -> Vec<_> {
+            (0..random.below(4))
+                .map(|_| ReadSegment { position: random.word() & 3, target: random.segment() }.to_entry())
+                .collect()
+        };
+        let (call, reads) = (entries(), entries());
+        let memory: Vec<_> = (0..random.below(4)).map(|_| random.segments()).collect();
+        let room: Vec<_> = memory.iter().map(|segments| WriteChunk::new(segments)).collect();
+        let reply = random.segments();
+        let reply = (random.below(2) == 1).then(|| WriteChunk::new(&reply));
+        let writes = WriteList::from_chunks(&room);
+        let chunks = Chunks { reads: ReadList::new(&reads), writes, reply };
+        let lists = v2::ChunkLists { inv_handle: random.word(), chunks };
+        let properties: Vec<_> = (0..random.below(5)).map(|_| random.property(b"of any length")).collect();
+        let properties = v2::PropertySet::from_properties(&properties);
+        let error = random.version_2_error();
+        let (xid, credit, remaining) = (random.word(), v2::Credit(random.word()), random.word());
+        let header = if random.below(3) == 0 {
+            let flags = family_a::Flags::from_bits_retain(random.word() & random.word());
+            let body = match random.below(5) {
+                0 => family_a::Body::Msg(lists),
+                1 => family_a::Body::Nomsg(lists),
+                2 => family_a::Body::Error(error),
+                3 => family_a::Body::Connprop(properties),
+                _ => family_a::Body::Grant,
+            };
+            v2::Header::A(family_a::Header { xid, credit, flags, body })
+        } else {
+            let body = match random.below(10) {
+                0 => family_b::Body::Error(error),
+                1 => family_b::Body::Grant,
+                2 => family_b::Body::ConnpropMiddle(properties),
+                3 => family_b::Body::ConnpropFinal(properties),
+                4 => family_b::Body::CallExternal(family_b::CallExternal { lists, call: ReadList::new(&call) }),
+                5 => family_b::Body::CallMiddle { remaining },
+                6 => family_b::Body::CallInline(lists),
+                7 => family_b::Body::ReplyExternal { writes, reply },
+                8 => family_b::Body::ReplyMiddle { remaining },
+                _ => family_b::Body::ReplyInline { writes },
+            };
+            v2::Header::B(family_b::Header { xid, credit, body })
+        };
+        let mut octets = vec![0xa5; header.encoded_len()];
+        let header_length = octets.len();
+        assert_eq!(header.encode(&mut octets), Ok(header_length));
+        let payload = &[0x5a; 9][..random.below(10)];
+        octets.extend_from_slice(payload);
+        let message = v2::Message { header, header_length, payload };
+        assert_eq!(v2::Message::decode(header.family(), &octets), Ok(message));
+        for _ in 0..4 {
+            let at = random.below(octets.len() as u64);
+            octets[at] = [0, 1, 2, 0xff][random.below(4)];
+            decode_version_2(&octets);
+        }
+    }
+}
+
+/// Whatever a side sends, parts follow each other without a gap, from 0 to the last one.
+#[test]
+fn parts_follow_each_other_without_a_gap() {
+    let mut random = Random(4);
+    let mut sequences = 0;
+    for _ in 0..2_000 {
+        let mut continuation = v2::Continuation::new();
+        let mut expected = 0;
+        for _ in 0..random.below(30) {
+            let xid = random.below(2) as u32;
+            let length = random.below(3);
+            let header = if random.below(2) == 0 {
+                let flags = family_a::Flags::from_bits_retain([0, 0, 1, 2, 2, 3, 4][random.below(7)]);
+                let body = match random.below(6) {
+                    0 => family_a::Body::Nomsg(v2::ChunkLists::default()),
+                    1 => family_a::Body::Grant,
+                    _ => family_a::Body::Msg(v2::ChunkLists::default()),
+                };
+                v2::Header::A(family_a::Header { xid, credit: v2::Credit(1), flags, body })
+            } else {
+                let remaining = random.below(4) as u32;
+                let body = match random.below(4) {
+                    0 => family_b::Body::CallInline(v2::ChunkLists::default()),
+                    1 => family_b::Body::ReplyMiddle { remaining },
+                    _ => family_b::Body::CallMiddle { remaining },
+                };
+                v2::Header::B(family_b::Header { xid, credit: v2::Credit(1), body })
+            };
+            let was_open = continuation.is_open();
+            match continuation.accept(&header, length) {
+                Ok(v2::Part::Payload { offset, is_last }) => {
+                    assert_eq!(offset, if was_open { expected } else { 0 });
+                    expected = offset + length as u64;
+                    assert_eq!(continuation.is_open(), !is_last);
+                    sequences += usize::from(is_last && was_open);
+                }
+                Ok(v2::Part::Nothing | v2::Part::Discard) => assert_eq!(continuation.is_open(), was_open),
+                Err(_) => assert!(was_open || !continuation.is_open()),
+            }
+        }
+    }
+    assert!(sequences > 300, "{sequences}");
+}
+
 /// Any octets: an error within them, or what is decoded is encoded to the same octets but for XDR padding.
 #[test]
 fn any_octets_are_judged() {
@@ -115,6 +264,12 @@ fn any_octets_are_judged() {
             .collect();
         let octets = &octets[..octets.len() - random.below(4).min(octets.len())];
         decode(octets);
+        decode_version_2(octets);
+        let mut of_version_2 = octets.to_vec();
+        if let Some(version) = of_version_2.get_mut(4..8) {
+            version.copy_from_slice(&[0, 0, 0, 2]);
+        }
+        decode_version_2(&of_version_2);
         if let Ok((call, arguments)) = Call::decode(octets) {
             assert_eq!(call.encoded_len() + arguments.len(), octets.len());
             assert_eq!(MessageType::peek(octets), Some((call.xid, MessageType::CALL)));

@@ -11,6 +11,7 @@ use rpcrdma::reader::{Reader, padding};
 use rpcrdma::rpc::{Auth, AuthSys, Call, Flavor, GssCredential, MessageType, Reply, RpcError};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{ErrorReply, Header, Message, ReplyError, ReplyHeader};
+use rpcrdma::v2::{self, family_a, family_b};
 
 /// Runs every probe.
 pub fn all(input: &[u8], output: &mut [u8]) {
@@ -26,6 +27,10 @@ pub fn all(input: &[u8], output: &mut [u8]) {
     rpc_reply(input, output);
     credentials(input, output);
     private_data(input, output);
+    version_2(input, output);
+    version_2_between(input);
+    properties(input, output);
+    version_2_errors(input, output);
 }
 
 /// Keeps a value from being optimised away.
@@ -298,4 +303,126 @@ fn private_data(input: &[u8], output: &mut [u8]) {
     };
     show(&made);
     encoded(made.encode(output));
+}
+
+#[inline(never)]
+fn version_2(input: &[u8], output: &mut [u8]) {
+    for family in [v2::Family::A, v2::Family::B] {
+        match v2::Message::decode(family, input) {
+            Ok(message) => {
+                see((message.header_length, message.payload));
+                version_2_header(&message.header);
+                encoded(message.header.encode(output));
+            }
+            Err(error) => decode_error(error),
+        }
+    }
+    see(v2::Family::of(input));
+    if let Ok(message) = family_a::Message::decode(input) {
+        see((message.header_length, message.payload, message.header.encoded_len(), message.header.prefix()));
+        show(&message.header.header_type());
+        show(&message.header.flags);
+        encoded(message.header.encode(output));
+    }
+    if let Ok(message) = family_b::Message::decode(input) {
+        see((message.header_length, message.payload, message.header.encoded_len(), message.header.prefix()));
+        show(&message.header.header_type());
+        encoded(message.header.encode(output));
+    }
+}
+
+#[inline(never)]
+fn version_2_header(header: &v2::Header<'_>) {
+    show(header);
+    see((header.family(), header.xid(), header.type_name(), header.prefix(), header.encoded_len()));
+    see((header.inv_handle(), header.error(), header.is_grant(), header.has_payload(), header.is_response()));
+    let credit = header.credit();
+    show(&credit);
+    see(v2::Credit::new(credit.granted(), credit.maximum()));
+    if let Some(chunks) = header.chunks() {
+        lists(&chunks);
+        let inv_handle = black_box(7);
+        see(v2::ChunkLists { inv_handle, chunks }.offers_foreign_handle());
+    }
+    if let Some(chunk) = header.call_chunk() {
+        reads(chunk);
+    }
+    if let Some(set) = header.properties() {
+        property_set(set);
+    }
+}
+
+#[inline(never)]
+fn version_2_between(input: &[u8]) {
+    let mut continuation = black_box(v2::Continuation::new());
+    for family in [v2::Family::A, v2::Family::B] {
+        let Ok((header, _)) = v2::Header::decode(family, input) else { continue };
+        for _ in 0..black_box(3) {
+            match continuation.accept(&header, black_box(9)) {
+                Ok(part) => see((part, continuation.is_open())),
+                Err(error) => {
+                    show(&error);
+                    show(&error.code());
+                    show(&error.reaction(black_box(Role::Requester)));
+                }
+            }
+        }
+    }
+    let refusal = v2::Refusal::decode(input);
+    for outcome in [refusal.map_or(v2::Outcome::Lost, v2::Outcome::Refused), black_box(v2::Outcome::Accepted)] {
+        see(outcome.next_version(black_box(1), black_box(2)));
+    }
+}
+
+#[inline(never)]
+fn property_set(set: v2::PropertySet<'_>) {
+    see((set.len(), set.is_empty(), set.iter().len(), set == v2::PropertySet::EMPTY));
+    see(v2::Properties::default().with(&set));
+    for property in set {
+        show(&property);
+        show(&property.id);
+    }
+}
+
+#[inline(never)]
+fn properties(input: &[u8], output: &mut [u8]) {
+    let values = [
+        v2::PropertyValue::Default,
+        v2::PropertyValue::Uint32(1),
+        v2::PropertyValue::Opaque(input),
+        v2::PropertyValue::Unknown(input),
+    ];
+    let own = values.map(|value| v2::Property { id: v2::PropertyId(black_box(6)), value });
+    let set = v2::PropertySet::from_properties(own.get(..black_box(3)).unwrap_or_default());
+    property_set(set);
+    let body = family_b::Body::ConnpropFinal(set);
+    encoded(family_b::Header { xid: 1, credit: v2::Credit(2), body }.encode(output));
+    show(&v2::ReverseDirection(black_box(3)));
+    match v2::PropertySubset::decode(input) {
+        Ok((subset, rest)) => {
+            see((rest, subset.contains(black_box(77)), subset.encoded_len()));
+            encoded(subset.encode(output));
+        }
+        Err(error) => decode_error(error),
+    }
+}
+
+#[inline(never)]
+fn version_2_errors(input: &[u8], output: &mut [u8]) {
+    for family in [v2::Family::A, v2::Family::B] {
+        match v2::ErrorReply::decode(family, input) {
+            Ok((reply, rest)) => {
+                show(&reply.error());
+                see((rest, reply.family(), reply.prefix(), reply.error().code().name(), reply.encoded_len()));
+                encoded(reply.encode(output));
+            }
+            Err(error) => {
+                let reaction = v2::Reaction::to(error, black_box(Role::Responder));
+                show(&reaction);
+                if let (Some(error), Ok(request)) = (reaction.error(1, black_box(2)), Prefix::decode(input)) {
+                    encoded(v2::ErrorReply::new(family, &request, v2::Credit(black_box(3)), error).encode(output));
+                }
+            }
+        }
+    }
 }
