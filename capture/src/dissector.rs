@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use rpcrdma::v2::Family;
+
 use crate::connection::{Connection, Handler};
 use crate::event::{Event, Rejected, Report, Terminated};
 use crate::file::{Frame, Time};
@@ -33,6 +35,8 @@ pub struct Config {
     /// Tell more than is shown: which connections were recognised, what the capture missed, how memory was misused, and of
     /// each message what stepping over it found. It is what [`check`](crate::check) judges by.
     pub operations: bool,
+    /// The wire format of version 2; without it, the first message of a connection that can be of one format only tells.
+    pub v2_family: Option<Family>,
     /// Check the ICRC and VCRC of every InfiniBand packet, and leave out those that are wrong, as a receiver does; the same
     /// with the CRC of every FPDU of iWARP, where CRCs are in force.
     pub verify_crc: bool,
@@ -40,7 +44,14 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { ports: vec![NFS_RDMA_PORT], transactions: true, memory: 256 << 20, operations: false, verify_crc: false }
+        Self {
+            ports: vec![NFS_RDMA_PORT],
+            transactions: true,
+            memory: 256 << 20,
+            operations: false,
+            v2_family: None,
+            verify_crc: false,
+        }
     }
 }
 
@@ -227,6 +238,7 @@ impl Handler for State {
 
     fn opened(&mut self, connection: &Connection) -> Session {
         let mut session = Session::default();
+        session.family = self.config.v2_family;
         let announced = connection.private_data.active.is_some() || connection.private_data.passive.is_some();
         if announced || connection.port().is_some_and(|port| self.config.ports.contains(&port)) {
             session.recognise(connection, &mut self.context());

@@ -8,6 +8,7 @@ pub mod dissector;
 pub mod event;
 pub mod events;
 pub mod file;
+pub mod header;
 pub mod infiniband;
 pub mod iwarp;
 pub mod link;

@@ -1,9 +1,14 @@
 //! One RPC-over-RDMA message: a Send put together from its packets, and what is known of the RPC message in it.
 
+use core::fmt;
+use std::borrow::Cow;
+
 use rpcrdma::error::{DecodeError, DecodeErrorKind as Kind};
 use rpcrdma::prefix::Prefix;
 use rpcrdma::v1;
+use rpcrdma::v2::{ContinuationError, Family, family_a, family_b};
 
+use crate::header::{Decoded, Dialect, ErrorBody, Header, Place};
 use crate::link::Address;
 use crate::nfs::{DataItem, Operation, Procedure, WalkError};
 use crate::operation::{Side, Stamp};
@@ -31,6 +36,14 @@ pub struct Message {
     pub invalidates: Option<u32>,
     /// How many times it had been sent before, in vain.
     pub retransmitted: u32,
+    /// In which version and wire format it is read.
+    pub dialect: Dialect,
+    /// Octets of the Payload stream that version 2 messages before it brought, as far as they were captured.
+    pub earlier: Vec<u8>,
+    /// Octets they brought.
+    pub earlier_length: u64,
+    /// Why its receiver drops it, where it is of version 2 and does not fit to those before it.
+    pub dropped: Option<Dropped>,
     /// The RPC message, as far as it is known.
     pub rpc: Option<Rpc>,
     /// What else is known, if [`Config::operations`](crate::dissector::Config::operations) asks for it.
@@ -66,6 +79,24 @@ pub struct Answered {
     pub call: Message,
     /// Octets that the responder asked for with RDMA Read.
     pub asked_octets: u64,
+}
+
+/// Why a version 2 message is dropped that by itself is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// It does not fit to the messages before it.
+    Misplaced(ContinuationError),
+    /// It goes on with a sequence of which a message was dropped before.
+    OfDroppedSequence,
+}
+
+impl fmt::Display for Dropped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Misplaced(error) => error.fmt(f),
+            Self::OfDroppedSequence => f.write_str("of a sequence that was dropped"),
+        }
+    }
 }
 
 /// How much of a Send the capture holds.
@@ -132,7 +163,7 @@ pub enum Status {
     /// The RPC was denied.
     Denied(&'static str),
     /// RDMA_ERROR.
-    Error(v1::ErrorBody),
+    Error(ErrorBody),
 }
 
 impl Message {
@@ -140,8 +171,30 @@ impl Message {
     ///
     /// # Errors
     /// Where the header cannot be read: see [`is_malformed`](Self::is_malformed) for whose fault that is.
-    pub fn decode(&self) -> Result<v1::Message<'_>, DecodeError> {
-        v1::Message::decode(self.readable())
+    pub fn decode(&self) -> Result<Decoded<'_>, DecodeError> {
+        Decoded::decode(self.dialect, self.readable())
+    }
+
+    /// The same, if it is of version 1.
+    #[must_use]
+    pub fn decode_v1(&self) -> Option<v1::Message<'_>> {
+        self.decode().ok()?.v1()
+    }
+
+    /// The Payload stream, as far as it is in Sends: what came before, and what is in this one.
+    #[must_use]
+    pub fn stream<'a>(&'a self, decoded: &Decoded<'a>) -> Cow<'a, [u8]> {
+        match decoded.header.place() {
+            Place::Inline | Place::Part if self.earlier.is_empty() => Cow::Borrowed(decoded.payload),
+            Place::Inline | Place::Part => Cow::Owned([&self.earlier, decoded.payload].concat()),
+            Place::Chunk | Place::Nowhere => Cow::Borrowed(&[]),
+        }
+    }
+
+    /// The capture holds all of it, and of the messages before that brought parts of its Payload stream.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.captured == Captured::Whole && self.earlier.len() as u64 == self.earlier_length
     }
 
     /// The four fixed words, which every version has.
@@ -150,10 +203,27 @@ impl Message {
         Prefix::decode(self.readable()).ok()
     }
 
+    /// The name of its `rdma_proc`, or in version 2 of its `rdma_htype`, where it has one.
+    #[must_use]
+    pub fn type_name(&self) -> Option<&'static str> {
+        let procedure = self.prefix()?.procedure;
+        match self.dialect {
+            Dialect::Version1 => procedure.name(),
+            Dialect::Version2(Family::A) => family_a::HeaderType(procedure.0).name(),
+            Dialect::Version2(Family::B) => family_b::HeaderType(procedure.0).name(),
+            Dialect::Version2Unknown => None,
+        }
+    }
+
     /// What an RDMA_ERROR says, of whatever version it is: one that refuses a version carries that version.
     #[must_use]
-    pub fn error(&self) -> Option<v1::ErrorBody> {
-        v1::ErrorReply::decode(self.readable()).ok().map(|(reply, _)| reply.error())
+    pub fn error(&self) -> Option<ErrorBody> {
+        if let Dialect::Version2(_) = self.dialect
+            && let Ok(Decoded { header: Header::V2(header), .. }) = self.decode()
+        {
+            return header.error().map(ErrorBody::V2);
+        }
+        v1::ErrorReply::decode(self.readable()).ok().map(|(reply, _)| ErrorBody::V1(reply.error()))
     }
 
     fn readable(&self) -> &[u8] {
@@ -164,6 +234,9 @@ impl Message {
     #[must_use]
     pub fn is_malformed(&self) -> Option<DecodeError> {
         let error = self.decode().err().filter(|_| self.error().is_none())?;
+        if self.dialect == Dialect::Version2Unknown {
+            return None;
+        }
         let ends = matches!(error.kind, Kind::HeaderShort | Kind::ListTruncated | Kind::SegmentCount);
         let cut = self.captured != Captured::Whole && ends;
         (!cut).then_some(error)

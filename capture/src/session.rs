@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, VecDeque};
 use rpcrdma::prefix::Prefix;
 use rpcrdma::reader::Reader;
 use rpcrdma::rpc::MessageType;
-use rpcrdma::v1::{Body, Message as Decoded};
+use rpcrdma::v1::Body;
+use rpcrdma::v2::{self, Continuation, Family};
 
 use crate::assembly::{Assembled, Assembly, Part};
 use crate::connection::Connection;
 use crate::event::{Event, Lost, MemoryUse, MemoryUseKind, Opened};
+use crate::header::{self, Decoded, Dialect, Header};
 use crate::infiniband::ordering::Counts;
 use crate::memory::{Access, Map, Memory, Place};
-use crate::message::{Answered, Detail, Direction, Message, Rpc};
+use crate::message::{Answered, Captured, Detail, Direction, Dropped, Message, Rpc};
 use crate::nfs::Procedure;
 use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::rpc::{self, Described};
@@ -22,6 +24,8 @@ use crate::transaction::{Call, Reply, Segment, Transaction, read_chunks};
 const CALLS: usize = 4096;
 /// Read requests whose data may still come.
 const READS: usize = 256;
+/// Octets of a Payload stream in several Sends that are kept.
+const STREAM: usize = 16 << 20;
 /// Segments of calls that were answered which are remembered.
 const ANSWERED: usize = 256;
 
@@ -43,12 +47,17 @@ pub(crate) struct Session {
     pub(crate) number: Option<u32>,
     /// The end that is the client, once known.
     client: Option<Side>,
+    /// The wire format of version 2 on this connection, once known.
+    pub(crate) family: Option<Family>,
     assemblies: Sides<Assembly>,
+    sequences: Sides<Sequence>,
     calls: BTreeMap<u64, Call>,
     /// Octets of memory that the calls take.
     held: usize,
     last_call: u64,
     xids: Sides<Map<u32, u64>>,
+    /// Replies in memory that the requester reads, by the end that sent them.
+    provided: Sides<Map<u32, u64>>,
     memory: Sides<Memory>,
     /// The last call there was when the capture was last seen to have missed something of an end.
     lost: Sides<Option<u64>>,
@@ -56,6 +65,13 @@ pub(crate) struct Session {
     /// RDMA Writes and Reads that aim at no memory a call of this capture advertised.
     pub(crate) unclaimed: u64,
     watch: Watch,
+}
+
+/// What an end has sent of a Payload stream in several Sends (version 2).
+#[derive(Debug, Default)]
+struct Sequence {
+    order: Continuation,
+    octets: Vec<u8>,
 }
 
 /// What is remembered to tell how memory is used ([`Context::operations`]).
@@ -255,6 +271,7 @@ impl Session {
                 if let Some(head) = self.assemblies.get_mut(from).abandon() {
                     self.message(connection, from, head, context);
                 }
+                *self.sequences.get_mut(from) = Sequence::default();
             }
         }
         true
@@ -265,13 +282,19 @@ impl Session {
         if self.number.is_none() {
             return false;
         }
-        let Ok(decoded) = Decoded::decode(send) else { return false };
-        let is_reply = match decoded.header.body {
-            Body::Msg(_) => MessageType::peek(decoded.payload).is_some_and(|(_, kind)| kind == MessageType::REPLY),
-            Body::Nomsg(chunks) => chunks.reads.is_empty() && self.client != Some(from),
-            _ => false,
+        let dialect = Dialect::of(send, &mut self.family.clone());
+        let Ok(decoded) = Decoded::decode(dialect, send) else { return false };
+        let is_reply = match decoded.header {
+            Header::V1(header) => match header.body {
+                Body::Msg(_) => MessageType::peek(decoded.payload).is_some_and(|(_, kind)| kind == MessageType::REPLY),
+                Body::Nomsg(chunks) => chunks.reads.is_empty() && self.client != Some(from),
+                _ => false,
+            },
+            Header::V2(header) => {
+                header.is_response() == Some(true) && decoded.header.place() != header::Place::Nowhere
+            }
         };
-        let call = self.xids.get(from.other()).get(&decoded.header.xid).and_then(|id| self.calls.get(id));
+        let call = self.xids.get(from.other()).get(&decoded.header.xid()).and_then(|id| self.calls.get(id));
         is_reply && call.is_none_or(|call| call.read_octets < call.asked_octets)
     }
 
@@ -338,7 +361,8 @@ impl Session {
     /// Octets of memory that what waits takes.
     pub(crate) fn held(&self) -> usize {
         let assemblies = self.assemblies.active.held() + self.assemblies.passive.held();
-        self.held + assemblies + self.reads.len() * size_of::<(u64, Place, u64)>()
+        let sequences = self.sequences.active.octets.len() + self.sequences.passive.octets.len();
+        self.held + assemblies + sequences + self.reads.len() * size_of::<(u64, Place, u64)>()
     }
 
     /// Lets go about `excess` octets: the data of the oldest calls, and where that is not enough, the calls.
@@ -359,6 +383,7 @@ impl Session {
         }
         if self.held() > enough {
             self.reads.clear();
+            self.sequences = Sides::default();
             self.abandon(connection, context);
         }
     }
@@ -380,7 +405,8 @@ impl Session {
 
     fn message(&mut self, connection: &Connection, sender: Side, send: Assembled, context: &mut Context<'_>) {
         let Some(number) = self.number else { return };
-        let message = Message {
+        let mut message = Message {
+            dialect: Dialect::of(&send.octets, &mut self.family),
             stamp: send.stamp,
             connection: number,
             sender,
@@ -391,15 +417,63 @@ impl Session {
             captured: send.captured,
             invalidates: send.invalidates,
             retransmitted: send.retransmitted,
+            earlier: Vec::new(),
+            earlier_length: 0,
+            dropped: None,
             rpc: None,
             detail: None,
         };
-        let message = match self.direction(&message) {
+        let direction = if self.joins(&mut message) { self.direction(&message) } else { None };
+        let message = match direction {
             Some(Direction::Call) => self.call(message, context),
             Some(Direction::Reply) => self.reply(message, context),
             None => message,
         };
+        let done = message.decode_v1().filter(|decoded| decoded.header.body == Body::Done);
+        let xid = done.map(|decoded| decoded.header.xid);
+        let provided = xid.and_then(|xid| self.provided.get(sender.other()).get(&xid).copied());
         context.events.push_back(Event::Message(message));
+        if let Some(id) = provided {
+            self.give_up(id, context);
+        }
+    }
+
+    /// Joins a message with those of the same sender that brought parts of its Payload stream before. False where the
+    /// stream is not at its end, or the message is to be dropped.
+    fn joins(&mut self, message: &mut Message) -> bool {
+        let sequence = self.sequences.get_mut(message.sender);
+        let Ok(Decoded { header: Header::V2(header), header_length, payload }) = message.decode() else { return true };
+        if message.captured == Captured::Head {
+            // Its length is not known, so nor is where the next one goes on.
+            *sequence = Sequence::default();
+            return true;
+        }
+        match sequence.order.accept(&header, message.length.saturating_sub(header_length)) {
+            Ok(v2::Part::Payload { offset, is_last: false }) => {
+                if offset == 0 {
+                    sequence.octets.clear();
+                }
+                // Where a part was cut, what follows it has no place.
+                if sequence.octets.len() as u64 == offset && sequence.octets.len() + payload.len() <= STREAM {
+                    sequence.octets.extend_from_slice(payload);
+                }
+                false
+            }
+            Ok(v2::Part::Payload { offset, is_last: true }) => {
+                message.earlier_length = offset;
+                message.earlier = if offset > 0 { core::mem::take(&mut sequence.octets) } else { Vec::new() };
+                true
+            }
+            Ok(v2::Part::Nothing) => true,
+            Ok(v2::Part::Discard) => {
+                message.dropped = Some(Dropped::OfDroppedSequence);
+                false
+            }
+            Err(error) => {
+                message.dropped = Some(Dropped::Misplaced(error));
+                false
+            }
+        }
     }
 
     /// Whether a message asks or answers. The payload says it; without one, its chunks and the calls that wait do, and
@@ -413,12 +487,12 @@ impl Session {
         let asks = (self.client == Some(sender)).then_some(Direction::Call);
         let Ok(decoded) = message.decode() else { return asks };
         let answers = self.client == Some(sender.other()) || self.xids.get(sender.other()).contains_key(&xid);
-        match decoded.header.body {
-            Body::Msg(_) | Body::Msgp { .. } => match MessageType::peek(decoded.payload) {
-                Some((_, MessageType::CALL)) => Some(Direction::Call),
-                Some((_, MessageType::REPLY)) => Some(Direction::Reply),
-                _ => asks,
-            },
+        let header = match decoded.header {
+            Header::V1(header) => header,
+            Header::V2(header) => return self.direction_v2(message, &decoded, &header),
+        };
+        match header.body {
+            Body::Msg(_) | Body::Msgp { .. } => said(decoded.payload).or(asks),
             // A long call has a Position Zero Read chunk; a long reply has no Read list (RFC 8166 section 4.3.1), unless
             // the responder provides it (draft-cel-nfsv4-reliable-reply).
             Body::Nomsg(chunks) if !chunks.reads.is_empty() => {
@@ -432,6 +506,16 @@ impl Session {
         }
     }
 
+    /// The same for version 2, where the header says it too.
+    fn direction_v2(&self, message: &Message, decoded: &Decoded<'_>, header: &v2::Header<'_>) -> Option<Direction> {
+        let announced = header.is_response().map(|is| if is { Direction::Reply } else { Direction::Call });
+        match decoded.header.place() {
+            header::Place::Inline => said(&message.stream(decoded)).or(announced),
+            header::Place::Chunk => announced,
+            header::Place::Part | header::Place::Nowhere => None,
+        }
+    }
+
     /// Takes note of a call, and gives its message back with what is known of it.
     fn call(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
         let requester = message.sender;
@@ -439,7 +523,7 @@ impl Session {
         let reverse = self.client == Some(requester.other());
         if let Ok(decoded) = message.decode() {
             let reads = decoded.header.chunks().as_ref().map(read_chunks).unwrap_or_default();
-            if let Some((call, description)) = rpc::call(decoded.payload, reverse, &reads) {
+            if let Some((call, description)) = rpc::call(&message.stream(&decoded), reverse, &reads) {
                 if matches!(call.procedure.program, Procedure::NFS | Procedure::MOUNT | Procedure::NFSACL) {
                     self.client.get_or_insert(requester);
                 }
@@ -473,7 +557,8 @@ impl Session {
             let place = Place { call: id, segment: index };
             memory.advertise(segment.access, (segment.handle, segment.offset), segment.length, place);
         }
-        self.xids.get_mut(requester).insert(prefix.xid, id);
+        let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
+        named.get_mut(requester).insert(prefix.xid, id);
         self.held += call.held();
         self.calls.insert(id, call);
         if self.calls.len() > CALLS
@@ -511,7 +596,8 @@ impl Session {
             memory.withdraw(handle, id);
         }
         if let Some(prefix) = call.message.prefix() {
-            let xids = self.xids.get_mut(requester);
+            let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
+            let xids = named.get_mut(requester);
             if xids.get(&prefix.xid) == Some(&id) {
                 xids.remove(&prefix.xid);
             }
@@ -522,6 +608,9 @@ impl Session {
 
     fn give_up(&mut self, id: u64, context: &mut Context<'_>) {
         let Some(mut call) = self.take(id) else { return };
+        if let Some(answered) = call.answers.take() {
+            return self.conclude(*answered, call, context);
+        }
         self.watch.given_up = true;
         if call.is_doubtful {
             call.forget();
@@ -544,6 +633,9 @@ impl Session {
         {
             call.describe_long(&rebuilt);
         }
+        if let Some(call) = call.take_if(|_| provides(&message)) {
+            return self.provide(message, call, context);
+        }
         let reply = Reply::new(&message, call.as_ref());
         let rpc = reply.rpc().or_else(|| call.as_ref().and_then(reply_of));
         message.rpc = rpc;
@@ -560,6 +652,40 @@ impl Session {
 }
 
 impl Session {
+    /// Takes note of a reply in memory that the requester is to read (draft-cel-nfsv4-reliable-reply section 4.1). It ends
+    /// with the RDMA_DONE that says that this was done.
+    fn provide(&mut self, mut message: Message, call: Call, context: &mut Context<'_>) -> Message {
+        let xid = message.prefix().map_or(0, |prefix| prefix.xid);
+        message.rpc = reply_of(&call);
+        if context.operations {
+            let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets };
+            let detail = Detail { walked: None, answers: Some(answered), forgotten: self.watch.given_up };
+            message.detail = Some(Box::new(detail));
+        }
+        if let Some(&before) = self.provided.get(message.sender).get(&xid) {
+            self.give_up(before, context);
+        }
+        let mut provided = Call::new(message.clone(), (None, None), call.reverse, context.transactions);
+        provided.answers = Some(Box::new(call));
+        self.wait(provided, context);
+        message
+    }
+
+    /// Ends a call whose reply was read from the responder's memory.
+    fn conclude(&self, call: Call, provided: Call, context: &mut Context<'_>) {
+        let mut message = provided.message.clone();
+        let xid = message.prefix().map_or(0, |prefix| prefix.xid);
+        let reply = Reply::with_payload(&message, Some(&call), provided.rebuild());
+        message.rpc = reply.rpc().or(message.rpc);
+        if context.transactions {
+            let mut transaction = Transaction::new(Some(call), Some((&message, reply)), xid);
+            if let Some(transaction) = &mut transaction {
+                transaction.read_octets += provided.read_octets;
+            }
+            context.events.extend(transaction.map(Box::new).map(Event::Transaction));
+        }
+    }
+
     /// What is known of a reply; the memory of its call may be used no more.
     fn answered(&mut self, xid: u32, call: Option<&Call>, reply: &Reply) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
@@ -577,6 +703,21 @@ impl Session {
     }
 }
 
+/// Whether a reply is in Position Zero Read chunks of its responder.
+fn provides(message: &Message) -> bool {
+    let decoded = message.decode_v1();
+    decoded.is_some_and(|decoded| matches!(decoded.header.body, Body::Nomsg(chunks) if !chunks.reads.is_empty()))
+}
+
+/// Whether a Payload stream asks or answers.
+fn said(stream: &[u8]) -> Option<Direction> {
+    match MessageType::peek(stream)?.1 {
+        MessageType::CALL => Some(Direction::Call),
+        MessageType::REPLY => Some(Direction::Reply),
+        _ => None,
+    }
+}
+
 /// What is known of a reply that cannot be read: what its call said.
 fn reply_of(call: &Call) -> Option<Rpc> {
     let rpc = &call.described.as_ref()?.rpc;
@@ -586,20 +727,25 @@ fn reply_of(call: &Call) -> Option<Rpc> {
 /// Whether a Send can be nothing but RPC-over-RDMA: a header that is right in every word, and the beginning of an RPC
 /// message whose XID is the header's, or exactly the chunks of a long message.
 fn is_rpc_over_rdma(octets: &[u8]) -> bool {
-    let Ok(decoded) = Decoded::decode(octets) else { return false };
-    match decoded.header.body {
-        Body::Msg(_) => {
+    let Ok(decoded) = Decoded::decode(Dialect::of(octets, &mut None), octets) else { return false };
+    let Some(prefix) = Prefix::decode(octets).ok() else { return false };
+    match decoded.header.place() {
+        header::Place::Inline => {
             let mut payload = Reader::new(decoded.payload);
             let words = [payload.u32(), payload.u32(), payload.u32()];
             let [Ok(xid), Ok(kind), Ok(third)] = words else { return false };
-            xid == decoded.header.xid
+            xid == prefix.xid
                 && match MessageType(kind) {
                     MessageType::CALL => third == rpcrdma::rpc::Call::RPC_VERSION,
                     MessageType::REPLY => third <= 1,
                     _ => false,
                 }
         }
-        Body::Nomsg(chunks) => decoded.header.credit > 0 && !chunks.is_empty() && decoded.payload.is_empty(),
+        header::Place::Chunk => {
+            let chunks = decoded.header.chunks().unwrap_or_default();
+            let has_chunks = !chunks.is_empty() || !decoded.header.call_chunk().is_empty();
+            prefix.credit > 0 && has_chunks && decoded.payload.is_empty()
+        }
         _ => false,
     }
 }

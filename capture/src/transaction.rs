@@ -4,8 +4,8 @@ use core::fmt;
 
 use rpcrdma::lists::{Chunks, ReadChunk, WriteChunk};
 use rpcrdma::reader::padding;
-use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
 
+use crate::header::{Decoded, ErrorBody, Header, Place};
 use crate::link::Address;
 use crate::memory::{Access, Extents};
 use crate::message::{Captured, Message, Rpc, Security, Status};
@@ -88,6 +88,8 @@ pub enum Form {
     Chunked,
     /// In a Position Zero Read chunk or the Reply chunk.
     Long,
+    /// In several Sends (version 2).
+    Continued,
 }
 
 /// Why an RPC message could not be put back together.
@@ -185,8 +187,12 @@ pub(crate) struct Call {
     pub(crate) message: Message,
     /// The server called the client, as far as was known when it did.
     pub(crate) reverse: bool,
-    /// Those of the Read list, of the Write list, of the Reply chunk.
+    /// Those of the Call chunk, of the Read list, of the Write list, of the Reply chunk.
     pub(crate) segments: Vec<Segment>,
+    /// How many of them are the first two's.
+    read_segments: usize,
+    /// This is no call but a reply, in memory that the requester reads: the call that it answers.
+    pub(crate) answers: Option<Box<Call>>,
     pub(crate) called: Option<Called>,
     pub(crate) described: Option<Described>,
     /// Octets that the responder asked for with RDMA Read.
@@ -212,14 +218,19 @@ impl Call {
         reverse: bool,
         whole: bool,
     ) -> Self {
-        let segments = match message.decode() {
-            Ok(decoded) => decoded.header.chunks().map(|chunks| segments(&chunks, whole)).unwrap_or_default(),
-            Err(_) => Vec::new(),
+        let (segments, read_segments) = match message.decode() {
+            Ok(decoded) => {
+                let reads = decoded.header.chunks().unwrap_or_default().reads.len();
+                (segments(&decoded.header, whole), decoded.header.call_chunk().len() + reads)
+            }
+            Err(_) => (Vec::new(), 0),
         };
         Self {
             message,
             reverse,
             segments,
+            read_segments,
+            answers: None,
             called,
             described,
             asked_octets: 0,
@@ -232,7 +243,9 @@ impl Call {
 
     /// Octets of memory it takes.
     pub(crate) fn held(&self) -> usize {
-        size_of::<Self>() + self.message.octets.len() + self.segments.len() * Self::SEGMENT + self.moved()
+        let message = self.message.octets.len() + self.message.earlier.len();
+        let answers = self.answers.as_ref().map_or(0, |call| call.held());
+        size_of::<Self>() + message + self.segments.len() * Self::SEGMENT + self.moved() + answers
     }
 
     /// Octets of memory that a segment takes, here and in the list of what is advertised.
@@ -278,15 +291,19 @@ impl Call {
     /// The whole call.
     pub(crate) fn rebuild(&self) -> Result<Vec<u8>, NotRebuilt> {
         let decoded = self.message.decode().map_err(|_| self.message.unreadable())?;
+        let (call_chunk, reads) = (decoded.header.call_chunk(), decoded.header.chunks().unwrap_or_default().reads);
+        if !call_chunk.is_empty() && reads.iter().any(|segment| segment.position == 0) {
+            return Err(NotRebuilt::Position(0));
+        }
         let mut chunks = Vec::new();
         let mut first = 0;
-        for chunk in decoded.header.chunks().into_iter().flat_map(|chunks| chunks.reads.chunks()) {
-            let ReadChunk { position, segments } = chunk;
+        let call_chunk = (!call_chunk.is_empty()).then_some(ReadChunk { position: 0, segments: call_chunk });
+        for ReadChunk { position, segments } in call_chunk.into_iter().chain(reads.chunks()) {
             let lengths = segments.iter().map(|segment| segment.target.length);
             chunks.push((position, self.chunk(ChunkName::Read(position), first, lengths)?));
             first += segments.len();
         }
-        if self.message.captured != Captured::Whole {
+        if !self.message.is_whole() {
             return Err(NotRebuilt::Send);
         }
         // No rule sorts the Read list, nor keeps the segments of a chunk side by side (section 3.4.5).
@@ -298,14 +315,13 @@ impl Call {
             }
             same
         });
-        let reduced = match decoded.header.body {
-            Body::Nomsg(_) if chunks.first().is_some_and(|(position, _)| *position == 0) => chunks.remove(0).1,
-            Body::Nomsg(_) => Vec::new(),
-            Body::Msg(_) | Body::Msgp { .. } if chunks.iter().any(|(position, _)| *position == 0) => {
+        let reduced = match decoded.header.place() {
+            Place::Chunk if chunks.first().is_some_and(|(position, _)| *position == 0) => chunks.remove(0).1,
+            Place::Chunk | Place::Nowhere => Vec::new(),
+            Place::Inline | Place::Part if chunks.iter().any(|(position, _)| *position == 0) => {
                 return Err(NotRebuilt::PositionZeroInMessage);
             }
-            _ if chunks.is_empty() => return Ok(decoded.payload.to_vec()),
-            _ => decoded.payload.to_vec(),
+            Place::Inline | Place::Part => self.message.stream(&decoded).into_owned(),
         };
         if chunks.is_empty() {
             return Ok(reduced);
@@ -314,11 +330,10 @@ impl Call {
     }
 
     /// The returned Write chunks of a reply, in list order.
-    fn returned(&self, provided: &Chunks<'_>, returned: &Chunks<'_>) -> Result<Vec<Vec<u8>>, NotRebuilt> {
-        if returned.writes.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut first = provided.reads.len();
+    fn returned(&self, returned: &Chunks<'_>) -> Result<Vec<Vec<u8>>, NotRebuilt> {
+        let decoded = self.message.decode().map_err(|_| NotRebuilt::ForeignChunks)?;
+        let provided = decoded.header.chunks().unwrap_or_default();
+        let mut first = self.read_segments;
         let mut chunks = Vec::new();
         let mut provided = provided.writes.iter();
         for (index, chunk) in returned.writes.iter().enumerate() {
@@ -333,11 +348,13 @@ impl Call {
         Ok(chunks)
     }
 
-    fn returned_reply_chunk(&self, provided: &Chunks<'_>, returned: &Chunks<'_>) -> Result<Vec<u8>, NotRebuilt> {
+    fn returned_reply_chunk(&self, returned: &Chunks<'_>) -> Chunk {
+        let decoded = self.message.decode().map_err(|_| NotRebuilt::ForeignChunks)?;
+        let provided = decoded.header.chunks().unwrap_or_default();
         let (Some(offered), Some(chunk)) = (provided.reply, returned.reply) else {
             return Err(NotRebuilt::ForeignChunks);
         };
-        let first = provided.reads.len() + provided.writes.iter().map(|chunk| chunk.len()).sum::<usize>();
+        let first = self.read_segments + provided.writes.iter().map(|chunk| chunk.len()).sum::<usize>();
         self.check(first, &offered, &chunk)?;
         self.chunk(ChunkName::Reply, first, chunk.iter().map(|segment| segment.length))
     }
@@ -368,27 +385,26 @@ impl Reply {
             let error = message.error().map_or_else(|| message.unreadable(), NotRebuilt::Error);
             return Self { payload: Err(error), writes: Ok(Vec::new()), described: None };
         };
-        let returned = decoded.header.chunks().unwrap_or_default();
-        let call_decoded = call.and_then(|call| call.message.decode().ok());
-        let provided = call_decoded.as_ref().and_then(|decoded| decoded.header.chunks()).unwrap_or_default();
-        let long = matches!(decoded.header.body, Body::Nomsg(_));
-        let payload = match call {
-            None if long => Err(NotRebuilt::CallMissing),
-            Some(call) if long => call.returned_reply_chunk(&provided, &returned),
-            _ => Ok(decoded.payload.to_vec()),
+        let payload = match (decoded.header.place(), call) {
+            (Place::Chunk, None) => Err(NotRebuilt::CallMissing),
+            (Place::Chunk, Some(call)) => call.returned_reply_chunk(&decoded.header.chunks().unwrap_or_default()),
+            _ => Ok(message.stream(&decoded).into_owned()),
         };
+        Self::with_payload(message, call, payload)
+    }
+
+    /// The same, where the Payload stream is known.
+    pub(crate) fn with_payload(message: &Message, call: Option<&Call>, payload: Chunk) -> Self {
+        let returned = message.decode().ok().and_then(|decoded| decoded.header.chunks()).unwrap_or_default();
         let writes = match call {
-            None if returned.writes.is_empty() => Ok(Vec::new()),
+            _ if returned.writes.is_empty() => Ok(Vec::new()),
             None => Err(NotRebuilt::CallMissing),
-            Some(call) => call.returned(&provided, &returned),
+            Some(call) => call.returned(&returned),
         };
         let written: Vec<u64> = returned.writes.iter().map(|chunk| chunk.length()).collect();
         let called = call.and_then(|call| call.called.as_ref());
         let described = payload.as_ref().ok().and_then(|payload| rpc::reply(payload, called, &written));
-        let payload = match message.captured {
-            Captured::Whole => payload,
-            _ => Err(NotRebuilt::Send),
-        };
+        let payload = if message.is_whole() { payload } else { Err(NotRebuilt::Send) };
         Self { payload, writes, described }
     }
 
@@ -439,7 +455,9 @@ fn insert<'a>(reduced: &[u8], chunks: impl Iterator<Item = (u32, &'a [u8])>) -> 
     Ok(octets)
 }
 
-fn segments(chunks: &Chunks<'_>, whole: bool) -> Vec<Segment> {
+fn segments(header: &Header<'_>, whole: bool) -> Vec<Segment> {
+    let chunks = header.chunks().unwrap_or_default();
+    let call_chunk = header.call_chunk().iter().map(|segment| (Access::Read, segment.target, true));
     let reads = chunks.reads.iter().map(|segment| (Access::Read, segment.target, whole || segment.position == 0));
     let writes = chunks.writes.iter().flat_map(|chunk| chunk.iter()).map(|segment| (Access::Write, segment, whole));
     let reply = chunks.reply.into_iter().flat_map(|chunk| chunk.iter()).map(|segment| (Access::Write, segment, true));
@@ -451,17 +469,19 @@ fn segments(chunks: &Chunks<'_>, whole: bool) -> Vec<Segment> {
         is_kept,
         data: Extents::default(),
     };
-    reads.chain(writes).chain(reply).map(segment).collect()
+    call_chunk.chain(reads).chain(writes).chain(reply).map(segment).collect()
 }
 
 fn form(decoded: &Decoded<'_>, is_call: bool) -> Form {
-    match &decoded.header.body {
-        Body::Nomsg(_) => Form::Long,
-        Body::Msg(chunks) | Body::Msgp { chunks, .. } => {
+    match decoded.header.place() {
+        Place::Chunk => Form::Long,
+        Place::Part => Form::Continued,
+        Place::Inline => {
+            let chunks = decoded.header.chunks().unwrap_or_default();
             let moved = if is_call { chunks.reads.length() } else { chunks.writes.iter().map(|c| c.length()).sum() };
             if moved > 0 { Form::Chunked } else { Form::Short }
         }
-        Body::Done | Body::Error(_) => Form::Short,
+        Place::Nowhere => Form::Short,
     }
 }
 
@@ -472,15 +492,17 @@ impl Message {
 
     fn half(&self, is_call: bool, message: Result<Rebuilt, NotRebuilt>) -> Half {
         let decoded = self.decode().ok();
-        Half {
-            stamp: self.stamp,
-            form: decoded.as_ref().map_or(Form::Short, |decoded| form(decoded, is_call)),
-            inline: decoded.as_ref().map_or(0, |decoded| match decoded.header.body {
-                Body::Msg(_) | Body::Msgp { .. } => self.length.saturating_sub(decoded.header_length),
-                _ => 0,
-            }),
-            message,
-        }
+        let form = match &decoded {
+            Some(_) if self.earlier_length > 0 => Form::Continued,
+            Some(decoded) => form(decoded, is_call),
+            None => Form::Short,
+        };
+        let earlier = usize::try_from(self.earlier_length).unwrap_or(usize::MAX);
+        let inline = decoded.as_ref().map_or(0, |decoded| match decoded.header.place() {
+            Place::Inline | Place::Part => self.length.saturating_sub(decoded.header_length).saturating_add(earlier),
+            Place::Chunk | Place::Nowhere => 0,
+        });
+        Half { stamp: self.stamp, form, inline, message }
     }
 }
 

@@ -299,7 +299,7 @@ fn no_text_is_too_much() {
 
 #[test]
 fn a_call_is_shown_with_its_operations() {
-    let message = header::message(octets(XXD));
+    let message = header::message(octets(XXD), None);
     let rpc = message.rpc.clone().unwrap();
     let operations: Vec<&str> = rpc.operations.iter().map(|operation| operation.name).collect();
     assert_eq!((rpc.direction, rpc.name), (Direction::Call, Some("NFSv4 COMPOUND")));
@@ -312,13 +312,13 @@ fn a_reply_is_shown_with_its_status() {
     // rdma_xid 7, one credit, no chunks; REPLY, MSG_ACCEPTED, AUTH_NONE, PROG_UNAVAIL.
     let send = "00000007 00000001 00000001 00000000 00000000 00000000 00000000
                 00000007 00000001 00000000 00000000 00000000 00000001";
-    let message = header::message(octets(send));
+    let message = header::message(octets(send), None);
     assert_eq!(message.rpc.as_ref().unwrap().status, Some(Status::Refused("PROG_UNAVAIL")));
     assert_eq!(header::findings(&message), []);
 }
 
 fn finding(text: &str) -> (String, Finding) {
-    let found = header::findings(&header::message(octets(text)));
+    let found = header::findings(&header::message(octets(text), None));
     assert_eq!(found.len(), 1, "{text}: {found:?}");
     (found[0].to_string(), found[0])
 }
@@ -397,8 +397,8 @@ fn faults_are_told_apart_by_kind() {
     let (_, found) = finding("0x00000007 0x1 0x20 0x0 0x0 0x0 0x0  0x7 0x0 0x2 0x186a3");
     assert!(matches!(found.fault, Fault::Rpc(error) if error.kind == RpcErrorKind::Truncated));
     // What an RDMA_ERROR says is no fault of its own, whatever version it carries.
-    assert_eq!(header::findings(&header::message(octets("0x00000007 0x2 0x20 0x4 0x1 0x1 0x1"))), []);
-    assert_eq!(header::findings(&header::message(octets("0x00000007 0x1 0x20 0x4 0x2"))), []);
+    assert_eq!(header::findings(&header::message(octets("0x00000007 0x2 0x20 0x4 0x1 0x1 0x1"), None)), []);
+    assert_eq!(header::findings(&header::message(octets("0x00000007 0x1 0x20 0x4 0x2"), None)), []);
     let msgp = "0x00000007 0x1 0x20 0x2 0x40 0x1000 0x0 0x0 0x0  0x7 0x0 0x2 0x186a3 0x3 0x0 0x0 0x0 0x0 0x0";
     let (_, found) = finding(msgp);
     assert_eq!((found.offset, found.fault), (12, Fault::Msgp));

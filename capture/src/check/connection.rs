@@ -331,7 +331,7 @@ impl Connection {
     ) {
         let answers = detail.and_then(|detail| detail.answers.as_ref());
         let call = answers.map(|answers| &answers.call);
-        let called = call.filter(|call| call.captured == Captured::Whole).and_then(|call| call.decode().ok());
+        let called = call.filter(|call| call.captured == Captured::Whole).and_then(Message::decode_v1);
         let mut faulty = false;
         if role == Role::Responder {
             let key = about.xid.map(|xid| (message.sender.other(), xid));

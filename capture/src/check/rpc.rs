@@ -7,6 +7,7 @@ use rpcrdma::rules::{Report, Row, Rule, Severity, segments};
 use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
 
 use super::{About, Book};
+use crate::header;
 use crate::message::{Message, Security, Status, Walked};
 use crate::nfs::WalkError;
 
@@ -448,7 +449,9 @@ fn invalidate_foreign(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
 }
 
 fn reply_chunk_missing(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
-    let (Some(ErrorBody::Chunk), Some(offered), false) = (subject.message.error(), subject.offered(), subject.faulty)
+    let error = subject.message.error();
+    let (Some(header::ErrorBody::V1(ErrorBody::Chunk)), Some(offered), false) =
+        (error, subject.offered(), subject.faulty)
     else {
         return true;
     };

@@ -1,5 +1,14 @@
 //! The fields of a transport header one after the other, as far as they can be read (RFC 8166 section 4.1).
 //!
+//! Version 2 (its drafts) has other words between the first four and the lists:
+//!
+//! ```text
+//! family A    flags | inv_handle 1 PHLOO ... 0 | 1 n HLOO ... 0 | 1 n HLOO ... or 0
+//!             flags | rdma_err ...
+//!             flags | n  which length octets ...
+//! family B    the same without flags; rdma_remaining; the Call chunk before inv_handle
+//! ```
+//!
 //! Decoding gives all of a header or an error. People who look for a fault, and programs that report one, want what comes
 //! before it too: it is walked over here.
 //!
@@ -13,7 +22,9 @@ use rpcrdma::prefix::Procedure;
 use rpcrdma::reader::Reader;
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{self, ErrorBody};
+use rpcrdma::v2::{ErrorCode, Family, PropertyId, family_a, family_b};
 
+use crate::header::Dialect;
 use crate::message::{Captured, Message};
 
 /// What of a message can be read: nothing, where its beginning is missing.
@@ -30,6 +41,20 @@ pub enum Field {
     Xid(u32),
     /// `rdma_proc`.
     Procedure(Procedure),
+    /// `rdma_htype` of version 2, and its name.
+    Type(u32, Option<&'static str>),
+    /// `rdma_flags`.
+    Flags(family_a::Flags),
+    /// `rdma_inv_handle`.
+    InvHandle(u32),
+    /// `rdma_err` of version 2.
+    Error(ErrorCode),
+    /// A transport property: which, and the octets of its value.
+    Property(PropertyId, usize),
+    /// An entry of the Call chunk, its flag included.
+    CallSegment(ReadSegment),
+    /// The word that ends the Call chunk.
+    CallChunkEnd,
     /// An entry of the Read list, its flag included.
     ReadSegment(ReadSegment),
     /// The word that ends the Read list.
@@ -46,10 +71,14 @@ pub enum Field {
 
 /// Gives every field that can be read to `take`, with its offset from the start of the Send; gives the offset that was
 /// reached.
-pub fn walk(octets: &[u8], take: &mut impl FnMut(usize, Field)) -> usize {
+pub fn walk(dialect: Dialect, octets: &[u8], take: &mut impl FnMut(usize, Field)) -> usize {
     let mut walker = Walker { reader: Reader::new(octets), take };
     // Where a field is not there whole, or not what it must be, the walk ends before it.
-    let _ended = walker.header();
+    let _ended = match dialect {
+        Dialect::Version2(Family::A) => walker.family_a(),
+        Dialect::Version2(Family::B) => walker.family_b(),
+        Dialect::Version1 | Dialect::Version2Unknown => walker.header(),
+    };
     walker.reader.offset()
 }
 
@@ -73,9 +102,89 @@ impl<F: FnMut(usize, Field)> Walker<'_, F> {
             }
             _ => return None,
         }
+        self.lists()
+    }
+
+    fn lists(&mut self) -> Option<()> {
         self.read_list()?;
         self.write_list()?;
         self.reply_chunk()
+    }
+
+    fn start(&mut self, name: impl FnOnce(u32) -> Option<&'static str>) -> Option<u32> {
+        self.word(Field::Xid)?;
+        self.word(|word| Field::Word("rdma_vers", word))?;
+        self.word(|word| Field::Word("rdma_credit", word))?;
+        self.word(|word| Field::Type(word, name(word)))
+    }
+
+    fn family_a(&mut self) -> Option<()> {
+        use family_a::{Flags, HeaderType};
+        let htype = self.start(|htype| HeaderType(htype).name())?;
+        self.word(|word| Field::Flags(Flags::from_bits_retain(word)))?;
+        match HeaderType(htype) {
+            HeaderType::RDMA2_MSG | HeaderType::RDMA2_NOMSG => {
+                self.word(Field::InvHandle)?;
+                self.lists()
+            }
+            HeaderType::RDMA2_ERROR => self.error_v2(),
+            HeaderType::RDMA2_CONNPROP => self.properties(),
+            _ => None,
+        }
+    }
+
+    fn family_b(&mut self) -> Option<()> {
+        use family_b::HeaderType;
+        let htype = self.start(|htype| HeaderType(htype).name())?;
+        match HeaderType(htype) {
+            HeaderType::RDMA2_ERROR => self.error_v2(),
+            HeaderType::RDMA2_CONNPROP_MIDDLE | HeaderType::RDMA2_CONNPROP_FINAL => self.properties(),
+            HeaderType::RDMA2_CALL_EXTERNAL => {
+                self.word(Field::InvHandle)?;
+                self.entries(Field::CallSegment, Field::CallChunkEnd)?;
+                self.lists()
+            }
+            HeaderType::RDMA2_CALL_INLINE => {
+                self.word(Field::InvHandle)?;
+                self.lists()
+            }
+            HeaderType::RDMA2_CALL_MIDDLE | HeaderType::RDMA2_REPLY_MIDDLE => {
+                self.word(|word| Field::Word("rdma_remaining", word)).map(|_| ())
+            }
+            HeaderType::RDMA2_REPLY_EXTERNAL => {
+                self.write_list()?;
+                self.reply_chunk()
+            }
+            HeaderType::RDMA2_REPLY_INLINE => self.write_list(),
+            _ => None,
+        }
+    }
+
+    fn error_v2(&mut self) -> Option<()> {
+        let code = self.word(|word| Field::Error(ErrorCode(word)))?;
+        let names: &[&'static str] = match ErrorCode(code) {
+            ErrorCode::VERS => &["rdma_vers_low", "rdma_vers_high"],
+            ErrorCode::READ_CHUNKS | ErrorCode::WRITE_CHUNKS => &["rdma_max_chunks"],
+            ErrorCode::SEGMENTS => &["rdma_max_segments"],
+            ErrorCode::WRITE_RESOURCE => &["rdma_chunk_index", "rdma_length_needed"],
+            ErrorCode::REPLY_RESOURCE => &["rdma_length_needed"],
+            _ => &[],
+        };
+        for name in names {
+            self.word(|word| Field::Word(name, word))?;
+        }
+        Some(())
+    }
+
+    fn properties(&mut self) -> Option<()> {
+        let count = self.word(|word| Field::Word("properties", word))?;
+        for _ in 0..count {
+            let offset = self.reader.offset();
+            let which = self.reader.u32().ok()?;
+            let data = self.reader.opaque().ok()?;
+            (self.take)(offset, Field::Property(PropertyId(which), data.len()));
+        }
+        Some(())
     }
 
     fn word(&mut self, field: impl FnOnce(u32) -> Field) -> Option<u32> {
@@ -104,12 +213,16 @@ impl<F: FnMut(usize, Field)> Walker<'_, F> {
     }
 
     fn read_list(&mut self) -> Option<()> {
+        self.entries(Field::ReadSegment, Field::ReadListEnd)
+    }
+
+    fn entries(&mut self, field: impl Fn(ReadSegment) -> Field, end: Field) -> Option<()> {
         while self.flag()? {
             let offset = self.reader.offset();
             let entry = self.reader.array().ok()?;
-            (self.take)(offset, Field::ReadSegment(ReadSegment::from_entry(entry)));
+            (self.take)(offset, field(ReadSegment::from_entry(entry)));
         }
-        self.word(|_| Field::ReadListEnd).map(|_| ())
+        self.word(|_| end).map(|_| ())
     }
 
     fn write_list(&mut self) -> Option<()> {
@@ -149,9 +262,9 @@ pub(super) struct Salvaged {
 }
 
 impl Salvaged {
-    pub(super) fn from_octets(octets: &[u8]) -> Self {
+    pub(super) fn from_octets(dialect: Dialect, octets: &[u8]) -> Self {
         let mut salvaged = Self::default();
-        walk(octets, &mut |_, field| salvaged.take(field));
+        walk(dialect, octets, &mut |_, field| salvaged.take(field));
         salvaged
     }
 
@@ -194,7 +307,7 @@ mod tests {
     #[test]
     fn fields_before_the_fault_are_given() {
         let mut fields = Vec::new();
-        assert_eq!(walk(&CUT, &mut |offset, field| fields.push((offset, field))), 68);
+        assert_eq!(walk(Dialect::Version1, &CUT, &mut |offset, field| fields.push((offset, field))), 68);
         let target = Segment { handle: 2, length: 3, offset: 4 };
         assert_eq!(
             fields[4..],
@@ -210,14 +323,14 @@ mod tests {
     #[test]
     fn every_cut_ends_the_walk_before_the_field_that_is_cut() {
         for length in 0..CUT.len() {
-            let reached = walk(&CUT[..length], &mut |offset, _| assert!(offset < length));
+            let reached = walk(Dialect::Version1, &CUT[..length], &mut |offset, _| assert!(offset < length));
             assert!(reached <= length && length - reached < 24, "{reached} of {length}");
         }
     }
 
     #[test]
     fn chunks_before_the_fault_are_kept() {
-        Salvaged::from_octets(&CUT).with(|chunks| {
+        Salvaged::from_octets(Dialect::Version1, &CUT).with(|chunks| {
             assert_eq!((chunks.reads.len(), chunks.writes.len(), chunks.reply), (1, 1, None));
             assert_eq!(chunks.writes.get(0).map(|chunk| chunk.length()), Some(6));
         });
@@ -227,6 +340,6 @@ mod tests {
     fn a_word_that_is_no_flag_ends_the_walk_before_it() {
         let mut octets = CUT;
         octets[43] = 2;
-        assert_eq!(walk(&octets, &mut |_, _| {}), 40);
+        assert_eq!(walk(Dialect::Version1, &octets, &mut |_, _| {}), 40);
     }
 }

@@ -4,30 +4,24 @@ use core::fmt;
 
 use rpcrdma::error::{DecodeError, Reaction, Role};
 use rpcrdma::rpc::{Call, MessageType, Reply, RpcError};
-use rpcrdma::v1::{Body, Message as Decoded};
+use rpcrdma::v1::{Body, Message as DecodedV1};
+use rpcrdma::v2::Family;
 
+use crate::header::{Dialect, Place};
 use crate::link::Address;
 use crate::message::{Captured, Message};
 use crate::operation::{Side, Stamp};
-use crate::rpc;
+use crate::rpc::{self, Described};
 use crate::transaction::read_chunks;
 
 /// The message in a Send that is of no capture: frame, time, connection and addresses have no meaning.
 ///
-/// A reply does not name the procedure that was called, so nothing is said of its results.
+/// A reply does not name the procedure that was called, so nothing is said of its results. `family` is the wire format of
+/// version 2; without it, only what the octets themselves show is known.
 #[must_use]
-pub fn message(octets: Vec<u8>) -> Message {
-    let rpc = Decoded::decode(&octets).ok().and_then(|decoded| {
-        let chunks = decoded.header.chunks()?;
-        let written: Vec<u64> = chunks.writes.iter().map(|chunk| chunk.length()).collect();
-        let described = match MessageType::peek(decoded.payload)?.1 {
-            MessageType::CALL => rpc::call(decoded.payload, false, &read_chunks(&chunks))?.1,
-            MessageType::REPLY => rpc::reply(decoded.payload, None, &written)?,
-            _ => return None,
-        };
-        Some(described.rpc)
-    });
-    Message {
+pub fn message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
+    let mut message = Message {
+        dialect: Dialect::of(&octets, &mut family),
         stamp: Stamp::default(),
         connection: 0,
         sender: Side::Active,
@@ -38,8 +32,24 @@ pub fn message(octets: Vec<u8>) -> Message {
         captured: Captured::Whole,
         invalidates: None,
         retransmitted: 0,
-        rpc,
+        earlier: Vec::new(),
+        earlier_length: 0,
+        dropped: None,
+        rpc: None,
         detail: None,
+    };
+    message.rpc = described(&message).map(|described| described.rpc);
+    message
+}
+
+fn described(message: &Message) -> Option<Described> {
+    let decoded = message.decode().ok().filter(|decoded| decoded.header.place() == Place::Inline)?;
+    let chunks = decoded.header.chunks()?;
+    let written: Vec<u64> = chunks.writes.iter().map(|chunk| chunk.length()).collect();
+    match MessageType::peek(decoded.payload)?.1 {
+        MessageType::CALL => Some(rpc::call(decoded.payload, false, &read_chunks(&chunks))?.1),
+        MessageType::REPLY => rpc::reply(decoded.payload, None, &written),
+        _ => None,
     }
 }
 
@@ -100,8 +110,11 @@ pub fn findings(message: &Message) -> Vec<Finding> {
         Ok(decoded) => decoded,
         // An RDMA_ERROR of another version says which versions its sender knows: that is no fault.
         Err(_) if message.error().is_some() => return Vec::new(),
+        Err(_) if message.dialect == Dialect::Version2Unknown => return Vec::new(),
         Err(error) => return vec![Finding { offset: error.offset, fault: Fault::Header(error) }],
     };
+    // What may be wrong with a version 2 message that can be read is for `check` to say.
+    let Some(decoded) = decoded.v1() else { return Vec::new() };
     let mut findings = Vec::new();
     let mut find = |offset, fault| findings.push(Finding { offset, fault });
     let end = decoded.header_length;
@@ -133,7 +146,7 @@ const CREDIT: usize = 8;
 const PROCEDURE: usize = 12;
 const LISTS: usize = 16;
 
-fn payload(decoded: &Decoded<'_>, at: usize, find: &mut impl FnMut(usize, Fault)) {
+fn payload(decoded: &DecodedV1<'_>, at: usize, find: &mut impl FnMut(usize, Fault)) {
     let Some((xid, kind)) = MessageType::peek(decoded.payload) else { return find(at, Fault::NoRpc) };
     if xid != decoded.header.xid {
         find(at, Fault::Xid);

@@ -9,6 +9,7 @@ use super::json::{form, status};
 use super::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
 use crate::event::Terminated;
 use crate::file::Time;
+use crate::header::{Decoded, Dialect, Header, Place};
 use crate::link::Address;
 use crate::message::{Captured, Direction, Message, Rpc, Status};
 use crate::nfs::{self, Operation, Procedure};
@@ -104,13 +105,14 @@ impl Lines {
             line.push(PLAIN, &format!("{:<5} {:<10} {:>5} {:<6}", "?", "?", "", ""));
             return;
         };
-        let procedure = match prefix.procedure.name() {
-            Some(name) => name.trim_start_matches("RDMA_").to_owned(),
+        let procedure = match message.type_name() {
+            Some(name) => short(name).to_owned(),
             None => prefix.procedure.0.to_string(),
         };
         let style = if message.error().is_some() { FAULT } else { PLAIN };
         line.column(style, &procedure, 6);
-        let payload = message.decode().ok().filter(|decoded| decoded.header.chunks().is_some());
+        let has_payload = |decoded: &Decoded<'_>| decoded.header.place() != Place::Nowhere;
+        let payload = message.decode().ok().filter(has_payload);
         // Without its end a message may be of any length.
         let payload = payload.filter(|_| message.captured != Captured::Head);
         let inline = payload.map(|decoded| message.length.saturating_sub(decoded.header_length).to_string());
@@ -200,13 +202,18 @@ fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
     if let Some(error) = message.error() {
         notes.push((FAULT, error.to_string()));
     } else if let Ok(decoded) = message.decode() {
-        let chunks = decoded.header.chunks().as_ref().map(chunks).unwrap_or_default();
-        if !chunks.is_empty() {
-            notes.push((CHUNK, chunks));
-        }
+        let call = decoded.header.call_chunk();
+        let call = (!call.is_empty()).then(|| format!("call {}", call.length()));
+        let chunks = decoded.header.chunks().as_ref().map(chunks).filter(|text| !text.is_empty());
+        notes.extend(call.into_iter().chain(chunks).map(|text| (CHUNK, text)));
+        notes.extend(continued(message, &decoded).map(|text| (CHUNK, text)));
     } else if let Some(error) = message.is_malformed() {
         notes.push((FAULT, format!("malformed at octet {}: {}", error.offset, error.kind.name())));
     }
+    if message.dialect == Dialect::Version2Unknown && message.error().is_none() {
+        notes.push((WARNING, "version 2, wire format not known".to_owned()));
+    }
+    notes.extend(message.dropped.map(|dropped| (FAULT, format!("dropped: {dropped}"))));
     notes.extend(message.rpc.as_ref().and_then(failure).map(|failure| (WARNING, failure)));
     if message.rpc.as_ref().is_some_and(|rpc| rpc.reverse) {
         notes.push((DIM, "reverse".to_owned()));
@@ -221,6 +228,37 @@ fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
         notes.push((WARNING, format!("sent {} times", message.retransmitted.saturating_add(1))));
     }
     notes
+}
+
+/// What `rdma_proc` or `rdma_htype` is called in a column.
+fn short(name: &'static str) -> &'static str {
+    match name {
+        "RDMA2_CONNPROP" | "RDMA2_CONNPROP_FINAL" => "PROP",
+        "RDMA2_CONNPROP_MIDDLE" => "PROP+",
+        "RDMA2_CALL_EXTERNAL" => "CEXT",
+        "RDMA2_CALL_MIDDLE" => "CMID",
+        "RDMA2_CALL_INLINE" => "CALL",
+        "RDMA2_REPLY_EXTERNAL" => "REXT",
+        "RDMA2_REPLY_MIDDLE" => "RMID",
+        "RDMA2_REPLY_INLINE" => "REPLY",
+        _ => name.trim_start_matches("RDMA_").trim_start_matches("RDMA2_"),
+    }
+}
+
+/// What version 2 adds: parts of a Payload stream, transport properties, grants.
+fn continued(message: &Message, decoded: &Decoded<'_>) -> Option<String> {
+    let Header::V2(header) = &decoded.header else { return None };
+    if let Some(properties) = header.properties() {
+        return Some(
+            properties.iter().map(|property| format!("{property} ")).collect::<String>().trim_end().to_owned(),
+        );
+    }
+    match decoded.header.place() {
+        _ if header.is_grant() => Some(format!("grants {}", header.credit().granted())),
+        Place::Part => Some("more follows".to_owned()),
+        _ if message.earlier_length > 0 => Some(format!("after {} octets", message.earlier_length)),
+        _ => None,
+    }
 }
 
 /// Octets of each chunk; of many Read chunks or Write chunks the sum.

@@ -7,12 +7,14 @@ use rpcrdma::error::{Reaction, Role};
 use rpcrdma::reader::padding;
 use rpcrdma::rpc::{Auth, Call, MessageType, Reply, ReplyBody, RpcError};
 use rpcrdma::segment::{ReadSegment, Segment};
-use rpcrdma::v1::{Body, ErrorBody};
+use rpcrdma::v1::ErrorBody;
+use rpcrdma::v2;
 
 use super::fields::{Field, readable, walk};
 use super::header::{Fault, Finding, findings};
 use super::json::security;
 use super::style::{CHUNK, DIM, FAULT, Line, NAME, PLAIN, WARNING};
+use crate::header::{Dialect, Place};
 use crate::message::{Captured, Message, Rpc, Status};
 use crate::nfs;
 
@@ -27,7 +29,7 @@ const NAMES: usize = 18;
 pub fn write(out: &mut impl io::Write, message: &Message, colour: bool) -> io::Result<()> {
     let mut tree = Tree { out, colour };
     let mut result = Ok(());
-    walk(readable(message), &mut |offset, field| {
+    walk(message.dialect, readable(message), &mut |offset, field| {
         if result.is_ok() {
             result = tree.field(offset, field);
         }
@@ -66,6 +68,17 @@ impl<W: io::Write> Tree<'_, W> {
             Field::Procedure(procedure) => {
                 (NAME, "rdma_proc", format!("{} ({})", procedure.0, procedure.name().unwrap_or("unknown")))
             }
+            Field::Type(number, name) => (NAME, "rdma_htype", format!("{number} ({})", name.unwrap_or("unknown"))),
+            Field::Flags(flags) => (PLAIN, "rdma_flags", format!("{:#010x} {flags}", flags.bits())),
+            Field::InvHandle(handle) => (PLAIN, "rdma_inv_handle", format!("{handle:#010x}")),
+            Field::Error(code) => (FAULT, "rdma_err", numbered(code.0, code.name())),
+            Field::Property(id, length) => {
+                (PLAIN, "  property", format!("{}, {}", numbered(id.0, id.name()), octets(length)))
+            }
+            Field::CallSegment(ReadSegment { position, target }) => {
+                (CHUNK, "Call segment", format!("position {position:<8} {}", segment(target)))
+            }
+            Field::CallChunkEnd => (PLAIN, "Call chunk ends", String::new()),
             Field::ReadSegment(ReadSegment { position, target }) => {
                 (CHUNK, "Read segment", format!("position {position:<8} {}", segment(target)))
             }
@@ -85,12 +98,20 @@ impl<W: io::Write> Tree<'_, W> {
             Ok(decoded) => {
                 let at = decoded.header_length;
                 let length = message.length.saturating_sub(at);
-                match decoded.header.body {
-                    Body::Msg(_) | Body::Msgp { .. } => {
+                match decoded.header.place() {
+                    Place::Inline if message.earlier_length == 0 => {
                         self.line(Some(at), NAME, "Payload stream", &octets(length))?;
                         self.rpc(at, decoded.payload, message.rpc.as_ref())
                     }
-                    _ => self.known(message.rpc.as_ref()),
+                    Place::Inline => {
+                        let value = format!("{}, after {} in messages before", octets(length), message.earlier_length);
+                        self.line(Some(at), NAME, "Payload stream", &value)?;
+                        self.known(message.rpc.as_ref())
+                    }
+                    Place::Part => {
+                        self.line(Some(at), NAME, "Payload stream", &format!("{}, more follow", octets(length)))
+                    }
+                    Place::Chunk | Place::Nowhere => self.known(message.rpc.as_ref()),
                 }
             }
             Err(_) => Ok(()),
@@ -99,6 +120,17 @@ impl<W: io::Write> Tree<'_, W> {
 
     /// What is wrong, and what the receivers have to do. Where the capture cut the message off, that is no fault of it.
     fn faults(&mut self, message: &Message) -> io::Result<()> {
+        if message.dialect == Dialect::Version2Unknown {
+            self.line(
+                None,
+                WARNING,
+                "not decoded",
+                "nothing on this connection has shown which wire format of version 2 it is",
+            )?;
+        }
+        if let Some(dropped) = message.dropped {
+            self.line(None, FAULT, "dropped", &dropped.to_string())?;
+        }
         if message.captured != Captured::Whole && message.is_malformed().is_none() {
             return Ok(());
         }
@@ -106,6 +138,14 @@ impl<W: io::Write> Tree<'_, W> {
             let name = if matches!(fault, Fault::Header(_)) { "malformed" } else { "wrong" };
             self.line(Some(offset), FAULT, name, &format!("octet {offset}: {fault}"))?;
             for role in [Role::Responder, Role::Requester] {
+                if let (Dialect::Version2(_), Fault::Header(error)) = (message.dialect, fault) {
+                    let text = match v2::Reaction::to(error, role) {
+                        v2::Reaction::Discard => format!("a {role} discards it"),
+                        reaction => format!("a {role} answers with {reaction}"),
+                    };
+                    self.line(None, PLAIN, "", &text)?;
+                    continue;
+                }
                 match fault.reaction(role) {
                     Some(Reaction::Discard) => self.line(None, PLAIN, "", &format!("a {role} discards it"))?,
                     Some(reaction) => self.line(None, PLAIN, "", &format!("a {role} answers with {reaction}"))?,

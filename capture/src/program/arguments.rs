@@ -97,6 +97,26 @@ pub(super) struct Input {
     /// wrong CRC, which are always counted
     #[arg(long)]
     pub(super) verify_crc: bool,
+    /// The wire format of version 2: a is that of drafts -00 to -02, b of -03 to -07. Without it each connection is read
+    /// in the format of its first message that can be in one of them only
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) v2_family: Option<Family>,
+}
+
+/// A wire format of version 2.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Family {
+    A,
+    B,
+}
+
+impl From<Family> for rpcrdma::v2::Family {
+    fn from(family: Family) -> Self {
+        match family {
+            Family::A => Self::A,
+            Family::B => Self::B,
+        }
+    }
 }
 
 #[derive(Args, Debug)]
@@ -147,6 +167,9 @@ pub(super) struct Header {
     /// A JSON object with the fields of a message
     #[arg(long)]
     pub(super) json: bool,
+    /// The wire format of version 2: a is that of drafts -00 to -02, b of -03 to -07
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) v2_family: Option<Family>,
 }
 
 fn xid(text: &str) -> Result<u32, String> {

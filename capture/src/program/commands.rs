@@ -150,7 +150,7 @@ fn header(arguments: &Header, color: Color, quiet: bool) -> Result<u8, Failure> 
     if dump.reversed && !quiet {
         say("hex dump: the words are in the order of a little-endian host, and were turned round");
     }
-    let message = header::message(dump.octets);
+    let message = header::message(dump.octets, arguments.v2_family.map(Into::into));
     let mut out = Vec::new();
     if arguments.json {
         json::lone_message(&mut out, &message)?;
@@ -205,7 +205,8 @@ fn read_all(
     show: Show,
     take: impl FnMut(&Event, &mut Output, Time) -> io::Result<()>,
 ) -> Result<(u8, Summary), Failure> {
-    let mut config = Config { verify_crc: input.verify_crc, ..config };
+    let v2_family = input.v2_family.map(Into::into);
+    let mut config = Config { verify_crc: input.verify_crc, v2_family, ..config };
     config.ports.extend(&input.port);
     let (batches, found) = Batches::new();
     let (capture, bar) = capture::open(&input.files, &batches, show.bar)?;

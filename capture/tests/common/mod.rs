@@ -30,8 +30,8 @@ impl Found {
     pub fn counts(&self) -> BTreeMap<&'static str, usize> {
         let mut counts = BTreeMap::new();
         for message in &self.messages {
-            if let Ok(decoded) = message.decode() {
-                *counts.entry(decoded.header.procedure().name().unwrap()).or_default() += 1;
+            if message.decode().is_ok() {
+                *counts.entry(message.type_name().unwrap()).or_default() += 1;
             }
         }
         counts

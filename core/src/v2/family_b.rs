@@ -214,6 +214,16 @@ impl<'a> Header<'a> {
         }
     }
 
+    /// `rdma_remaining`, where this header type has it.
+    #[inline]
+    #[must_use]
+    pub const fn remaining(&self) -> Option<u32> {
+        match self.body {
+            Body::CallMiddle { remaining } | Body::ReplyMiddle { remaining } => Some(remaining),
+            _ => None,
+        }
+    }
+
     /// `rdma_htype`.
     #[inline]
     #[must_use]

@@ -109,7 +109,7 @@ impl Stats {
         let malformed = message.is_malformed();
         counts.malformed += u64::from(malformed.is_some());
         counts.incomplete += u64::from(message.captured != Captured::Whole);
-        let name = message.prefix().map_or("not captured", |prefix| prefix.procedure.name().unwrap_or("unknown"));
+        let name = message.prefix().map_or("not captured", |_| message.type_name().unwrap_or("unknown"));
         count(&mut counts.by_type, name);
         let connection = self.open.entry(message.connection).or_default();
         connection.messages += 1;
@@ -275,6 +275,7 @@ impl Forms {
             Form::Short => self.short += 1,
             Form::Chunked => self.chunked += 1,
             Form::Long => self.long += 1,
+            Form::Continued => self.continued += 1,
         }
     }
 }

@@ -288,6 +288,8 @@ pub struct Forms {
     pub chunked: u64,
     /// In a Position Zero Read chunk or the Reply chunk.
     pub long: u64,
+    /// In several Sends (version 2).
+    pub continued: u64,
 }
 
 /// RPCs that call the same.

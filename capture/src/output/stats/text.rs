@@ -136,10 +136,11 @@ impl Statistics {
 
     fn rpcs<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
         let rpcs = &self.rpcs;
-        let line = |name, Forms { short, chunked, long }: Forms| row(name, [short, chunked, long]);
+        let line =
+            |name, Forms { short, chunked, long, continued }: Forms| row(name, [short, chunked, long, continued]);
         text.heading("RPCs")?;
         let rows = vec![line("calls", rpcs.calls_sent), line("replies", rpcs.replies_sent)];
-        text.table(&["", "short", "chunked", "long"], 1, rows)?;
+        text.table(&["", "short", "chunked", "long", "continued"], 1, rows)?;
         let (read, write) = (octets(rpcs.moved.read_octets), octets(rpcs.moved.write_octets));
         text.line(&format!("{} RPCs; {read} moved by RDMA Read, {write} by RDMA Write", grouped(rpcs.total)))?;
         text.some(rpcs.reverse, "RPCs in the reverse direction")?;

@@ -3,6 +3,8 @@
 //! Fields have the names RFC 8166 gives them, where it has one. Handles, offsets and XIDs are hexadecimal strings, other
 //! numbers are numbers. A key that has a meaning for few messages only is left out of the others.
 
+mod v2;
+
 use core::fmt;
 use std::io;
 
@@ -10,15 +12,16 @@ use rpcrdma::error::{DecodeError, Reaction, Role};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::prefix::Procedure as RdmaProcedure;
 use rpcrdma::segment::Segment;
-use rpcrdma::v1::{Body, ErrorBody, ErrorReply, Message as Decoded};
+use rpcrdma::v1::{self, Body, ErrorReply};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::fields::{Salvaged, readable};
 use crate::event::Terminated;
 use crate::file::Time;
+use crate::header::{Decoded, Dialect, ErrorBody, Header, Place as Where};
 use crate::link::Address;
-use crate::message::{Captured, Direction, Message, Rpc, Security, Status};
+use crate::message::{Captured, Direction, Dropped, Message, Rpc, Security, Status};
 use crate::nfs::Operation;
 use crate::transaction::{Form, Half, NotRebuilt, Transaction};
 
@@ -71,15 +74,16 @@ fn line(out: &mut impl io::Write, message: &Message, place: Option<Place>) -> io
         return object.write(out);
     }
     let octets = readable(message);
-    Salvaged::from_octets(octets).with(|chunks| {
+    Salvaged::from_octets(message.dialect, octets).with(|chunks| {
         let mut object = MessageObject::new(message, place);
         // An RDMA_ERROR of another version is no version 1 header, and has the same layout all the same.
         if let Ok((_, rest)) = ErrorReply::decode(octets) {
             object.header_length = Some(octets.len().saturating_sub(rest.len()));
             object.payload_length = Some(0);
         }
-        object.malformed = message.is_malformed().map(Malformed::new);
+        object.malformed = message.is_malformed().map(|error| Malformed::new(error, message.dialect));
         object.set_chunks(*chunks);
+        object.take_v2(message, None);
         object.write(out)
     })
 }
@@ -111,7 +115,29 @@ struct MessageObject<'a> {
     rdma_xid: Option<Hex32>,
     rdma_vers: Option<u32>,
     rdma_credit: Option<u32>,
-    rdma_proc: Option<Name>,
+    #[serde(skip_serializing_if = "Named::is_elsewhere")]
+    rdma_proc: Named,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rdma_htype: Option<v2::Type>,
+    /// Null where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    v2_family: Option<Option<&'static str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    credit: Option<v2::Credits>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rdma_flags: Option<v2::FlagNames>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rdma_remaining: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rdma_inv_handle: Option<Hex32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<Reads<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    properties: Option<v2::Properties<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier_length: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dropped: Option<Shown<Dropped>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rdma_align: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,7 +172,21 @@ impl<'a> MessageObject<'a> {
             rdma_xid: prefix.map(|prefix| Hex32(prefix.xid)),
             rdma_vers: prefix.map(|prefix| prefix.version),
             rdma_credit: prefix.map(|prefix| prefix.credit),
-            rdma_proc: prefix.map(|prefix| Name(prefix.procedure)),
+            rdma_proc: match (message.dialect, prefix) {
+                (Dialect::Version1, Some(prefix)) => Named::Known(Name(prefix.procedure)),
+                (Dialect::Version1, None) => Named::Unknown,
+                _ => Named::Elsewhere,
+            },
+            rdma_htype: None,
+            v2_family: None,
+            credit: None,
+            rdma_flags: None,
+            rdma_remaining: None,
+            rdma_inv_handle: None,
+            call: None,
+            properties: None,
+            earlier_length: None,
+            dropped: None,
             rdma_align: None,
             rdma_thresh: None,
             header_length: None,
@@ -165,18 +205,22 @@ impl<'a> MessageObject<'a> {
     }
 
     /// Takes the lengths and what only some procedures have.
-    fn take(&mut self, decoded: &Decoded<'_>, message: &Message) {
+    fn take(&mut self, decoded: &Decoded<'a>, message: &Message) {
         self.header_length = Some(decoded.header_length);
-        if let Body::Msgp { align, thresh, .. } = decoded.header.body {
-            (self.rdma_align, self.rdma_thresh) = (Some(align), Some(thresh));
+        match &decoded.header {
+            Header::V1(v1::Header { body: Body::Msgp { align, thresh, .. }, .. }) => {
+                (self.rdma_align, self.rdma_thresh) = (Some(*align), Some(*thresh));
+            }
+            Header::V1(_) => {}
+            Header::V2(header) => self.take_v2(message, Some(header)),
         }
         if message.captured == Captured::Head {
             return;
         }
         let rest = message.length.saturating_sub(decoded.header_length);
-        match decoded.header.body {
-            Body::Msg(_) | Body::Msgp { .. } => self.payload_length = Some(rest),
-            _ => {
+        match decoded.header.place() {
+            Where::Inline | Where::Part => self.payload_length = Some(rest),
+            Where::Chunk | Where::Nowhere => {
                 self.payload_length = Some(0);
                 self.trailing_length = Some(rest).filter(|rest| *rest > 0);
             }
@@ -262,8 +306,32 @@ impl SegmentObject {
     }
 }
 
+/// `rdma_proc`, in version 1.
 #[derive(Serialize)]
-struct ErrorObject {
+#[serde(untagged)]
+enum Named {
+    Known(Name),
+    /// Null.
+    Unknown,
+    /// Version 2 has another field.
+    Elsewhere,
+}
+
+impl Named {
+    const fn is_elsewhere(&self) -> bool {
+        matches!(self, Self::Elsewhere)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ErrorObject {
+    V1(Error1),
+    V2(v2::ErrorObject),
+}
+
+#[derive(Serialize)]
+struct Error1 {
     code: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     low: Option<u32>,
@@ -272,12 +340,16 @@ struct ErrorObject {
 }
 
 impl ErrorObject {
-    const fn new(error: ErrorBody) -> Self {
-        let (low, high) = match error {
-            ErrorBody::Vers { low, high } => (Some(low), Some(high)),
-            ErrorBody::Chunk => (None, None),
+    fn new(error: ErrorBody) -> Self {
+        let error = match error {
+            ErrorBody::V1(error) => error,
+            ErrorBody::V2(error) => return Self::V2(v2::ErrorObject::new(error)),
         };
-        Self { code: error.name(), low, high }
+        let (low, high) = match error {
+            v1::ErrorBody::Vers { low, high } => (Some(low), Some(high)),
+            v1::ErrorBody::Chunk => (None, None),
+        };
+        Self::V1(Error1 { code: error.name(), low, high })
     }
 }
 
@@ -291,15 +363,31 @@ struct Malformed {
 
 #[derive(Serialize)]
 struct Reactions {
-    requester: Shown<Reaction>,
-    responder: Shown<Reaction>,
+    requester: Reacts,
+    responder: Reacts,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Reacts {
+    V1(Shown<Reaction>),
+    V2(Shown<rpcrdma::v2::Reaction>),
+}
+
+impl Reacts {
+    const fn new(error: DecodeError, dialect: Dialect, role: Role) -> Self {
+        match dialect {
+            Dialect::Version2(_) => Self::V2(Shown(rpcrdma::v2::Reaction::to(error, role))),
+            _ => Self::V1(Shown(error.reaction(role))),
+        }
+    }
 }
 
 impl Malformed {
-    const fn new(error: DecodeError) -> Self {
+    const fn new(error: DecodeError, dialect: Dialect) -> Self {
         let reaction = Reactions {
-            requester: Shown(error.reaction(Role::Requester)),
-            responder: Shown(error.reaction(Role::Responder)),
+            requester: Reacts::new(error, dialect, Role::Requester),
+            responder: Reacts::new(error, dialect, Role::Responder),
         };
         Self { kind: error.kind.name(), offset: error.offset, reaction }
     }
@@ -545,6 +633,7 @@ pub(super) const fn form(form: Form) -> &'static str {
         Form::Short => "short",
         Form::Chunked => "chunked",
         Form::Long => "long",
+        Form::Continued => "continued",
     }
 }
 
@@ -700,9 +789,9 @@ mod tests {
     #[test]
     fn an_error_has_the_versions_only_where_it_is_about_versions() {
         assert_eq!(
-            shown(ErrorObject::new(ErrorBody::Vers { low: 1, high: 2 })),
+            shown(ErrorObject::new(ErrorBody::V1(v1::ErrorBody::Vers { low: 1, high: 2 }))),
             r#"{"code":"ERR_VERS","low":1,"high":2}"#
         );
-        assert_eq!(shown(ErrorObject::new(ErrorBody::Chunk)), r#"{"code":"ERR_CHUNK"}"#);
+        assert_eq!(shown(ErrorObject::new(ErrorBody::V1(v1::ErrorBody::Chunk))), r#"{"code":"ERR_CHUNK"}"#);
     }
 }

@@ -1,0 +1,191 @@
+//! The header of a Send, of whatever version and wire format, and what is the same in all of them.
+
+use core::fmt;
+
+use rpcrdma::error::DecodeError;
+use rpcrdma::lists::{Chunks, ReadList};
+use rpcrdma::v2::{self, Family};
+use rpcrdma::{v1, v2::family_a, v2::family_b};
+
+/// In which version and wire format a message is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// Version 1 (RFC 8166), and whatever is of no version that is known.
+    #[default]
+    Version1,
+    /// Version 2, in one of the wire formats of its drafts.
+    Version2(Family),
+    /// Version 2, and no message of the connection has shown yet which wire format it is.
+    Version2Unknown,
+}
+
+/// A transport header of either version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header<'a> {
+    /// Version 1.
+    V1(v1::Header<'a>),
+    /// Version 2.
+    V2(v2::Header<'a>),
+}
+
+/// One Send: the header, and what follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decoded<'a> {
+    /// The transport header.
+    pub header: Header<'a>,
+    /// Octets the header has.
+    pub header_length: usize,
+    /// The octets after the header. Only where [`Header::place`] says so are they of the Payload stream.
+    pub payload: &'a [u8],
+}
+
+/// Where the Payload stream of a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// After the header; in version 2 its earlier parts may have been in messages before.
+    Inline,
+    /// A part of it after the header; the rest comes in later messages.
+    Part,
+    /// In a Position Zero Read chunk or the Reply chunk.
+    Chunk,
+    /// There is none.
+    Nowhere,
+}
+
+/// What an RDMA_ERROR says, in either version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorBody {
+    /// Version 1.
+    V1(v1::ErrorBody),
+    /// Version 2.
+    V2(v2::ErrorBody),
+}
+
+impl Dialect {
+    /// The dialect of a Send, on a connection that has shown `family` or nothing yet; what the Send shows is noted there.
+    pub(crate) fn of(octets: &[u8], family: &mut Option<Family>) -> Self {
+        // The version stands in the same place in all of them (RFC 8166 section 4.2.2).
+        if octets.get(4..8) != Some(&v2::VERSION.to_be_bytes()) {
+            return Self::Version1;
+        }
+        if family.is_none() {
+            *family = Family::of(octets);
+        }
+        let is_possible = |family| v2::Message::decode(family, octets).is_ok();
+        match family {
+            Some(family) => Self::Version2(*family),
+            // A version 1 peer refuses version 2 in its own layout, under the version it refuses.
+            None if v1::ErrorReply::decode(octets).is_ok() => Self::Version1,
+            None if is_possible(Family::A) || is_possible(Family::B) => Self::Version2Unknown,
+            None => Self::Version1,
+        }
+    }
+}
+
+impl<'a> Decoded<'a> {
+    /// Reads one Send.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] where it does not begin with a header of this dialect.
+    pub fn decode(dialect: Dialect, octets: &'a [u8]) -> Result<Self, DecodeError> {
+        match dialect {
+            Dialect::Version1 | Dialect::Version2Unknown => {
+                let v1::Message { header, header_length, payload } = v1::Message::decode(octets)?;
+                Ok(Self { header: Header::V1(header), header_length, payload })
+            }
+            Dialect::Version2(family) => {
+                let v2::Message { header, header_length, payload } = v2::Message::decode(family, octets)?;
+                Ok(Self { header: Header::V2(header), header_length, payload })
+            }
+        }
+    }
+
+    /// The same, if it is of version 1.
+    #[must_use]
+    pub const fn v1(&self) -> Option<v1::Message<'a>> {
+        let Self { header, header_length, payload } = *self;
+        match header {
+            Header::V1(header) => Some(v1::Message { header, header_length, payload }),
+            Header::V2(_) => None,
+        }
+    }
+}
+
+impl<'a> Header<'a> {
+    /// `rdma_xid`.
+    #[must_use]
+    pub const fn xid(&self) -> u32 {
+        match self {
+            Self::V1(header) => header.xid,
+            Self::V2(header) => header.xid(),
+        }
+    }
+
+    /// The chunks, where this kind of header has lists of them. The Call chunk of family B is apart:
+    /// [`call_chunk`](Self::call_chunk).
+    #[must_use]
+    pub const fn chunks(&self) -> Option<Chunks<'a>> {
+        match self {
+            Self::V1(header) => header.chunks(),
+            Self::V2(header) => header.chunks(),
+        }
+    }
+
+    /// The segments of the Call chunk (version two draft -07 section 6.3.4), which is a Position Zero Read chunk that is
+    /// not in the Read list; empty where there is none.
+    #[must_use]
+    pub fn call_chunk(&self) -> ReadList<'a> {
+        match self {
+            Self::V1(_) => None,
+            Self::V2(header) => header.call_chunk(),
+        }
+        .unwrap_or_default()
+    }
+
+    /// Where the Payload stream is.
+    #[must_use]
+    pub const fn place(&self) -> Place {
+        match self {
+            Self::V1(header) => match header.body {
+                v1::Body::Msg(_) | v1::Body::Msgp { .. } => Place::Inline,
+                v1::Body::Nomsg(_) => Place::Chunk,
+                v1::Body::Done | v1::Body::Error(_) => Place::Nowhere,
+            },
+            Self::V2(v2::Header::A(header)) => match header.body {
+                family_a::Body::Msg(_) if header.flags.contains(family_a::Flags::MORE) => Place::Part,
+                family_a::Body::Msg(_) => Place::Inline,
+                family_a::Body::Nomsg(_) if !header.is_grant() => Place::Chunk,
+                _ => Place::Nowhere,
+            },
+            Self::V2(v2::Header::B(header)) => match header.body {
+                family_b::Body::CallInline(_) | family_b::Body::ReplyInline { .. } => Place::Inline,
+                family_b::Body::CallMiddle { .. } | family_b::Body::ReplyMiddle { .. } => Place::Part,
+                family_b::Body::CallExternal(_) | family_b::Body::ReplyExternal { .. } => Place::Chunk,
+                _ => Place::Nowhere,
+            },
+        }
+    }
+}
+
+impl ErrorBody {
+    /// The name of the error, or of its kind.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V1(error) => error.name(),
+            Self::V2(error) => match error.code().name() {
+                Some(name) => name,
+                None => "RDMA2_ERROR",
+            },
+        }
+    }
+}
+
+impl fmt::Display for ErrorBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::V1(error) => error.fmt(f),
+            Self::V2(error) => error.fmt(f),
+        }
+    }
+}
