@@ -188,6 +188,7 @@ fn what_remains_counts_down_in_one_way_or_the_other() {
     play(&[(middle(20), 10, part(0, false)), (middle(10), 10, part(10, false)), (b(1, CALL), 10, part(20, true))]);
     // From one way to the other.
     play(&[(middle(30), 10, part(0, false)), (middle(10), 10, wrong), (b(1, CALL), 10, Ok(Part::Discard))]);
+    play(&[(middle(30), 10, part(0, false)), (middle(20), 25, wrong), (b(1, CALL), 10, Ok(Part::Discard))]);
     // More, or less, than was said.
     play(&[(middle(30), 10, part(0, false)), (b(1, CALL), 19, wrong), (b(1, CALL), 10, part(0, true))]);
     play(&[(middle(30), 10, part(0, false)), (b(1, CALL), 31, wrong), (b(1, CALL), 10, part(0, true))]);

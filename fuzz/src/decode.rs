@@ -11,6 +11,7 @@ use rpcrdma::segment;
 use rpcrdma::v1::{self, ErrorBody, ErrorReply, Message};
 
 use crate::reference::{self, Body, Chunks, Refusal, Segment};
+use crate::version_2;
 
 /// Any octets: the codec finds in them what the reference decoder finds, or refuses them for the same reason at the same
 /// place.
@@ -20,6 +21,7 @@ use crate::reference::{self, Body, Chunks, Refusal, Segment};
 pub fn decode(octets: &[u8]) {
     header(octets);
     error_reply(octets);
+    version_2::decode(octets);
     rpc(octets);
     let found = PrivateData::find(octets).map(|data| (data.flags.bits(), data.send_size, data.receive_size));
     assert_eq!(found, reference::private_data(octets), "private data");
@@ -58,7 +60,7 @@ fn judged(error: DecodeError, length: usize) {
 }
 
 /// Every way to look at the lists shows the same.
-fn visit(chunks: &lists::Chunks<'_>) {
+pub(crate) fn visit(chunks: &lists::Chunks<'_>) {
     let lists::Chunks { reads, writes, reply } = *chunks;
     let forward: Vec<_> = reads.iter().collect();
     assert_eq!((reads.len(), reads.iter().len(), reads.is_empty()), (forward.len(), forward.len(), forward.is_empty()));
@@ -117,7 +119,7 @@ fn credentials(body: &[u8]) {
     same("RPCSEC_GSS", gss, reference::gss(body).map(|(gss, _)| gss));
 }
 
-fn same<T: Debug + PartialEq>(what: &str, found: Result<T, Refusal>, expected: Result<T, Refusal>) {
+pub(crate) fn same<T: Debug + PartialEq>(what: &str, found: Result<T, Refusal>, expected: Result<T, Refusal>) {
     assert_eq!(found, expected, "{what}: the codec, and what the reference decoder says");
 }
 
@@ -146,10 +148,14 @@ fn error_body(error: ErrorBody) -> Body {
     }
 }
 
-fn chunks(lists: &lists::Chunks<'_>) -> Chunks {
+pub(crate) fn read_segments(list: lists::ReadList<'_>) -> Vec<(u32, Segment)> {
+    list.iter().map(|read| (read.position, segment(read.target))).collect()
+}
+
+pub(crate) fn chunks(lists: &lists::Chunks<'_>) -> Chunks {
     let chunk = |chunk: lists::WriteChunk<'_>| chunk.iter().map(segment).collect();
     Chunks {
-        reads: lists.reads.iter().map(|read| (read.position, segment(read.target))).collect(),
+        reads: read_segments(lists.reads),
         writes: lists.writes.iter().map(chunk).collect(),
         reply: lists.reply.map(chunk),
     }

@@ -9,6 +9,7 @@ mod frames;
 pub mod reference;
 mod round_trip;
 mod script;
+mod version_2;
 mod wrap;
 
 pub use decode::decode;

@@ -2,6 +2,8 @@
 //!
 //! It shares nothing with the codec but the names of the errors. It allocates, and is in no hurry.
 
+pub mod v2;
+
 use nom::bytes::complete::take;
 use nom::combinator::{cut, map, success};
 use nom::error::{ErrorKind, ParseError};
@@ -51,7 +53,7 @@ pub enum Body {
 }
 
 /// The chunk lists (RFC 8166 section 4.3).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunks {
     /// Position and segment of each entry of the Read list.
     pub reads: Vec<(u32, Segment)>,
@@ -180,11 +182,19 @@ fn error(input: &[u8]) -> Parsed<'_, Body> {
 }
 
 fn chunks(input: &[u8]) -> Parsed<'_, Chunks> {
-    let read_segment = (be_u32, segment);
-    let reads = terminated(many0(preceded(one, read_segment)), end);
-    let writes = terminated(many0(preceded(one, cut(chunk))), end);
-    let reply = alt((map(preceded(one, cut(chunk)), Some), map(end, |()| None)));
-    map((reads, writes, reply), |(reads, writes, reply)| Chunks { reads, writes, reply }).parse(input)
+    map((reads, writes, reply_chunk), |(reads, writes, reply)| Chunks { reads, writes, reply }).parse(input)
+}
+
+fn reads(input: &[u8]) -> Parsed<'_, Vec<(u32, Segment)>> {
+    terminated(many0(preceded(one, (be_u32, segment))), end).parse(input)
+}
+
+fn writes(input: &[u8]) -> Parsed<'_, Vec<Vec<Segment>>> {
+    terminated(many0(preceded(one, cut(chunk))), end).parse(input)
+}
+
+fn reply_chunk(input: &[u8]) -> Parsed<'_, Option<Vec<Segment>>> {
+    alt((map(preceded(one, cut(chunk)), Some), map(end, |()| None))).parse(input)
 }
 
 fn segment(input: &[u8]) -> Parsed<'_, Segment> {

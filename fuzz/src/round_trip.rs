@@ -11,6 +11,8 @@ use rpcrdma::rpc::{Call, GssCredential, Reply, ReplyBody};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{Body, ErrorBody, ErrorReply, Header, Message, ReplyError, ReplyHeader};
 
+use crate::version_2;
+
 /// Octets that buffers are filled with, so that it shows where something was written.
 const FILL: u8 = 0xa5;
 
@@ -22,6 +24,9 @@ const FILL: u8 = 0xa5;
 pub fn round_trip(octets: &[u8]) {
     same_octets(octets);
     let mut choices = Unstructured::new(octets);
+    if let Ok(chosen) = version_2::Chosen::arbitrary(&mut Unstructured::new(octets)) {
+        chosen.same_header();
+    }
     if let Ok(chosen) = Chosen::arbitrary(&mut choices) {
         chosen.with(|header, written| {
             same_header(header);
@@ -33,6 +38,7 @@ pub fn round_trip(octets: &[u8]) {
 }
 
 fn same_octets(octets: &[u8]) {
+    version_2::same_octets(octets);
     if let Ok(Message { header, header_length, payload }) = Message::decode(octets) {
         let again = encoded(header.encoded_len(), |buffer| header.encode(buffer));
         assert_eq!([&again, payload].concat(), octets, "header");
@@ -87,7 +93,7 @@ fn with_zeros<const N: usize>(octets: &[u8], places: [Range<usize>; N]) -> Vec<u
 }
 
 /// What `encode` writes: as much as it says, in no smaller buffer, and nothing behind it.
-fn encoded(length: usize, encode: impl Fn(&mut [u8]) -> Result<usize, EncodeError>) -> Vec<u8> {
+pub(crate) fn encoded(length: usize, encode: impl Fn(&mut [u8]) -> Result<usize, EncodeError>) -> Vec<u8> {
     let mut buffer = vec![FILL; length + 5];
     assert_eq!(encode(&mut buffer), Ok(length), "as long as it says");
     let behind = buffer.split_off(length);
@@ -108,14 +114,20 @@ struct Chosen {
     xid: u32,
     credit: u32,
     body: ChosenBody,
-    reads: Vec<(u32, ChosenSegment)>,
-    writes: Vec<Vec<ChosenSegment>>,
-    reply: Option<Vec<ChosenSegment>>,
+    lists: ChosenLists,
     /// What a Responder is to have written.
     written: Vec<u32>,
 }
 
 type ChosenSegment = (u32, u32, u64);
+
+/// Chunk lists, as they are chosen.
+#[derive(Arbitrary, Debug)]
+pub(crate) struct ChosenLists {
+    reads: Vec<(u32, ChosenSegment)>,
+    writes: Vec<Vec<ChosenSegment>>,
+    reply: Option<Vec<ChosenSegment>>,
+}
 
 #[derive(Arbitrary, Debug)]
 enum ChosenBody {
@@ -130,31 +142,43 @@ enum ChosenBody {
 impl Chosen {
     /// The header, and what the Responder is to have written.
     fn with(&self, use_it: impl FnOnce(Header<'_>, &[u32])) {
-        let segment = |&(handle, length, offset): &ChosenSegment| Segment { handle, length, offset };
+        self.lists.with(|chunks| {
+            let body = match self.body {
+                ChosenBody::Msg => Body::Msg(chunks),
+                ChosenBody::Nomsg => Body::Nomsg(chunks),
+                ChosenBody::Msgp(align, thresh) => Body::Msgp { align, thresh, chunks },
+                ChosenBody::Done => Body::Done,
+                ChosenBody::ErrVers(low, high) => Body::Error(ErrorBody::Vers { low, high }),
+                ChosenBody::ErrChunk => Body::Error(ErrorBody::Chunk),
+            };
+            use_it(Header { xid: self.xid, credit: self.credit, body }, &self.written);
+        });
+    }
+}
+
+impl ChosenLists {
+    pub(crate) fn with(&self, use_it: impl FnOnce(Chunks<'_>)) {
         let octets = |chunk: &Vec<ChosenSegment>| chunk.iter().map(|chosen| segment(chosen).to_octets()).collect();
-        let entry = |(position, target): &(u32, ChosenSegment)| {
-            // Few Positions, so that some follow each other.
-            ReadSegment { position: position & 3, target: segment(target) }.to_entry()
-        };
-        let reads: Vec<_> = self.reads.iter().map(entry).collect();
+        let reads = Self::entries(&self.reads);
         let writes: Vec<Vec<_>> = self.writes.iter().map(octets).collect();
         let writes: Vec<_> = writes.iter().map(|chunk| WriteChunk::new(chunk)).collect();
         let reply: Option<Vec<_>> = self.reply.as_ref().map(octets);
-        let chunks = Chunks {
+        use_it(Chunks {
             reads: ReadList::new(&reads),
             writes: WriteList::from_chunks(&writes),
             reply: reply.as_ref().map(|chunk| WriteChunk::new(chunk)),
-        };
-        let body = match self.body {
-            ChosenBody::Msg => Body::Msg(chunks),
-            ChosenBody::Nomsg => Body::Nomsg(chunks),
-            ChosenBody::Msgp(align, thresh) => Body::Msgp { align, thresh, chunks },
-            ChosenBody::Done => Body::Done,
-            ChosenBody::ErrVers(low, high) => Body::Error(ErrorBody::Vers { low, high }),
-            ChosenBody::ErrChunk => Body::Error(ErrorBody::Chunk),
-        };
-        use_it(Header { xid: self.xid, credit: self.credit, body }, &self.written);
+        });
     }
+
+    pub(crate) fn entries(reads: &[(u32, ChosenSegment)]) -> Vec<[u8; ReadSegment::LEN]> {
+        // Few Positions, so that some follow each other.
+        let entry = |(position, target): &_| ReadSegment { position: position & 3, target: segment(target) }.to_entry();
+        reads.iter().map(entry).collect()
+    }
+}
+
+fn segment(&(handle, length, offset): &ChosenSegment) -> Segment {
+    Segment { handle, length, offset }
 }
 
 fn same_header(header: Header<'_>) {
