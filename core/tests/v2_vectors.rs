@@ -7,8 +7,8 @@ use rpcrdma::error::{DecodeError, DecodeErrorKind as Kind, EncodeError, Role};
 use rpcrdma::lists::{Chunks, ReadList};
 use rpcrdma::segment::Segment;
 use rpcrdma::v2::{
-    ChunkLists, Credit, ErrorBody, ErrorCode, Properties, PropertySet, PropertyValue, Reaction, ReverseDirection,
-    family_a, family_b,
+    ChunkLists, Credit, ErrorBody, ErrorCode, Family, Fault, Header, Properties, PropertySet, PropertySubset,
+    PropertyValue, Reaction, ReverseDirection, family_a, family_b,
 };
 use support::{names_of, vector_of};
 
@@ -127,6 +127,7 @@ refused!(
         ("header_type_2", Kind::HeaderType, 12, INVAL_HTYPE, INVAL_HTYPE),
         ("header_type_7", Kind::HeaderType, 12, INVAL_HTYPE, INVAL_HTYPE),
         ("hostauth_longer_than_its_value", Kind::PropertyValue, 28, BAD_PROPVAL, BAD_PROPVAL),
+        ("hostauth_with_more_behind", Kind::PropertyValue, 28, BAD_PROPVAL, BAD_PROPVAL),
         ("inv_handle_cut", Kind::HeaderTruncated, 20, BAD_XDR, None),
         ("property_longer_than_the_message", Kind::PropertyValue, 28, BAD_PROPVAL, BAD_PROPVAL),
         ("property_of_eight_octets", Kind::PropertyValue, 28, BAD_PROPVAL, BAD_PROPVAL),
@@ -289,6 +290,35 @@ fn family_a_properties() {
         assert_eq!(values(set), [(0xabcd, Unknown(&[1, 2, 3, 4, 5, 6])), (4, Uint32(32))]);
         assert_eq!(Properties::default().with(&set).maximum_segment_count, 32);
     });
+}
+
+#[test]
+fn a_subset_has_a_bit_for_each_property() {
+    let octets = vector_of("v2", "property_subset");
+    let (subset, rest) = PropertySubset::decode(&octets).unwrap();
+    assert!((0..1000).filter(|index| subset.contains(*index)).eq([0, 31, 33]));
+    assert!(rest.is_empty());
+    let mut again = [0xa5; 12];
+    assert_eq!((subset.encoded_len(), subset.encode(&mut again)), (12, Ok(12)));
+    assert_eq!(again[..], octets);
+    for length in 0..octets.len() {
+        let offset = if length < 4 { 0 } else { 4 };
+        let error = DecodeError { kind: Kind::HeaderTruncated, offset };
+        assert_eq!(PropertySubset::decode(&octets[..length]).unwrap_err(), error, "{length}");
+    }
+}
+
+/// Of what parses, these alone are not to be processed.
+#[test]
+fn vectors_with_a_fault() {
+    for (family, folder) in [(Family::A, A), (Family::B, B)] {
+        for name in names_of(folder, "") {
+            let octets = vector_of(folder, &name);
+            let fault = Header::decode(family, &octets).unwrap().0.fault();
+            let expected = (name == "reply_external_without_reply_chunk").then_some(Fault::NoReplyChunk);
+            assert_eq!(fault, expected, "{folder}/{name}");
+        }
+    }
 }
 
 #[test]

@@ -335,6 +335,10 @@ fn version_2(input: &[u8], output: &mut [u8]) {
 fn version_2_header(header: &v2::Header<'_>) {
     show(header);
     see((header.family(), header.xid(), header.type_name(), header.prefix(), header.encoded_len()));
+    if let Some(fault) = header.fault() {
+        show(&fault);
+        show(&fault.reaction(black_box(Role::Responder)));
+    }
     see((header.inv_handle(), header.error(), header.is_grant(), header.has_payload(), header.is_response()));
     let credit = header.credit();
     show(&credit);

@@ -12,6 +12,9 @@
 //! error codes that say what to do ([`ErrorBody`]), messages of several Sends ([`Continuation`]), invalidation of a handle
 //! the Requester names ([`ChunkLists::inv_handle`]) and grants of credits at any time. Which version to go on with after
 //! a refusal is in [`Outcome`].
+//!
+//! A receiver asks three things about a message, each with its reaction: does it decode ([`Reaction::to`]), can its header
+//! be ([`Header::fault`]), and may it come now ([`Continuation::accept`]).
 
 mod chunk_lists;
 mod continuation;
@@ -20,6 +23,7 @@ mod error;
 mod family;
 pub mod family_a;
 pub mod family_b;
+mod fault;
 mod message;
 mod negotiation;
 mod property;
@@ -29,6 +33,7 @@ pub use continuation::{Continuation, ContinuationError, Part};
 pub use credit::Credit;
 pub use error::{ErrorBody, ErrorCode, ErrorReply, Reaction};
 pub use family::Family;
+pub use fault::Fault;
 pub use message::{Header, Message};
 pub use negotiation::{FIRST_MESSAGE, Outcome, Refusal};
 pub use property::{
