@@ -164,6 +164,8 @@ fn a_sequence_with_a_fault_is_discarded_to_its_end() {
         (msg(1, MORE), 10, part(0, false)),
         (a(1, 0, NOMSG), 0, Err(Error::OtherMessage)),
         (msg(1, MORE), 10, Ok(Part::Discard)),
+        (a(1, 0, NOMSG), 0, Ok(Part::Discard)),
+        (a(1, 1, NOMSG), 0, Ok(Part::Nothing)), // a Reply with the same XID
         (msg(1, 0), 10, Ok(Part::Discard)),
         (msg(1, 0), 10, part(0, true)),
     ]);
