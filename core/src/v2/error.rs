@@ -210,7 +210,8 @@ impl Reaction {
     /// - An unknown header type: `INVAL_HTYPE`, from either role (-07 section 6.1 speaks of any implementation, section
     ///   7.1.3 of the Responder only).
     /// - A bad transport property: `BAD_PROPVAL`, from either role, as properties have no direction (-07 section 5.1).
-    /// - Another version: `VERS`. Anything else: `BAD_XDR`. Both from a Responder only.
+    /// - Another version: `VERS`. Anything else: `BAD_XDR`. Both from a Responder only. (Since draft -05, a version that is
+    ///   supported, but is not the one this connection uses, is answered with `VERS_MISMATCH`: only the caller knows.)
     #[must_use]
     pub const fn to(error: DecodeError, role: Role) -> Self {
         match (error.kind, role) {

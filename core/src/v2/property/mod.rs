@@ -1,0 +1,197 @@
+//! Transport properties: which, and the value (version two draft -01, "Transport Properties"; -07 section 5).
+//!
+//! ```text
+//! which n data...
+//! ```
+//!
+//! `rdma_data` is opaque, with the XDR encoding of the value inside: four octets for the five numbers, a count and the
+//! octets for the host authentication message. No octets at all stand for the default.
+
+mod properties;
+mod property_set;
+mod property_subset;
+
+pub use properties::Properties;
+pub use property_set::{PropertyIter, PropertySet};
+pub use property_subset::PropertySubset;
+
+use core::fmt;
+
+use crate::error::{DecodeError, DecodeErrorKind};
+use crate::reader::{Reader, padding};
+use crate::sink::{Emit, Sink};
+
+/// `rdma_which`; every number can be held, whether it has a meaning or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PropertyId(pub u32);
+
+impl PropertyId {
+    /// Maximum Send Size: the largest Send payload, octets. Default 4096.
+    pub const SBSIZ: Self = Self(1);
+    /// Receive Buffer Size: what each posted Receive has at least, octets. Default 4096.
+    pub const RBSIZ: Self = Self(2);
+    /// Maximum Segment Size: the largest segment sent or received, octets. Default 1048576.
+    pub const RSSIZ: Self = Self(3);
+    /// Maximum Segment Count: segments in one header of a Requester. Default 16.
+    pub const RCSIZ: Self = Self(4);
+    /// Reverse-Direction Support, a [`ReverseDirection`]. Default none.
+    pub const BRS: Self = Self(5);
+    /// Host Authentication Message: opaque octets. Without it the sender stays unauthenticated.
+    pub const HOSTAUTH: Self = Self(6);
+
+    /// The name the drafts have for it.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::SBSIZ => Some("RDMA2_PROPID_SBSIZ"),
+            Self::RBSIZ => Some("RDMA2_PROPID_RBSIZ"),
+            Self::RSSIZ => Some("RDMA2_PROPID_RSSIZ"),
+            Self::RCSIZ => Some("RDMA2_PROPID_RCSIZ"),
+            Self::BRS => Some("RDMA2_PROPID_BRS"),
+            Self::HOSTAUTH => Some("RDMA2_PROPID_HOSTAUTH"),
+            _ => None,
+        }
+    }
+}
+
+/// How far a peer takes part in the reverse direction: the value of [`PropertyId::BRS`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReverseDirection(pub u32);
+
+impl ReverseDirection {
+    /// Not at all.
+    pub const NONE: Self = Self(0);
+    /// Messages of the Simple Format, without chunks.
+    pub const SIMPLE: Self = Self(1);
+    /// Messages of the Simple and of the Continued Format, without chunks. The XDR of -01 to -03 has 1 here, its text 2.
+    pub const CONT: Self = Self(2);
+    /// As in the forward direction.
+    pub const GENL: Self = Self(3);
+
+    /// The name the drafts have for it.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::NONE => Some("RDMA2_RVRSDIR_NONE"),
+            Self::SIMPLE => Some("RDMA2_RVRSDIR_SIMPLE"),
+            Self::CONT => Some("RDMA2_RVRSDIR_CONT"),
+            Self::GENL => Some("RDMA2_RVRSDIR_GENL"),
+            _ => None,
+        }
+    }
+}
+
+/// One property: which, and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Property<'a> {
+    /// `rdma_which`.
+    pub id: PropertyId,
+    /// What `rdma_data` holds.
+    pub value: PropertyValue<'a>,
+}
+
+/// The value of a property. What does not go with the property's type is written as it is; a receiver refuses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PropertyValue<'a> {
+    /// No octets: the default of the property.
+    Default,
+    /// Of [`PropertyId::SBSIZ`] to [`PropertyId::BRS`].
+    Uint32(u32),
+    /// Of [`PropertyId::HOSTAUTH`]: the message, without its count and padding.
+    Opaque(&'a [u8]),
+    /// Of a property that is not known: all of `rdma_data`.
+    Unknown(&'a [u8]),
+}
+
+impl<'a> Property<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let id = PropertyId(reader.u32().map_err(DecodeError::truncated)?);
+        let wrong = DecodeError::new(DecodeErrorKind::PropertyValue, reader.offset());
+        let data = reader.opaque().map_err(|_| wrong)?;
+        Ok(Self { id, value: PropertyValue::decode(id, data).ok_or(wrong)? })
+    }
+}
+
+impl<'a> PropertyValue<'a> {
+    fn decode(id: PropertyId, data: &'a [u8]) -> Option<Self> {
+        match id {
+            _ if data.is_empty() => Some(Self::Default),
+            PropertyId::SBSIZ | PropertyId::RBSIZ | PropertyId::RSSIZ | PropertyId::RCSIZ | PropertyId::BRS => {
+                Some(Self::Uint32(u32::from_be_bytes(data.try_into().ok()?)))
+            }
+            PropertyId::HOSTAUTH => {
+                let mut reader = Reader::new(data);
+                let message = reader.opaque().ok()?;
+                reader.rest().is_empty().then_some(Self::Opaque(message))
+            }
+            _ => Some(Self::Unknown(data)),
+        }
+    }
+}
+
+impl Emit for Property<'_> {
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        sink.word(self.id.0);
+        match self.value {
+            PropertyValue::Default => sink.word(0),
+            PropertyValue::Uint32(number) => {
+                sink.word(4);
+                sink.word(number);
+            }
+            PropertyValue::Opaque(message) => {
+                sink.count(4_usize.saturating_add(message.len()).saturating_add(padding(message.len())));
+                sink.opaque(message);
+            }
+            PropertyValue::Unknown(data) => sink.opaque(data),
+        }
+    }
+}
+
+impl fmt::Display for PropertyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "rdma_which {}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for ReverseDirection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "reverse direction {}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for Property<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.id, self.value) {
+            (id, PropertyValue::Default) => write!(f, "{id} default"),
+            (id @ PropertyId::BRS, PropertyValue::Uint32(number)) => write!(f, "{id} {}", ReverseDirection(number)),
+            (id, PropertyValue::Uint32(number)) => write!(f, "{id} {number}"),
+            (id, PropertyValue::Opaque(octets) | PropertyValue::Unknown(octets)) => {
+                write!(f, "{id} {} octets", octets.len())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn a_property_shows_what_it_is() {
+        for (id, value, text) in [
+            (PropertyId::BRS, PropertyValue::Uint32(2), "RDMA2_PROPID_BRS RDMA2_RVRSDIR_CONT"),
+            (PropertyId::BRS, PropertyValue::Uint32(4), "RDMA2_PROPID_BRS reverse direction 4"),
+            (PropertyId::RCSIZ, PropertyValue::Default, "RDMA2_PROPID_RCSIZ default"),
+            (PropertyId(9), PropertyValue::Unknown(&[1, 2]), "rdma_which 9 2 octets"),
+        ] {
+            assert_eq!(Property { id, value }.to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What holds of a peer after all it has sent (version two draft -07 section 5.2).
+
+use super::{PropertyId, PropertySet, PropertyValue, ReverseDirection};
+
+/// What holds of a peer: the defaults, and what it has said since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Properties<'a> {
+    /// [`PropertyId::SBSIZ`], octets.
+    pub maximum_send_size: u32,
+    /// [`PropertyId::RBSIZ`], octets.
+    pub receive_buffer_size: u32,
+    /// [`PropertyId::RSSIZ`], octets.
+    pub maximum_segment_size: u32,
+    /// [`PropertyId::RCSIZ`].
+    pub maximum_segment_count: u32,
+    /// [`PropertyId::BRS`].
+    pub reverse_direction: ReverseDirection,
+    /// [`PropertyId::HOSTAUTH`], where there is one.
+    pub host_authentication: Option<&'a [u8]>,
+}
+
+impl Default for Properties<'_> {
+    fn default() -> Self {
+        Self {
+            maximum_send_size: 4096,
+            receive_buffer_size: 4096,
+            maximum_segment_size: 1_048_576,
+            maximum_segment_count: 16,
+            reverse_direction: ReverseDirection::NONE,
+            host_authentication: None,
+        }
+    }
+}
+
+impl<'a> Properties<'a> {
+    /// The same after the peer has sent `set`. Unknown properties change nothing; of a property that is there twice the
+    /// last one counts.
+    #[must_use]
+    pub fn with(mut self, set: &PropertySet<'a>) -> Self {
+        let default = Self::default();
+        for property in set.iter() {
+            let number = |default| if let PropertyValue::Uint32(number) = property.value { number } else { default };
+            match property.id {
+                PropertyId::SBSIZ => self.maximum_send_size = number(default.maximum_send_size),
+                PropertyId::RBSIZ => self.receive_buffer_size = number(default.receive_buffer_size),
+                PropertyId::RSSIZ => self.maximum_segment_size = number(default.maximum_segment_size),
+                PropertyId::RCSIZ => self.maximum_segment_count = number(default.maximum_segment_count),
+                PropertyId::BRS => self.reverse_direction = ReverseDirection(number(default.reverse_direction.0)),
+                PropertyId::HOSTAUTH => {
+                    self.host_authentication =
+                        if let PropertyValue::Opaque(message) = property.value { Some(message) } else { None };
+                }
+                _ => {}
+            }
+        }
+        self
+    }
+}
