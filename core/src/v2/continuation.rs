@@ -56,7 +56,8 @@ pub enum Part {
         /// Whether the Payload stream is whole with it.
         is_last: bool,
     },
-    /// The message is to be dropped in silence: it belongs to a sequence that was refused before.
+    /// The message is to be dropped in silence: it belongs to a sequence that was refused before, or is an `RDMA2_ERROR` with
+    /// flags that it cannot have.
     Discard,
 }
 
