@@ -1,17 +1,23 @@
 //! The ground truth of the shipped captures: how many messages there are, and every octet that was read and written,
 //! through every carrier and through every disturbance.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test falls where its input is wrong")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test falls where its input is wrong"
+)]
 
 mod common;
 mod transcode;
 
 use std::collections::BTreeMap;
 
-use common::{Found, dissect, rebuilt, sends, sha256};
+use common::{Found, dissect, dissect_with_summary, rebuilt, sends, sha256};
 use rpcrdma_capture::dissector::Config;
 use rpcrdma_capture::message::{Captured, Message};
-use transcode::{Erf, Padding, Pcap, Pcapng, Record};
+use rpcrdma_capture::operation::Sides;
+use transcode::{Erf, Mpa, Padding, Pcap, Pcapng, Record};
 
 /// What is in a capture, as `testdata/captures/README.md` tells.
 struct Truth {
@@ -309,5 +315,90 @@ fn cut_frames_are_decoded_as_far_as_they_go() {
             assert_eq!(cut.captured, expected, "{}", truth.name);
         }
         assert!(after.messages.iter().filter(|message| message.captured == Captured::Cut).count() > 40);
+    }
+}
+
+fn iwarp() -> impl Iterator<Item = &'static Truth> {
+    TRUTH.iter().filter(|truth| truth.is_iwarp())
+}
+
+/// Markers and CRCs in every combination, FPDUs in segments of their own and across segments.
+fn mpas() -> Vec<Mpa> {
+    let mut all = Vec::new();
+    for markers in [[false, false], [true, false], [false, true], [true, true]] {
+        for (crc, segment) in [(false, 9000), (true, 9000), (false, 517), (true, 517), (true, 1)] {
+            if segment > 1 || markers == [true, true] {
+                all.push(Mpa { markers, crc, old: crc, segment, wrong: None });
+            }
+        }
+    }
+    all
+}
+
+fn verifying(records: &[Record]) -> Found {
+    dissect(&pcap(records), Config { verify_crc: true, ..Config::default() })
+}
+
+#[test]
+fn markers_and_crcs_change_nothing() {
+    for truth in iwarp() {
+        let records = transcode::capture(truth.name);
+        let is_lossy = truth.name != "iwarp_nfs41";
+        // With octets one by one, more is lost at a time than is held.
+        for mpa in mpas().into_iter().filter(|mpa| mpa.segment > 1 || !is_lossy) {
+            let records = transcode::with_mpa(&records, mpa);
+            let found = verifying(&records);
+            truth.hold(&found, &format!("{mpa:?}"));
+            let Sides { active, passive } = found.reports[0].counts;
+            assert_eq!((active.orphans, passive.orphans, active.missed, passive.missed), (0, 0, 0, 0), "{mpa:?}");
+            if mpa.segment > 1 && !is_lossy {
+                let disturbed = transcode::reordering(&transcode::duplicating(&records, 1, 200), 2, 50, 3);
+                truth.hold(&verifying(&disturbed), &format!("{mpa:?} disturbed"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrong_crc_is_counted_and_left_out_on_request() {
+    let records = transcode::capture("iwarp_nfs41");
+    let before = dissect_records(&records);
+    for (markers, segment) in [([false, false], 9000), ([true, true], 517)] {
+        // Of the server's FPDUs the first is a reply, the second an RDMA Write.
+        for (wrong, lost) in [(0, 1), (1, 1)] {
+            let mpa = Mpa { markers, crc: true, old: false, segment, wrong: Some(wrong) };
+            let file = pcap(&transcode::with_mpa(&records, mpa));
+            let (found, summary) = dissect_with_summary(&file, Config::default());
+            assert_eq!((summary.bad_crc, rebuilt(&found).len()), (1, rebuilt(&before).len()), "{mpa:?}");
+            let (found, summary) = dissect_with_summary(&file, Config { verify_crc: true, ..Config::default() });
+            assert_eq!((summary.bad_crc, rebuilt(&found).len()), (1, rebuilt(&before).len() - lost), "{mpa:?}");
+            nothing_is_wrong(&before, &found, &format!("{mpa:?}"));
+            // Where no CRC is in force, the field means nothing.
+            let file = pcap(&transcode::with_mpa(&records, Mpa { crc: false, ..mpa }));
+            let (found, summary) = dissect_with_summary(&file, Config { verify_crc: true, ..Config::default() });
+            assert_eq!((summary.bad_crc, rebuilt(&found).len()), (0, rebuilt(&before).len()), "{mpa:?}");
+        }
+    }
+}
+
+#[test]
+fn fpdus_with_markers_and_crcs_are_found_again_behind_a_hole() {
+    for truth in iwarp() {
+        let records = transcode::capture(truth.name);
+        let before = dissect_records(&records);
+        for mpa in mpas().into_iter().filter(|mpa| mpa.segment > 1) {
+            let records = transcode::with_mpa(&records, mpa);
+            for (seed, per_mille) in [(1, 2), (2, 2), (3, 20), (4, 100), (5, 400)] {
+                let after = dissect_records(&transcode::dropping(&records, seed, per_mille));
+                let context = format!("{} {mpa:?}, seed {seed}, {per_mille} of 1000 dropped", truth.name);
+                nothing_is_wrong(&before, &after, &context);
+                let (all, left) = (rebuilt(&before).len(), rebuilt(&after).len());
+                assert!(per_mille > 2 || left * 10 > all * 8, "{context}: {left} of {all} left");
+            }
+            for first in (0..records.len()).step_by(records.len() / 11) {
+                let after = dissect_records(&transcode::without_first(&records, first));
+                nothing_is_wrong(&before, &after, &format!("{} {mpa:?} without the first {first}", truth.name));
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use rpcrdma_capture::dissector::{Config, Dissector};
+use rpcrdma_capture::dissector::{Config, Dissector, Summary};
 use rpcrdma_capture::event::{Event, Report};
 use rpcrdma_capture::file::Reader;
 use rpcrdma_capture::message::{Captured, Message};
@@ -97,6 +97,11 @@ pub fn sha256(octets: &[u8]) -> String {
 
 /// Dissects a capture file.
 pub fn dissect(file: &[u8], config: Config) -> Found {
+    dissect_with_summary(file, config).0
+}
+
+/// Dissects a capture file; gives also what its frames were.
+pub fn dissect_with_summary(file: &[u8], config: Config) -> (Found, Summary) {
     let mut dissector = Dissector::new(config);
     let mut found = Found::default();
     let mut reader = Reader::new(file).unwrap();
@@ -106,7 +111,7 @@ pub fn dissect(file: &[u8], config: Config) -> Found {
     }
     dissector.finish();
     take(&mut dissector, &mut found);
-    found
+    (found, dissector.summary().clone())
 }
 
 fn take(dissector: &mut Dissector, found: &mut Found) {

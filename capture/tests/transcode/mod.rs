@@ -1,5 +1,5 @@
-//! Rewrites the captures in `testdata/captures` (RoCEv2 over Ethernet, pcap) into every other carrier, link layer and file
-//! format, and disturbs them.
+//! Rewrites the captures in `testdata/captures` (RoCEv2 and iWARP over Ethernet, pcap) into every other carrier, link layer
+//! and file format, and disturbs them.
 //!
 //! It stands on the other side of the tests, so it shares no code with the package: it knows just the frames of those
 //! captures, and computes CRCs bit by bit.
@@ -15,11 +15,13 @@ mod carrier;
 mod crc;
 mod disturb;
 mod format;
+mod iwarp;
 mod layer;
 
 pub use carrier::{icrc, to_infiniband, to_roce_v1, vcrc};
 pub use disturb::{cut, dropping, duplicating, reordering, without_first};
 pub use format::{Pcap, Pcapng, gzip, read, write_pcap, write_pcapng, zstandard};
+pub use iwarp::{Mpa, with_mpa};
 pub use layer::{Erf, Padding, to_cooked, to_cooked_v2, to_erf, to_raw_ip, with_trailer, with_vlan, with_vlans};
 
 use std::path::PathBuf;
