@@ -302,3 +302,135 @@ fn looks_right(markers: Markers, place: u64, octets: &[u8]) -> bool {
     let content = markers.without(place, octets, &mut room);
     mpa::ulpdu(content).is_some_and(|(ulpdu, length)| Segment::decode(ulpdu, length).is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::{Side, Stamp};
+
+    /// An FPDU of a Send of so many octets, without markers; its CRC is right.
+    fn fpdu(number: u8, octets: usize) -> Vec<u8> {
+        let header = [0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number, 0, 0, 0, 0];
+        let mut fpdu = [&(18 + octets as u16).to_be_bytes()[..], &header, &vec![number; octets]].concat();
+        fpdu.resize(fpdu.len().next_multiple_of(4), 0);
+        let sum = !fpdu.iter().fold(!0_u32, |crc, octet| {
+            (0..8)
+                .fold(crc ^ u32::from(*octet), |crc, _| if crc & 1 == 1 { (crc >> 1) ^ 0x82f6_3b78 } else { crc >> 1 })
+        });
+        fpdu.extend(sum.to_le_bytes());
+        fpdu
+    }
+
+    /// The numbers of the Sends that are found, `!` for what is lost; a piece is at its place, and begins a segment or not.
+    fn found(framing: &mut Framing, pieces: &[(u64, &[u8], bool)]) -> String {
+        let mut words = String::new();
+        for (place, octets, begins) in pieces {
+            let (from, stamp, length) = (Side::Active, Stamp::default(), octets.len());
+            let (octets, begins, place) = (*octets, *begins, *place);
+            let piece = Piece { from, stamp, place, octets, length, begins, acknowledges: None };
+            framing.piece(&piece, &mut |found| match found {
+                Found::Setup(..) => words.push('S'),
+                Found::Segment { segment, is_wrong, .. } => {
+                    words.push(char::from(b'0' + segment.data.first().copied().unwrap_or_default()));
+                    words.push_str(if is_wrong { "?" } else { "" });
+                }
+                Found::Lost => words.push('!'),
+            });
+        }
+        words
+    }
+
+    fn set_up(crc: bool) -> Framing {
+        let mut framing = Framing::default();
+        let frame = [&b"MPA ID Req Frame"[..], &[0, 1, 0, 0]].concat();
+        assert_eq!(found(&mut framing, &[(0, &frame, true)]), "S");
+        framing.agree(Some(Markers::None), Some(crc));
+        framing
+    }
+
+    #[test]
+    fn fpdus_are_found_however_they_are_cut() {
+        let stream = [fpdu(1, 5), fpdu(2, 700), fpdu(3, 0), fpdu(4, 100)].concat();
+        for length in 1..stream.len() {
+            let mut framing = set_up(true);
+            let pieces: Vec<(u64, &[u8], bool)> = stream
+                .chunks(length)
+                .zip(0..)
+                .map(|(chunk, index)| (20 + index * length as u64, chunk, true))
+                .collect();
+            assert_eq!(found(&mut framing, &pieces), "1204", "pieces of {length}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_crc_is_noticed_where_crcs_are_in_force() {
+        let mut wrong = fpdu(2, 8);
+        *wrong.last_mut().unwrap() ^= 1;
+        let stream = [fpdu(1, 8), wrong, fpdu(3, 8)].concat();
+        assert_eq!(found(&mut set_up(true), &[(20, &stream, true)]), "12?3");
+        assert_eq!(found(&mut set_up(false), &[(20, &stream, true)]), "123");
+    }
+
+    #[test]
+    fn behind_a_hole_only_what_is_confirmed_is_believed() {
+        let (good, more) = (fpdu(1, 8), fpdu(2, 8));
+        let mut other = good.clone();
+        *other.last_mut().unwrap() ^= 1;
+        for crc in [true, false] {
+            let mut lost = || {
+                let mut framing = set_up(crc);
+                framing.lose();
+                framing
+            };
+            assert_eq!(found(&mut lost(), &[(100, &good, true)]), "1", "ends with its segment");
+            assert_eq!(found(&mut lost(), &[(100, &good, false)]), "", "does not begin with it");
+            assert_eq!(found(&mut lost(), &[(100, &[&good[..], &more].concat(), true)]), "12");
+            let followed = [&good[..], &[0xff; 30]].concat();
+            assert_eq!(found(&mut lost(), &[(100, &followed, true)]), if crc { "1" } else { "!" });
+            assert_eq!(found(&mut lost(), &[(100, &other, true)]), if crc { "!" } else { "1" });
+            // What was no FPDU does not hide one at the beginning of the next segment.
+            let claim = [&[0, 200], good.get(2..).unwrap()].concat();
+            assert_eq!(
+                found(&mut lost(), &[(100, &claim, true), (136, &[&good[..], &[0xff; 200]].concat(), true)]),
+                if crc { "!1" } else { "!!" }
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_cut_is_as_long_as_it_says() {
+        let (first, second) = (fpdu(1, 100), fpdu(2, 8));
+        let mut framing = set_up(true);
+        let mut words = String::new();
+        for (place, octets, length) in [(20, first.get(..60).unwrap(), first.len()), (144, &second[..], second.len())] {
+            let (from, stamp) = (Side::Active, Stamp::default());
+            let piece = Piece { from, stamp, place, octets, length, begins: true, acknowledges: None };
+            framing.piece(&piece, &mut |found| {
+                let Found::Segment { segment, .. } = found else { panic!("{found:?}") };
+                words += &format!("{}/{} ", segment.data.len(), segment.length);
+            });
+        }
+        assert_eq!(words, "40/100 8/8 ");
+    }
+
+    #[test]
+    fn where_markers_are_is_found_out() {
+        // At place 1000 a segment begins with an FPDU; a marker is 8 octets behind that, and every 512.
+        let mut marked = fpdu(1, 1000);
+        for at in [8, 520] {
+            let back = (at as u16).to_be_bytes();
+            marked.splice(at..at, [0, 0, back[0], back[1]]);
+        }
+        let mut framing = Framing::default();
+        assert_eq!(found(&mut framing, &[(1000, &marked, true)]), "1");
+        assert_eq!(framing.markers, Some(Markers::At(1008)));
+        // One marker that is wrong, and nothing is believed.
+        marked[523] ^= 1;
+        let mut framing = Framing::default();
+        assert_eq!((found(&mut framing, &[(1000, &marked, true)]), framing.markers), (String::new(), None));
+        // A long FPDU without any tells that there are none.
+        let mut framing = Framing::default();
+        assert_eq!(found(&mut framing, &[(1000, &fpdu(1, 1000), true)]), "1");
+        assert_eq!((framing.markers, framing.crc), (Some(Markers::None), Some(true)));
+    }
+}

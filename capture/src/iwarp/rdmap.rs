@@ -201,3 +201,117 @@ impl<'a> Received<'a> {
         Did::Operation(Operation { from: self.from, stamp: self.stamp, retransmitted: 0, kind })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SINK: (u32, u64) = (5, 0x100);
+
+    fn received<'a>(from: Side, segment: Segment<'a>, end: u64, acknowledges: u64) -> Received<'a> {
+        Received { from, stamp: Stamp::default(), segment, end, acknowledges: Some(acknowledges) }
+    }
+
+    fn tagged(opcode: Opcode, (handle, offset): (u32, u64), last: bool, data: &[u8]) -> Segment<'_> {
+        Segment { opcode, last, placement: Placement::Tagged { handle, offset }, data, length: data.len() }
+    }
+
+    fn send(number: u32, offset: u32, last: bool, data: &[u8]) -> Segment<'_> {
+        let placement = Placement::Untagged { invalidates: None, queue: 0, number, offset };
+        Segment { opcode: Opcode::SEND, last, placement, data, length: data.len() }
+    }
+
+    /// A Read Request by the passive end that ends at `end`.
+    fn ask(rdmap: &mut Rdmap, end: u64) -> String {
+        let mut data = [0; 28];
+        data[3] = SINK.0 as u8;
+        data[10] = 1;
+        data[15] = 8;
+        let placement = Placement::Untagged { invalidates: None, queue: 1, number: 1, offset: 0 };
+        let segment = Segment { opcode: Opcode::READ_REQUEST, last: true, placement, data: &data, length: 28 };
+        given(rdmap, &received(Side::Passive, segment, end, 0))
+    }
+
+    /// What comes out, in short.
+    fn given(rdmap: &mut Rdmap, received: &Received<'_>) -> String {
+        let mut words = Vec::new();
+        rdmap.segment(received, &mut |did| {
+            words.push(match did {
+                Did::Operation(Operation { kind, .. }) => match kind {
+                    OperationKind::Send { first, last, .. } => format!("Send {first} {last}"),
+                    OperationKind::Write { first, .. } => format!("Write {first}"),
+                    OperationKind::ReadRequest { request, length, .. } => format!("Request {request} for {length}"),
+                    OperationKind::ReadResponse { request, at, .. } => format!("Response {request} at {at}"),
+                    OperationKind::Lost { .. } => "Lost".to_owned(),
+                },
+                Did::Terminate(_) => "Terminate".to_owned(),
+                Did::Orphan => "Orphan".to_owned(),
+            });
+        });
+        words.join(", ")
+    }
+
+    fn respond(rdmap: &mut Rdmap, at: u64, last: bool, length: usize, acknowledges: u64) -> String {
+        let segment = tagged(Opcode::READ_RESPONSE, (SINK.0, SINK.1 + at), last, [0; 16].get(..length).unwrap());
+        given(rdmap, &received(Side::Active, segment, 0, acknowledges))
+    }
+
+    #[test]
+    fn a_response_answers_the_last_request_that_it_acknowledges() {
+        let mut rdmap = Rdmap::default();
+        assert_eq!(ask(&mut rdmap, 100), "Request 1 for 8");
+        assert_eq!(respond(&mut rdmap, 0, true, 4, 99), "Orphan");
+        assert_eq!(respond(&mut rdmap, 6, true, 4, 100), "Orphan", "more than was asked for");
+        assert_eq!(respond(&mut rdmap, 0, false, 4, 100), "Response 1 at 0");
+        assert_eq!(ask(&mut rdmap, 200), "Request 2 for 8");
+        assert_eq!(respond(&mut rdmap, 4, true, 4, 150), "Response 1 at 4");
+        assert_eq!(
+            respond(&mut rdmap, 0, true, 8, 150),
+            "Orphan",
+            "the first was answered, the second had not arrived"
+        );
+        assert_eq!(respond(&mut rdmap, 0, true, 8, 200), "Response 2 at 0");
+        assert_eq!(respond(&mut rdmap, 0, true, 8, 300), "Orphan");
+    }
+
+    #[test]
+    fn a_request_is_doubtful_when_both_ends_lost_something() {
+        for sides in [[Side::Active, Side::Passive], [Side::Passive, Side::Active]] {
+            let mut rdmap = Rdmap::default();
+            ask(&mut rdmap, 100);
+            rdmap.lose(sides[0]);
+            assert_eq!(respond(&mut rdmap, 0, false, 4, 100), "Response 1 at 0");
+            rdmap.lose(sides[1]);
+            assert_eq!(respond(&mut rdmap, 4, true, 4, 100), "Orphan");
+            ask(&mut rdmap, 200);
+            assert_eq!(respond(&mut rdmap, 0, true, 8, 200), "Response 2 at 0", "what is asked later is known");
+        }
+    }
+
+    #[test]
+    fn sends_that_do_not_follow_each_other_are_told_apart() {
+        let mut rdmap = Rdmap::default();
+        let mut take = |segment| given(&mut rdmap, &received(Side::Active, segment, 0, 0));
+        assert_eq!(take(send(7, 4, true, &[0; 4])), "Send false true", "the capture begins here");
+        assert_eq!(take(send(8, 0, false, &[0; 4])), "Send true false");
+        assert_eq!(take(send(8, 4, true, &[0; 4])), "Send false true");
+        assert_eq!(take(send(9, 0, false, &[0; 4])), "Send true false");
+        assert_eq!(take(send(9, 8, true, &[0; 4])), "Lost, Send false true");
+        assert_eq!(take(send(11, 0, true, &[0; 4])), "Lost, Send true true");
+        let immediate = Segment { opcode: Opcode::IMMEDIATE, ..send(12, 0, true, &[0; 8]) };
+        assert_eq!(take(immediate), "");
+        assert_eq!(take(send(13, 0, true, &[0; 4])), "Send true true");
+    }
+
+    #[test]
+    fn each_rdma_write_begins_once_and_a_terminate_is_the_only_one() {
+        let mut rdmap = Rdmap::default();
+        let mut take = |segment| given(&mut rdmap, &received(Side::Active, segment, 0, 0));
+        for (last, expected) in [(false, "Write true"), (true, "Write false"), (true, "Write true")] {
+            assert_eq!(take(tagged(Opcode::WRITE, SINK, last, &[1])), expected);
+        }
+        let placement = Placement::Untagged { invalidates: None, queue: 2, number: 1, offset: 0 };
+        let terminate = Segment { opcode: Opcode::TERMINATE, last: true, placement, data: &[1, 2, 0, 0], length: 4 };
+        assert_eq!((take(terminate), take(terminate)), ("Terminate".to_owned(), "Orphan".to_owned()));
+    }
+}

@@ -365,3 +365,140 @@ fn extend(reference: Option<u64>, number: u32) -> u64 {
     let distance = number.wrapping_sub(reference as u32).cast_signed();
     reference.wrapping_add_signed(i64::from(distance))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::{Frame, LinkType, Time};
+    use crate::link::{Content, decode};
+
+    /// An IPv4 packet with a TCP segment.
+    fn packet(sequence: u32, acknowledges: u32, flags: u8, data: &[u8]) -> Vec<u8> {
+        let mut packet = vec![0x45, 0];
+        packet.extend((40 + data.len() as u16).to_be_bytes());
+        packet.extend([0, 0, 0, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 0, 1, 0, 2]);
+        packet.extend([sequence.to_be_bytes(), acknowledges.to_be_bytes()].concat());
+        packet.extend([0x50, flags, 0, 0, 0, 0, 0, 0]);
+        packet.extend(data);
+        packet
+    }
+
+    #[derive(Default)]
+    struct Taken {
+        reassembly: Reassembly,
+        /// What came out of each end: octets, or `!` for what was lost.
+        out: Sides<String>,
+    }
+
+    impl Taken {
+        fn take(&mut self, from: Side, sequence: u32, acknowledges: u32, data: &str) -> &mut Self {
+            self.flagged(from, sequence, acknowledges, 0x10, data)
+        }
+
+        fn flagged(&mut self, from: Side, sequence: u32, acknowledges: u32, flags: u8, data: &str) -> &mut Self {
+            let packet = packet(sequence, acknowledges, flags, data.as_bytes());
+            let length = packet.len() as u32;
+            let frame = Frame { number: 1, time: Time(0), link: LinkType(101), data: &packet, length };
+            let Content::Tcp(segment) = decode(&frame) else { panic!("TCP") };
+            let Self { reassembly, out } = self;
+            reassembly.segment((from, Stamp::default()), &segment, &mut |step| put(out, step));
+            self
+        }
+
+        fn active(&self) -> &str {
+            &self.out.active
+        }
+    }
+
+    fn put(out: &mut Sides<String>, step: Step<'_>) {
+        match step {
+            Step::Octets(piece) => *out.get_mut(piece.from) += core::str::from_utf8(piece.octets).unwrap(),
+            Step::Lost(from, _) => out.get_mut(from).push('!'),
+        }
+    }
+
+    use Side::{Active, Passive};
+
+    #[test]
+    fn octets_come_in_order_and_once_across_the_end_of_the_numbers() {
+        let mut taken = Taken::default();
+        let begin = 0xffff_fffc;
+        taken.flagged(Active, begin - 1, 0, 0x02, "");
+        taken.take(Active, begin.wrapping_add(6), 0, "ghi").take(Active, begin.wrapping_add(3), 0, "def");
+        assert_eq!(taken.active(), "");
+        taken.take(Active, begin, 0, "abc");
+        assert_eq!(taken.active(), "abcdefghi");
+        taken.take(Active, begin.wrapping_add(3), 0, "def").take(Active, begin.wrapping_add(7), 0, "hij");
+        assert_eq!(taken.active(), "abcdefghij");
+        let counts = taken.reassembly.counts.active;
+        assert_eq!((counts.packets, counts.early, counts.retransmitted, counts.missed), (6, 2, 1, 0));
+    }
+
+    #[test]
+    fn of_octets_that_come_twice_the_first_count() {
+        let mut taken = Taken::default();
+        taken.flagged(Active, 99, 0, 0x02, "");
+        taken.take(Active, 104, 0, "EF").take(Active, 102, 0, "cdefgh").take(Active, 101, 0, "XYZ");
+        taken.take(Active, 100, 0, "a");
+        assert_eq!(taken.active(), "aXcdEFgh");
+    }
+
+    #[test]
+    fn a_segment_waits_for_what_it_acknowledges() {
+        let mut taken = Taken::default();
+        taken.flagged(Active, 99, 0, 0x02, "").flagged(Passive, 499, 100, 0x12, "");
+        taken.take(Passive, 500, 104, "answer");
+        assert_eq!(taken.out.passive, "");
+        taken.take(Active, 100, 500, "ask.");
+        assert_eq!((taken.active(), &*taken.out.passive), ("ask.", "answer"));
+        // A FIN is acknowledged as an octet is.
+        taken.flagged(Active, 104, 506, 0x11, "").take(Passive, 506, 105, "bye");
+        assert_eq!(taken.out.passive, "answerbye");
+    }
+
+    #[test]
+    fn what_was_acknowledged_and_never_came_is_given_up_and_nothing_else() {
+        let mut taken = Taken::default();
+        taken.flagged(Active, 99, 0, 0x02, "").flagged(Passive, 499, 100, 0x12, "");
+        taken.take(Active, 104, 500, "efgh");
+        for _ in 0..200 {
+            taken.take(Passive, 500, 100, "");
+        }
+        assert_eq!(taken.active(), "", "it may be sent again");
+        for waited in 0..=GRACE {
+            assert_eq!(taken.active(), "", "after {waited}");
+            taken.take(Passive, 500, 108, "");
+        }
+        taken.take(Passive, 500, 108, "");
+        assert_eq!((taken.active(), taken.reassembly.counts.active.missed), ("!efgh", 1));
+        // What comes after all comes too late.
+        taken.take(Active, 100, 500, "abcd");
+        assert_eq!(taken.active(), "!efgh");
+    }
+
+    #[test]
+    fn numbers_far_away_are_strays_until_there_are_many() {
+        let mut taken = Taken::default();
+        taken.flagged(Active, 99, 0, 0x02, "").take(Active, 100, 0, "abc");
+        taken.take(Active, 0x8000_0000, 0, "stray").take(Active, 103, 0, "def");
+        assert_eq!(taken.active(), "abcdef");
+        for index in 0..STRAYS {
+            taken.take(Active, 0x8000_0000 + index, 0, "x");
+        }
+        assert_eq!(taken.active(), "abcdef!x");
+    }
+
+    #[test]
+    fn what_is_held_is_bounded() {
+        let mut taken = Taken::default();
+        taken.flagged(Active, 99, 0, 0x02, "");
+        for index in 0..=HELD_SEGMENTS as u32 {
+            taken.take(Active, 200 + 2 * index, 0, "x");
+            assert!(taken.reassembly.held.0 <= HELD_SEGMENTS);
+        }
+        assert_eq!(taken.active(), "!x", "the first hole is given up");
+        taken.reassembly.finish(&mut |step| put(&mut taken.out, step));
+        assert_eq!(taken.active(), "!x".repeat(HELD_SEGMENTS + 1));
+        assert_eq!(taken.reassembly.held, (0, 0));
+    }
+}
