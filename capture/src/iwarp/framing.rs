@@ -377,7 +377,7 @@ mod tests {
         let mut other = good.clone();
         *other.last_mut().unwrap() ^= 1;
         for crc in [true, false] {
-            let mut lost = || {
+            let lost = || {
                 let mut framing = set_up(crc);
                 framing.lose();
                 framing
