@@ -251,6 +251,25 @@ fn a_new_connection_may_use_the_ports_of_an_old_one() {
 }
 
 #[test]
+fn a_new_connection_is_noticed_without_its_beginning() {
+    let mut old = Wire::new(20049);
+    let mut packets = old.open(0);
+    packets.extend([old.send(0, &call(1)), old.send(1, &reply(1))]);
+    // With set-up frames, and with neither SYN nor set-up: numbers behind, ahead, and far away.
+    for (next, skipped) in [(0xfff0_0000, 2), (0x000f_0000, 2), (0x8000_0000, 2), (0x8000_0000, 4)] {
+        let mut new = Wire { next: [next, next], ..Wire::new(20049) };
+        let mut all = [&packets[..], &new.open(0)[skipped..]].concat();
+        for xid in 100..300 {
+            all.extend([new.send(0, &call(xid)), new.send(1, &reply(xid))]);
+        }
+        let found = dissect(&all);
+        assert_eq!(found.reports.len(), 2, "{next:#x} without {skipped}");
+        let answered = found.transactions.iter().filter(|transaction| transaction.reply.is_some()).count();
+        assert!(answered >= if skipped == 2 { 201 } else { 130 }, "{next:#x} without {skipped}: {answered}");
+    }
+}
+
+#[test]
 fn a_reply_captured_before_its_call_waits_for_it() {
     let mut wire = Wire::new(20049);
     let mut packets = wire.open(0);

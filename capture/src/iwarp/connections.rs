@@ -21,6 +21,9 @@ const CONNECTIONS: usize = 1024;
 /// Segments of the capture by which a SYN is late at most.
 const YOUNG: u64 = 64;
 
+/// A hole of more octets may hold the end of a connection and the set-up of another between the same ports.
+const FAR: u64 = 1 << 24;
+
 /// What a segment names: the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Flow {
@@ -241,11 +244,15 @@ impl<S> Connections<S> {
 }
 
 impl<S> Entry<S> {
-    /// Whether a segment begins another connection between the same ports. A SYN may be captured late.
+    /// Whether a segment begins another connection between the same ports, or belongs to one that began unseen. A SYN may be
+    /// captured late. A set-up frame fills its segment, and is none where octets of this connection are expected.
     fn is_replaced_by(&self, from: Side, segment: &Segment<'_>) -> bool {
-        let sequence = segment.sequence.wrapping_add(1);
-        let is_late = self.reassembly.arrivals() < YOUNG && self.reassembly.is_before(from, sequence);
-        segment.is_synchronizing() && !self.reassembly.begins_at(from, sequence) && !is_late
+        let reassembly = &self.reassembly;
+        let is_setup = Setup::length(segment.octets) == Some(segment.length);
+        let sequence = segment.sequence.wrapping_add(u32::from(segment.is_synchronizing()));
+        let is_late = reassembly.arrivals() < YOUNG && reassembly.is_before(from, sequence);
+        let is_known = reassembly.begins_at(from, sequence) || reassembly.is_next(from, sequence) || is_late;
+        (segment.is_synchronizing() || is_setup) && !is_known || reassembly.is_outlived(from)
     }
 }
 
@@ -254,13 +261,20 @@ impl<S> Known<S> {
     fn step<H: Handler<Session = S>>(&mut self, step: &Step<'_>, sink: &mut Sink<'_, H>) {
         match step {
             Step::Octets(piece) => {
+                let before = self.said.get(piece.from).is_some();
                 let mut framing = core::mem::take(self.framings.get_mut(piece.from));
                 framing.piece(piece, &mut |found| self.found(piece, &found, sink));
                 *self.framings.get_mut(piece.from) = framing;
-                self.agree();
+                if self.said.get(piece.from).is_some() != before {
+                    self.agree();
+                }
             }
-            Step::Lost(from, stamp) => {
-                self.framings.get_mut(*from).lose();
+            Step::Lost(from, stamp, octets) => {
+                let framing = self.framings.get_mut(*from);
+                framing.lose();
+                if *octets > FAR {
+                    framing.forget();
+                }
                 self.lose((*from, *stamp), sink);
             }
         }

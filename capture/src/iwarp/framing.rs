@@ -79,6 +79,11 @@ impl Framing {
         self.crc = crc.or(self.crc);
     }
 
+    /// What was agreed on may no longer hold.
+    pub(super) fn forget(&mut self) {
+        (self.markers, self.crc, self.was_wrong) = (None, None, false);
+    }
+
     /// Octets are missing.
     pub(super) fn lose(&mut self) {
         self.octets.clear();

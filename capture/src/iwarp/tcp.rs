@@ -23,8 +23,12 @@ const HELD_SEGMENTS: usize = 4096;
 const HELD_OCTETS: usize = 8 << 20;
 /// A distance that no window spans (RFC 7323 section 2.3).
 const FAR: u64 = 1 << 30;
-/// Segments far from all others, one after another, after which the numbers must have begun anew.
+/// Octets that an end may have sent by the time its SYN or set-up frame is captured late.
+const SHORTLY: u32 = 1 << 16;
+/// Segments far from all others, one after another, after which they must be those of another connection.
 const STRAYS: u32 = 64;
+/// Repetitions in a row after which the same holds: more than a window of segments.
+const REPETITIONS: u32 = 1 << 16;
 
 /// Octets that one end sent, all from one segment.
 #[derive(Clone, Copy, Debug)]
@@ -48,8 +52,8 @@ pub(super) struct Piece<'a> {
 pub(super) enum Step<'a> {
     /// The next octets of an end.
     Octets(Piece<'a>),
-    /// What this end sent next is not in the capture.
-    Lost(Side, Stamp),
+    /// The next octets of an end are not in the capture: how many.
+    Lost(Side, Stamp, u64),
 }
 
 /// A piece that waits; its place is its key.
@@ -76,6 +80,7 @@ struct Stream {
     acknowledged: Option<(u64, u64)>,
     held: BTreeMap<u64, Held>,
     strays: u32,
+    repetitions: u32,
 }
 
 /// Puts the octets of one connection in order.
@@ -103,7 +108,18 @@ impl Reassembly {
 
     /// Whether `sequence` is shortly before the first octet that is known of this end.
     pub(super) fn is_before(&self, from: Side, sequence: u32) -> bool {
-        (self.streams.get(from).first as u32).wrapping_sub(sequence) < FAR as u32
+        (self.streams.get(from).first as u32).wrapping_sub(sequence) < SHORTLY
+    }
+
+    /// Whether `sequence` is that of the next octet of an end.
+    pub(super) fn is_next(&self, from: Side, sequence: u32) -> bool {
+        self.streams.get(from).next.is_some_and(|next| next as u32 == sequence)
+    }
+
+    /// Whether the segments of an end have long been those of another connection.
+    pub(super) fn is_outlived(&self, from: Side) -> bool {
+        let stream = self.streams.get(from);
+        stream.strays >= STRAYS || stream.repetitions >= REPETITIONS
     }
 
     /// Takes the next segment of the capture and gives what became known through it.
@@ -120,7 +136,7 @@ impl Reassembly {
         }
         let acknowledges = segment.acknowledges.and_then(|number| self.learn(from, number));
         let sequence = segment.sequence.wrapping_add(u32::from(segment.is_synchronizing()));
-        let Some(place) = self.place(from, stamp, sequence, out) else { return };
+        let Some(place) = self.place(from, sequence) else { return };
         if segment.is_final() {
             self.streams.get_mut(from).end = Some(place + segment.length as u64);
         }
@@ -161,7 +177,7 @@ impl Reassembly {
     }
 
     /// The place of a segment in its stream; `None` where it is too far away to be part of it.
-    fn place(&mut self, from: Side, stamp: Stamp, sequence: u32, out: &mut impl FnMut(Step<'_>)) -> Option<u64> {
+    fn place(&mut self, from: Side, sequence: u32) -> Option<u64> {
         let stream = self.streams.get_mut(from);
         let place = extend(stream.next, sequence);
         let Some(next) = stream.next else {
@@ -173,22 +189,8 @@ impl Reassembly {
             return Some(place);
         }
         stream.strays += 1;
-        let counts = self.counts.get_mut(from);
-        counts.orphans += 1;
-        if stream.strays < STRAYS {
-            return None;
-        }
-        counts.missed += 1;
-        let held = core::mem::take(&mut stream.held);
-        self.held.0 -= held.len();
-        self.held.1 -= held.values().map(|held| held.octets.len()).sum::<usize>();
-        // Far behind all that was acknowledged before.
-        let highest = stream.acknowledged.map_or(next, |(highest, _)| highest.max(next));
-        let place = extend(Some(highest + (1 << 33)), sequence);
-        *stream = Stream::default();
-        stream.begin(place);
-        out(Step::Lost(from, stamp));
-        Some(place)
+        self.counts.get_mut(from).orphans += 1;
+        None
     }
 
     fn take(&mut self, piece: Piece<'_>, out: &mut impl FnMut(Step<'_>)) {
@@ -199,8 +201,10 @@ impl Reassembly {
         let end = piece.place + piece.length as u64;
         if end <= next {
             counts.retransmitted += 1;
+            stream.repetitions += 1;
             return;
         }
+        stream.repetitions = 0;
         if stream.held.is_empty() && piece.place <= next && is_due {
             self.give(&piece, out);
             return;
@@ -296,9 +300,9 @@ impl Reassembly {
         let stream = self.streams.get_mut(side);
         let held = stream.held.first_key_value().map(|(place, _)| *place);
         let Some(end) = stream.missing().map(|(end, _)| end).into_iter().chain(held).min() else { return false };
-        stream.next = Some(end);
+        let octets = end.saturating_sub(stream.next.replace(end).unwrap_or(end));
         self.counts.get_mut(side).missed += 1;
-        out(Step::Lost(side, stamp));
+        out(Step::Lost(side, stamp, octets));
         true
     }
 }
@@ -413,7 +417,7 @@ mod tests {
     fn put(out: &mut Sides<String>, step: Step<'_>) {
         match step {
             Step::Octets(piece) => *out.get_mut(piece.from) += core::str::from_utf8(piece.octets).unwrap(),
-            Step::Lost(from, _) => out.get_mut(from).push('!'),
+            Step::Lost(from, ..) => out.get_mut(from).push('!'),
         }
     }
 
@@ -481,11 +485,13 @@ mod tests {
         let mut taken = Taken::default();
         taken.flagged(Active, 99, 0, 0x02, "").take(Active, 100, 0, "abc");
         taken.take(Active, 0x8000_0000, 0, "stray").take(Active, 103, 0, "def");
-        assert_eq!(taken.active(), "abcdef");
+        assert_eq!((taken.active(), taken.reassembly.counts.active.orphans), ("abcdef", 1));
         for index in 0..STRAYS {
+            assert!(!taken.reassembly.is_outlived(Active));
             taken.take(Active, 0x8000_0000 + index, 0, "x");
         }
-        assert_eq!(taken.active(), "abcdef!x");
+        assert!(taken.reassembly.is_outlived(Active));
+        assert_eq!(taken.active(), "abcdef");
     }
 
     #[test]

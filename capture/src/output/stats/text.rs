@@ -41,7 +41,9 @@ impl Statistics {
         if let Some(first) = &capture.first {
             text.line(&format!("from {first} (seconds since 1970-01-01 UTC)"))?;
         }
-        text.line(&format!("{} InfiniBand packets", grouped(capture.packets)))?;
+        if capture.packets > 0 || capture.segments == 0 {
+            text.line(&format!("{} InfiniBand packets", grouped(capture.packets)))?;
+        }
         text.some(capture.segments, "TCP segments of iWARP")?;
         for (count, name) in [
             (capture.cut, "frames cut by the capture"),
