@@ -452,6 +452,25 @@ fn other_traffic_is_counted_and_named() {
 }
 
 #[test]
+fn a_terminate_is_shown_among_the_messages() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/corpus/frames/iwarp_reads_terminate_and_refusal.pcap");
+    let words = "DDP, tagged buffer error: invalid STag, in a segment of 40 octets (RDMA Write)";
+    let output = run(&["decode", path]);
+    let line = stdout(&output).lines().last().unwrap();
+    assert_eq!(line, format!("    14    0.000013  1 192.0.2.1 → 192.0.2.2  Terminate  {words}"));
+    let output = run(&["decode", "--json", path]);
+    let line = stdout(&output).lines().last().unwrap();
+    let what =
+        r#""connection":1,"from":"192.0.2.1","to":"192.0.2.2","layer":1,"error_type":1,"code":0,"segment_length":40"#;
+    let expected = format!(
+        r#"{{"type":"terminate","frame":14,"time":"1.000013000",{what},"message":"RDMA Write","text":"{words}"}}"#
+    );
+    assert_eq!(line, expected);
+    let stats = run(&["stats", path]);
+    assert!(stdout(&stats).contains("connection requests to port 20049 refused: 1"), "{}", stdout(&stats));
+}
+
+#[test]
 fn colour_is_for_terminals_and_those_who_ask() {
     let path = capture("errors");
     let escapes = |command: &mut Command| command.output().unwrap().stdout.contains(&0x1b);

@@ -55,7 +55,7 @@ impl Lines {
     /// # Errors
     /// Those of `out`.
     pub fn message(&mut self, out: &mut impl io::Write, message: &Message) -> io::Result<()> {
-        let mut line = self.begin(message.stamp, message.connection, (message.from, message.to));
+        let mut line = self.begin(WIDTH, message.stamp, message.connection, (message.from, message.to));
         self.header(&mut line, message);
         let notes = notes(message);
         let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
@@ -78,17 +78,17 @@ impl Lines {
     /// Those of `out`.
     pub fn terminated(&mut self, out: &mut impl io::Write, terminated: &Terminated) -> io::Result<()> {
         let Terminated { stamp, connection, from, to, terminate } = terminated;
-        let mut line = self.begin(*stamp, *connection, (*from, *to));
+        let mut line = self.begin(usize::MAX >> 1, *stamp, *connection, (*from, *to));
         line.push(FAULT, "Terminate");
         line.push(PLAIN, &format!("  {terminate}"));
         line.write(out)
     }
 
-    /// The columns that every line of `decode` begins with.
-    fn begin(&mut self, stamp: Stamp, connection: u32, (from, to): (Address, Address)) -> Line {
+    /// The columns that every line of `decode` begins with; the line has at most `width` with IPv4 addresses.
+    fn begin(&mut self, width: usize, stamp: Stamp, connection: u32, (from, to): (Address, Address)) -> Line {
         let pair = format!("{from} → {to}");
         self.pair = self.pair.max(pair.chars().count());
-        let mut line = Line::new(self.colour, WIDTH + self.pair.saturating_sub(IPV4_PAIR));
+        let mut line = Line::new(self.colour, width + self.pair.saturating_sub(IPV4_PAIR));
         line.push(DIM, &format!("{:>6} {:>11} {connection:>2} ", stamp.frame, self.seconds(stamp.time)));
         line.column(PLAIN, &pair, self.pair + 2);
         line
