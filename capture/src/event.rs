@@ -110,7 +110,8 @@ pub struct Report {
     pub number: Option<u32>,
     /// What is known of it.
     pub connection: Connection,
-    /// Packets by the end that sent them.
+    /// Packets by the end that sent them. Of iWARP they are TCP segments; `missed` counts the holes, as it is not known how
+    /// many segments a hole was, `orphans` also FPDUs that could not be used, and `failed` a Terminate.
     pub counts: Sides<Counts>,
     /// RDMA Writes and Reads that aimed at no memory that a call in the capture advertised.
     pub unclaimed: u64,

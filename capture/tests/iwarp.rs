@@ -392,3 +392,38 @@ fn segments_that_never_fit_are_bounded_and_the_rest_goes_on() {
     let found = dissect(&packets);
     assert_eq!((found.messages.len(), found.reports[0].counts.active.missed), (6000, 1));
 }
+
+#[test]
+fn connections_are_bounded_and_none_is_forgotten() {
+    let mut packets = Vec::new();
+    for port in 0..2000 {
+        let mut wire = Wire { ports: [1000 + port, 20049], ..Wire::new(20049) };
+        packets.extend(wire.open(0));
+        packets.extend([wire.send(0, &call(u32::from(port))), wire.send(1, &reply(u32::from(port)))]);
+    }
+    let found = dissect(&packets);
+    assert_eq!((found.reports.len(), found.messages.len(), found.transactions.len()), (2000, 4000, 2000));
+    assert!(found.transactions.iter().all(|transaction| transaction.call.is_some() && transaction.reply.is_some()));
+}
+
+#[test]
+fn no_octets_make_it_fall() {
+    let mut wire = Wire::new(20049);
+    let mut packets = wire.open(0);
+    packets.extend(reads_into_the_same_memory(&mut wire));
+    for (index, packet) in packets.iter().enumerate() {
+        for at in 20..packet.len() {
+            for value in [0, 1, 0x7f, 0x80, 0xff] {
+                let mut changed = packets.clone();
+                changed[index][at] = value;
+                let found = dissect(&changed);
+                assert!(found.messages.len() <= packets.len(), "octet {at} of {index}");
+            }
+        }
+        for length in 0..packet.len() {
+            let mut cut = packets.clone();
+            cut[index].truncate(length);
+            dissect(&cut);
+        }
+    }
+}

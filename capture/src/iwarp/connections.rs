@@ -18,6 +18,8 @@ use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
 
 /// Connections that are followed at a time; the quarter unused for longest makes place.
 const CONNECTIONS: usize = 1024;
+/// What makes these keys others than those of connections between queue pairs.
+const FIRST_KEY: u64 = 1 << 63;
 /// Segments of the capture by which a SYN is late at most.
 const YOUNG: u64 = 64;
 
@@ -188,7 +190,7 @@ impl<S> Connections<S> {
             }
         }
         self.last_key += 1;
-        let key = self.last_key;
+        let key = FIRST_KEY | self.last_key;
         let back = Flow { source: flow.destination, destination: flow.source };
         self.flows.insert(back, (key, from.other()));
         self.flows.insert(flow, (key, from));
