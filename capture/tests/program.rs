@@ -471,6 +471,17 @@ fn a_terminate_is_shown_among_the_messages() {
 }
 
 #[test]
+fn a_wrong_crc_of_iwarp_is_told() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/corpus/frames/iwarp_markers_and_crcs.pcap.gz");
+    let output = run(&["decode", path]);
+    assert!(stderr(&output).contains("1 FPDU of iWARP with a wrong CRC\n"), "{}", stderr(&output));
+    assert_eq!((stdout(&output).lines().count(), output.status.code()), (47, Some(1)));
+    let output = run(&["decode", "--verify-crc", path]);
+    assert!(stderr(&output).contains("1 FPDU of iWARP with a wrong CRC, left out\n"), "{}", stderr(&output));
+    assert_eq!((stdout(&output).lines().count(), output.status.code()), (46, Some(1)));
+}
+
+#[test]
 fn colour_is_for_terminals_and_those_who_ask() {
     let path = capture("errors");
     let escapes = |command: &mut Command| command.output().unwrap().stdout.contains(&0x1b);

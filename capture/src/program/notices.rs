@@ -75,7 +75,8 @@ impl Notices {
         };
         if verified {
             let (all, bad) = (summary.verified, bad(summary));
-            say(1, format!("{bad} of {} with a wrong checksum, left out", counted(all, "packet")));
+            let has_any = all > 0 || summary.segments == 0;
+            say(has_any.into(), format!("{bad} of {} with a wrong checksum, left out", counted(all, "packet")));
         }
         let left_out = if verified { ", left out" } else { "" };
         say(summary.bad_crc, format!("{} of iWARP with a wrong CRC{left_out}", counted(summary.bad_crc, "FPDU")));
