@@ -143,7 +143,12 @@ impl Run {
         }
         // A frame can end a Send that will not come whole and be one itself, and end the RPCs of both; it can end a
         // connection and begin another. A TCP segment can hold a Send in each of its FPDUs, of 24 octets and more.
-        assert!(self.found.events <= 8 * (self.frames + self.octets as u64 / 24), "{} events of {} frames", self.found.events, self.frames);
+        assert!(
+            self.found.events <= 8 * (self.frames + self.octets as u64 / 24),
+            "{} events of {} frames",
+            self.found.events,
+            self.frames
+        );
         assert!(self.found.sent <= self.octets, "{} octets sent in {}", self.found.sent, self.octets);
         assert!(self.found.rebuilt <= 2 * self.octets, "{} octets of RPCs in {}", self.found.rebuilt, self.octets);
         let most = 64 * self.octets as u64 + 4096 * self.found.events;
