@@ -207,7 +207,11 @@ const ERF: [Erf; 6] = [
 fn every_carrier_link_and_file_format_gives_the_same() {
     for truth in &TRUTH {
         let records = transcode::capture(truth.name);
-        let carried = if truth.is_iwarp() { Vec::new() } else { carried(&records) };
+        let carried = if truth.is_iwarp() {
+            vec![("IPv6".to_owned(), pcap(&transcode::over_ipv6(&records)))]
+        } else {
+            carried(&records)
+        };
         for (context, file) in transcoded(&records).into_iter().chain(carried) {
             let found = dissect(&file, Config { verify_crc: true, ..Config::default() });
             truth.hold(&found, &context);

@@ -166,3 +166,22 @@ fn rewrite(record: &Record, streams: &[Stream; 2], most: usize) -> Vec<Record> {
     };
     pieces.into_iter().map(write).collect()
 }
+
+/// The TCP segments over IPv6, with addresses of the same last octets; the other frames as they are.
+pub fn over_ipv6(records: &[Record]) -> Vec<Record> {
+    let rewrite = |record: &Record| {
+        let frame = &record.data;
+        if segment(frame).is_none() {
+            return record.clone();
+        }
+        let end = IP + usize::from(u16::from_be_bytes([frame[IP + 2], frame[IP + 3]]));
+        let tcp = &frame[TCP..end];
+        let address = |at: usize| [&[0x20, 0x01, 0x0d, 0xb8][..], &[0; 8], &frame[at..at + 4]].concat();
+        let mut data = [&frame[..12], &[0x86, 0xdd, 0x60, 0, 0, 0]].concat();
+        data.extend((tcp.len() as u16).to_be_bytes());
+        data.extend([6, 64]);
+        data.extend([address(IP + 12), address(IP + 16), tcp.to_vec()].concat());
+        record.with(record.link, data)
+    };
+    records.iter().map(rewrite).collect()
+}
