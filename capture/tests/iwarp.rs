@@ -147,6 +147,7 @@ fn dissect(packets: &[Vec<u8>]) -> Found {
             Event::Connection(report) => found.reports.push(*report),
             Event::Rejected(rejected) => found.rejected.push(rejected),
             Event::Terminated(terminated) => found.terminated.push(terminated),
+            Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
         }
     }
     found
