@@ -102,7 +102,8 @@ struct Aimed {
     stamp: Stamp,
     write: bool,
     address: (u32, u64),
-    place: Place,
+    /// XID of the call.
+    xid: u32,
 }
 
 impl Session {
@@ -125,10 +126,8 @@ impl Session {
         for owner in [Side::Active, Side::Passive] {
             if let Some(aimed) = self.watch.aimed.get(owner.other())
                 && counts.get(owner).access_errors > 0
-                && let Some(call) = self.calls.get(&aimed.place.call)
             {
-                let xid = call.message.prefix().map_or(0, |prefix| prefix.xid);
-                let Aimed { stamp, write, address: (handle, offset), .. } = *aimed;
+                let Aimed { stamp, write, address: (handle, offset), xid } = *aimed;
                 let kind = MemoryUseKind::Refused { write, offset, xid };
                 self.tell(owner, stamp, handle, kind, true, context);
             }
@@ -153,7 +152,7 @@ impl Session {
 
     /// Tells of an RDMA operation that does not stay within a segment; `inside` is where it began, if in one.
     fn outside(
-        &self,
+        &mut self,
         connection: &Connection,
         operation: &Operation<'_>,
         inside: Option<Place>,
@@ -165,6 +164,8 @@ impl Session {
             _ => return,
         };
         let owner = operation.from.other();
+        // If something is refused, it is this.
+        *self.watch.aimed.get_mut(operation.from) = None;
         let access = if write { Access::Write } else { Access::Read };
         let inside = inside.and_then(|place| {
             let call = self.calls.get(&place.call)?;
@@ -176,7 +177,8 @@ impl Session {
                 && offset.wrapping_sub(former.offset) < u64::from(former.length)
         };
         let answered = self.watch.answered.iter().rev().find(holds).map(|former| former.xid);
-        let known = connection.set_up && !self.watch.given_up && self.lost.get(owner).is_none();
+        // What was missed may be a call, or that the queue pairs serve another connection.
+        let known = connection.set_up && !self.watch.given_up && self.lost == Sides::default();
         let kind = MemoryUseKind::Outside { write, offset, length, inside, answered };
         self.tell(owner, operation.stamp, handle, kind, known, context);
     }
@@ -194,8 +196,10 @@ impl Session {
             OperationKind::ReadRequest { handle, offset, length, .. } => (false, (handle, offset), u64::from(length)),
             _ => return,
         };
-        *self.watch.aimed.get_mut(operation.from) = Some(Aimed { stamp: operation.stamp, write, address, place });
-        let room = self.calls.get(&place.call).and_then(|call| call.segments.get(place.segment));
+        let Some(call) = self.calls.get(&place.call) else { return };
+        let xid = call.message.prefix().map_or(0, |prefix| prefix.xid);
+        *self.watch.aimed.get_mut(operation.from) = Some(Aimed { stamp: operation.stamp, write, address, xid });
+        let room = call.segments.get(place.segment);
         if room.is_some_and(|segment| at + length > u64::from(segment.length)) {
             self.outside(connection, operation, Some(place), context);
         }

@@ -102,6 +102,8 @@ pub(super) struct Connection {
     credits: Sides<Credits>,
     /// The capture missed something that an end sent.
     lost: Sides<bool>,
+    /// Since then nothing could be read that the end sent: its queue pair may serve another connection.
+    suspect: Sides<bool>,
     /// An end sent something of which not all could be read, so it may have advertised memory that is not known.
     unreadable: Sides<bool>,
     /// The dissector gave up a call that may still be answered.
@@ -126,6 +128,7 @@ impl Connection {
             agreement: connection.set_up.then(|| Agreement::new(private_data.active, private_data.passive)),
             credits: Sides { active: credits, passive: credits },
             lost: Sides::default(),
+            suspect: Sides::default(),
             unreadable: Sides::default(),
             forgotten: false,
             spoke: false,
@@ -147,6 +150,7 @@ impl Connection {
     /// The capture does not hold something that an end sent: calls, replies, or both.
     pub(super) fn lost(&mut self, from: Side) {
         *self.lost.get_mut(from) = true;
+        *self.suspect.get_mut(from) = true;
         // A call that was missed makes the count too small, a reply too large.
         self.credits.get_mut(from.other()).missed();
     }
@@ -187,26 +191,30 @@ impl Connection {
         };
         let role = self.role(message, detail);
         let sent = self.sent(message, role, prefix.xid);
-        if sent.decoded.is_err() && sent.error.is_none() {
+        let is_readable = sent.decoded.is_ok() || sent.error.is_some();
+        if is_readable {
+            *self.suspect.get_mut(message.sender) = false;
+        } else {
             *self.unreadable.get_mut(message.sender) = true;
         }
         let ends = matches!(message.captured, Captured::Whole | Captured::Cut);
-        let faulty = if ends && (sent.decoded.is_ok() || sent.error.is_some() || message.is_malformed().is_some()) {
-            self.send(message, &sent, about, book)
+        let is_malformed = || message.is_malformed().is_some() && !self.suspect.get(message.sender);
+        let mut faulty = None;
+        if ends && (is_readable || is_malformed()) {
+            faulty = self.send(message, &sent, about, book);
         } else {
             book.unknown_group(Group::Send);
-            None
-        };
+        }
         match role {
-            Some(Role::Requester) => {
-                self.request(message, about, book);
-                self.expect(message, about, faulty, book);
-            }
+            Some(Role::Requester) => self.request(message, about, book),
             Some(Role::Responder) => self.answers(message, &sent, detail, about, book),
             None => {}
         }
         if let Some(role) = role.filter(|_| ends) {
-            self.rpc(message, &sent, role, detail, about, book);
+            faulty = faulty.or(self.rpc(message, &sent, role, detail, about, book));
+        }
+        if role == Some(Role::Requester) {
+            self.expect(message, about, faulty, book);
         }
         if let Some(requester) = role.map(|role| requester(role, message.sender)) {
             self.pull(message, &sent, requester, role, about);
@@ -235,6 +243,13 @@ impl Connection {
             return Some(Role::Responder);
         }
         let client = self.client?;
+        let answers = |xid| self.expected.contains_key(&(message.sender.other(), xid));
+        if message.error().is_some() && message.prefix().is_some_and(|prefix| answers(prefix.xid)) {
+            return Some(Role::Responder);
+        }
+        if self.is_reverse_call(message) {
+            return Some(Role::Requester);
+        }
         Some(if client == message.sender { Role::Requester } else { Role::Responder })
     }
 
@@ -246,11 +261,9 @@ impl Connection {
     /// Judges what one Send can be judged by; gives the rule it breaks first, if breaking it is an error.
     fn send(&self, message: &Message, sent: &Sent<'_>, about: About, book: &mut Book) -> Option<&'static Rule> {
         let mut first = None;
-        let is_reverse_call =
-            || self.spoke && self.client == Some(message.sender.other()) && calls_in_version_1(message);
         rules::send(sent, &mut |finding| {
             let mut finding = *finding;
-            if finding.rule.slug == "version" && is_reverse_call() {
+            if finding.rule.slug == "version" && self.is_reverse_call(message) {
                 finding.rule = &REVERSE_VERSION;
             }
             if finding.severity == Severity::Error {
@@ -259,6 +272,12 @@ impl Connection {
             book.add(about, &finding, Some(finding.offset));
         });
         first
+    }
+
+    /// Whether a message of another version would be a call of the server's if it were of version 1.
+    fn is_reverse_call(&self, message: &Message) -> bool {
+        let is_other = message.prefix().is_some_and(|prefix| prefix.version != v1::VERSION);
+        is_other && self.spoke && self.client == Some(message.sender.other()) && calls_in_version_1(message)
     }
 
     /// Judges the length of a Send.
@@ -319,7 +338,8 @@ impl Connection {
         }
     }
 
-    /// Judges a call or a reply by what it carries, and a reply by its call.
+    /// Judges a call or a reply by what it carries, and a reply by its call; gives the rule it breaks first, if breaking
+    /// it is an error.
     fn rpc(
         &mut self,
         message: &Message,
@@ -328,7 +348,7 @@ impl Connection {
         detail: Option<&Detail>,
         about: About,
         book: &mut Book,
-    ) {
+    ) -> Option<&'static Rule> {
         let answers = detail.and_then(|detail| detail.answers.as_ref());
         let call = answers.map(|answers| &answers.call);
         let called = call.filter(|call| call.captured == Captured::Whole).and_then(Message::decode_v1);
@@ -363,8 +383,9 @@ impl Connection {
             whole: self.is_whole(),
             faulty,
         };
-        rpc::judge(&subject, about, book);
+        let first = rpc::judge(&subject, about, book);
         self.told |= message.invalidates.is_some() && role == Role::Responder;
+        first
     }
 
     /// Follows replies in responder-provided Read chunks.

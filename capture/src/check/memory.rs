@@ -1,6 +1,6 @@
 //! RDMA operations and the memory they use (RFC 8166 sections 4.4 and 8.1).
 
-use rpcrdma::rules::{Report, Row, Rule, Severity};
+use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
 use super::{About, Book};
 use crate::event::{MemoryUse, MemoryUseKind as Kind};
@@ -73,7 +73,7 @@ pub(super) fn judge(used: &MemoryUse, known: bool, book: &mut Book) {
     let about = About { stamp: used.stamp, connection: used.connection, xid };
     for row in &RULES {
         let mut broken = false;
-        let mut take = |finding: &rpcrdma::rules::Finding<'_>| {
+        let mut take = |finding: &Finding<'_>| {
             broken = true;
             if known {
                 book.add(about, finding, None);

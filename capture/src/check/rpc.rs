@@ -3,7 +3,7 @@
 use rpcrdma::error::Role;
 use rpcrdma::lists::Chunks;
 use rpcrdma::reader::padding;
-use rpcrdma::rules::{Report, Row, Rule, Severity, segments};
+use rpcrdma::rules::{Finding, Report, Row, Rule, Severity, segments};
 use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
 
 use super::{About, Book};
@@ -181,13 +181,21 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Judges a message.
-pub(super) fn judge(subject: &Subject<'_>, about: About, book: &mut Book) {
+/// Judges a message; gives the rule it breaks first, if breaking it is an error.
+pub(super) fn judge(subject: &Subject<'_>, about: About, book: &mut Book) -> Option<&'static Rule> {
+    let mut first = None;
     for row in &RULES {
-        if !book.judge(&row.rule, about, |report| (row.judge)(subject, report)) {
+        let mut take = |finding: &Finding<'_>| {
+            if finding.severity == Severity::Error {
+                first.get_or_insert(finding.rule);
+            }
+            book.add(about, finding, Some(finding.offset));
+        };
+        if !(row.judge)(subject, &mut Report::new(&row.rule, &mut take)) {
             book.unknown(&row.rule);
         }
     }
+    first
 }
 
 /// A Read chunk of a call that is a data item.

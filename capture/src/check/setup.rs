@@ -1,7 +1,7 @@
 //! What the two ends announced while the connection was set up (RFC 8797).
 
 use rpcrdma::private_data::{Flags, PrivateData};
-use rpcrdma::rules::{Report, Row, Rule, Severity};
+use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
 use super::{About, Book, Group};
 use crate::connection::{Announced, Connection};
@@ -50,7 +50,7 @@ pub(super) fn judge(connection: &Connection, number: u32, book: &mut Book) {
         };
         let about = About { stamp: announced.stamp, connection: number, xid: None };
         for row in &RULES {
-            let mut take = |finding: &rpcrdma::rules::Finding<'_>| book.add(about, finding, None);
+            let mut take = |finding: &Finding<'_>| book.add(about, finding, None);
             (row.judge)(announced, &mut Report::new(&row.rule, &mut take));
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod export;
 pub mod fields;
+pub mod findings;
 pub mod header;
 pub mod hexdump;
 pub mod json;

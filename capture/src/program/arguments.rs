@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use rpcrdma_capture::check;
+
 use super::moment::Moment;
 
 const EXAMPLES: &str = "\
@@ -16,9 +18,12 @@ Examples:
   rpcrdma transactions --json nfs.pcap*        every RPC, for another program
   rpcrdma export nfs.pcap -o tcp.pcap          for a tool that knows NFS over TCP
   rpcrdma stats nfs.pcap                       what it holds, in numbers
+  rpcrdma check nfs.pcap                       which rules its peers break
+  rpcrdma check --explain write-length         what a rule says, and why
   rpcrdma header 5a7a4583 00000001 00000080 00000000 ...
 
-Exit status: 0; 1 where the input was damaged or incomplete; 2 for wrong usage or a file that cannot be read.";
+Exit status: 0; 1 where the input was damaged or incomplete, of check where it was damaged or a rule was broken that is an
+error; 2 for wrong usage or a file that cannot be read.";
 
 const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
@@ -58,6 +63,8 @@ pub(super) enum Command {
     Export(Export),
     /// Shows connections, messages, chunks, credits, retransmissions and latencies in numbers
     Stats(Stats),
+    /// Judges messages and RDMA operations by the rules of RPC-over-RDMA, and shows what breaks them
+    Check(Check),
     /// Shows one Send that is given as a hex dump, and what is wrong with it
     Header(Header),
     /// Writes what a shell needs to complete commands and options
@@ -159,6 +166,24 @@ pub(super) struct Stats {
 }
 
 #[derive(Args, Debug)]
+pub(super) struct Check {
+    #[command(flatten)]
+    pub(super) input: Input,
+    /// Only this rule; can be given several times
+    #[arg(long, value_name = "SLUG", value_parser = rule)]
+    pub(super) rule: Vec<&'static str>,
+    /// Not this rule; can be given several times
+    #[arg(long, value_name = "SLUG", value_parser = rule)]
+    pub(super) ignore: Vec<&'static str>,
+    /// Say what a rule says, why it exists and what a correct peer does, and read no file
+    #[arg(long, value_name = "SLUG", value_parser = rule, exclusive = true)]
+    pub(super) explain: Option<&'static str>,
+    /// A JSON object a line: findings, then a summary
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args, Debug)]
 pub(super) struct Header {
     /// The dump: digits, octets, words, or what xxd, hexdump -C, od, tcpdump, tshark, gdb or the kernel print; - or
     /// nothing is standard input
@@ -170,6 +195,15 @@ pub(super) struct Header {
     /// The wire format of version 2: a is that of drafts -00 to -02, b of -03 to -07
     #[arg(long, value_name = "FORMAT")]
     pub(super) v2_family: Option<Family>,
+}
+
+/// The name of a rule.
+fn rule(text: &str) -> Result<&'static str, String> {
+    let known = check::find(text).map(|rule| rule.slug);
+    known.ok_or_else(|| {
+        let slugs: Vec<&str> = check::rules().map(|rule| rule.slug).collect();
+        format!("not a rule; there are {}", slugs.join(", "))
+    })
 }
 
 fn xid(text: &str) -> Result<u32, String> {

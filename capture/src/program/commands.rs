@@ -9,21 +9,23 @@ use std::thread;
 use anstream::{AutoStream, ColorChoice};
 use clap::CommandFactory;
 use indicatif::ProgressBar;
+use rpcrdma_capture::check::{self, Checker, Found};
 use rpcrdma_capture::dissector::{Config, Dissector, Summary};
 use rpcrdma_capture::event::{Event, Terminated};
 use rpcrdma_capture::file::Time;
 use rpcrdma_capture::message::Message;
 use rpcrdma_capture::output::export::Exporter;
+use rpcrdma_capture::output::findings::{self, Findings};
 use rpcrdma_capture::output::stats::Stats as Counts;
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{header, hexdump, json, tree};
 use rpcrdma_capture::transaction::Transaction;
 
-use super::arguments::{Arguments, Color, Command, Decode, Export, Header, Input, Stats, Transactions};
+use super::arguments::{Arguments, Check, Color, Command, Decode, Export, Header, Input, Stats, Transactions};
 use super::notices::Notices;
 use super::output::Output;
 use super::reading::{Batch, Batches, Step};
-use super::{Failure, capture, say};
+use super::{DAMAGED, Failure, UNUSABLE, capture, say};
 
 /// Octets of text that a hex dump may have.
 const DUMP_LIMIT: u64 = 16 << 20;
@@ -36,6 +38,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Transactions(command) => transactions(&command, color, quiet),
         Command::Export(command) => export(&command, quiet),
         Command::Stats(command) => stats(&command, color, quiet),
+        Command::Check(command) => check(&command, color, quiet),
         Command::Header(command) => header(&command, color, quiet),
         Command::Completions { shell } => {
             let mut command = Arguments::command();
@@ -75,7 +78,7 @@ fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> 
     read(
         &arguments.input,
         config,
-        Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal() },
+        Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false },
         |event, out, first| match event {
             Event::Message(message) if arguments.json => json::message(out, message),
             Event::Message(message) => text.message(out, message, first, arguments.verbose),
@@ -88,7 +91,7 @@ fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> 
 
 fn transactions(arguments: &Transactions, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut text = Text::new(color);
-    let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal() };
+    let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false };
     read(&arguments.input, Config::default(), show, |event, out, first| {
         let Event::Transaction(transaction) = event else { return Ok(()) };
         if arguments.json { json::transaction(out, transaction) } else { text.transaction(out, transaction, first) }
@@ -109,9 +112,11 @@ fn export(arguments: &Export, quiet: bool) -> Result<u8, Failure> {
         if to_stdout { Box::new(io::stdout().lock()) } else { Box::new(File::create(path).map_err(named)?) };
     let mut exporter = Exporter::new(BufWriter::with_capacity(1 << 18, write)).map_err(named)?;
     let status =
-        read(&arguments.input, Config::default(), Show { notices: !quiet, bar: !quiet }, |event, _, _| match event {
-            Event::Transaction(transaction) => exporter.transaction(transaction),
-            _ => Ok(()),
+        read(&arguments.input, Config::default(), Show { notices: !quiet, bar: !quiet, all: false }, |event, _, _| {
+            match event {
+                Event::Transaction(transaction) => exporter.transaction(transaction),
+                _ => Ok(()),
+            }
         })?;
     let exported = exporter.finish().map_err(named)?;
     if !quiet || exported.left_out > 0 {
@@ -123,8 +128,8 @@ fn export(arguments: &Export, quiet: bool) -> Result<u8, Failure> {
 fn stats(arguments: &Stats, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut counts = Counts::default();
     // The numbers say themselves what is noteworthy.
-    let show = Show { notices: false, bar: !quiet };
-    let (status, summary) = read_all(&arguments.input, Config::default(), show, |event, _, _| {
+    let show = Show { notices: false, bar: !quiet, all: false };
+    let (notices, summary) = read_all(&arguments.input, Config::default(), show, |event, _, _| {
         counts.event(event);
         Ok(())
     })?;
@@ -136,7 +141,44 @@ fn stats(arguments: &Stats, color: Color, quiet: bool) -> Result<u8, Failure> {
         statistics.write_text(&mut out, is_coloured(color))?
     }
     write(&out)?;
-    Ok(status)
+    Ok(notices.status(&summary))
+}
+
+fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
+    if let Some(rule) = arguments.explain.and_then(check::find) {
+        let mut out = Vec::new();
+        findings::explain(&mut out, rule, is_coloured(color))?;
+        return write(&out);
+    }
+    let mut checker = Checker::default();
+    let mut findings = if arguments.json { Findings::json() } else { Findings::text(is_coloured(color)) };
+    let config = Config { transactions: false, operations: true, ..Config::default() };
+    let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: true };
+    let mut start = Time::default();
+    let (notices, summary) = read_all(&arguments.input, config, show, |event, out, first| {
+        start = first;
+        checker.event(event);
+        while let Some(found) = checker.finding() {
+            if arguments.wants(&found, first) {
+                findings.finding(out, &found)?;
+            }
+        }
+        Ok(())
+    })?;
+    checker.finish(summary.last);
+    let mut out = Vec::new();
+    while let Some(found) = checker.finding() {
+        if arguments.wants(&found, start) {
+            findings.finding(&mut out, &found)?;
+        }
+    }
+    findings.summary(&mut out, checker.counts().filter(|count| arguments.wants_rule(count.rule.slug)))?;
+    write(&out)?;
+    Ok(match (notices.unusable, notices.damaged || findings.errors() > 0) {
+        (true, _) => UNUSABLE,
+        (_, true) => DAMAGED,
+        _ => 0,
+    })
 }
 
 /// A message may be malformed and the dump of it be right, so that is no reason for another status than 0.
@@ -185,6 +227,8 @@ fn is_coloured(color: Color) -> bool {
 struct Show {
     notices: bool,
     bar: bool,
+    /// Events that were not asked for are given too: what was asked for follows from them.
+    all: bool,
 }
 
 /// Reads the input and gives what is wanted of it to `take`, with the time of the first frame; then says what is
@@ -195,16 +239,16 @@ fn read(
     show: Show,
     take: impl FnMut(&Event, &mut Output, Time) -> io::Result<()>,
 ) -> Result<u8, Failure> {
-    read_all(input, config, show, take).map(|(status, _)| status)
+    read_all(input, config, show, take).map(|(notices, summary)| notices.status(&summary))
 }
 
-/// As [`read`]; gives also what the frames were.
+/// As [`read`]; gives what is noteworthy, and what the frames were.
 fn read_all(
     input: &Input,
     config: Config,
     show: Show,
     take: impl FnMut(&Event, &mut Output, Time) -> io::Result<()>,
-) -> Result<(u8, Summary), Failure> {
+) -> Result<(Notices, Summary), Failure> {
     let v2_family = input.v2_family.map(Into::into);
     let mut config = Config { verify_crc: input.verify_crc, v2_family, ..config };
     config.ports.extend(&input.port);
@@ -213,7 +257,7 @@ fn read_all(
     let mut notices = Notices::default();
     let (shown, summary) = thread::scope(|scope| {
         let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config)));
-        let shown = show_all(found, input, &bar, &mut notices, take);
+        let shown = show_all(found, (input, show), &bar, &mut notices, take);
         (shown, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     shown?;
@@ -221,13 +265,13 @@ fn read_all(
     if show.notices {
         notices.lines(&summary, input.verify_crc).iter().for_each(|line| say(line));
     }
-    Ok((notices.status(&summary), summary))
+    Ok((notices, summary))
 }
 
 /// Shows what comes. When nothing is ready, all that was shown so far becomes visible.
 fn show_all(
     found: Receiver<Batch>,
-    input: &Input,
+    (input, show): (&Input, Show),
     bar: &ProgressBar,
     notices: &mut Notices,
     mut take: impl FnMut(&Event, &mut Output, Time) -> io::Result<()>,
@@ -246,7 +290,7 @@ fn show_all(
             match step {
                 Step::Found(event) => {
                     notices.event(event);
-                    if input.wants(event, batch.first) {
+                    if show.all || input.wants(event, batch.first) {
                         take(event, &mut output, batch.first)?;
                         output.whole()?;
                     }
@@ -258,6 +302,17 @@ fn show_all(
                 }
             }
         }
+    }
+}
+
+impl Check {
+    /// Whether a finding is one of those that were asked for.
+    fn wants(&self, found: &Found, first: Time) -> bool {
+        self.wants_rule(found.rule.slug) && self.input.wants_rpc(found.connection, found.xid, found.stamp.time, first)
+    }
+
+    fn wants_rule(&self, slug: &str) -> bool {
+        (self.rule.is_empty() || self.rule.contains(&slug)) && !self.ignore.contains(&slug)
     }
 }
 

@@ -240,7 +240,8 @@ fn list_flag(sent: &Sent<'_>, report: &mut Report<'_>) {
     if let Err(error) = sent.decoded
         && error.kind == Kind::ListFlag
     {
-        report.broken(error.offset, format_args!("neither 0 nor 1 where a list says whether it goes on"));
+        let word = sent.word(error.offset);
+        report.broken(error.offset, format_args!("{word} where a list says whether it goes on"));
     }
 }
 
@@ -252,8 +253,9 @@ fn list_truncated(sent: &Sent<'_>, report: &mut Report<'_>) {
                 .broken(error.offset, format_args!("the Send ends after {} octets, within a chunk list", sent.length));
         }
         Kind::SegmentCount => {
-            let message = format_args!("a chunk counts more segments than the {} octets of the Send hold", sent.length);
-            report.broken(error.offset, message);
+            let count = sent.word(error.offset);
+            let values = format_args!("a chunk counts {count} segments in a Send of {} octets", sent.length);
+            report.broken(error.offset, values);
         }
         _ => {}
     }
@@ -314,7 +316,8 @@ fn error_range(sent: &Sent<'_>, report: &mut Report<'_>) {
     if let Err(error) = sent.decoded
         && error.kind == Kind::ErrorCode
     {
-        return report.broken(error.offset, format_args!("rdma_err is neither ERR_VERS nor ERR_CHUNK"));
+        let code = sent.word(error.offset);
+        return report.broken(error.offset, format_args!("rdma_err is {code}, neither ERR_VERS nor ERR_CHUNK"));
     }
     let (Some((ErrorBody::Vers { low, high }, _)), Some(prefix)) = (sent.error, sent.prefix) else { return };
     if low > high {

@@ -160,6 +160,8 @@ pub type ExchangeRow = Row<fn(&Exchange<'_>, &mut Report<'_>)>;
 /// A Send that is to be judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent<'a> {
+    /// Its octets.
+    pub octets: &'a [u8],
     /// Its header, or why it has none.
     pub decoded: Result<Message<'a>, DecodeError>,
     /// What it says, if it is an `RDMA_ERROR` of any version, and how many octets follow that.
@@ -182,6 +184,7 @@ impl<'a> Sent<'a> {
         let usual = matches!(&decoded, Ok(message) if message.header.chunks().is_some());
         let error = if usual { None } else { ErrorReply::decode(octets).ok() };
         Self {
+            octets,
             decoded,
             error: error.map(|(reply, rest)| (reply.error(), rest.len())),
             prefix: Prefix::decode(octets).ok(),
@@ -189,6 +192,12 @@ impl<'a> Sent<'a> {
             sender,
             reliable_reply: false,
         }
+    }
+
+    /// The word at `offset`; 0 where there is none.
+    fn word(&self, offset: usize) -> u32 {
+        let word = self.octets.get(offset..).and_then(|rest| rest.first_chunk());
+        word.map_or(0, |word| u32::from_be_bytes(*word))
     }
 
     fn is_from(&self, role: Role) -> bool {

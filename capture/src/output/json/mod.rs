@@ -691,7 +691,7 @@ impl Serialize for End {
 }
 
 #[derive(Clone, Copy)]
-struct Hex32(u32);
+pub(super) struct Hex32(pub(super) u32);
 
 impl Serialize for Hex32 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -710,7 +710,7 @@ impl Serialize for Hex64 {
 
 /// Nanoseconds shown as seconds with all nine decimals: a number would lose the last of them.
 #[derive(Clone, Copy)]
-struct Seconds(Time);
+pub(super) struct Seconds(pub(super) Time);
 
 impl Serialize for Seconds {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
