@@ -9,6 +9,7 @@ use rpcrdma::prefix::{Prefix, Procedure};
 use rpcrdma::private_data::{Agreement, Flags, PrivateData};
 use rpcrdma::reader::{Reader, padding};
 use rpcrdma::rpc::{Auth, AuthSys, Call, Flavor, GssCredential, MessageType, Reply, RpcError};
+use rpcrdma::rules::{self, Credits, Exchange, Finding, Report, Sent};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{ErrorReply, Header, Message, ReplyError, ReplyHeader};
 use rpcrdma::v2::{self, family_a, family_b};
@@ -31,6 +32,8 @@ pub fn all(input: &[u8], output: &mut [u8]) {
     version_2_between(input);
     properties(input, output);
     version_2_errors(input, output);
+    judged(input);
+    counted(input);
 }
 
 /// Keeps a value from being optimised away.
@@ -295,6 +298,7 @@ fn credentials(input: &[u8], output: &mut [u8]) {
 #[inline(never)]
 fn private_data(input: &[u8], output: &mut [u8]) {
     let found = PrivateData::find(input);
+    see(PrivateData::locate(input));
     see(Agreement::new(found, black_box(None)));
     let made = PrivateData {
         flags: Flags::from_bits_retain(black_box(3)),
@@ -429,4 +433,51 @@ fn version_2_errors(input: &[u8], output: &mut [u8]) {
             }
         }
     }
+}
+
+#[inline(never)]
+fn finding(finding: &Finding<'_>) {
+    show(finding);
+    show(&finding.severity);
+    see((finding.rule.slug, finding.offset));
+}
+
+#[inline(never)]
+fn judged(input: &[u8]) {
+    for sender in [None, Some(Role::Requester), Some(Role::Responder)] {
+        let sent = Sent { length: black_box(5000), ..Sent::new(input, sender) };
+        rules::send(&sent, &mut finding);
+    }
+    let (call, reply) = input.split_at_checked(black_box(100)).unwrap_or_default();
+    if let (Ok(call), Ok(reply)) = (Message::decode(call), Message::decode(reply)) {
+        rules::exchange(&Exchange { call, reply }, &mut finding);
+        rules::segments(&call, |place, segment, at| {
+            show(&place);
+            see((segment, at));
+        });
+    }
+    see(rules::find(core::str::from_utf8(input).unwrap_or_default()));
+    see((rules::all().last(), rules::send_rules().last(), rules::exchange_rules().last(), rules::count_rules().last()));
+}
+
+#[inline(never)]
+fn counted(input: &[u8]) {
+    let mut credits = if black_box(true) { Credits::new() } else { Credits::unknown() };
+    for octet in input {
+        match octet {
+            0 => credits.missed(),
+            1 => credits.reply(black_box(2)),
+            _ => {
+                if let Err(fault) = credits.call() {
+                    let mut take = finding;
+                    fault.say(&mut Report::new(fault.rule(), &mut take));
+                }
+            }
+        }
+    }
+    see((credits, credits.is_known()));
+    let mut take = finding;
+    let mut report = Report::new(&rules::INLINE_EXCEEDED, &mut take);
+    rules::inline(input.len(), black_box(1024), &mut report);
+    see(report.is_full());
 }

@@ -46,6 +46,16 @@ const BEFORE_SEGMENTS: usize = 8;
 /// Octets of the word that ends a list, or begins an entry.
 const FLAG: usize = 4;
 
+/// Counts from 0, as `enumerate` does, which for all that is known might overflow.
+pub(super) fn counted<T>(items: impl Iterator<Item = T>) -> impl Iterator<Item = (usize, T)> {
+    items.scan(0_usize, |next, item| {
+        let index = *next;
+        // Each item takes octets of the Send.
+        *next = index.wrapping_add(1);
+        Some((index, item))
+    })
+}
+
 /// Where the Read list begins.
 pub(super) const fn read_list(message: &Message<'_>) -> usize {
     match message.header.body {
@@ -90,19 +100,19 @@ pub(super) const fn segment(chunk: usize, index: usize) -> usize {
 /// Gives every segment of a header to `take`: which it is, what it is, and where its handle is in the Send.
 pub fn segments(message: &Message<'_>, mut take: impl FnMut(Place, Segment, usize)) {
     let Some(chunks) = message.header.chunks() else { return };
-    for (index, read) in chunks.reads.iter().enumerate() {
+    for (index, read) in counted(chunks.reads.iter()) {
         let at = read_segment(message, index).saturating_add(BEFORE_HANDLE);
         take(Place::Read { segment: index, position: read.position }, read.target, at);
     }
     let mut start = write_list(message);
-    for (chunk, write) in chunks.writes.iter().enumerate() {
-        for (index, target) in write.iter().enumerate() {
+    for (chunk, write) in counted(chunks.writes.iter()) {
+        for (index, target) in counted(write.iter()) {
             take(Place::Write { chunk, segment: index }, target, segment(start, index));
         }
         start = start.saturating_add(write_chunk_length(write.len()));
     }
     let start = start.saturating_add(FLAG);
-    for (index, target) in chunks.reply.iter().flat_map(|chunk| chunk.iter()).enumerate() {
+    for (index, target) in counted(chunks.reply.iter().flat_map(|chunk| chunk.iter())) {
         take(Place::Reply { segment: index }, target, segment(start, index));
     }
 }

@@ -1,5 +1,6 @@
 //! The Read list (RFC 8166 sections 3.4.5 and 4.3.1).
 
+use super::place::counted;
 use super::{Place, Report, Rule, SendRow, Sent, Severity, place, segments};
 use crate::error::Role;
 use crate::lists::ReadList;
@@ -123,10 +124,15 @@ fn of_call<'a>(sent: &Sent<'a>) -> Option<(Message<'a>, ReadList<'a>)> {
     (!reads.is_empty() && !sent.is_from(Role::Responder)).then_some((message, reads))
 }
 
+/// The first segment of this Position.
+fn first_at(reads: ReadList<'_>, position: u32) -> Option<usize> {
+    counted(reads.iter()).find(|(_, read)| read.position == position).map(|(index, _)| index)
+}
+
 fn read_position_align(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, reads)) = of_call(sent) else { return };
     let mut before = None;
-    for (index, read) in reads.iter().enumerate() {
+    for (index, read) in counted(reads.iter()) {
         if read.position % 4 != 0 && before != Some(read.position) {
             let at = place::read_segment(&message, index).saturating_add(4);
             report.broken(at, format_args!("Position {} is not a multiple of four", read.position));
@@ -148,7 +154,7 @@ fn read_in_reply(sent: &Sent<'_>, report: &mut Report<'_>) {
 fn read_position_zero_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, reads)) = of_call(sent) else { return };
     if let Body::Msg(_) = message.header.body
-        && let Some(index) = reads.iter().position(|read| read.position == 0)
+        && let Some(index) = first_at(reads, 0)
     {
         let at = place::read_segment(&message, index).saturating_add(4);
         report.broken(at, format_args!("Position 0 beside {} octets inline", sent.after_header(&message)));
@@ -158,10 +164,9 @@ fn read_position_zero_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
 fn read_position_order(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, reads)) = of_call(sent) else { return };
     // Segments of one Position that are apart have a descent after the later one or before it.
-    let pairs = reads.iter().zip(reads.iter().skip(1)).zip(1_usize..);
-    for ((one, next), index) in pairs {
+    for (index, (one, next)) in counted(reads.iter().zip(reads.iter().skip(1))) {
         if next.position < one.position {
-            let at = place::read_segment(&message, index).saturating_add(4);
+            let at = place::read_segment(&message, index.saturating_add(1)).saturating_add(4);
             report.broken(at, format_args!("Position {} after Position {}", next.position, one.position));
         }
     }
@@ -174,7 +179,7 @@ fn read_overlap(sent: &Sent<'_>, report: &mut Report<'_>) {
     for (chunk, next) in chunks().zip(chunks().skip(1)) {
         let end = u64::from(chunk.position).saturating_add(chunk.segments.length());
         if chunk.position < next.position && end > u64::from(next.position) && !report.is_full() {
-            let index = reads.iter().position(|read| read.position == next.position).unwrap_or_default();
+            let index = first_at(reads, next.position).unwrap_or_default();
             let values = format_args!(
                 "the chunk at Position {} has {} octets and reaches past Position {}",
                 chunk.position,
@@ -232,7 +237,7 @@ fn read_position_beyond(sent: &Sent<'_>, report: &mut Report<'_>) {
     let end = inline.saturating_add(moved);
     for chunk in chunks().filter(|chunk| chunk.position % 4 == 0) {
         if u64::from(chunk.position) > end.saturating_sub(chunk.segments.length()) && !report.is_full() {
-            let index = reads.iter().position(|read| read.position == chunk.position).unwrap_or_default();
+            let index = first_at(reads, chunk.position).unwrap_or_default();
             let values = format_args!(
                 "a chunk of {} octets at Position {}, and the Payload stream has {end} with all chunks",
                 chunk.segments.length(),

@@ -1,14 +1,268 @@
 use super::*;
-use std::string::ToString;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+/// Big-endian words.
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// What is found in a Send: slug, offset.
+fn found(words_of: &[u32], sender: Role) -> Vec<(&'static str, usize)> {
+    let octets = words(words_of);
+    let mut found = Vec::new();
+    send(&Sent::new(&octets, Some(sender)), &mut |finding| found.push((finding.rule.slug, finding.offset)));
+    found
+}
+
+fn text(words_of: &[u32], sender: Role) -> String {
+    let octets = words(words_of);
+    let mut text = String::new();
+    send(&Sent::new(&octets, Some(sender)), &mut |finding| text = finding.to_string());
+    text
+}
+
+const CALL: Role = Role::Requester;
+const REPLY: Role = Role::Responder;
+
+/// A call with a Read chunk at Position 8 and one at 16, a Write chunk and a Reply chunk: nothing is wrong with it. Below,
+/// the offset of each line's first word.
+#[rustfmt::skip]
+const GOOD: [u32; 39] = [
+    7, 1, 32, 0,                // 0
+    1, 8, 0xa, 4, 0, 0x1000,    // 16
+    1, 16, 0xb, 7, 0, 0x2000,   // 40
+    0,                          // 64
+    1, 1, 0xc, 100, 0, 0x3000,  // 68
+    0,                          // 92
+    1, 1, 0xd, 100, 0, 0x4000,  // 96
+    7, 0, 4, 5, 6,              // 120: the Payload stream, an RPC call as far as its XID and type say
+    0, 0, 0, 0,
+];
+
+fn with(changes: &[(usize, u32)]) -> Vec<u32> {
+    let mut words = GOOD.to_vec();
+    for (at, word) in changes {
+        words[at / 4] = *word;
+    }
+    words
+}
+
 #[test]
 fn slugs_are_unique_and_explained() {
-    let mut slugs: std::vec::Vec<&str> = all().map(|rule| rule.slug).collect();
+    let mut slugs: Vec<&str> = all().map(|rule| rule.slug).collect();
     let count = slugs.len();
     slugs.sort_unstable();
     slugs.dedup();
     assert_eq!(slugs.len(), count);
     for rule in all() {
         assert!(!rule.section.is_empty() && rule.reason.ends_with('.') && rule.correct.ends_with('.'), "{}", rule.slug);
-        assert!(!rule.summary.ends_with('.') && rule.severity.to_string().len() > 4, "{}", rule.slug);
+        assert!(!rule.summary.ends_with('.'), "{}", rule.slug);
+        assert!(core::ptr::eq(find(rule.slug).unwrap(), rule));
+    }
+    assert!(find("no-such-rule").is_none());
+}
+
+#[test]
+fn nothing_is_wrong_with_a_good_call() {
+    assert_eq!(found(&GOOD, CALL), []);
+}
+
+#[test]
+fn a_rule_of_the_header_says_which_octet_breaks_it() {
+    for (changes, expected) in [
+        (&[(4, 2)][..], ("version", 4)),
+        (&[(12, 5)], ("proc-unknown", 12)),
+        (&[(40, 3)], ("list-flag", 40)),
+        (&[(8, 0)], ("credit-zero-request", 8)),
+        (&[(20, 6)], ("read-position-align", 20)),
+        (&[(20, 0)], ("read-position-zero-in-msg", 20)),
+        (&[(20, 16), (44, 8)], ("read-position-order", 44)),
+        (&[(44, 400)], ("read-position-beyond", 44)),
+        (&[(28, 12)], ("read-overlap", 44)),
+        (&[(32, u32::MAX), (36, 0xffff_fffd)], ("segment-wraps", 32)),
+        (&[(84, u32::MAX), (88, u32::MAX)], ("segment-wraps", 84)),
+        (&[(112, u32::MAX), (116, u32::MAX)], ("segment-wraps", 112)),
+        (&[(52, 0)], ("segment-empty", 52)),
+        (&[(120, 8)], ("xid-mismatch", 120)),
+    ] {
+        assert_eq!(found(&with(changes), CALL), [expected], "{changes:?}");
+    }
+}
+
+#[test]
+fn other_messages_have_rules_of_their_own() {
+    for (words_of, sender, expected) in [
+        (&[7, 1, 32, 0, 0, 0][..], CALL, ("header-short", 24)),
+        (&[7, 1, 32, 0, 1, 8, 9], CALL, ("list-truncated", 16)),
+        (&[7, 1, 32, 0, 0, 1, 90, 0, 0, 0, 0], CALL, ("list-truncated", 24)),
+        (&[7, 1, 32, 2, 64, 128, 0, 0, 0, 7, 0], CALL, ("msgp-sent", 12)),
+        (&[7, 1, 32, 3], CALL, ("done-sent", 12)),
+        (&[7, 1, 32, 4, 2], CALL, ("error-from-requester", 12)),
+        (&[7, 1, 32, 1, 0, 0, 0], REPLY, ("nomsg-empty", 16)),
+        (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 100, 0, 0], CALL, ("nomsg-empty", 16)),
+        (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 100, 0, 0, 0], REPLY, ("nomsg-trailing", 48)),
+        (&[7, 1, 32, 0, 0, 0, 0], REPLY, ("msg-no-payload", 28)),
+        (&[7, 1, 0, 0, 0, 0, 0, 7, 1], REPLY, ("credit-zero-grant", 8)),
+        (&[7, 1, 0, 4, 2], REPLY, ("credit-zero-grant", 8)),
+        (&[7, 1, 32, 4, 3], REPLY, ("error-range", 16)),
+        (&[7, 3, 32, 4, 1, 1, 3], REPLY, ("error-range", 20)),
+        (&[7, 3, 32, 4, 1, 2, 1], REPLY, ("error-range", 20)),
+        (&[7, 1, 32, 4, 2, 0], REPLY, ("error-trailing", 20)),
+        (&[7, 2, 32, 4, 1, 1, 1, 0], REPLY, ("error-trailing", 28)),
+        (&[7, 1, 32, 0, 1, 24, 9, 4, 0, 0, 0, 0, 0, 7, 1], REPLY, ("read-in-reply", 16)),
+        (&[7, 1, 32, 0, 0, 0, 1, 1, 9, 100, 0, 0, 7, 1], REPLY, ("reply-chunk-in-msg", 24)),
+        (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 0, 0, 0], REPLY, ("reply-chunk-unused-nomsg", 24)),
+        (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 26, 0, 0], REPLY, ("long-reply-roundup", 24)),
+        (&[7, 1, 32, 1, 1, 0, 9, 42, 0, 0, 0, 0, 0], CALL, ("long-call-roundup", 16)),
+    ] {
+        assert_eq!(found(words_of, sender), [expected], "{words_of:?}");
+    }
+    for (words_of, sender) in [
+        (&[7, 2, 32, 4, 1, 1, 1][..], REPLY),
+        (&[7, 1, 32, 4, 2], REPLY),
+        (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 100, 0, 0], REPLY),
+        (&[7, 1, 32, 1, 1, 0, 9, 40, 0, 0, 0, 0, 0], REPLY), // responder-provided
+        (&[7, 1, 32, 1, 1, 0, 9, 40, 0, 0, 0, 0, 0], CALL),
+    ] {
+        assert_eq!(found(words_of, sender), [], "{words_of:?}");
+    }
+}
+
+#[test]
+fn a_finding_gives_the_values_and_the_section() {
+    assert_eq!(
+        text(&with(&[(20, 6)]), CALL),
+        "error read-position-align (octet 20, RFC 8166 3.4.5): Position 6 is not a multiple of four"
+    );
+    // RFC 5666 had 32 octets there.
+    assert!(text(&[7, 1, 32, 4, 2, 0, 0, 0, 0, 0, 0, 0, 0], REPLY).starts_with("hazard error-trailing (octet 20, "));
+    assert!(text(&[7, 1, 32, 0, 0, 0, 0, 7], CALL).starts_with("hazard msg-no-payload (octet 28, "));
+}
+
+#[test]
+fn every_cut_of_a_call_breaks_the_rule_for_it() {
+    let octets = words(&GOOD);
+    for length in 0..128 {
+        let mut slugs = Vec::new();
+        send(&Sent::new(&octets[..length], Some(CALL)), &mut |finding| slugs.push(finding.rule.slug));
+        let expected = match length {
+            0..28 => "header-short",
+            28..120 => "list-truncated",
+            _ => "msg-no-payload",
+        };
+        assert!(slugs.contains(&expected), "{length}: {slugs:?}");
+    }
+}
+
+/// What is wrong with a reply, by the call it answers.
+fn compared(call: &[u32], reply: &[u32]) -> Vec<(&'static str, usize)> {
+    let (call, reply) = (words(call), words(reply));
+    let pair = Exchange { call: Message::decode(&call).unwrap(), reply: Message::decode(&reply).unwrap() };
+    let mut found = Vec::new();
+    exchange(&pair, &mut |finding| found.push((finding.rule.slug, finding.offset)));
+    found
+}
+
+#[test]
+fn a_reply_is_judged_by_its_call() {
+    // A Write chunk of two segments, an empty one, and a Reply chunk.
+    let call = [7, 1, 32, 0, 0, 1, 2, 1, 60, 0, 16, 2, 40, 0, 32, 1, 0, 0, 1, 1, 3, 100, 0, 48];
+    let mut good = call;
+    (good[12], good[21]) = (30, 0);
+    assert_eq!(compared(&call, &good), []);
+    for (at, word, expected) in [
+        (28, 9, ("write-list-echo", 28)),
+        (40, 17, ("write-list-echo", 28)),
+        (56, 33, ("write-list-echo", 44)),
+        (48, 41, ("write-length", 48)),
+        (84, 101, ("write-length", 84)),
+        (32, 59, ("write-fill-order", 48)),
+        (80, 4, ("reply-chunk-echo", 80)),
+        (92, 49, ("reply-chunk-echo", 80)),
+    ] {
+        let mut reply = good;
+        reply[at / 4] = word;
+        assert_eq!(compared(&call, &reply), [expected], "{at}");
+    }
+    let none = [7, 1, 32, 0, 0, 0, 0];
+    assert_eq!(compared(&call, &none), [("write-list-echo", 20), ("reply-chunk-echo", 24)]);
+    assert_eq!(compared(&none, &none), []);
+    let empty = [7, 1, 32, 0, 0, 1, 0, 1, 0, 0, 1, 1, 3, 0, 0, 48];
+    assert_eq!(compared(&call, &empty), [("write-unused-form", 20)]);
+    let used = [7, 1, 32, 0, 0, 1, 2, 1, 60, 0, 16, 2, 40, 0, 32, 1, 1, 5, 0, 0, 0, 0, 1, 1, 3, 0, 0, 48];
+    assert_eq!(compared(&call, &used), [("write-empty-respected", 60)]);
+}
+
+#[test]
+fn credits_are_counted_from_the_first_call_on() {
+    let mut credits = Credits::new();
+    assert_eq!(credits.call(), Ok(()));
+    assert_eq!(credits.call(), Err(CreditFault::Initial { in_flight: 2 }));
+    credits.reply(3);
+    credits.reply(3);
+    for _ in 0..3 {
+        assert_eq!(credits.call(), Ok(()));
+    }
+    assert_eq!(credits.call(), Err(CreditFault::Exceeded { in_flight: 4, granted: 3 }));
+    assert_eq!(credits.call().unwrap_err().rule().slug, "credit-exceeded");
+}
+
+#[test]
+fn a_smaller_grant_binds_when_no_more_calls_are_in_flight() {
+    let mut credits = Credits::new();
+    credits.call().unwrap();
+    credits.reply(4);
+    for _ in 0..4 {
+        credits.call().unwrap();
+    }
+    credits.reply(2);
+    assert_eq!(credits.call(), Ok(()), "the requester may not know yet");
+    credits.reply(2);
+    credits.reply(2);
+    assert_eq!(credits.call(), Err(CreditFault::Exceeded { in_flight: 3, granted: 2 }));
+    credits.reply(0);
+    assert_eq!(credits.call(), Err(CreditFault::Exceeded { in_flight: 3, granted: 1 }), "0 is taken for 1");
+}
+
+#[test]
+fn nothing_is_said_of_credits_that_are_not_known() {
+    let mut credits = Credits::new();
+    credits.missed();
+    assert!(!credits.is_known());
+    for _ in 0..100 {
+        assert_eq!(credits.call(), Ok(()));
+    }
+    credits.reply(8);
+    assert!(credits.is_known());
+}
+
+#[test]
+fn a_send_may_have_as_many_octets_as_the_threshold() {
+    for (length, expected) in [(1024, 0), (1025, 1), (usize::MAX, 1)] {
+        let mut found = 0;
+        inline(length, 1024, &mut Report::new(&INLINE_EXCEEDED, &mut |_| found += 1));
+        assert_eq!(found, expected, "{length}");
+    }
+}
+
+#[test]
+fn no_octet_makes_judging_overflow() {
+    let mut random = 9_u64;
+    for _ in 0..20_000 {
+        let mut octets = words(&GOOD);
+        for _ in 0..3 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = (random >> 33) as usize % octets.len();
+            octets[at] = (random >> 56) as u8;
+        }
+        send(&Sent { length: usize::MAX, ..Sent::new(&octets, Some(CALL)) }, &mut |finding| {
+            assert!(!finding.message.to_string().is_empty());
+        });
+        if let Ok(reply) = Message::decode(&octets) {
+            let good = words(&GOOD);
+            let call = Message::decode(&good).unwrap();
+            exchange(&Exchange { call, reply }, &mut |finding| assert!(finding.offset < octets.len()));
+        }
     }
 }

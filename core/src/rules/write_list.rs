@@ -1,5 +1,6 @@
 //! The Write list and the Reply chunk (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
 
+use super::place::counted;
 use super::{Exchange, ExchangeRow, Report, Rule, SendRow, Sent, Severity, place};
 use crate::error::Role;
 use crate::lists::{Chunks, WriteChunk};
@@ -189,7 +190,7 @@ impl Which {
 fn pairs<'a>(exchange: &Exchange<'a>) -> impl Iterator<Item = (Which, WriteChunk<'a>, WriteChunk<'a>)> + use<'a> {
     let lists = lists(exchange).unwrap_or_default();
     let (offered, returned) = lists;
-    let writes = offered.writes.iter().zip(returned.writes.iter()).enumerate();
+    let writes = counted(offered.writes.iter().zip(returned.writes.iter()));
     let writes = writes.map(|(index, (offered, returned))| (Which::Write(index), offered, returned));
     let reply = offered.reply.zip(returned.reply).map(|(offered, returned)| (Which::Reply, offered, returned));
     writes.chain(reply).filter(|(_, offered, returned)| offered.len() == returned.len())
@@ -197,10 +198,9 @@ fn pairs<'a>(exchange: &Exchange<'a>) -> impl Iterator<Item = (Which, WriteChunk
 
 /// The first segment that is another than the one that was offered.
 fn changed(offered: &WriteChunk<'_>, returned: &WriteChunk<'_>) -> Option<usize> {
-    offered
-        .iter()
-        .zip(returned.iter())
-        .position(|(one, other)| (one.handle, one.offset) != (other.handle, other.offset))
+    let mut pairs = counted(offered.iter().zip(returned.iter()));
+    let found = pairs.find(|(_, (one, other))| (one.handle, one.offset) != (other.handle, other.offset));
+    found.map(|(index, _)| index)
 }
 
 /// Says what of a chunk did not come back as it was offered.
@@ -234,7 +234,7 @@ fn write_list_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
             format_args!("{} Write chunks come back, {} were offered", returned.writes.len(), offered.writes.len());
         return report.broken(place::write_list(&exchange.reply), values);
     }
-    for (index, (offered, returned)) in offered.writes.iter().zip(returned.writes.iter()).enumerate() {
+    for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         // Without segments it may be: `write-unused-form`, `write-empty-respected`.
         if !offered.is_empty() && !returned.is_empty() && !report.is_full() {
             echo(Which::Write(index), &offered, &returned, &exchange.reply, report);
@@ -244,7 +244,7 @@ fn write_list_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
 
 fn write_length(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     for (which, offered, returned) in pairs(exchange) {
-        for (index, (offered, returned)) in offered.iter().zip(returned.iter()).enumerate() {
+        for (index, (offered, returned)) in counted(offered.iter().zip(returned.iter())) {
             if returned.length > offered.length && !report.is_full() {
                 let at = place::segment(which.at(&exchange.reply), index).saturating_add(4);
                 let values = format_args!(
@@ -260,7 +260,7 @@ fn write_length(exchange: &Exchange<'_>, report: &mut Report<'_>) {
 fn write_fill_order(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     for (which, offered, returned) in pairs(exchange) {
         let mut not_full = None;
-        for (index, (offered, returned)) in offered.iter().zip(returned.iter()).enumerate() {
+        for (index, (offered, returned)) in counted(offered.iter().zip(returned.iter())) {
             if let Some(before) = not_full.filter(|_| returned.length > 0 && !report.is_full()) {
                 let at = place::segment(which.at(&exchange.reply), index).saturating_add(4);
                 let values = format_args!(
@@ -279,7 +279,7 @@ fn write_fill_order(exchange: &Exchange<'_>, report: &mut Report<'_>) {
 
 fn write_unused_form(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     let Some((offered, returned)) = lists(exchange) else { return };
-    for (index, (offered, returned)) in offered.writes.iter().zip(returned.writes.iter()).enumerate() {
+    for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         if !offered.is_empty() && returned.is_empty() && !report.is_full() {
             let at = place::write_chunk(&exchange.reply, index);
             report.broken(at, format_args!("Write chunk {index} of {} segments comes back with none", offered.len()));
@@ -289,7 +289,7 @@ fn write_unused_form(exchange: &Exchange<'_>, report: &mut Report<'_>) {
 
 fn write_empty_respected(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     let Some((offered, returned)) = lists(exchange) else { return };
-    for (index, (offered, returned)) in offered.writes.iter().zip(returned.writes.iter()).enumerate() {
+    for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         if offered.is_empty() && !returned.is_empty() && !report.is_full() {
             let at = place::write_chunk(&exchange.reply, index);
             report.broken(at, format_args!("Write chunk {index} without segments comes back with {}", returned.len()));
