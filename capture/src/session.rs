@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use rpcrdma::prefix::Prefix;
 use rpcrdma::reader::Reader;
 use rpcrdma::rpc::MessageType;
-use rpcrdma::v1::Body;
+use rpcrdma::v1::{Body, ErrorReply};
 use rpcrdma::v2::{self, Continuation, Family};
 
 use crate::assembly::{Assembled, Assembly, Part};
@@ -27,7 +27,7 @@ const READS: usize = 256;
 /// Octets of a Payload stream in several Sends that are kept.
 const STREAM: usize = 16 << 20;
 /// Segments of calls that were answered which are remembered.
-const ANSWERED: usize = 256;
+const ANSWERED: usize = 64;
 
 /// What a session needs from outside.
 pub(crate) struct Context<'a> {
@@ -82,7 +82,8 @@ struct Watch {
     /// A call was given up that its responder may still serve.
     given_up: bool,
     answered: VecDeque<Former>,
-    /// The last RDMA operation of each end that aimed at a segment: it may be refused.
+    /// The RDMA operation of each end that aimed at a segment and may be refused: the last, of Reads the first that is not
+    /// answered.
     aimed: Sides<Option<Aimed>>,
 }
 
@@ -129,7 +130,9 @@ impl Session {
             {
                 let Aimed { stamp, write, address: (handle, offset), xid } = *aimed;
                 let kind = MemoryUseKind::Refused { write, offset, xid };
-                self.tell(owner, stamp, handle, kind, true, context);
+                // What was refused may be something later that was missed.
+                let known = self.lost == Sides::default();
+                self.tell(owner, stamp, handle, kind, known, context);
             }
         }
     }
@@ -198,7 +201,11 @@ impl Session {
         };
         let Some(call) = self.calls.get(&place.call) else { return };
         let xid = call.message.prefix().map_or(0, |prefix| prefix.xid);
-        *self.watch.aimed.get_mut(operation.from) = Some(Aimed { stamp: operation.stamp, write, address, xid });
+        // Requests are carried out in order: of the Reads that are not answered the first is the one that is refused.
+        let aimed = self.watch.aimed.get_mut(operation.from);
+        if write || aimed.is_none_or(|aimed| aimed.write) {
+            *aimed = Some(Aimed { stamp: operation.stamp, write, address, xid });
+        }
         let room = call.segments.get(place.segment);
         if room.is_some_and(|segment| at + length > u64::from(segment.length)) {
             self.outside(connection, operation, Some(place), context);
@@ -263,6 +270,7 @@ impl Session {
             }
             OperationKind::ReadResponse { request, at, data, length } => {
                 let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
+                *self.watch.aimed.get_mut(from.other()) = None;
                 if let Some(&(_, place, base)) = read {
                     self.put(place, base + at, data, |call| call.read_octets += length as u64);
                 }
@@ -286,20 +294,32 @@ impl Session {
         if self.number.is_none() {
             return false;
         }
+        let answers = self.client == Some(from.other());
         let dialect = Dialect::of(send, &mut self.family.clone());
-        let Ok(decoded) = Decoded::decode(dialect, send) else { return false };
+        let Ok(decoded) = Decoded::decode(dialect, send) else {
+            // An RDMA_ERROR of another version.
+            let error = ErrorReply::decode(send).is_ok() && answers;
+            return error && Prefix::decode(send).is_ok_and(|prefix| !self.waits(from.other(), prefix.xid));
+        };
         let is_reply = match decoded.header {
             Header::V1(header) => match header.body {
+                Body::Error(_) => answers,
                 Body::Msg(_) => MessageType::peek(decoded.payload).is_some_and(|(_, kind)| kind == MessageType::REPLY),
                 Body::Nomsg(chunks) => chunks.reads.is_empty() && self.client != Some(from),
                 _ => false,
             },
-            Header::V2(header) => {
-                header.is_response() == Some(true) && decoded.header.place() != header::Place::Nowhere
-            }
+            Header::V2(header) => match decoded.header.place() {
+                header::Place::Nowhere => header.error().is_some() && answers,
+                _ => header.is_response() == Some(true),
+            },
         };
         let call = self.xids.get(from.other()).get(&decoded.header.xid()).and_then(|id| self.calls.get(id));
         is_reply && call.is_none_or(|call| call.read_octets < call.asked_octets)
+    }
+
+    /// Whether a call of an end waits.
+    fn waits(&self, requester: Side, xid: u32) -> bool {
+        self.xids.get(requester).contains_key(&xid)
     }
 
     /// The memory that an RDMA operation aims at. It may be captured before its call; but where calls were missed, a call

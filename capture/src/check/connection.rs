@@ -1,25 +1,32 @@
 //! What is kept of a connection, and the rules that need it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use rpcrdma::error::{Reaction, Role};
 use rpcrdma::private_data::Agreement;
 use rpcrdma::rpc::MessageType;
 use rpcrdma::rules::{
-    self, CREDIT_EXCEEDED, Credits, Exchange, Finding, INLINE_EXCEEDED, REVERSE_CREDIT, Rule, Sent, Severity,
+    self, CREDIT_EXCEEDED, CREDIT_INITIAL, Credits, Exchange, Finding, INLINE_EXCEEDED, REVERSE_CREDIT, Report, Rule,
+    Sent, Severity,
 };
 use rpcrdma::v1::{self, Body, ErrorBody, Message as Decoded};
 
 use super::rpc::{self, Subject};
-use super::{About, Book, Group, memory};
+use super::{About, Book, Found, Group, memory};
 use crate::event::{MemoryUse, MemoryUseKind, Opened};
 use crate::message::{Captured, Detail, Direction, Message};
 use crate::operation::{Side, Sides};
 
 /// Bad requests of a connection that may still be answered.
-const EXPECTED: usize = 256;
+const EXPECTED: usize = 64;
+/// Findings of a connection that wait for their proof.
+const PENDING: usize = 64;
+/// Frames by which a capture may show two directions out of order.
+const DISORDER: u64 = 64;
 /// Replies whose responder-provided Read chunks may still be read, of a connection.
-const PULLED: usize = 64;
+const PULLED: usize = 16;
+/// Segments of such a chunk; one of more is not followed.
+const PULLED_SEGMENTS: usize = 64;
 
 static REPLY_UNEXPECTED: Rule = Rule {
     slug: "reply-unexpected",
@@ -63,13 +70,17 @@ pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     [&REPLY_UNEXPECTED, &REVERSE_VERSION, &PULL_NOT_NOTIFIED, &ANSWER].into_iter()
 }
 
-/// Something that should have come before the connection ended.
+/// A finding that rests on something not being there. It stands when the end that should have sent that goes on without
+/// anything missing.
 #[derive(Debug)]
-pub(super) struct Due {
-    pub(super) rule: &'static Rule,
-    pub(super) severity: Severity,
-    pub(super) about: About,
-    pub(super) message: String,
+struct Pending {
+    found: Found,
+    /// Whose Sends prove it.
+    proof: Side,
+    /// It stands only where the two directions were captured in order.
+    needs_order: bool,
+    /// A Send of that end came since.
+    proven: bool,
 }
 
 /// A request that breaks a rule.
@@ -113,7 +124,12 @@ pub(super) struct Connection {
     /// That remote invalidation was not agreed was said.
     told: bool,
     expected: BTreeMap<(Side, u32), Expected>,
-    pulled: VecDeque<Pulled>,
+    /// The last frame that brought a Send of each end.
+    last: Sides<u64>,
+    /// Replies come in responder-provided Read chunks.
+    reliable: bool,
+    pulled: Vec<Pulled>,
+    pending: Vec<Pending>,
 }
 
 impl Connection {
@@ -134,7 +150,10 @@ impl Connection {
             spoke: false,
             told: false,
             expected: BTreeMap::new(),
-            pulled: VecDeque::new(),
+            last: Sides::default(),
+            reliable: false,
+            pulled: Vec::new(),
+            pending: Vec::new(),
         }
     }
 
@@ -148,11 +167,53 @@ impl Connection {
     }
 
     /// The capture does not hold something that an end sent: calls, replies, or both.
-    pub(super) fn lost(&mut self, from: Side) {
+    pub(super) fn lost(&mut self, from: Side, book: &mut Book) {
+        self.pending.retain(|pending| {
+            if pending.proof == from {
+                book.unknown(pending.found.rule);
+            }
+            pending.proof != from
+        });
         *self.lost.get_mut(from) = true;
         *self.suspect.get_mut(from) = true;
         // A call that was missed makes the count too small, a reply too large.
         self.credits.get_mut(from.other()).missed();
+    }
+
+    /// Keeps a finding until it is proven by what `proof` sends after it.
+    fn wait(&mut self, found: Found, proof: Side, book: &mut Book) {
+        if self.pending.len() < PENDING {
+            // What was held up may be given after what was sent later.
+            let proven = *self.last.get(proof) > found.stamp.frame;
+            let rules = [&CREDIT_INITIAL, &CREDIT_EXCEEDED, &REVERSE_CREDIT];
+            let needs_order = rules.iter().any(|rule| core::ptr::eq(*rule, found.rule));
+            self.pending.push(Pending { found, proof, needs_order, proven });
+        } else {
+            book.unknown(found.rule);
+        }
+    }
+
+    /// An end goes on, and nothing is missing: what rests on that is proven.
+    fn prove(&mut self, message: &Message, book: &mut Book) {
+        let (sender, frame) = (message.sender, message.stamp.frame);
+        let xid = message.prefix().map(|prefix| prefix.xid);
+        let mut proven = Vec::new();
+        self.pending.retain_mut(|pending| {
+            if pending.proof != sender {
+                return true;
+            }
+            // The call that seemed to be missing has come late.
+            if core::ptr::eq(pending.found.rule, &REPLY_UNEXPECTED) && pending.found.xid == xid {
+                return false;
+            }
+            pending.proven |= frame > pending.found.stamp.frame;
+            let stands = !pending.needs_order && frame > pending.found.stamp.frame + DISORDER;
+            if stands {
+                proven.push(pending.found.clone());
+            }
+            !stands
+        });
+        proven.into_iter().for_each(|found| book.keep(found));
     }
 
     /// Judges how memory was used.
@@ -168,29 +229,44 @@ impl Connection {
                 return;
             }
         }
-        memory::judge(used, used.known && !self.unreadable.get(used.owner), book);
+        let found = memory::judge(used, used.known && !self.unreadable.get(used.owner), book);
+        for found in found {
+            match used.kind {
+                MemoryUseKind::Outside { .. } => self.wait(found, used.owner, book),
+                MemoryUseKind::Shared { .. } => self.wait(found, used.owner.other(), book),
+                MemoryUseKind::Refused { .. } => book.keep(found),
+            }
+        }
     }
 
     /// Judges a message.
     pub(super) fn message(&mut self, message: &Message, book: &mut Book) {
-        let detail = message.detail.as_deref();
-        let prefix = message.prefix();
-        let about =
-            About { stamp: message.stamp, connection: message.connection, xid: prefix.map(|prefix| prefix.xid) };
+        let xid = message.prefix().map(|prefix| prefix.xid);
+        let about = About { stamp: message.stamp, connection: message.connection, xid };
+        if !self.pending.is_empty() {
+            self.prove(message, book);
+        }
+        let last = self.last.get_mut(message.sender);
+        *last = message.stamp.frame.max(*last);
         self.learn(message);
         self.length(message, about, book);
-        let Some(prefix) = prefix else {
-            *self.unreadable.get_mut(message.sender) = true;
-            if message.captured == Captured::Whole {
-                // Fewer octets than the four words.
-                self.send(message, &Sent::new(&message.octets, None), about, book);
-            } else {
-                book.unknown_group(Group::Send);
-            }
-            return;
-        };
+        if xid.is_some() {
+            return self.readable(message, about, book);
+        }
+        *self.unreadable.get_mut(message.sender) = true;
+        if message.captured == Captured::Whole {
+            // It has fewer octets than the four words.
+            self.send(message, &Sent::new(&message.octets, None), about, book);
+        } else {
+            book.unknown_group(Group::Send);
+        }
+    }
+
+    /// Judges a message whose first four words are there.
+    fn readable(&mut self, message: &Message, about: About, book: &mut Book) {
+        let detail = message.detail.as_deref();
         let role = self.role(message, detail);
-        let sent = self.sent(message, role, prefix.xid);
+        let sent = Sent { length: message.length, reliable_reply: self.reliable, ..Sent::new(&message.octets, role) };
         let is_readable = sent.decoded.is_ok() || sent.error.is_some();
         if is_readable {
             *self.suspect.get_mut(message.sender) = false;
@@ -205,20 +281,18 @@ impl Connection {
         } else {
             book.unknown_group(Group::Send);
         }
+        let Some(role) = role else { return };
         match role {
-            Some(Role::Requester) => self.request(message, about, book),
-            Some(Role::Responder) => self.answers(message, &sent, detail, about, book),
-            None => {}
+            Role::Requester => self.request(message, about, book),
+            Role::Responder => self.answers(message, &sent, detail, about, book),
         }
-        if let Some(role) = role.filter(|_| ends) {
+        if ends {
             faulty = faulty.or(self.rpc(message, &sent, role, detail, about, book));
         }
-        if role == Some(Role::Requester) {
+        if role == Role::Requester {
             self.expect(message, about, faulty, book);
         }
-        if let Some(requester) = role.map(|role| requester(role, message.sender)) {
-            self.pull(message, &sent, requester, role, about);
-        }
+        self.pull(message, &sent, role, about, book);
     }
 
     /// Takes note of who is the client, and of what the dissector gave up.
@@ -251,11 +325,6 @@ impl Connection {
             return Some(Role::Requester);
         }
         Some(if client == message.sender { Role::Requester } else { Role::Responder })
-    }
-
-    fn sent<'a>(&self, message: &'a Message, role: Option<Role>, xid: u32) -> Sent<'a> {
-        let reliable_reply = self.pulled.iter().any(|pulled| pulled.about.xid == Some(xid));
-        Sent { length: message.length, reliable_reply, ..Sent::new(&message.octets, role) }
     }
 
     /// Judges what one Send can be judged by; gives the rule it breaks first, if breaking it is an error.
@@ -308,7 +377,11 @@ impl Connection {
         if let Err(fault) = credits.call() {
             let is_reverse = self.client == Some(message.sender.other());
             let rule = if is_reverse { &REVERSE_CREDIT } else { fault.rule() };
-            book.judge(rule, about, |report| fault.say(report));
+            let mut found = None;
+            let mut take = |finding: &Finding<'_>| found = Some(Found::new(about, finding, Some(finding.offset)));
+            fault.say(&mut Report::new(rule, &mut take));
+            // A reply that was missed would have ended a call.
+            found.into_iter().for_each(|found| self.wait(found, message.sender.other(), book));
         }
     }
 
@@ -331,7 +404,10 @@ impl Connection {
             self.credits.get_mut(requester).reply(granted);
         } else if sent.decoded.is_ok() || sent.error.is_some() {
             if self.is_whole() && !self.unreadable.get(requester) {
-                book.broken(&REPLY_UNEXPECTED, about, format_args!("no call with this XID waits"));
+                let (rule, severity) = (&REPLY_UNEXPECTED, REPLY_UNEXPECTED.severity);
+                let message = format_args!("no call with this XID waits");
+                let finding = Finding { rule, severity, offset: 0, message };
+                self.wait(Found::new(about, &finding, Some(0)), requester, book);
             } else {
                 book.unknown(&REPLY_UNEXPECTED);
             }
@@ -389,17 +465,21 @@ impl Connection {
     }
 
     /// Follows replies in responder-provided Read chunks.
-    fn pull(&mut self, message: &Message, sent: &Sent<'_>, requester: Side, role: Option<Role>, about: About) {
+    fn pull(&mut self, message: &Message, sent: &Sent<'_>, role: Role, about: About, book: &mut Book) {
+        let requester = requester(role, message.sender);
         let Ok(decoded) = sent.decoded else { return };
         match decoded.header.body {
-            Body::Nomsg(chunks) if role == Some(Role::Responder) && !chunks.reads.is_empty() => {
+            Body::Nomsg(chunks) if role == Role::Responder && !chunks.reads.is_empty() => {
+                self.reliable = true;
+                if chunks.reads.len() > PULLED_SEGMENTS || self.pulled.len() == PULLED {
+                    // It is not followed, so what is read of it would be taken for anybody's.
+                    *self.unreadable.get_mut(message.sender) = true;
+                    return book.unknown(&PULL_NOT_NOTIFIED);
+                }
                 let target =
                     |read: rpcrdma::segment::ReadSegment| (read.target.handle, read.target.offset, read.target.length);
                 let segments = chunks.reads.iter().map(target).collect();
-                if self.pulled.len() == PULLED {
-                    self.pulled.pop_front();
-                }
-                self.pulled.push_back(Pulled { requester, about, segments, asked: 0 });
+                self.pulled.push(Pulled { requester, about, segments, asked: 0 });
             }
             Body::Done => {
                 self.pulled.retain(|pulled| pulled.requester != message.sender || pulled.about.xid != about.xid);
@@ -408,16 +488,20 @@ impl Connection {
         }
     }
 
-    /// The connection has ended: gives what should have come.
-    pub(super) fn end(self, book: &mut Book) -> Vec<Due> {
+    /// The connection has ended, and its packets were captured in order or not: gives what should have come.
+    pub(super) fn end(self, in_order: bool, book: &mut Book) -> Vec<Found> {
         let whole = self.is_whole();
+        for Pending { found, proven, needs_order, .. } in self.pending {
+            if proven && (in_order || !needs_order) { book.keep(found) } else { book.unknown(found.rule) }
+        }
         let mut due = Vec::new();
         for expected in self.expected.into_values() {
             let Expected { rule, about, .. } = expected;
             let Some(reaction @ (Reaction::ErrChunk | Reaction::ErrVers)) = rule.answer else { continue };
             if whole {
-                let message = format!("{reaction} should answer this ({}), and nothing does", rule.slug);
-                due.push(Due { rule: &ANSWER, severity: severity(rule), about, message });
+                let message = format_args!("{reaction} should answer this ({}), and nothing does", rule.slug);
+                let finding = Finding { rule: &ANSWER, severity: severity(rule), offset: 0, message };
+                due.push(Found::new(about, &finding, None));
             } else {
                 book.unknown(&ANSWER);
             }
@@ -428,9 +512,10 @@ impl Connection {
                 continue;
             }
             if whole {
-                let message = format!("the {length} octets of this reply were read, and no RDMA_DONE follows");
+                let message = format_args!("the {length} octets of this reply were read, and no RDMA_DONE follows");
                 let (rule, severity) = (&PULL_NOT_NOTIFIED, PULL_NOT_NOTIFIED.severity);
-                due.push(Due { rule, severity, about: pulled.about, message });
+                let finding = Finding { rule, severity, offset: 0, message };
+                due.push(Found::new(pulled.about, &finding, None));
             } else {
                 book.unknown(&PULL_NOT_NOTIFIED);
             }

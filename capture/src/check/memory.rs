@@ -2,7 +2,7 @@
 
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
-use super::{About, Book};
+use super::{About, Book, Found};
 use crate::event::{MemoryUse, MemoryUseKind as Kind};
 
 /// Judges a use of memory.
@@ -64,8 +64,9 @@ pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().map(|row| &row.rule)
 }
 
-/// Judges a use of memory; `known` says that all that its owner advertised is known.
-pub(super) fn judge(used: &MemoryUse, known: bool, book: &mut Book) {
+/// Judges a use of memory; `known` says that all that its owner advertised is known. Gives the rules it breaks.
+pub(super) fn judge(used: &MemoryUse, known: bool, book: &mut Book) -> Vec<Found> {
+    let mut broken_rules = Vec::new();
     let xid = match used.kind {
         Kind::Outside { inside, answered, .. } => inside.map(|(xid, ..)| xid).or(answered),
         Kind::Refused { xid, .. } | Kind::Shared { xid, .. } => Some(xid),
@@ -76,7 +77,7 @@ pub(super) fn judge(used: &MemoryUse, known: bool, book: &mut Book) {
         let mut take = |finding: &Finding<'_>| {
             broken = true;
             if known {
-                book.add(about, finding, None);
+                broken_rules.push(Found::new(about, finding, None));
             }
         };
         (row.judge)(used, &mut Report::new(&row.rule, &mut take));
@@ -84,6 +85,7 @@ pub(super) fn judge(used: &MemoryUse, known: bool, book: &mut Book) {
             book.unknown(&row.rule);
         }
     }
+    broken_rules
 }
 
 fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {

@@ -40,8 +40,8 @@ use rpcrdma::rules::{self, Finding, Report, Rule, Severity};
 use crate::event::Event;
 use crate::file::Time;
 use crate::memory::Map;
-use crate::operation::Stamp;
-use connection::{Connection, Due};
+use crate::operation::{Sides, Stamp};
+use connection::Connection;
 
 /// Nanoseconds after which an answer that did not come is taken not to come.
 const PATIENCE: u64 = 1_000_000_000;
@@ -85,6 +85,14 @@ pub struct Found {
     pub offset: Option<usize>,
     /// What is wrong, with its values.
     pub message: String,
+}
+
+impl Found {
+    fn new(about: About, finding: &Finding<'_>, offset: Option<usize>) -> Self {
+        let About { stamp, connection, xid } = about;
+        let Finding { rule, severity, message, .. } = *finding;
+        Self { rule, severity, stamp, connection, xid, offset, message: message.to_string() }
+    }
 }
 
 /// What became of a rule.
@@ -133,23 +141,20 @@ impl Book {
 
     /// A rule was broken.
     fn add(&mut self, about: About, finding: &Finding<'_>, offset: Option<usize>) {
-        if let Some(count) = self.count(finding.rule) {
+        self.keep(Found::new(about, finding, offset));
+    }
+
+    fn keep(&mut self, found: Found) {
+        if let Some(count) = self.count(found.rule) {
             count.broken += 1;
         }
-        let About { stamp, connection, xid } = about;
-        let Finding { rule, severity, message, .. } = *finding;
-        self.found.push_back(Found { rule, severity, stamp, connection, xid, offset, message: message.to_string() });
+        self.found.push_back(found);
     }
 
     /// Has `judge` judge by `rule`; the offsets it gives are those in a Send.
     fn judge<T>(&mut self, rule: &'static Rule, about: About, judge: impl FnOnce(&mut Report<'_>) -> T) -> T {
         let mut take = |finding: &Finding<'_>| self.add(about, finding, Some(finding.offset));
         judge(&mut Report::new(rule, &mut take))
-    }
-
-    /// A rule was broken, in no certain octet.
-    fn broken(&mut self, rule: &'static Rule, about: About, message: core::fmt::Arguments<'_>) {
-        self.add(about, &Finding { rule, severity: rule.severity, offset: 0, message }, None);
     }
 
     /// A rule could not be judged.
@@ -171,7 +176,9 @@ impl Book {
 #[derive(Debug)]
 pub struct Checker {
     connections: Map<u32, Connection>,
-    due: Vec<Due>,
+    due: Vec<Found>,
+    /// The capture does not hold all of what it could.
+    missed: bool,
     book: Book,
 }
 
@@ -179,14 +186,14 @@ impl Default for Checker {
     fn default() -> Self {
         let counts = grouped().map(|(rule, group)| (Count { rule, broken: 0, not_judged: 0 }, group)).collect();
         let book = Book { counts, groups: [0; 3], found: VecDeque::new() };
-        Self { connections: Map::default(), due: Vec::new(), book }
+        Self { connections: Map::default(), due: Vec::new(), missed: false, book }
     }
 }
 
 impl Checker {
     /// Takes the next event.
     pub fn event(&mut self, event: &Event) {
-        let Self { connections, due, book } = self;
+        let Self { connections, due, missed, book } = self;
         match event {
             Event::Opened(opened) => {
                 let connection = Connection::new(opened);
@@ -201,8 +208,9 @@ impl Checker {
                 }
             }
             Event::Lost(lost) => {
+                *missed = true;
                 if let Some(connection) = connections.get_mut(&lost.connection) {
-                    connection.lost(lost.from);
+                    connection.lost(lost.from, book);
                 }
             }
             Event::Memory(used) => {
@@ -211,12 +219,14 @@ impl Checker {
                 }
             }
             Event::Connection(report) => {
+                let Sides { active, passive } = report.counts;
+                *missed |= active.missed + passive.missed + active.orphans + passive.orphans > 0;
                 let Some(number) = report.number else { return };
                 let Some(connection) = connections.remove(&number) else { return };
                 if !connection.is_set_up() {
                     setup::judge(&report.connection, number, book);
                 }
-                for open in connection.end(book) {
+                for open in connection.end(active.early + passive.early == 0, book) {
                     if due.len() < DUE {
                         due.push(open);
                     } else {
@@ -231,15 +241,10 @@ impl Checker {
     /// The capture has ended, with a frame of the time `last`.
     pub fn finish(&mut self, last: Option<Time>) {
         for due in std::mem::take(&mut self.due) {
-            let waited = last.unwrap_or_default().0.saturating_sub(due.about.stamp.time.0);
-            if waited >= PATIENCE {
-                let finding = Finding {
-                    rule: due.rule,
-                    severity: due.severity,
-                    offset: 0,
-                    message: format_args!("{}", due.message),
-                };
-                self.book.add(due.about, &finding, None);
+            let waited = last.unwrap_or_default().0.saturating_sub(due.stamp.time.0);
+            // Where something is known to be missing, it may be the answer.
+            if waited >= PATIENCE && !self.missed {
+                self.book.keep(due);
             } else {
                 self.book.unknown(due.rule);
             }

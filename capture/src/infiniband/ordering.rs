@@ -263,6 +263,10 @@ impl Ordering {
             while !self.streams.get(side).refused.packets.is_empty() {
                 self.skip_hole(side, out);
             }
+            // What was acknowledged and never seen.
+            if self.streams.get(side).has_hole() {
+                self.skip_hole(side, out);
+            }
         }
     }
 

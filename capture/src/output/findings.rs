@@ -10,7 +10,7 @@ use super::style::{DIM, FAULT, Line, NAME, PLAIN, WARNING};
 use crate::check::{Count, Found};
 
 /// Columns of the longest slug.
-const SLUG: usize = 24;
+const SLUG: usize = 25;
 
 /// Writes findings, and counts those it has written.
 #[derive(Debug, Default)]

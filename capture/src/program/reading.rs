@@ -116,7 +116,10 @@ impl Step {
             half.as_ref().and_then(|half| half.message.as_ref().ok()).map_or(0, |message| message.octets.len())
         };
         match self {
-            Self::Found(Event::Message(message)) => message.octets.len(),
+            Self::Found(Event::Message(message)) => {
+                let call = message.detail.as_ref().and_then(|detail| detail.answers.as_ref());
+                message.octets.len() + call.map_or(0, |answers| answers.call.octets.len())
+            }
             Self::Found(Event::Transaction(transaction)) => {
                 let Transaction { call, reply, .. } = transaction.as_ref();
                 half(call) + half(reply)
