@@ -632,8 +632,11 @@ fn what_breaks_one_rule_breaks_no_other_and_its_twin_none() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is found in a shipped capture: frame, severity, slug.
-fn shipped(name: &str) -> Vec<(u64, Severity, &'static str, u32)> {
+/// A finding: frame, severity, slug, connection.
+type Line = (u64, Severity, &'static str, u32);
+
+/// What is found in a shipped capture, and what became of the rules.
+fn shipped(name: &str) -> (Vec<Line>, Vec<Count>) {
     let path = format!("{}/../testdata/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"));
     let config = Config { transactions: false, operations: true, ..Config::default() };
     let mut events = Events::new(Capture::from_paths([path]), config);
@@ -643,7 +646,8 @@ fn shipped(name: &str) -> Vec<(u64, Severity, &'static str, u32)> {
     }
     checker.finish(events.summary().last);
     let found = std::iter::from_fn(|| checker.finding());
-    found.map(|found| (found.stamp.frame, found.severity, found.rule.slug, found.connection)).collect()
+    let found = found.map(|found| (found.stamp.frame, found.severity, found.rule.slug, found.connection)).collect();
+    (found, checker.counts().collect())
 }
 
 /// Linux 6.1 `nfsd` invalidates handles though its own private data does not announce that it does: README.md there has it
@@ -663,9 +667,13 @@ const NFS: [(&str, u64); 9] = [
 #[test]
 fn one_rule_is_broken_in_the_nfs_captures_and_all_rules_are_judged() {
     for (name, frame) in NFS {
-        assert_eq!(shipped(name), [(frame, Severity::Error, "invalidate-foreign", 1)], "{name}");
+        let (found, counts) = shipped(name);
+        assert_eq!(found, [(frame, Severity::Error, "invalidate-foreign", 1)], "{name}");
+        for Count { rule, not_judged, .. } in counts {
+            assert_eq!(not_judged, 0, "{name}: {}", rule.slug);
+        }
     }
-    assert_eq!(shipped("perftest"), []);
+    assert_eq!(shipped("perftest").0, []);
 }
 
 /// What is wrong with each of the 27 connections of `errors`: the frames, and what breaks which rule there.
@@ -702,7 +710,7 @@ const ERRORS: [&[(u64, &str)]; 27] = [
 
 #[test]
 fn each_defect_of_errors_is_named_and_each_answer_judged() {
-    let found = shipped("errors");
+    let (found, _) = shipped("errors");
     for (expected, connection) in ERRORS.iter().zip(1..) {
         let of = found.iter().filter(|(.., number)| *number == connection);
         let (absent, mut of): (Vec<_>, Vec<_>) =

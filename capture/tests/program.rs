@@ -585,3 +585,86 @@ fn help_has_examples_and_shells_can_complete() {
         assert!(stdout(&run(arguments)).contains(said), "{arguments:?}");
     }
 }
+
+#[test]
+fn check_says_which_rules_are_broken_and_ends_with_1() {
+    let output = run(&["check", &capture("errors")]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stdout(&output);
+    let line = "frame    110  error    list-flag                  RFC 8166 4.3; RFC 4506 4.19, 4.4  2 where a list says whether \
+                it goes on  (connection 11, xid 0x0000100a, octet 16)";
+    assert!(text.lines().any(|found| found == line), "{text}");
+    let mut summary = text.lines().skip_while(|line| !line.starts_with("Summary"));
+    assert!(summary.any(|line| line.split_whitespace().eq(["list-flag", "2", "0", "0", "0"])), "{text}");
+    assert!(summary.last().unwrap().starts_with("  all 58 rules, 24 broken"), "{text}");
+    assert_eq!(run(&["check", "-q", &capture("perftest")]).status.code(), Some(0), "nothing to judge");
+    assert_eq!(run(&["check", "-q", "/does/not/exist"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_hazard_is_no_error() {
+    let output = run(&["check", "-q", "--connection", "19", &capture("errors")]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = stdout(&output);
+    assert!(text.contains("hazard   credit-zero-request") && text.contains("hazard   private-data-absent"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("frame")).count(), 2, "{text}");
+}
+
+#[test]
+fn check_as_json_has_an_object_a_finding_and_then_a_summary() {
+    let objects = objects("check", &capture("errors"));
+    let found = objects.iter().find(|object| object["rule"] == "version").unwrap();
+    let mut expected = json!({
+        "type": "finding", "rule": "version", "severity": "error", "frame": 49, "connection": 4,
+        "rdma_xid": "0x00001003", "offset": 4, "section": "RFC 8166 4.2.2, 4.5.1", "message": "rdma_vers is 2"
+    });
+    expected["time"] = found["time"].clone();
+    assert_eq!(*found, expected);
+    assert!(found["time"].as_str().unwrap().starts_with("17952216"));
+    let (summary, findings) = objects.split_last().unwrap();
+    assert!(findings.iter().all(|object| object["type"] == "finding"));
+    assert_eq!(summary["type"], "summary");
+    let count = |severity: &str| findings.iter().filter(|object| object["severity"] == severity).count();
+    assert_eq!(summary["errors"], count("error"));
+    assert_eq!(summary["warnings"], count("warning"));
+    assert_eq!(summary["hazards"], count("hazard"));
+    let rules = summary["rules"].as_array().unwrap();
+    let answer = rules.iter().find(|rule| rule["rule"] == "answer").unwrap();
+    assert_eq!(*answer, json!({"rule": "answer", "errors": 5, "warnings": 0, "hazards": 0, "not_judged": 0}));
+}
+
+#[test]
+fn rules_can_be_chosen() {
+    let found = |arguments: &[&str]| {
+        let output = run(&[&["check", "-q", "--json", &capture("errors")], arguments].concat());
+        let lines = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap());
+        let slugs = lines.filter(|object: &Value| object["type"] == "finding");
+        slugs.map(|object| object["rule"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&["--rule", "version", "--rule", "list-flag"]), ["version", "version", "list-flag", "list-flag"]);
+    let all = found(&[]);
+    let fewer = found(&["--ignore", "private-data-absent", "--ignore", "answer"]);
+    assert_eq!(all.len() - fewer.len(), 27 + 5);
+    assert_eq!(found(&["--xid", "0x100a"]), ["list-flag"]);
+    assert_eq!(found(&["--until", "+4.8", "--rule", "version"]), ["version", "version"]);
+    let output = run(&["check", "--rule", "no-such-rule", &capture("errors")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("not a rule") && stderr(&output).lines().count() == 1, "{}", stderr(&output));
+}
+
+#[test]
+fn a_rule_is_explained_without_a_file() {
+    let output = run(&["check", "--explain", "write-length"]);
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
+    let text = stdout(&output);
+    assert!(text.starts_with("write-length  error  RFC 8166 3.4.6\nRule     No returned length exceeds"), "{text}");
+    assert!(text.contains("\nWhy      ") && text.contains("\nCorrect  ") && !text.contains("\nAnswer"), "{text}");
+    let text = run(&["check", "--explain", "list-flag"]);
+    assert!(stdout(&text).contains("\nAnswer   A responder answers a Send that breaks it by ERR_CHUNK.\n"));
+    for rule in rpcrdma_capture::check::rules() {
+        let output = run(&["check", "--explain", rule.slug]);
+        assert_eq!(output.status.code(), Some(0), "{}", rule.slug);
+        assert!(stdout(&output).lines().all(|line| line.chars().count() <= 100), "{}", stdout(&output));
+    }
+    assert_eq!(run(&["check"]).status.code(), Some(2), "a file is needed");
+}

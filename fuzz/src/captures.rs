@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use rpcrdma_capture::check::Checker;
 use rpcrdma_capture::dissector::{Config, Dissector};
 use rpcrdma_capture::event::Event;
 use rpcrdma_capture::file::{Frame, LinkType, Reader, Time};
@@ -57,6 +58,8 @@ pub(crate) struct Known {
     pub(crate) rpcs: HashMap<(u32, bool), Vec<Vec<u8>>>,
     /// Every whole Send.
     pub(crate) sends: HashSet<Vec<u8>>,
+    /// The rules that are broken in it.
+    pub(crate) broken: HashSet<&'static str>,
 }
 
 impl Known {
@@ -73,7 +76,8 @@ impl Known {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name).with_extension("pcap");
         let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut reader = Reader::new(file).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let mut dissector = Dissector::new(Config::default());
+        let mut dissector = Dissector::new(Config { operations: true, ..Config::default() });
+        let mut checker = Checker::default();
         while let Some(frame) = reader.next() {
             let frame = frame.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             dissector.frame(&frame);
@@ -82,8 +86,11 @@ impl Known {
         }
         dissector.finish();
         while let Some(event) = dissector.event() {
+            checker.event(&event);
             known.take(event);
         }
+        checker.finish(dissector.summary().last);
+        known.broken = std::iter::from_fn(|| checker.finding()).map(|found| found.rule.slug).collect();
         known
     }
 

@@ -2,11 +2,13 @@
 
 use std::io::{self, Write};
 
+use rpcrdma_capture::check::{Checker, Found as Finding};
 use rpcrdma_capture::dissector::{Config, Dissector};
 use rpcrdma_capture::event::Event;
 use rpcrdma_capture::file::{Frame, Reader, Time};
 use rpcrdma_capture::message::{Captured, Message};
 use rpcrdma_capture::output::export::Exporter;
+use rpcrdma_capture::output::findings::Findings;
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{json, tree};
 use rpcrdma_capture::transaction::{Rebuilt, Transaction};
@@ -23,7 +25,7 @@ const SHOWN: usize = 1 << 20;
 /// A capture file, or a script (see `script.rs`) that says what is done to a piece of a real capture.
 ///
 /// What comes out is no more than what went in allows. And where the script only loses, cuts, repeats and moves frames,
-/// every message and every RPC that comes out whole is one of the real capture.
+/// every message and every RPC that comes out whole is one of the real capture, and no rule is broken that is not there.
 ///
 /// # Panics
 /// Where it is not so.
@@ -59,6 +61,7 @@ fn script(octets: &[u8]) {
 /// A dissector at work, and what is asked of it.
 struct Run {
     dissector: Dissector,
+    checker: Checker,
     /// Where all that is found must be part of.
     known: Option<&'static Known>,
     frames: u64,
@@ -81,6 +84,7 @@ struct Found {
 struct Shown {
     lines: Lines,
     exporter: Exporter<Vec<u8>>,
+    findings: Findings,
     written: Written,
 }
 
@@ -102,8 +106,18 @@ impl Write for Written {
 impl Run {
     fn new(config: Config, known: Option<&'static Known>) -> Self {
         let Ok(exporter) = Exporter::new(Vec::new()) else { unreachable!() };
-        let shown = Shown { lines: Lines::new(true, Time(0)), exporter, written: Written(0) };
-        Self { dissector: Dissector::new(config), known, frames: 0, octets: 0, found: Found::default(), shown }
+        let findings = Findings::text(true);
+        let shown = Shown { lines: Lines::new(true, Time(0)), exporter, findings, written: Written(0) };
+        let config = Config { operations: true, ..config };
+        Self {
+            dissector: Dissector::new(config),
+            checker: Checker::default(),
+            known,
+            frames: 0,
+            octets: 0,
+            found: Found::default(),
+            shown,
+        }
     }
 
     fn frame(&mut self, frame: &Frame<'_>) {
@@ -117,6 +131,8 @@ impl Run {
     fn finish(mut self) {
         self.dissector.finish();
         self.events();
+        self.checker.finish(self.dissector.summary().last);
+        self.findings();
         self.dissector.finish();
         assert!(self.dissector.event().is_none(), "a capture ends once");
         let summary = self.dissector.summary();
@@ -130,6 +146,8 @@ impl Run {
     fn events(&mut self) {
         while let Some(event) = self.dissector.event() {
             self.found.events += 1;
+            self.checker.event(&event);
+            self.findings();
             match event {
                 Event::Message(message) => self.message(&message),
                 Event::Transaction(transaction) => self.transaction(&transaction),
@@ -153,6 +171,23 @@ impl Run {
         assert!(self.found.rebuilt <= 2 * self.octets, "{} octets of RPCs in {}", self.found.rebuilt, self.octets);
         let most = 64 * self.octets as u64 + 4096 * self.found.events;
         assert!(self.shown.written.0 as u64 <= most, "{} octets shown of {}", self.shown.written.0, self.octets);
+    }
+
+    fn findings(&mut self) {
+        while let Some(found) = self.checker.finding() {
+            if let Some(known) = self.known {
+                assert!(known.broken.contains(found.rule.slug), "a false alarm: {found:?}");
+            }
+            self.finding(&found);
+        }
+    }
+
+    fn finding(&mut self, found: &Finding) {
+        assert!(!found.message.is_empty());
+        if self.is_shown() {
+            let Shown { findings, written, .. } = &mut self.shown;
+            assert!(findings.finding(written, found).is_ok());
+        }
     }
 
     fn is_shown(&self) -> bool {
@@ -191,7 +226,7 @@ impl Run {
         if !self.is_shown() {
             return;
         }
-        let Shown { lines, written, exporter } = &mut self.shown;
+        let Shown { lines, written, exporter, .. } = &mut self.shown;
         let shown = json::transaction(written, transaction)
             .and_then(|()| lines.transaction(written, transaction))
             .and_then(|()| exporter.transaction(transaction));

@@ -49,7 +49,7 @@ static REVERSE_VERSION: Rule = Rule {
 static PULL_NOT_NOTIFIED: Rule = Rule {
     slug: "pull-not-notified",
     severity: Severity::Error,
-    section: "draft-cel-nfsv4-reliable-reply 4.1.2, 4.1.3",
+    section: "draft reliable-reply 4.1.2, 4.1.3",
     summary: "a reply that was read from a responder-provided Read chunk is followed by RDMA_DONE",
     reason: "The responder keeps the memory registered until then.",
     correct: "A requester sends RDMA_DONE with the XID when it has read all.",

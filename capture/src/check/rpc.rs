@@ -116,7 +116,7 @@ static RULES: [RpcRow; 10] = [
         rule: Rule {
             slug: "reply-chunk-missing",
             severity: Severity::Hazard,
-            section: "RFC 8166 4.3.3; draft-ietf-nfsv4-rfc5666-implementation-experience 4.3",
+            section: "RFC 8166 4.3.3; draft rfc5666-implementation-experience 4.3",
             summary: "a call that may have a long reply has a Reply chunk; without one ERR_CHUNK may be all that comes",
             reason: "The responder has carried the call out, and cannot say so.",
             correct: "A requester gives a Reply chunk for the longest reply there can be.",
@@ -418,7 +418,7 @@ fn read_not_pulled(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
         return true;
     };
     let length = offered.reads.length();
-    if subject.asked >= length {
+    if subject.asked >= length || subject.message.error().is_some() {
         return true;
     }
     let done = match subject.message.rpc.as_ref().and_then(|rpc| rpc.status) {

@@ -60,7 +60,7 @@ pub(super) static RULES: [SendRow; 14] = [
         rule: Rule {
             slug: "done-sent",
             severity: Severity::Error,
-            section: "RFC 8166 4.6.2; draft-cel-nfsv4-reliable-reply 4.1.3",
+            section: "RFC 8166 4.6.2; draft reliable-reply 4.1.3",
             summary: "nobody sends RDMA_DONE, unless both ends use responder-provided Read chunks",
             reason: "It ends a transfer that version 1 does not have; it takes a credit and is not answered.",
             correct: "A sender does not send it. A receiver drops it and says nothing.",

@@ -23,7 +23,7 @@ pub(super) static RULES: [SendRow; 9] = [
         rule: Rule {
             slug: "read-in-reply",
             severity: Severity::Error,
-            section: "RFC 8166 4.3.1; draft-cel-nfsv4-reliable-reply 4.1",
+            section: "RFC 8166 4.3.1; draft reliable-reply 4.1",
             summary: "a reply has an empty Read list, unless it is RDMA_NOMSG with a Position Zero chunk (responder-provided)",
             reason: "A requester does not read from a responder's memory; the reply could not be put together.",
             correct: "A responder uses the Write chunks and the Reply chunk of the call.",
@@ -35,7 +35,7 @@ pub(super) static RULES: [SendRow; 9] = [
         rule: Rule {
             slug: "read-position-zero-in-msg",
             severity: Severity::Hazard,
-            section: "RFC 8166 3.5.3; draft-ietf-nfsv4-rfc5666-implementation-experience 3.6",
+            section: "RFC 8166 3.5.3; draft rfc5666-implementation-experience 3.6",
             summary: "no Position Zero Read chunk in RDMA_MSG",
             reason: "No specification says whether the chunk or the inline part comes first, and receivers differ.",
             correct: "A requester that needs a Position Zero chunk sends RDMA_NOMSG and no payload.",
@@ -47,7 +47,7 @@ pub(super) static RULES: [SendRow; 9] = [
         rule: Rule {
             slug: "read-position-order",
             severity: Severity::Hazard,
-            section: "draft-ietf-nfsv4-rfc5666-implementation-experience 3.2.1",
+            section: "draft rfc5666-implementation-experience 3.2.1",
             summary: "Positions do not descend, and the segments of one Position are side by side",
             reason: "RFC 8166 demands no order, but many receivers walk the list once.",
             correct: "A requester sorts its Read list by Position.",

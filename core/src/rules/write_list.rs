@@ -11,7 +11,7 @@ pub(super) static SEND_RULES: [SendRow; 3] = [
         rule: Rule {
             slug: "reply-chunk-in-msg",
             severity: Severity::Hazard,
-            section: "draft-ietf-nfsv4-rfc5666-implementation-experience 3.6",
+            section: "draft rfc5666-implementation-experience 3.6",
             summary: "no RDMA_MSG with a Reply chunk that was used",
             reason: "The reply cannot be in the Send and in the Reply chunk; receivers differ in what they take.",
             correct: "A responder sends RDMA_NOMSG with a used Reply chunk, or RDMA_MSG with an unused one.",
@@ -86,7 +86,7 @@ pub(super) static EXCHANGE_RULES: [ExchangeRow; 6] = [
         rule: Rule {
             slug: "write-unused-form",
             severity: Severity::Hazard,
-            section: "RFC 8166 4.3.2.2; RFC 8267 6.4.1; draft-ietf-nfsv4-rfc5666-implementation-experience 3.9",
+            section: "RFC 8166 4.3.2.2; RFC 8267; draft rfc5666-implementation-experience 3.9",
             summary: "an unused Write chunk comes back with its segments, all empty",
             reason: "RFC 8166 says so; RFC 8267 says of NFS that it comes back with no segments. Receivers know one or the \
                       other.",
