@@ -94,6 +94,14 @@ pub enum MemoryUseKind {
         /// XID of the call.
         xid: u32,
     },
+    /// The requester reads a reply in Read chunks that the responder provides: nothing is wrong with that, but it has to be
+    /// told when it is done.
+    Pulled {
+        /// XID of the reply.
+        xid: u32,
+        /// Octets it asks for.
+        length: u64,
+    },
     /// A call advertises a handle that another call does, which still waits.
     Shared {
         /// XID of the call.

@@ -206,9 +206,14 @@ impl Session {
         if write || aimed.is_none_or(|aimed| aimed.write) {
             *aimed = Some(Aimed { stamp: operation.stamp, write, address, xid });
         }
+        let pulled = call.answers.is_some() && !write;
         let room = call.segments.get(place.segment);
         if room.is_some_and(|segment| at + length > u64::from(segment.length)) {
             self.outside(connection, operation, Some(place), context);
+        }
+        if pulled {
+            let kind = MemoryUseKind::Pulled { xid, length };
+            self.tell(operation.from.other(), operation.stamp, address.0, kind, true, context);
         }
     }
 

@@ -25,8 +25,6 @@ const PENDING: usize = 64;
 const DISORDER: u64 = 64;
 /// Replies whose responder-provided Read chunks may still be read, of a connection.
 const PULLED: usize = 16;
-/// Segments of such a chunk; one of more is not followed.
-const PULLED_SEGMENTS: usize = 64;
 
 static REPLY_UNEXPECTED: Rule = Rule {
     slug: "reply-unexpected",
@@ -96,7 +94,8 @@ struct Expected {
 struct Pulled {
     requester: Side,
     about: About,
-    segments: Vec<(u32, u64, u32)>,
+    /// Octets of its Read chunks.
+    length: u64,
     asked: u64,
 }
 
@@ -218,23 +217,20 @@ impl Connection {
 
     /// Judges how memory was used.
     pub(super) fn memory(&mut self, used: &MemoryUse, book: &mut Book) {
-        if let MemoryUseKind::Outside { write: false, offset, length, inside: None, .. } = used.kind {
-            let holds = |&(handle, start, room): &(u32, u64, u32)| {
-                handle == used.handle && offset.wrapping_sub(start).saturating_add(length) <= u64::from(room)
-            };
+        if let MemoryUseKind::Pulled { xid, length } = used.kind {
             let reader = used.owner.other();
-            let mut pulled = self.pulled.iter_mut().filter(|pulled| pulled.requester == reader);
-            if let Some(pulled) = pulled.find(|pulled| pulled.segments.iter().any(holds)) {
+            let mut pulled = self.pulled.iter_mut();
+            if let Some(pulled) = pulled.find(|pulled| pulled.requester == reader && pulled.about.xid == Some(xid)) {
                 pulled.asked += length;
-                return;
             }
+            return;
         }
         let found = memory::judge(used, used.known && !self.unreadable.get(used.owner), book);
         for found in found {
             match used.kind {
                 MemoryUseKind::Outside { .. } => self.wait(found, used.owner, book),
                 MemoryUseKind::Shared { .. } => self.wait(found, used.owner.other(), book),
-                MemoryUseKind::Refused { .. } => book.keep(found),
+                MemoryUseKind::Refused { .. } | MemoryUseKind::Pulled { .. } => book.keep(found),
             }
         }
     }
@@ -471,15 +467,10 @@ impl Connection {
         match decoded.header.body {
             Body::Nomsg(chunks) if role == Role::Responder && !chunks.reads.is_empty() => {
                 self.reliable = true;
-                if chunks.reads.len() > PULLED_SEGMENTS || self.pulled.len() == PULLED {
-                    // It is not followed, so what is read of it would be taken for anybody's.
-                    *self.unreadable.get_mut(message.sender) = true;
+                if self.pulled.len() == PULLED {
                     return book.unknown(&PULL_NOT_NOTIFIED);
                 }
-                let target =
-                    |read: rpcrdma::segment::ReadSegment| (read.target.handle, read.target.offset, read.target.length);
-                let segments = chunks.reads.iter().map(target).collect();
-                self.pulled.push(Pulled { requester, about, segments, asked: 0 });
+                self.pulled.push(Pulled { requester, about, length: chunks.reads.length(), asked: 0 });
             }
             Body::Done => {
                 self.pulled.retain(|pulled| pulled.requester != message.sender || pulled.about.xid != about.xid);
@@ -507,7 +498,7 @@ impl Connection {
             }
         }
         for pulled in self.pulled {
-            let length: u64 = pulled.segments.iter().map(|segment| u64::from(segment.2)).sum();
+            let length = pulled.length;
             if pulled.asked < length {
                 continue;
             }

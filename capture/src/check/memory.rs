@@ -69,7 +69,7 @@ pub(super) fn judge(used: &MemoryUse, known: bool, book: &mut Book) -> Vec<Found
     let mut broken_rules = Vec::new();
     let xid = match used.kind {
         Kind::Outside { inside, answered, .. } => inside.map(|(xid, ..)| xid).or(answered),
-        Kind::Refused { xid, .. } | Kind::Shared { xid, .. } => Some(xid),
+        Kind::Refused { xid, .. } | Kind::Shared { xid, .. } | Kind::Pulled { xid, .. } => Some(xid),
     };
     let about = About { stamp: used.stamp, connection: used.connection, xid };
     for row in &RULES {
