@@ -68,6 +68,8 @@ struct Entry<S> {
     known: Known<S>,
     segments: u64,
     used: u64,
+    /// Octets of memory that are accounted for.
+    held: usize,
 }
 
 /// A connection above TCP.
@@ -131,7 +133,38 @@ impl<S> Connections<S> {
         let mut sink = Sink { handler, checked: &mut self.checked, verify_crc: choice.verify_crc };
         let Entry { reassembly, known, .. } = entry;
         reassembly.segment((from, stamp), segment, &mut |step| known.step(&step, &mut sink));
+        entry.account(handler);
+        for _ in 0..CONNECTIONS {
+            if !handler.account().is_exceeded() {
+                break;
+            }
+            self.let_go(choice.verify_crc, handler);
+        }
         true
+    }
+
+    /// Has the connection that holds the most let go what is more than may be held.
+    fn let_go(&mut self, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
+        let excess = handler.account().excess();
+        let Some(entry) = self.entries.values_mut().max_by_key(|entry| entry.held) else { return };
+        let enough = entry.held.saturating_sub(excess);
+        let mut sink = Sink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
+        let Entry { reassembly, known, .. } = &mut *entry;
+        reassembly.finish(&mut |step| known.step(&step, &mut sink));
+        entry.account(handler);
+        if entry.held > enough
+            && let Some(session) = &mut entry.known.session
+        {
+            handler.let_go(&entry.known.connection, session, entry.held - enough);
+            entry.account(handler);
+        }
+        if entry.held > enough {
+            let mut sink = Sink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
+            for side in [Side::Active, Side::Passive] {
+                entry.known.step(&Step::Lost(side, Stamp::default(), 0), &mut sink);
+            }
+            entry.account(handler);
+        }
     }
 
     /// Gives everything that still waits, at the end of the capture.
@@ -217,7 +250,7 @@ impl<S> Connections<S> {
             counts: Sides::default(),
         };
         let reassembly = Reassembly::default();
-        self.entries.insert(key, Entry { reassembly, known, segments: 0, used: self.clock });
+        self.entries.insert(key, Entry { reassembly, known, segments: 0, used: self.clock, held: 0 });
         key
     }
 
@@ -228,6 +261,7 @@ impl<S> Connections<S> {
         for (source, destination) in [(name(active), name(passive)), (name(passive), name(active))] {
             self.flows.remove(&Flow { source, destination });
         }
+        handler.account().change(entry.held, 0);
         let mut sink = Sink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
         entry.reassembly.finish(&mut |step| entry.known.step(&step, &mut sink));
         let Known { connection, session, is_iwarp, counts: ours, .. } = entry.known;
@@ -246,6 +280,17 @@ impl<S> Connections<S> {
 }
 
 impl<S> Entry<S> {
+    /// Brings what is accounted for up to date.
+    fn account(&mut self, handler: &mut impl Handler<Session = S>) {
+        let Known { session, framings, .. } = &self.known;
+        let session = session.as_ref().map_or(0, |session| handler.held(session));
+        let now = self.reassembly.held() + framings.active.held() + framings.passive.held() + session;
+        if now != self.held {
+            handler.account().change(self.held, now);
+            self.held = now;
+        }
+    }
+
     /// Whether a segment begins another connection between the same ports, or belongs to one that began unseen. A SYN may be
     /// captured late. A set-up frame fills its segment, and is none where octets of this connection are expected.
     fn is_replaced_by(&self, from: Side, segment: &Segment<'_>) -> bool {

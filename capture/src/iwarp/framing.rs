@@ -86,9 +86,15 @@ impl Framing {
 
     /// Octets are missing.
     pub(super) fn lose(&mut self) {
-        self.octets.clear();
+        self.octets = Vec::new();
+        self.room = Vec::new();
         self.length = 0;
         self.state = State::Searching;
+    }
+
+    /// Octets of memory that the frame under way takes.
+    pub(super) fn held(&self) -> usize {
+        self.octets.capacity() + self.room.capacity()
     }
 
     /// Takes the next octets.

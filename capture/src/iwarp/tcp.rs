@@ -7,7 +7,8 @@
 //! - A segment acknowledges what its sender had received by then. So it is given when all of that was given, and what one
 //!   end says never overtakes what it answers, in whatever order the two directions were captured.
 //!
-//! What is held is bounded by 4096 segments and 8 MiB a connection; past that a hole is given up at once.
+//! What is held is bounded by 4096 segments and 8 MiB a connection; past that a hole is given up at once. All connections
+//! together are bounded by [`Account`](crate::memory::Account).
 
 use std::collections::BTreeMap;
 
@@ -120,6 +121,11 @@ impl Reassembly {
     pub(super) fn is_outlived(&self, from: Side) -> bool {
         let stream = self.streams.get(from);
         stream.strays >= STRAYS || stream.repetitions >= REPETITIONS
+    }
+
+    /// Octets of memory that what waits takes.
+    pub(super) const fn held(&self) -> usize {
+        self.held.1 + self.held.0 * 2 * size_of::<Held>()
     }
 
     /// Takes the next segment of the capture and gives what became known through it.
