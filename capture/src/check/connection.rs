@@ -21,8 +21,8 @@ use crate::operation::{Side, Sides};
 const EXPECTED: usize = 64;
 /// Findings of a connection that wait for their proof.
 const PENDING: usize = 64;
-/// Frames by which a capture may show two directions out of order.
-const DISORDER: u64 = 64;
+/// Frames by which a capture may show packets out of order: as many as are held up for one that is missing.
+const DISORDER: u64 = 4096;
 /// Replies whose responder-provided Read chunks may still be read, of a connection.
 const PULLED: usize = 16;
 
@@ -75,7 +75,7 @@ struct Pending {
     found: Found,
     /// Whose Sends prove it.
     proof: Side,
-    /// It stands only where the two directions were captured in order.
+    /// It is about which of two directions came first: only the end of the connection tells that nothing was out of order.
     needs_order: bool,
     /// A Send of that end came since.
     proven: bool,
@@ -482,8 +482,8 @@ impl Connection {
     /// The connection has ended, and its packets were captured in order or not: gives what should have come.
     pub(super) fn end(self, in_order: bool, book: &mut Book) -> Vec<Found> {
         let whole = self.is_whole();
-        for Pending { found, proven, needs_order, .. } in self.pending {
-            if proven && (in_order || !needs_order) { book.keep(found) } else { book.unknown(found.rule) }
+        for Pending { found, proven, .. } in self.pending {
+            if proven && in_order { book.keep(found) } else { book.unknown(found.rule) }
         }
         let mut due = Vec::new();
         for expected in self.expected.into_values() {
