@@ -57,6 +57,8 @@ pub struct Detail {
     pub walked: Option<Walked>,
     /// The call that it answers.
     pub answers: Option<Answered>,
+    /// XID of the RPC message of a reply that was in the Reply chunk and is there whole.
+    pub long_xid: Option<u32>,
     /// Calls of the connection were given up that may still be answered, or have the same XID as another that waits.
     pub forgotten: bool,
 }
@@ -79,6 +81,8 @@ pub struct Answered {
     pub call: Message,
     /// Octets that the responder asked for with RDMA Read.
     pub asked_octets: u64,
+    /// XID of the RPC message, where that was in a Position Zero Read chunk and is there whole.
+    pub long_xid: Option<u32>,
 }
 
 /// Why a version 2 message is dropped that by itself is right.

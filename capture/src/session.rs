@@ -18,7 +18,7 @@ use crate::message::{Answered, Captured, Detail, Direction, Dropped, Message, Rp
 use crate::nfs::Procedure;
 use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::rpc::{self, Described};
-use crate::transaction::{Call, Reply, Segment, Transaction, read_chunks};
+use crate::transaction::{Call, Reply, Segment, Transaction, first_word, read_chunks};
 
 /// Calls of one end that may wait for their replies; past that the oldest is given up. Credits are far fewer.
 const CALLS: usize = 4096;
@@ -567,7 +567,7 @@ impl Session {
         message.rpc = described.as_ref().map(|described| described.rpc.clone());
         let detail = context.operations.then(|| {
             let walked = described.as_ref().map(Described::to_walked);
-            Box::new(Detail { walked, answers: None, forgotten: self.watch.given_up })
+            Box::new(Detail { walked, answers: None, long_xid: None, forgotten: self.watch.given_up })
         });
         self.wait(Call::new(message.clone(), (called, described), reverse, context.transactions), context);
         message.detail = detail;
@@ -656,20 +656,22 @@ impl Session {
         let xid = message.prefix().map_or(0, |prefix| prefix.xid);
         let id = self.xids.get(message.sender.other()).get(&xid).copied();
         let mut call = id.and_then(|id| self.take(id));
+        let mut long_xid = None;
         if let Some(call) = &mut call
             && call.described.is_none()
             && let Ok(rebuilt) = call.rebuild()
         {
             call.describe_long(&rebuilt);
+            long_xid = first_word(&rebuilt);
         }
         if let Some(call) = call.take_if(|_| provides(&message)) {
-            return self.provide(message, call, context);
+            return self.provide(message, (call, long_xid), context);
         }
         let reply = Reply::new(&message, call.as_ref());
         let rpc = reply.rpc().or_else(|| call.as_ref().and_then(reply_of));
         message.rpc = rpc;
         if context.operations {
-            message.detail = Some(Box::new(self.answered(xid, call.as_ref(), &reply)));
+            message.detail = Some(Box::new(self.answered(xid, (call.as_ref(), long_xid), &reply)));
         }
         let is_stray = call.is_none() && message.error().is_some();
         if context.transactions && !is_stray {
@@ -683,12 +685,18 @@ impl Session {
 impl Session {
     /// Takes note of a reply in memory that the requester is to read (draft-cel-nfsv4-reliable-reply section 4.1). It ends
     /// with the RDMA_DONE that says that this was done.
-    fn provide(&mut self, mut message: Message, call: Call, context: &mut Context<'_>) -> Message {
+    fn provide(
+        &mut self,
+        mut message: Message,
+        (call, long_xid): (Call, Option<u32>),
+        context: &mut Context<'_>,
+    ) -> Message {
         let xid = message.prefix().map_or(0, |prefix| prefix.xid);
         message.rpc = reply_of(&call);
         if context.operations {
-            let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets };
-            let detail = Detail { walked: None, answers: Some(answered), forgotten: self.watch.given_up };
+            let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets, long_xid };
+            let detail =
+                Detail { walked: None, answers: Some(answered), long_xid: None, forgotten: self.watch.given_up };
             message.detail = Some(Box::new(detail));
         }
         if let Some(&before) = self.provided.get(message.sender).get(&xid) {
@@ -716,10 +724,10 @@ impl Session {
     }
 
     /// What is known of a reply; the memory of its call may be used no more.
-    fn answered(&mut self, xid: u32, call: Option<&Call>, reply: &Reply) -> Detail {
+    fn answered(&mut self, xid: u32, (call, long_xid): (Option<&Call>, Option<u32>), reply: &Reply) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
         let forgotten = self.watch.given_up;
-        let Some(call) = call else { return Detail { walked, answers: None, forgotten } };
+        let Some(call) = call else { return Detail { walked, answers: None, long_xid: reply.xid(), forgotten } };
         for &Segment { access, handle, offset, length, .. } in call.segments.iter().take(ANSWERED) {
             if self.watch.answered.len() == ANSWERED {
                 self.watch.answered.pop_front();
@@ -727,8 +735,8 @@ impl Session {
             let former = Former { requester: call.message.sender, xid, access, handle, offset, length };
             self.watch.answered.push_back(former);
         }
-        let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets };
-        Detail { walked, answers: Some(answered), forgotten }
+        let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets, long_xid };
+        Detail { walked, answers: Some(answered), long_xid: reply.xid(), forgotten }
     }
 }
 

@@ -408,6 +408,11 @@ impl Reply {
         Self { payload, writes, described }
     }
 
+    /// XID of the RPC message, where its Payload stream is there.
+    pub(crate) fn xid(&self) -> Option<u32> {
+        first_word(self.payload.as_ref().ok()?)
+    }
+
     /// What is known of it.
     pub(crate) fn rpc(&self) -> Option<Rpc> {
         self.described.as_ref().map(|described| described.rpc.clone())
@@ -432,6 +437,11 @@ impl Reply {
         }
         Ok(Rebuilt { octets: insert(&payload, chunks.into_iter())?, items })
     }
+}
+
+/// The first word of a Payload stream: its XID.
+pub(crate) fn first_word(payload: &[u8]) -> Option<u32> {
+    payload.first_chunk().map(|word| u32::from_be_bytes(*word))
 }
 
 fn with_payload(octets: Vec<u8>) -> Result<Vec<u8>, NotRebuilt> {

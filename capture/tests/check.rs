@@ -723,6 +723,33 @@ fn each_defect_of_errors_is_named_and_each_answer_judged() {
 }
 
 #[test]
+fn the_xid_of_a_long_message_is_judged_too() {
+    for (frame, make) in [
+        // The call is in the frames 6 to 8, the reply in 9.
+        (
+            6,
+            (|trace| {
+                let lists = Lists::reads(&[(0, segment(40))]);
+                trace.send(Client, &message(NOMSG, XID, &lists, &[]));
+                trace.read(Server, MEMORY, &null(8));
+                trace.answer();
+            }) as fn(&mut Trace),
+        ),
+        (8, |trace| {
+            trace.send(Client, &message(MSG, XID, &Lists::reply(&[segment(100)]), &null(XID)));
+            trace.write(MEMORY, &reply(8, &[]));
+            trace.send(Server, &message(NOMSG, XID, &Lists::reply(&[segment(24)]), &[]));
+        }),
+    ] {
+        let mut trace = Trace::new();
+        make(&mut trace);
+        let (found, _) = judge(&trace.packets);
+        let found: Vec<_> = found.iter().map(|found| (found.stamp.frame, found.rule.slug)).collect();
+        assert_eq!(found, [(frame, "xid-mismatch")]);
+    }
+}
+
+#[test]
 fn what_is_missed_is_not_judged_and_counted() {
     let mut trace = Trace::new();
     let before = trace.packets.len();

@@ -442,6 +442,13 @@ impl Connection {
                 _ => {}
             }
         }
+        if let Some(answers) = answers {
+            let stamp = answers.call.stamp;
+            let is_long = is_nomsg(called.as_ref()) && called.as_ref().is_some_and(is_long_call);
+            judge_long(is_long, answers.long_xid, About { stamp, ..about }, book);
+            let long_reply = is_nomsg(sent.decoded.as_ref().ok()) && has_reply_chunk(sent);
+            judge_long(long_reply, detail.and_then(|detail| detail.long_xid), about, book);
+        }
         let may_invalidate = self.agreement.map(|agreement| agreement.remote_invalidation);
         let subject = Subject {
             message,
@@ -521,6 +528,34 @@ fn requester(role: Role, sender: Side) -> Side {
 
 fn has_chunks(message: &Decoded<'_>) -> bool {
     matches!(message.header.body, Body::Msg(_) | Body::Nomsg(_))
+}
+
+fn is_nomsg(message: Option<&Decoded<'_>>) -> bool {
+    message.is_some_and(|message| matches!(message.header.body, Body::Nomsg(_)))
+}
+
+fn is_long_call(call: &Decoded<'_>) -> bool {
+    call.header.chunks().is_some_and(|chunks| chunks.reads.iter().any(|read| read.position == 0))
+}
+
+fn has_reply_chunk(sent: &Sent<'_>) -> bool {
+    let chunks = sent.decoded.as_ref().ok().and_then(|message| message.header.chunks());
+    chunks.and_then(|chunks| chunks.reply).is_some_and(|chunk| chunk.length() > 0)
+}
+
+/// Judges the XID of an RPC message that was in a chunk.
+fn judge_long(is_long: bool, found: Option<u32>, about: About, book: &mut Book) {
+    let (true, Some(rule), Some(xid)) = (is_long, rules::find("xid-mismatch"), about.xid) else { return };
+    match found {
+        None => book.unknown(rule),
+        Some(found) if found != xid => {
+            let severity = rule.severity;
+            let message =
+                format_args!("the RPC message in the chunk has the XID {found:#010x}, rdma_xid is {xid:#010x}");
+            book.add(about, &Finding { rule, severity, offset: 0, message }, Some(0));
+        }
+        Some(_) => {}
+    }
 }
 
 /// How bad it is not to answer as the rule says.
