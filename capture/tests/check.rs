@@ -774,6 +774,23 @@ fn what_is_missed_is_not_judged_and_counted() {
 }
 
 #[test]
+fn a_reply_that_was_missed_makes_no_call_one_too_many() {
+    let mut trace = Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA);
+    trace.null(XID);
+    // The first reply is missed; the client goes on, and acknowledges it.
+    trace.packets.pop();
+    for xid in 100..200 {
+        trace.null(xid);
+        let ack = trace.wire.ack_all(Client);
+        trace.packets.push(ack);
+    }
+    let (found, counts) = judge(&trace.packets);
+    assert!(found.is_empty(), "{:?}", found[0]);
+    let not_judged = |slug: &str| counts.iter().find(|count| count.rule.slug == slug).unwrap().not_judged;
+    assert!(not_judged("credit-initial") > 0);
+}
+
+#[test]
 fn a_connection_joined_in_the_middle_breaks_no_rule_that_needs_its_beginning() {
     let mut trace = Trace::new();
     trace.packets.clear();

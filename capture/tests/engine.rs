@@ -143,6 +143,21 @@ fn a_send_of_three_packets_is_one_message() {
 }
 
 #[test]
+fn what_was_acknowledged_and_never_seen_is_missed_at_the_end_too() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    trace.extend(nulls(&mut wire, 1..3));
+    let reply = trace.len() - 2;
+    let found = dissect(&without(&trace, &[reply]));
+    assert_eq!(found.messages.len(), 3);
+    let counts = found.reports[0].counts;
+    assert_eq!((counts.active.missed, counts.passive.missed), (0, 1));
+    // Without the acknowledgement, nobody could know.
+    let found = dissect(&without(&trace, &[reply, reply + 1]));
+    assert_eq!(found.reports[0].counts.passive.missed, 0);
+}
+
+#[test]
 fn after_a_negative_acknowledgement_the_accepted_copy_counts() {
     let mut wire = Wire::default();
     let mut trace = wire.connect();
