@@ -1,5 +1,7 @@
 //! One connection as RPC-over-RDMA sees it: its messages, the memory its calls advertise, and the calls that wait.
 
+mod watch;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use rpcrdma::prefix::Prefix;
@@ -10,15 +12,15 @@ use rpcrdma::v2::{self, Continuation, Family};
 
 use crate::assembly::{Assembled, Assembly, Part};
 use crate::connection::Connection;
-use crate::event::{Event, Lost, MemoryUse, MemoryUseKind, Opened};
+use crate::event::{Event, Lost, Opened};
 use crate::header::{self, Decoded, Dialect, Header};
-use crate::infiniband::ordering::Counts;
 use crate::memory::{Access, Map, Memory, Place};
 use crate::message::{Answered, Captured, Detail, Direction, Dropped, Message, Rpc};
 use crate::nfs::Procedure;
-use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
+use crate::operation::{Operation, OperationKind, Side, Sides};
 use crate::rpc::{self, Described};
-use crate::transaction::{Call, Reply, Segment, Transaction, first_word, read_chunks};
+use crate::transaction::{Call, Reply, Transaction, first_word, read_chunks};
+use watch::Watch;
 
 /// Calls of one end that may wait for their replies; past that the oldest is given up. Credits are far fewer.
 const CALLS: usize = 4096;
@@ -26,8 +28,6 @@ const CALLS: usize = 4096;
 const READS: usize = 256;
 /// Octets of a Payload stream in several Sends that are kept.
 const STREAM: usize = 16 << 20;
-/// Segments of calls that were answered which are remembered.
-const ANSWERED: usize = 64;
 
 /// What a session needs from outside.
 pub(crate) struct Context<'a> {
@@ -74,39 +74,6 @@ struct Sequence {
     octets: Vec<u8>,
 }
 
-/// What is remembered to tell how memory is used ([`Context::operations`]).
-#[derive(Debug, Default)]
-struct Watch {
-    /// Something came that was not looked at, as the connection was not recognised.
-    passed_over: bool,
-    /// A call was given up that its responder may still serve.
-    given_up: bool,
-    answered: VecDeque<Former>,
-    /// The RDMA operation of each end that aimed at a segment and may be refused: the last, of Reads the first that is not
-    /// answered.
-    aimed: Sides<Option<Aimed>>,
-}
-
-/// A segment of a call that was answered.
-#[derive(Debug)]
-struct Former {
-    requester: Side,
-    xid: u32,
-    access: Access,
-    handle: u32,
-    offset: u64,
-    length: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Aimed {
-    stamp: Stamp,
-    write: bool,
-    address: (u32, u64),
-    /// XID of the call.
-    xid: u32,
-}
-
 impl Session {
     /// The connection carries RPC-over-RDMA.
     pub(crate) fn recognise(&mut self, connection: &Connection, context: &mut Context<'_>) {
@@ -119,101 +86,6 @@ impl Session {
                 let opened = Opened { number, connection: connection.clone(), whole };
                 context.events.push_back(Event::Opened(Box::new(opened)));
             }
-        }
-    }
-
-    /// The connection ends, and these are its counts: an RDMA operation may have been refused.
-    pub(crate) fn refused(&mut self, counts: &Sides<Counts>, context: &mut Context<'_>) {
-        for owner in [Side::Active, Side::Passive] {
-            if let Some(aimed) = self.watch.aimed.get(owner.other())
-                && counts.get(owner).access_errors > 0
-            {
-                let Aimed { stamp, write, address: (handle, offset), xid } = *aimed;
-                let kind = MemoryUseKind::Refused { write, offset, xid };
-                // What was refused may be something later that was missed.
-                let known = self.lost == Sides::default();
-                self.tell(owner, stamp, handle, kind, known, context);
-            }
-        }
-    }
-
-    /// Tells of a use of an end's memory.
-    fn tell(
-        &self,
-        owner: Side,
-        stamp: Stamp,
-        handle: u32,
-        kind: MemoryUseKind,
-        known: bool,
-        context: &mut Context<'_>,
-    ) {
-        if let Some(connection) = self.number {
-            let told = MemoryUse { connection, stamp, owner, handle, kind, known };
-            context.events.push_back(Event::Memory(Box::new(told)));
-        }
-    }
-
-    /// Tells of an RDMA operation that does not stay within a segment; `inside` is where it began, if in one.
-    fn outside(
-        &mut self,
-        connection: &Connection,
-        operation: &Operation<'_>,
-        inside: Option<Place>,
-        context: &mut Context<'_>,
-    ) {
-        let (write, handle, offset, length) = match operation.kind {
-            OperationKind::Write { handle, offset, length, .. } => (true, handle, offset, length as u64),
-            OperationKind::ReadRequest { handle, offset, length, .. } => (false, handle, offset, u64::from(length)),
-            _ => return,
-        };
-        let owner = operation.from.other();
-        // If something is refused, it is this.
-        *self.watch.aimed.get_mut(operation.from) = None;
-        let access = if write { Access::Write } else { Access::Read };
-        let inside = inside.and_then(|place| {
-            let call = self.calls.get(&place.call)?;
-            let segment = call.segments.get(place.segment)?;
-            Some((call.message.prefix()?.xid, segment.offset, segment.length))
-        });
-        let holds = |former: &&Former| {
-            (former.requester, former.access, former.handle) == (owner, access, handle)
-                && offset.wrapping_sub(former.offset) < u64::from(former.length)
-        };
-        let answered = self.watch.answered.iter().rev().find(holds).map(|former| former.xid);
-        // What was missed may be a call, or that the queue pairs serve another connection.
-        let known = connection.set_up && !self.watch.given_up && self.lost == Sides::default();
-        let kind = MemoryUseKind::Outside { write, offset, length, inside, answered };
-        self.tell(owner, operation.stamp, handle, kind, known, context);
-    }
-
-    /// Tells of an RDMA operation that begins within a segment and does not end there, and notes it: it may be refused.
-    fn within(
-        &mut self,
-        connection: &Connection,
-        operation: &Operation<'_>,
-        (place, at): (Place, u64),
-        context: &mut Context<'_>,
-    ) {
-        let (write, address, length) = match operation.kind {
-            OperationKind::Write { handle, offset, length, .. } => (true, (handle, offset), length as u64),
-            OperationKind::ReadRequest { handle, offset, length, .. } => (false, (handle, offset), u64::from(length)),
-            _ => return,
-        };
-        let Some(call) = self.calls.get(&place.call) else { return };
-        let xid = call.message.prefix().map_or(0, |prefix| prefix.xid);
-        // Requests are carried out in order: of the Reads that are not answered the first is the one that is refused.
-        let aimed = self.watch.aimed.get_mut(operation.from);
-        if write || aimed.is_none_or(|aimed| aimed.write) {
-            *aimed = Some(Aimed { stamp: operation.stamp, write, address, xid });
-        }
-        let pulled = call.answers.is_some() && !write;
-        let room = call.segments.get(place.segment);
-        if room.is_some_and(|segment| at + length > u64::from(segment.length)) {
-            self.outside(connection, operation, Some(place), context);
-        }
-        if pulled {
-            let kind = MemoryUseKind::Pulled { xid, length };
-            self.tell(operation.from.other(), operation.stamp, address.0, kind, true, context);
         }
     }
 
@@ -597,22 +469,6 @@ impl Session {
         }
     }
 
-    /// Tells of a handle that the call has in common with one that waits.
-    fn shared(&self, call: &Call, xid: u32, context: &mut Context<'_>) {
-        let owner = call.message.sender;
-        let memory = self.memory.get(owner);
-        let mut handles = call.segments.iter().map(|segment| segment.handle);
-        let found = handles.find_map(|handle| Some((handle, memory.is_shared(handle, self.last_call)?)));
-        if let Some((handle, other)) = found
-            && let Some(other) = self.calls.get(&other).and_then(|call| call.message.prefix())
-        {
-            // Where a reply was missed, the other call does not wait.
-            let known = self.lost == Sides::default();
-            let kind = MemoryUseKind::Shared { xid, with: other.xid };
-            self.tell(owner, call.message.stamp, handle, kind, known, context);
-        }
-    }
-
     /// Takes a call from those that wait; its memory is no longer advertised.
     fn take(&mut self, id: u64) -> Option<Call> {
         let call = self.calls.remove(&id)?;
@@ -721,22 +577,6 @@ impl Session {
             }
             context.events.extend(transaction.map(Box::new).map(Event::Transaction));
         }
-    }
-
-    /// What is known of a reply; the memory of its call may be used no more.
-    fn answered(&mut self, xid: u32, (call, long_xid): (Option<&Call>, Option<u32>), reply: &Reply) -> Detail {
-        let walked = reply.described.as_ref().map(Described::to_walked);
-        let forgotten = self.watch.given_up;
-        let Some(call) = call else { return Detail { walked, answers: None, long_xid: reply.xid(), forgotten } };
-        for &Segment { access, handle, offset, length, .. } in call.segments.iter().take(ANSWERED) {
-            if self.watch.answered.len() == ANSWERED {
-                self.watch.answered.pop_front();
-            }
-            let former = Former { requester: call.message.sender, xid, access, handle, offset, length };
-            self.watch.answered.push_back(former);
-        }
-        let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets, long_xid };
-        Detail { walked, answers: Some(answered), long_xid: reply.xid(), forgotten }
     }
 }
 
