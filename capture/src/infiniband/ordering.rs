@@ -493,9 +493,11 @@ impl Ordering {
     fn lose_hole<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, side: Side, out: &mut F) {
         let stream = self.streams.get_mut(side);
         let next = stream.next.unwrap_or_default();
-        let there = [stream.held.first_key_value().map(|(n, _)| *n), stream.refused.first_key()];
+        // What is held under a lower number was passed.
+        let held = stream.held.range(next..).next().map(|(number, _)| *number);
+        let refused = stream.refused.packets.range(next..).next().map(|(number, _)| *number);
         let arrived = stream.arrived.map(|(highest, _)| highest + 1).filter(|end| *end > next);
-        let Some(end) = there.into_iter().flatten().chain(arrived).filter(|end| *end >= next).min() else {
+        let Some(end) = held.into_iter().chain(refused).chain(arrived).min() else {
             // Nothing is known about this end: what waits for it is used as it is.
             stream.next = None;
             return;
