@@ -330,18 +330,27 @@ impl Session {
             Some(Direction::Reply) => self.reply(message, context),
             None => message,
         };
-        let done = message.decode_v1().filter(|decoded| decoded.header.body == Body::Done);
-        let xid = done.map(|decoded| decoded.header.xid);
-        let provided = xid.and_then(|xid| self.provided.get(sender.other()).get(&xid).copied());
+        let done = self.done(&message);
         context.events.push_back(Event::Message(message));
-        if let Some(id) = provided {
+        if let Some(id) = done {
             self.give_up(id, context);
         }
+    }
+
+    /// The provided reply that a message ends.
+    fn done(&self, message: &Message) -> Option<u64> {
+        let provided = self.provided.get(message.sender.other());
+        if provided.is_empty() {
+            return None;
+        }
+        let decoded = message.decode_v1().filter(|decoded| decoded.header.body == Body::Done)?;
+        provided.get(&decoded.header.xid).copied()
     }
 
     /// Joins a message with those of the same sender that brought parts of its Payload stream before. False where the
     /// stream is not at its end, or the message is to be dropped.
     fn joins(&mut self, message: &mut Message) -> bool {
+        let Dialect::Version2(_) = message.dialect else { return true };
         let sequence = self.sequences.get_mut(message.sender);
         let Ok(Decoded { header: Header::V2(header), header_length, payload }) = message.decode() else { return true };
         if message.captured == Captured::Head {

@@ -77,11 +77,15 @@ impl Batches {
                 }
             };
             let first = dissector.summary().first;
-            let found = core::iter::from_fn(|| dissector.event()).map(Step::Found);
-            for step in found.chain(unread.map(Step::Unread)) {
-                if self.lock().take(step, first).is_err() {
+            while let Some(event) = dissector.event() {
+                if self.lock().take(Step::Found(event), first).is_err() {
                     return dissector.summary().clone();
                 }
+            }
+            if let Some(error) = unread
+                && self.lock().take(Step::Unread(error), first).is_err()
+            {
+                return dissector.summary().clone();
             }
         }
         // Where nobody wants it, nothing is lost.

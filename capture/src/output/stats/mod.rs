@@ -11,11 +11,13 @@ mod text;
 use std::collections::BTreeMap;
 
 use rpcrdma::lists;
+use rpcrdma::v2::Credit;
 
 use super::json;
 use super::reason::{count, reason};
 use crate::dissector::Summary;
 use crate::event::{Event, Rejected, Report};
+use crate::header::Dialect;
 use crate::infiniband::management::service_port;
 use crate::message::{Captured, Direction, Message, Status};
 use crate::nfs::{self, Operation};
@@ -121,9 +123,14 @@ impl Stats {
             None => {}
         }
         let (Some(prefix), None) = (message.prefix(), malformed) else { return };
+        // Version 2 has the number of credits in the lower half of the word.
+        let credit = match message.dialect {
+            Dialect::Version1 => prefix.credit,
+            _ => Credit(prefix.credit).granted().into(),
+        };
         match direction {
-            Some(Direction::Call) => connection.credits.requested.put(prefix.credit),
-            Some(Direction::Reply) => connection.credits.granted.put(prefix.credit),
+            Some(Direction::Call) => connection.credits.requested.put(credit),
+            Some(Direction::Reply) => connection.credits.granted.put(credit),
             None => {}
         }
         if let Ok(decoded) = message.decode()
