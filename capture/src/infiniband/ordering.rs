@@ -13,7 +13,7 @@
 //!   said, as a reply to an unknown call: whoever takes the operations says so, and is asked again later.
 //!
 //! What is held is bounded by 4096 packets and 8 MiB a connection; past that a hole is given up at once. All connections
-//! together are bounded by [`Account`](crate::memory::Account).
+//! together are bounded by one `Account`.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -8,7 +8,7 @@
 //!   end says never overtakes what it answers, in whatever order the two directions were captured.
 //!
 //! What is held is bounded by 4096 segments and 8 MiB a connection; past that a hole is given up at once. All connections
-//! together are bounded by [`Account`](crate::memory::Account).
+//! together are bounded by one `Account`.
 
 use std::collections::BTreeMap;
 
