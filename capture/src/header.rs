@@ -4,6 +4,7 @@ use core::fmt;
 
 use rpcrdma::error::DecodeError;
 use rpcrdma::lists::{Chunks, ReadList};
+use rpcrdma::prefix::Prefix;
 use rpcrdma::v2::{self, Family};
 use rpcrdma::{v1, v2::family_a, v2::family_b};
 
@@ -63,23 +64,34 @@ pub enum ErrorBody {
 
 impl Dialect {
     /// The dialect of a Send, on a connection that has shown `family` or nothing yet; what the Send shows is noted there.
-    pub(crate) fn of(octets: &[u8], family: &mut Option<Family>) -> Self {
+    /// `octets` are its beginning, and all of it where it `is_whole`.
+    pub(crate) fn of(octets: &[u8], is_whole: bool, family: &mut Option<Family>) -> Self {
         // The version stands in the same place in all of them (RFC 8166 section 4.2.2).
         if octets.get(4..8) != Some(&v2::VERSION.to_be_bytes()) {
             return Self::Version1;
         }
-        if family.is_none() {
+        // Of the header types that both formats have, only the length of the Send may say which it is.
+        let is_of_both = Prefix::decode(octets).is_ok_and(|prefix| matches!(prefix.procedure.0, 4..=6));
+        if family.is_none() && (is_whole || !is_of_both) {
             *family = Family::of(octets);
         }
         let is_possible = |family| v2::Message::decode(family, octets).is_ok();
         match family {
+            Some(Family::A) if is_whole && is_refusal_of_version_1(octets) => Self::Version1,
             Some(family) => Self::Version2(*family),
             // A version 1 peer refuses version 2 in its own layout, under the version it refuses.
             None if v1::ErrorReply::decode(octets).is_ok() => Self::Version1,
-            None if is_possible(Family::A) || is_possible(Family::B) => Self::Version2Unknown,
+            None if is_possible(Family::A) || is_possible(Family::B) || !is_whole => Self::Version2Unknown,
             None => Self::Version1,
         }
     }
+}
+
+/// Whether this is an ERR_VERS as version 1 has it, and no error of family A.
+fn is_refusal_of_version_1(octets: &[u8]) -> bool {
+    let refuses = v1::ErrorReply::decode(octets)
+        .is_ok_and(|(reply, rest)| rest.is_empty() && matches!(reply.error(), v1::ErrorBody::Vers { .. }));
+    refuses && !v2::Message::decode(Family::A, octets).is_ok_and(|message| message.payload.is_empty())
 }
 
 impl<'a> Decoded<'a> {

@@ -1,6 +1,7 @@
 //! One RPC-over-RDMA message: a Send put together from its packets, and what is known of the RPC message in it.
 
 use core::fmt;
+use core::ops::Range;
 use std::borrow::Cow;
 
 use rpcrdma::error::{DecodeError, DecodeErrorKind as Kind};
@@ -12,6 +13,7 @@ use crate::header::{Decoded, Dialect, ErrorBody, Header, Place};
 use crate::link::Address;
 use crate::nfs::{DataItem, Operation, Procedure, WalkError};
 use crate::operation::{Side, Stamp};
+use crate::transaction::NotRebuilt;
 
 /// A Send on a connection that carries RPC-over-RDMA.
 #[derive(Clone, Debug)]
@@ -38,16 +40,28 @@ pub struct Message {
     pub retransmitted: u32,
     /// In which version and wire format it is read.
     pub dialect: Dialect,
-    /// Octets of the Payload stream that version 2 messages before it brought, as far as they were captured.
-    pub earlier: Vec<u8>,
-    /// Octets they brought.
-    pub earlier_length: u64,
+    /// What version 2 messages before it brought of its Payload stream, if they did.
+    pub earlier: Option<Box<Earlier>>,
+    /// Octets of an RDMA_MSGP that only align data, as ranges of what follows its header (RFC 5666 section 3.9). `None`
+    /// where there is padding and its place is not known.
+    pub padding: Option<Vec<Range<usize>>>,
     /// Why its receiver drops it, where it is of version 2 and does not fit to those before it.
     pub dropped: Option<Dropped>,
     /// The RPC message, as far as it is known.
     pub rpc: Option<Rpc>,
     /// What else is known, if [`Config::operations`](crate::dissector::Config::operations) asks for it.
     pub detail: Option<Box<Detail>>,
+}
+
+/// The parts of a Payload stream that version 2 messages brought before the last one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Earlier {
+    /// Its beginning, as far as it was captured without a gap.
+    pub octets: Vec<u8>,
+    /// Octets that were brought; where messages are not in the capture, those of the others.
+    pub length: u64,
+    /// Why `octets` are not all that was brought, if they are not.
+    pub missing: Option<NotRebuilt>,
 }
 
 /// What is known of a message beside what is shown of it.
@@ -92,6 +106,8 @@ pub enum Dropped {
     Misplaced(ContinuationError),
     /// It goes on with a sequence of which a message was dropped before.
     OfDroppedSequence,
+    /// It is an RDMA_ERROR, with a flag that no error has.
+    ErrorWithFlags,
 }
 
 impl fmt::Display for Dropped {
@@ -99,6 +115,7 @@ impl fmt::Display for Dropped {
         match self {
             Self::Misplaced(error) => error.fmt(f),
             Self::OfDroppedSequence => f.write_str("of a sequence that was dropped"),
+            Self::ErrorWithFlags => f.write_str("an error with a flag that no error has"),
         }
     }
 }
@@ -170,6 +187,11 @@ pub enum Status {
     Error(ErrorBody),
 }
 
+/// What of a Send can be read: nothing, where its beginning is missing.
+pub(crate) fn readable(captured: Captured, octets: &[u8]) -> &[u8] {
+    if captured == Captured::Tail { &[] } else { octets }
+}
+
 impl Message {
     /// The header and the payload.
     ///
@@ -185,20 +207,44 @@ impl Message {
         self.decode().ok()?.v1()
     }
 
-    /// The Payload stream, as far as it is in Sends: what came before, and what is in this one.
+    /// The Payload stream, as far as it is in Sends: what came before, and what is in this one, without padding. Where a part
+    /// is missing, what comes before that.
     #[must_use]
     pub fn stream<'a>(&'a self, decoded: &Decoded<'a>) -> Cow<'a, [u8]> {
         match decoded.header.place() {
-            Place::Inline | Place::Part if self.earlier.is_empty() => Cow::Borrowed(decoded.payload),
-            Place::Inline | Place::Part => Cow::Owned([&self.earlier, decoded.payload].concat()),
+            Place::Inline if self.padding.as_ref().is_some_and(|padding| !padding.is_empty()) => {
+                Cow::Owned(self.without_padding(decoded.payload))
+            }
+            Place::Inline | Place::Part => match &self.earlier {
+                None => Cow::Borrowed(decoded.payload),
+                Some(earlier) if earlier.missing.is_some() => Cow::Borrowed(&earlier.octets),
+                Some(earlier) => Cow::Owned([&earlier.octets, decoded.payload].concat()),
+            },
             Place::Chunk | Place::Nowhere => Cow::Borrowed(&[]),
         }
     }
 
-    /// The capture holds all of it, and of the messages before that brought parts of its Payload stream.
+    /// Octets of the Payload stream in messages before this one.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
-        self.captured == Captured::Whole && self.earlier.len() as u64 == self.earlier_length
+    pub fn earlier_length(&self) -> u64 {
+        self.earlier.as_ref().map_or(0, |earlier| earlier.length)
+    }
+
+    /// Why not all of the Payload stream in messages before this one is known, if it is not.
+    #[must_use]
+    pub fn earlier_missing(&self) -> Option<NotRebuilt> {
+        self.earlier.as_ref()?.missing
+    }
+
+    fn without_padding(&self, payload: &[u8]) -> Vec<u8> {
+        let mut octets = Vec::with_capacity(payload.len());
+        let mut from = 0;
+        for padding in self.padding.iter().flatten() {
+            octets.extend_from_slice(payload.get(from..padding.start).unwrap_or_default());
+            from = padding.end;
+        }
+        octets.extend_from_slice(payload.get(from..).unwrap_or_default());
+        octets
     }
 
     /// The four fixed words, which every version has.
@@ -231,7 +277,7 @@ impl Message {
     }
 
     fn readable(&self) -> &[u8] {
-        if self.captured == Captured::Tail { &[] } else { &self.octets }
+        readable(self.captured, &self.octets)
     }
 
     /// What is wrong with the header. What the capture cut off is not: that is said by [`captured`](Self::captured).

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use rpcrdma::prefix::Prefix;
 use rpcrdma::reader::Reader;
 use rpcrdma::rpc::MessageType;
-use rpcrdma::v1::{Body, ErrorReply};
+use rpcrdma::v1::{self, Body, ErrorReply};
 use rpcrdma::v2::{self, Continuation, Family};
 
 use crate::assembly::{Assembled, Assembly, Part};
@@ -15,11 +15,11 @@ use crate::connection::Connection;
 use crate::event::{Event, Lost, Opened};
 use crate::header::{self, Decoded, Dialect, Header};
 use crate::memory::{Access, Map, Memory, Place};
-use crate::message::{Answered, Captured, Detail, Direction, Dropped, Message, Rpc};
+use crate::message::{self, Answered, Captured, Detail, Direction, Dropped, Earlier, Message, Rpc};
 use crate::nfs::Procedure;
 use crate::operation::{Operation, OperationKind, Side, Sides};
-use crate::rpc::{self, Described};
-use crate::transaction::{Call, Reply, Transaction, first_word, read_chunks};
+use crate::rpc::{self, Described, Msgp};
+use crate::transaction::{Call, NotRebuilt, Reply, Transaction, first_word, read_chunks};
 use watch::Watch;
 
 /// Calls of one end that may wait for their replies; past that the oldest is given up. Credits are far fewer.
@@ -72,6 +72,44 @@ pub(crate) struct Session {
 struct Sequence {
     order: Continuation,
     octets: Vec<u8>,
+    /// What the end sent before is known.
+    follows: bool,
+    /// Why `octets` are not all.
+    missing: Option<NotRebuilt>,
+}
+
+impl Sequence {
+    /// Takes note of where a Payload stream begins: at its first part, or before it where the capture missed that.
+    fn begin(&mut self, offset: u64, xid: u32, payload: &[u8]) {
+        if offset > 0 {
+            return;
+        }
+        self.octets.clear();
+        // After a loss the rest of a stream looks like one of its own, but for its first words.
+        let is_start = self.follows || MessageType::peek(payload).is_some_and(|(first, _)| first == xid);
+        self.missing = (!is_start).then_some(NotRebuilt::Earlier);
+        self.follows = true;
+    }
+
+    /// What was brought before the last part, at `offset`, if anything was.
+    fn end(&mut self, offset: u64) -> Option<Earlier> {
+        let octets = core::mem::take(&mut self.octets);
+        let cut = ((octets.len() as u64) < offset).then_some(NotRebuilt::Earlier);
+        let missing = self.missing.take().or(cut);
+        (offset > 0 || missing.is_some()).then_some(Earlier { octets, length: offset, missing })
+    }
+
+    /// Keeps a part. Where one before it was cut, it has no place.
+    fn put(&mut self, offset: u64, payload: &[u8]) {
+        if self.missing.is_some() || self.octets.len() as u64 != offset {
+            return;
+        }
+        if self.octets.len() + payload.len() > STREAM {
+            self.missing = Some(NotRebuilt::TooMuch);
+        } else {
+            self.octets.extend_from_slice(payload);
+        }
+    }
 }
 
 impl Session {
@@ -172,7 +210,7 @@ impl Session {
             return false;
         }
         let answers = self.client == Some(from.other());
-        let dialect = Dialect::of(send, &mut self.family.clone());
+        let dialect = Dialect::of(send, false, &mut self.family.clone());
         let Ok(decoded) = Decoded::decode(dialect, send) else {
             // An RDMA_ERROR of another version.
             let error = ErrorReply::decode(send).is_ok() && answers;
@@ -181,9 +219,16 @@ impl Session {
         let is_reply = match decoded.header {
             Header::V1(header) => match header.body {
                 Body::Error(_) => answers,
-                Body::Msg(_) => MessageType::peek(decoded.payload).is_some_and(|(_, kind)| kind == MessageType::REPLY),
+                Body::Msg(_) | Body::Msgp { .. } => {
+                    MessageType::peek(decoded.payload).is_some_and(|(_, kind)| kind == MessageType::REPLY)
+                }
                 Body::Nomsg(chunks) => chunks.reads.is_empty() && self.client != Some(from),
-                _ => false,
+                // What it says to be read was asked for.
+                Body::Done => {
+                    let provided = self.provided.get(from.other()).get(&header.xid);
+                    let provided = provided.and_then(|id| self.calls.get(id));
+                    return provided.is_some_and(|provided| provided.read_octets < provided.asked_octets);
+                }
             },
             Header::V2(header) => match decoded.header.place() {
                 header::Place::Nowhere => header.error().is_some() && answers,
@@ -307,7 +352,11 @@ impl Session {
     fn message(&mut self, connection: &Connection, sender: Side, send: Assembled, context: &mut Context<'_>) {
         let Some(number) = self.number else { return };
         let mut message = Message {
-            dialect: Dialect::of(&send.octets, &mut self.family),
+            dialect: Dialect::of(
+                message::readable(send.captured, &send.octets),
+                send.captured == Captured::Whole,
+                &mut self.family,
+            ),
             stamp: send.stamp,
             connection: number,
             sender,
@@ -318,8 +367,8 @@ impl Session {
             captured: send.captured,
             invalidates: send.invalidates,
             retransmitted: send.retransmitted,
-            earlier: Vec::new(),
-            earlier_length: 0,
+            earlier: None,
+            padding: Some(Vec::new()),
             dropped: None,
             rpc: None,
             detail: None,
@@ -332,8 +381,10 @@ impl Session {
         };
         let done = self.done(&message);
         context.events.push_back(Event::Message(message));
-        if let Some(id) = done {
-            self.give_up(id, context);
+        if let Some(mut provided) = done.and_then(|id| self.take(id))
+            && let Some(call) = provided.answers.take()
+        {
+            self.conclude(*call, provided, context);
         }
     }
 
@@ -352,29 +403,40 @@ impl Session {
     fn joins(&mut self, message: &mut Message) -> bool {
         let Dialect::Version2(_) = message.dialect else { return true };
         let sequence = self.sequences.get_mut(message.sender);
-        let Ok(Decoded { header: Header::V2(header), header_length, payload }) = message.decode() else { return true };
+        let decoded = match message.decode() {
+            Ok(decoded) => decoded,
+            Err(_) if message.captured == Captured::Whole => return true,
+            // It may be a part of a stream.
+            Err(_) => {
+                *sequence = Sequence::default();
+                return true;
+            }
+        };
+        let Decoded { header: Header::V2(header), header_length, payload } = decoded else { return true };
         if message.captured == Captured::Head {
             // Its length is not known, so nor is where the next one goes on.
+            let goes_on = sequence.order.is_open() && decoded.header.place() == header::Place::Inline;
             *sequence = Sequence::default();
+            let missing = Some(NotRebuilt::Earlier);
+            message.earlier = goes_on.then(|| Box::new(Earlier { missing, ..Earlier::default() }));
             return true;
         }
         match sequence.order.accept(&header, message.length.saturating_sub(header_length)) {
             Ok(v2::Part::Payload { offset, is_last: false }) => {
-                if offset == 0 {
-                    sequence.octets.clear();
-                }
-                // Where a part was cut, what follows it has no place.
-                if sequence.octets.len() as u64 == offset && sequence.octets.len() + payload.len() <= STREAM {
-                    sequence.octets.extend_from_slice(payload);
-                }
+                sequence.begin(offset, header.xid(), payload);
+                sequence.put(offset, payload);
                 false
             }
             Ok(v2::Part::Payload { offset, is_last: true }) => {
-                message.earlier_length = offset;
-                message.earlier = if offset > 0 { core::mem::take(&mut sequence.octets) } else { Vec::new() };
+                sequence.begin(offset, header.xid(), payload);
+                message.earlier = sequence.end(offset).map(Box::new);
                 true
             }
             Ok(v2::Part::Nothing) => true,
+            Ok(v2::Part::Discard) if header.error().is_some() => {
+                message.dropped = Some(Dropped::ErrorWithFlags);
+                false
+            }
             Ok(v2::Part::Discard) => {
                 message.dropped = Some(Dropped::OfDroppedSequence);
                 false
@@ -395,6 +457,10 @@ impl Session {
         }
         let xid = message.prefix()?.xid;
         let asks = (self.client == Some(sender)).then_some(Direction::Call);
+        // Those that may be of either wire format carry no RPC.
+        if message.dialect == Dialect::Version2Unknown && matches!(message.prefix()?.procedure.0, 4..=6) {
+            return None;
+        }
         let Ok(decoded) = message.decode() else { return asks };
         let answers = self.client == Some(sender.other()) || self.xids.get(sender.other()).contains_key(&xid);
         let header = match decoded.header {
@@ -431,9 +497,17 @@ impl Session {
         let requester = message.sender;
         let (mut called, mut described): (_, Option<Described>) = (None, None);
         let reverse = self.client == Some(requester.other());
+        if let Some((msgp, payload)) = msgp(&message) {
+            let reads = message.decode().ok().and_then(|decoded| decoded.header.chunks());
+            let reads = reads.as_ref().map(read_chunks).unwrap_or_default();
+            message.padding = msgp.padding_of_call(payload, reverse, &reads);
+        }
         if let Ok(decoded) = message.decode() {
             let reads = decoded.header.chunks().as_ref().map(read_chunks).unwrap_or_default();
-            if let Some((call, description)) = rpc::call(&message.stream(&decoded), reverse, &reads) {
+            if let Some((call, mut description)) = rpc::call(&message.stream(&decoded), reverse, &reads) {
+                if message.padding.is_none() {
+                    description.forget_body();
+                }
                 if matches!(call.procedure.program, Procedure::NFS | Procedure::MOUNT | Procedure::NFSACL) {
                     self.client.get_or_insert(requester);
                 }
@@ -502,13 +576,13 @@ impl Session {
 
     fn give_up(&mut self, id: u64, context: &mut Context<'_>) {
         let Some(mut call) = self.take(id) else { return };
+        if call.is_doubtful {
+            call.forget();
+        }
         if let Some(answered) = call.answers.take() {
             return self.conclude(*answered, call, context);
         }
         self.watch.given_up = true;
-        if call.is_doubtful {
-            call.forget();
-        }
         let xid = call.message.prefix().map_or(0, |prefix| prefix.xid);
         if context.transactions {
             let transaction = Transaction::new(Some(call), None, xid).map(Box::new).map(Event::Transaction);
@@ -531,6 +605,12 @@ impl Session {
         }
         if let Some(call) = call.take_if(|_| provides(&message)) {
             return self.provide(message, (call, long_xid), context);
+        }
+        if let Some((msgp, payload)) = msgp(&message) {
+            let chunks = message.decode().ok().and_then(|decoded| decoded.header.chunks()).unwrap_or_default();
+            let written: Vec<u64> = chunks.writes.iter().map(|chunk| chunk.length()).collect();
+            let called = call.as_ref().and_then(|call| call.called.as_ref());
+            message.padding = called.and_then(|called| msgp.padding_of_reply(payload, called, &written));
         }
         let reply = Reply::new(&message, call.as_ref());
         let rpc = reply.rpc().or_else(|| call.as_ref().and_then(reply_of));
@@ -595,6 +675,15 @@ fn provides(message: &Message) -> bool {
     decoded.is_some_and(|decoded| matches!(decoded.header.body, Body::Nomsg(chunks) if !chunks.reads.is_empty()))
 }
 
+/// The head and the payload of an RDMA_MSGP.
+fn msgp(message: &Message) -> Option<(Msgp, &[u8])> {
+    let v1::Message { header, header_length, payload } = message.decode_v1()?;
+    match header.body {
+        Body::Msgp { align, thresh, .. } => Some((Msgp { header_length, align, thresh }, payload)),
+        _ => None,
+    }
+}
+
 /// Whether a Payload stream asks or answers.
 fn said(stream: &[u8]) -> Option<Direction> {
     match MessageType::peek(stream)?.1 {
@@ -613,7 +702,7 @@ fn reply_of(call: &Call) -> Option<Rpc> {
 /// Whether a Send can be nothing but RPC-over-RDMA: a header that is right in every word, and the beginning of an RPC
 /// message whose XID is the header's, or exactly the chunks of a long message.
 fn is_rpc_over_rdma(octets: &[u8]) -> bool {
-    let Ok(decoded) = Decoded::decode(Dialect::of(octets, &mut None), octets) else { return false };
+    let Ok(decoded) = Decoded::decode(Dialect::of(octets, true, &mut None), octets) else { return false };
     let Some(prefix) = Prefix::decode(octets).ok() else { return false };
     match decoded.header.place() {
         header::Place::Inline => {

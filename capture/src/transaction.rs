@@ -97,6 +97,10 @@ pub enum Form {
 pub enum NotRebuilt {
     /// The capture does not hold all of the Send.
     Send,
+    /// The capture does not hold all messages that brought parts of its Payload stream before (version 2).
+    Earlier,
+    /// Data is preceded by padding (RDMA_MSGP, RFC 5666 section 3.9), and where is not known.
+    Padding,
     /// The capture does not hold all of a chunk.
     Chunk {
         /// Which one.
@@ -151,6 +155,10 @@ impl fmt::Display for NotRebuilt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Send => f.write_str("the Send is not all in the capture"),
+            Self::Earlier => {
+                f.write_str("messages before it with parts of its Payload stream are not all in the capture")
+            }
+            Self::Padding => f.write_str("where the padding before its data is, is not known"),
             Self::Chunk { chunk, captured, length } => {
                 write!(f, "{chunk}: {captured} of {length} octets are in the capture before the first that is not")
             }
@@ -243,7 +251,8 @@ impl Call {
 
     /// Octets of memory it takes.
     pub(crate) fn held(&self) -> usize {
-        let message = self.message.octets.len() + self.message.earlier.len();
+        let message =
+            self.message.octets.len() + self.message.earlier.as_ref().map_or(0, |earlier| earlier.octets.len());
         let answers = self.answers.as_ref().map_or(0, |call| call.held());
         size_of::<Self>() + message + self.segments.len() * Self::SEGMENT + self.moved() + answers
     }
@@ -303,9 +312,7 @@ impl Call {
             chunks.push((position, self.chunk(ChunkName::Read(position), first, lengths)?));
             first += segments.len();
         }
-        if !self.message.is_whole() {
-            return Err(NotRebuilt::Send);
-        }
+        self.message.check_whole()?;
         // No rule sorts the Read list, nor keeps the segments of a chunk side by side (section 3.4.5).
         chunks.sort_by_key(|(position, _)| *position);
         chunks.dedup_by(|later, earlier| {
@@ -403,8 +410,11 @@ impl Reply {
         };
         let written: Vec<u64> = returned.writes.iter().map(|chunk| chunk.length()).collect();
         let called = call.and_then(|call| call.called.as_ref());
-        let described = payload.as_ref().ok().and_then(|payload| rpc::reply(payload, called, &written));
-        let payload = if message.is_whole() { payload } else { Err(NotRebuilt::Send) };
+        let mut described = payload.as_ref().ok().and_then(|payload| rpc::reply(payload, called, &written));
+        if let Some(described) = described.as_mut().filter(|_| message.padding.is_none()) {
+            described.forget_body();
+        }
+        let payload = message.check_whole().and(payload);
         Self { payload, writes, described }
     }
 
@@ -500,14 +510,23 @@ impl Message {
         if self.captured == Captured::Whole { NotRebuilt::Header } else { NotRebuilt::Send }
     }
 
+    fn check_whole(&self) -> Result<(), NotRebuilt> {
+        match (self.earlier_missing(), &self.padding) {
+            _ if self.captured != Captured::Whole => Err(NotRebuilt::Send),
+            (Some(reason), _) => Err(reason),
+            (None, None) => Err(NotRebuilt::Padding),
+            (None, Some(_)) => Ok(()),
+        }
+    }
+
     fn half(&self, is_call: bool, message: Result<Rebuilt, NotRebuilt>) -> Half {
         let decoded = self.decode().ok();
         let form = match &decoded {
-            Some(_) if self.earlier_length > 0 => Form::Continued,
+            Some(_) if self.earlier.is_some() => Form::Continued,
             Some(decoded) => form(decoded, is_call),
             None => Form::Short,
         };
-        let earlier = usize::try_from(self.earlier_length).unwrap_or(usize::MAX);
+        let earlier = usize::try_from(self.earlier_length()).unwrap_or(usize::MAX);
         let inline = decoded.as_ref().map_or(0, |decoded| match decoded.header.place() {
             Place::Inline | Place::Part => self.length.saturating_sub(decoded.header_length).saturating_add(earlier),
             Place::Chunk | Place::Nowhere => 0,

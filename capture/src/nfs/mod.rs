@@ -19,6 +19,7 @@ mod v4;
 mod walker;
 
 use core::fmt;
+use core::ops::Range;
 
 use grammar::Row;
 use walker::Walker;
@@ -175,6 +176,45 @@ pub fn arguments(procedure: Procedure, reverse: bool, body: &[u8], body_position
         Some(row) => walker.arguments(row),
         None => walker.unknown_procedure(),
     }
+}
+
+/// How an RDMA_MSGP pads (RFC 5666 section 3.9): the data of a DDP-eligible item that is inline begins at a multiple of
+/// `align`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Padding {
+    /// Octets before the body, from the start of the Send.
+    pub(crate) before: usize,
+    /// `rdma_align`.
+    pub(crate) align: u32,
+    /// Octets of the least item that is padded.
+    pub(crate) least: u32,
+}
+
+/// Where the padding is in the arguments of a call, as ranges of `body`; `None` where the body is not exactly what its
+/// procedure and this padding make of it.
+pub(crate) fn padding_of_arguments(
+    procedure: Procedure,
+    reverse: bool,
+    (body, body_position): (&[u8], usize),
+    reduced: Reduced<'_>,
+    padding: Padding,
+) -> Option<Vec<Range<usize>>> {
+    let mut walker = Walker::new(body, body_position, reduced);
+    walker.pad(padding);
+    walker.padding_of_arguments(procedure.row(reverse)?)
+}
+
+/// The same of results.
+pub(crate) fn padding_of_results(
+    procedure: Procedure,
+    reverse: bool,
+    body: &[u8],
+    reduced: Reduced<'_>,
+    padding: Padding,
+) -> Option<Vec<Range<usize>>> {
+    let mut walker = Walker::new(body, 0, reduced);
+    walker.pad(padding);
+    walker.padding_of_results(procedure.row(reverse)?)
 }
 
 /// Steps over the results of a call that was accepted with SUCCESS.

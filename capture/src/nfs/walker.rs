@@ -1,9 +1,11 @@
 //! Steps over a body as a row of a table says, once, from its start to its end.
 
+use core::ops::Range;
+
 use rpcrdma::reader::{EndOfInput, Reader, padding};
 
 use super::grammar::{Arm, Item, Results, Row, Xdr, find};
-use super::{DataItem, Operation, Reduced, Walk, WalkError};
+use super::{DataItem, Operation, Padding, Reduced, Walk, WalkError};
 
 type Step<T> = Result<T, WalkError>;
 
@@ -105,6 +107,9 @@ pub(super) struct Walker<'a> {
     /// Octets of reduced items, padding included, that belong before here.
     left_out: usize,
     chunks: Chunks<'a>,
+    padding: Option<Padding>,
+    /// Octets of padding that were skipped, as ranges of the body.
+    padded: Vec<Range<usize>>,
     /// The procedure or operation that is being stepped over.
     inside: Option<&'static str>,
     walk: Walk,
@@ -114,7 +119,44 @@ impl<'a> Walker<'a> {
     pub(super) fn new(body: &'a [u8], position: usize, reduced: Reduced<'a>) -> Self {
         let walk = Walk { operations: Vec::new(), items: Vec::new(), status: None, end: Ok(()), consumed: 0 };
         let chunks = Chunks::new(reduced);
-        Self { reader: Reader::new(body), position, left_out: 0, chunks, inside: None, walk }
+        let (padding, padded) = (None, Vec::new());
+        Self { reader: Reader::new(body), position, left_out: 0, chunks, padding, padded, inside: None, walk }
+    }
+
+    /// The body is that of an RDMA_MSGP.
+    pub(super) const fn pad(&mut self, padding: Padding) {
+        self.padding = Some(padding);
+    }
+
+    pub(super) fn padding_of_arguments(mut self, row: &Row) -> Option<Vec<Range<usize>>> {
+        let end = self.items(row.arguments);
+        self.padding_if_exact(end)
+    }
+
+    pub(super) fn padding_of_results(mut self, row: &Row) -> Option<Vec<Range<usize>>> {
+        let end = self.result(row);
+        self.padding_if_exact(end)
+    }
+
+    fn padding_if_exact(self, end: Step<()>) -> Option<Vec<Range<usize>>> {
+        let is_exact = end.is_ok() && self.chunks.left().is_ok() && self.reader.rest().is_empty();
+        is_exact.then_some(self.padded)
+    }
+
+    /// Skips the padding before an item of `length` octets.
+    fn skip(&mut self, length: u32) -> Step<()> {
+        let Some(Padding { before, align, least }) = self.padding else { return Ok(()) };
+        if length < least || length == 0 || align == 0 {
+            return Ok(());
+        }
+        let from = self.reader.offset();
+        let over = before.saturating_add(from) as u64 % u64::from(align);
+        if over > 0 {
+            let octets = u64::from(align).saturating_sub(over);
+            self.fixed(usize::try_from(octets).unwrap_or(usize::MAX))?;
+            self.padded.push(from..self.reader.offset());
+        }
+        Ok(())
     }
 
     pub(super) fn arguments(mut self, row: &Row) -> Walk {
@@ -251,13 +293,15 @@ impl<'a> Walker<'a> {
     fn data(&mut self) -> Step<()> {
         let length = self.word()?;
         let inline_at = self.reader.offset();
-        let at = inline_at.saturating_add(self.left_out);
+        let skipped: usize = self.padded.iter().map(ExactSizeIterator::len).sum();
+        let at = inline_at.saturating_sub(skipped).saturating_add(self.left_out);
         let position = self.position.saturating_add(at) as u64;
         let chunk = self.chunks.claim(position, length).map_err(|reason| self.error(inline_at, reason))?;
         let octets = length as usize;
         if chunk.is_some() {
             self.left_out = self.left_out.saturating_add(octets).saturating_add(padding(octets));
         } else {
+            self.skip(length)?;
             self.reader.opaque_fixed(octets).map_err(|end| self.cut(end))?;
         }
         let operation = self.walk.operations.len().saturating_sub(1);

@@ -22,14 +22,14 @@ use rpcrdma::prefix::Procedure;
 use rpcrdma::reader::Reader;
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{self, ErrorBody};
-use rpcrdma::v2::{ErrorCode, Family, PropertyId, family_a, family_b};
+use rpcrdma::v2::{Credit, ErrorCode, Family, PropertyId, family_a, family_b};
 
 use crate::header::Dialect;
-use crate::message::{Captured, Message};
+use crate::message::{self, Message};
 
 /// What of a message can be read: nothing, where its beginning is missing.
 pub(super) fn readable(message: &Message) -> &[u8] {
-    if message.captured == Captured::Tail { &[] } else { &message.octets }
+    message::readable(message.captured, &message.octets)
 }
 
 /// A field of a header.
@@ -43,6 +43,8 @@ pub enum Field {
     Procedure(Procedure),
     /// `rdma_htype` of version 2, and its name.
     Type(u32, Option<&'static str>),
+    /// `rdma_credit` of version 2.
+    Credit(Credit),
     /// `rdma_flags`.
     Flags(family_a::Flags),
     /// `rdma_inv_handle`.
@@ -114,7 +116,7 @@ impl<F: FnMut(usize, Field)> Walker<'_, F> {
     fn start(&mut self, name: impl FnOnce(u32) -> Option<&'static str>) -> Option<u32> {
         self.word(Field::Xid)?;
         self.word(|word| Field::Word("rdma_vers", word))?;
-        self.word(|word| Field::Word("rdma_credit", word))?;
+        self.word(|word| Field::Credit(Credit(word)))?;
         self.word(|word| Field::Type(word, name(word)))
     }
 

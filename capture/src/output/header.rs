@@ -21,7 +21,7 @@ use crate::transaction::read_chunks;
 #[must_use]
 pub fn message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
     let mut message = Message {
-        dialect: Dialect::of(&octets, &mut family),
+        dialect: Dialect::of(&octets, true, &mut family),
         stamp: Stamp::default(),
         connection: 0,
         sender: Side::Active,
@@ -32,8 +32,8 @@ pub fn message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
         captured: Captured::Whole,
         invalidates: None,
         retransmitted: 0,
-        earlier: Vec::new(),
-        earlier_length: 0,
+        earlier: None,
+        padding: Some(Vec::new()),
         dropped: None,
         rpc: None,
         detail: None,

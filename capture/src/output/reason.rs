@@ -6,6 +6,8 @@ use crate::transaction::NotRebuilt;
 pub(crate) const fn reason(error: &NotRebuilt) -> &'static str {
     match error {
         NotRebuilt::Send => "the Send is not all in the capture",
+        NotRebuilt::Earlier => "messages before it with parts of its Payload stream are not all in the capture",
+        NotRebuilt::Padding => "where the padding before its data is, is not known",
         NotRebuilt::Chunk { .. } => "a chunk is not all in the capture",
         NotRebuilt::CallMissing => CALL_MISSING,
         NotRebuilt::ForeignChunks => "the reply's chunks are not the call's",

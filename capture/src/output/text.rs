@@ -213,6 +213,9 @@ fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
     if message.dialect == Dialect::Version2Unknown && message.error().is_none() {
         notes.push((WARNING, "version 2, wire format not known".to_owned()));
     }
+    if message.earlier_missing().is_some() {
+        notes.push((WARNING, "earlier parts missing".to_owned()));
+    }
     notes.extend(message.dropped.map(|dropped| (FAULT, format!("dropped: {dropped}"))));
     notes.extend(message.rpc.as_ref().and_then(failure).map(|failure| (WARNING, failure)));
     if message.rpc.as_ref().is_some_and(|rpc| rpc.reverse) {
@@ -256,7 +259,7 @@ fn continued(message: &Message, decoded: &Decoded<'_>) -> Option<String> {
     match decoded.header.place() {
         _ if header.is_grant() => Some(format!("grants {}", header.credit().granted())),
         Place::Part => Some("more follows".to_owned()),
-        _ if message.earlier_length > 0 => Some(format!("after {} octets", message.earlier_length)),
+        _ if message.earlier_length() > 0 => Some(format!("after {} octets", message.earlier_length())),
         _ => None,
     }
 }

@@ -55,6 +55,9 @@ impl<W: io::Write> Tree<'_, W> {
         line.push(PLAIN, "        ");
         line.column(DIM, &offset.map(|offset| format!("{offset:04x}")).unwrap_or_default(), 6);
         line.column(style, name, NAMES);
+        if name.len() >= NAMES {
+            line.push(PLAIN, " ");
+        }
         line.push(PLAIN, value);
         line.write(self.out)
     }
@@ -69,6 +72,11 @@ impl<W: io::Write> Tree<'_, W> {
                 (NAME, "rdma_proc", format!("{} ({})", procedure.0, procedure.name().unwrap_or("unknown")))
             }
             Field::Type(number, name) => (NAME, "rdma_htype", format!("{number} ({})", name.unwrap_or("unknown"))),
+            Field::Credit(credit) => (
+                PLAIN,
+                "rdma_credit",
+                format!("{} ({} granted, {} at most)", credit.0, credit.granted(), credit.maximum()),
+            ),
             Field::Flags(flags) => (PLAIN, "rdma_flags", format!("{:#010x} {flags}", flags.bits())),
             Field::InvHandle(handle) => (PLAIN, "rdma_inv_handle", format!("{handle:#010x}")),
             Field::Error(code) => (FAULT, "rdma_err", numbered(code.0, code.name())),
@@ -99,12 +107,18 @@ impl<W: io::Write> Tree<'_, W> {
                 let at = decoded.header_length;
                 let length = message.length.saturating_sub(at);
                 match decoded.header.place() {
-                    Place::Inline if message.earlier_length == 0 => {
+                    Place::Inline if message.earlier_missing().is_some() => {
+                        let value = format!("{}, after parts of which some are missing", octets(length));
+                        self.line(Some(at), NAME, "Payload stream", &value)?;
+                        self.known(message.rpc.as_ref())
+                    }
+                    Place::Inline if message.earlier_length() == 0 => {
                         self.line(Some(at), NAME, "Payload stream", &octets(length))?;
                         self.rpc(at, decoded.payload, message.rpc.as_ref())
                     }
                     Place::Inline => {
-                        let value = format!("{}, after {} in messages before", octets(length), message.earlier_length);
+                        let value =
+                            format!("{}, after {} in messages before", octets(length), message.earlier_length());
                         self.line(Some(at), NAME, "Payload stream", &value)?;
                         self.known(message.rpc.as_ref())
                     }

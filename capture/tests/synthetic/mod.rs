@@ -12,6 +12,7 @@
 )]
 
 pub mod rpc;
+pub mod v2;
 
 use rpcrdma_capture::dissector::{Config, Dissector, Summary};
 use rpcrdma_capture::event::{Event, Rejected, Report, Terminated};
@@ -320,12 +321,16 @@ pub fn dissect(packets: &[Packet]) -> Found {
 
 /// Dissects with another configuration.
 pub fn dissect_with(packets: &[Packet], config: Config) -> Found {
+    let whole: Vec<_> = packets.iter().map(|packet| (packet.clone(), packet.len() as u32)).collect();
+    dissect_cut(&whole, config)
+}
+
+/// Dissects packets of which the capture holds the beginning, with their lengths.
+pub fn dissect_cut(packets: &[(Packet, u32)], config: Config) -> Found {
     let mut dissector = Dissector::new(config);
     let mut found = Found::default();
-    for (index, packet) in packets.iter().enumerate() {
-        let number = index as u64 + 1;
-        let length = packet.len() as u32;
-        dissector.frame(&Frame { number, time: Time(number * 1000), link: RAW_IP, data: packet, length });
+    for (number, (data, length)) in (1..).zip(packets) {
+        dissector.frame(&Frame { number, time: Time(number * 1000), link: RAW_IP, data, length: *length });
         take(&mut dissector, &mut found);
     }
     dissector.finish();

@@ -48,7 +48,7 @@ impl Lists {
         Self { reply: Some(reply.to_vec()), ..Self::default() }
     }
 
-    fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for (position, segment) in &self.reads {
             out.extend(words(&[1, *position]));
@@ -71,11 +71,11 @@ impl Lists {
     }
 }
 
-fn encode((handle, offset, length): Segment) -> Vec<u8> {
+pub fn encode((handle, offset, length): Segment) -> Vec<u8> {
     [words(&[handle, length]), offset.to_be_bytes().to_vec()].concat()
 }
 
-fn write_chunk(chunk: &[Segment]) -> Vec<u8> {
+pub fn write_chunk(chunk: &[Segment]) -> Vec<u8> {
     let mut out = words(&[chunk.len() as u32]);
     out.extend(chunk.iter().flat_map(|segment| encode(*segment)));
     out

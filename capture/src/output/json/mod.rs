@@ -403,6 +403,7 @@ struct Incomplete {
 impl Incomplete {
     fn new(message: &Message) -> Option<Self> {
         let missing = match message.captured {
+            Captured::Whole if message.earlier_missing().is_some() => "earlier",
             Captured::Whole => return None,
             Captured::Cut => "snaplen",
             Captured::Head => "end",

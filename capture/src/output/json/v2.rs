@@ -18,7 +18,7 @@ impl<'a> MessageObject<'a> {
         };
         let number = message.prefix().map_or(0, |prefix| prefix.procedure.0);
         self.rdma_htype = Some(message.type_name().map_or(Type::Number(number), Type::Name));
-        self.earlier_length = Some(message.earlier_length).filter(|length| *length > 0);
+        self.earlier_length = Some(message.earlier_length()).filter(|length| *length > 0);
         self.dropped = message.dropped.map(Shown);
         let Some(header) = header else { return };
         self.credit = Some(Credits::new(header.credit()));

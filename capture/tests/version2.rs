@@ -1,0 +1,700 @@
+//! RPC-over-RDMA version 2 from the wire, in both formats of its drafts.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
+
+mod synthetic;
+
+use rpcrdma_capture::dissector::Config;
+use rpcrdma_capture::file::Time;
+use rpcrdma_capture::header::Dialect;
+use rpcrdma_capture::message::{Direction, Dropped, Message, Status};
+use rpcrdma_capture::output::text::Lines;
+use rpcrdma_capture::output::{json, tree};
+use rpcrdma_capture::transaction::{Form, NotRebuilt, Transaction};
+use synthetic::By::{Client, Server};
+use synthetic::rpc::{self, Lists, Segment, WRITE3_POSITION, message, null, octets, padded, read3, read3_reply};
+use synthetic::rpc::{read3_results, words, write3, write3_reply};
+use synthetic::v2::{self, FAMILIES, Family, MORE, RESPONSE, a, rebuilt};
+use synthetic::{By, Found, Packet, Wire, dissect, dissect_with};
+
+/// A connection of which the set-up was captured, and its first packets.
+fn connected() -> (Wire, Vec<Packet>) {
+    let mut wire = Wire::default();
+    let trace = wire.connect();
+    (wire, trace)
+}
+
+/// A connection that has shown its family: a NULL and its reply went over it.
+fn shown(family: Family) -> (Wire, Vec<Packet>) {
+    let (mut wire, mut trace) = connected();
+    sends(&mut wire, &mut trace, &[(Client, v2::call(family, 1, 0, &Lists::default(), &null(1)))]);
+    sends(&mut wire, &mut trace, &[(Server, v2::reply(family, 1, &[], &rpc::reply(1, &[])))]);
+    (wire, trace)
+}
+
+/// Sends, each acknowledged.
+fn sends(wire: &mut Wire, trace: &mut Vec<Packet>, messages: &[(By, Vec<u8>)]) {
+    for (by, octets) in messages {
+        trace.extend(wire.send(*by, octets));
+        trace.push(wire.ack_all(if *by == Client { Server } else { Client }));
+    }
+}
+
+fn of(found: &Found, xid: u32) -> &Transaction {
+    let mut all = found.transactions.iter().filter(|transaction| transaction.xid == xid);
+    let one = all.next().unwrap_or_else(|| panic!("no transaction {xid}"));
+    assert!(all.next().is_none(), "{xid} is there twice");
+    one
+}
+
+/// An RPC is whole, and its call and its reply are these.
+fn assert_rpc(found: &Found, xid: u32, call: &[u8], reply: &[u8]) {
+    let transaction = of(found, xid);
+    assert!(rebuilt(transaction) == [Some(call), Some(reply)], "{transaction:?}");
+}
+
+fn forms(transaction: &Transaction) -> [Option<Form>; 2] {
+    [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.form))
+}
+
+fn why(half: Option<&rpcrdma_capture::transaction::Half>) -> NotRebuilt {
+    *half.unwrap().message.as_ref().unwrap_err()
+}
+
+fn text(message: &Message) -> String {
+    let mut out = Vec::new();
+    Lines::new(false, Time(0)).message(&mut out, message).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn tree_of(message: &Message) -> String {
+    let mut out = Vec::new();
+    tree::write(&mut out, message, false).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn json_of(message: &Message) -> String {
+    let mut out = Vec::new();
+    json::message(&mut out, message).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+const MEMORY: [Segment; 2] = [(0x51, 0x1000, 3000), (0x52, 0x9000, 8192)];
+
+// --- One message a call, one a reply -------------------------------------------------------------------------------------
+
+#[test]
+fn a_short_call_and_its_reply() {
+    for family in FAMILIES {
+        let (_, trace) = shown(family);
+        let found = dissect(&trace);
+        assert_rpc(&found, 1, &null(1), &rpc::reply(1, &[]));
+        assert_eq!(v2::dialects(&found.messages), [Dialect::Version2(family); 2]);
+        let transaction = of(&found, 1);
+        assert_eq!((transaction.name, transaction.status), (Some("NFSv3 NULL"), Some(Status::Success(None))));
+        assert_eq!(forms(transaction), [Some(Form::Short); 2]);
+        assert_eq!([&transaction.call, &transaction.reply].map(|half| half.as_ref().unwrap().inline), [40, 24]);
+    }
+}
+
+/// A READ of 5001 octets into two segments.
+fn read_by_write(family: Family, xid: u32, data: &[u8]) -> Vec<Packet> {
+    let (mut wire, mut trace) = shown(family);
+    let room = Lists::writes(&[&MEMORY]);
+    sends(&mut wire, &mut trace, &[(Client, v2::call(family, xid, 0x51, &room, &read3(xid, data.len() as u32)))]);
+    trace.extend(wire.write(Server, (0x51, 0x1000), &data[..3000]));
+    trace.extend(wire.write(Server, (0x52, 0x9000), &data[3000..]));
+    let used = vec![MEMORY[0], (0x52, 0x9000, data.len() as u32 - 3000)];
+    let results = rpc::reply(xid, &read3_results(data.len() as u32));
+    trace.extend(wire.send_with_invalidate(Server, 0x51, &v2::reply(family, xid, &[used], &results)));
+    trace.push(wire.ack_all(Client));
+    trace
+}
+
+#[test]
+fn a_read_whose_data_is_in_a_write_chunk() {
+    for family in FAMILIES {
+        let data = octets(5, 5001);
+        let found = dissect(&read_by_write(family, 2, &data));
+        assert_rpc(&found, 2, &read3(2, 5001), &read3_reply(2, &data));
+        let transaction = of(&found, 2);
+        assert_eq!(forms(transaction), [Some(Form::Short), Some(Form::Chunked)]);
+        assert_eq!((transaction.read_octets, transaction.write_octets), (0, 5001));
+        assert_eq!(found.messages[3].invalidates, Some(0x51));
+    }
+}
+
+/// A WRITE whose data the server reads.
+fn write_by_read(family: Family, xid: u32, data: &[u8]) -> Vec<Packet> {
+    let (mut wire, mut trace) = shown(family);
+    let memory = (0x61, 0x4000, data.len() as u32);
+    let lists = Lists::reads(&[(WRITE3_POSITION, memory)]);
+    sends(&mut wire, &mut trace, &[(Client, v2::call(family, xid, 0, &lists, &write3(xid, data.len() as u32)))]);
+    trace.extend(wire.read(Server, (0x61, 0x4000), data));
+    sends(&mut wire, &mut trace, &[(Server, v2::reply(family, xid, &[], &write3_reply(xid, data.len() as u32)))]);
+    trace
+}
+
+fn written(xid: u32, data: &[u8]) -> Vec<u8> {
+    [write3(xid, data.len() as u32), padded(data)].concat()
+}
+
+#[test]
+fn a_write_whose_data_is_in_a_read_chunk() {
+    for family in FAMILIES {
+        let data = octets(6, 2503);
+        let found = dissect(&write_by_read(family, 3, &data));
+        assert_rpc(&found, 3, &written(3, &data), &write3_reply(3, 2503));
+        assert_eq!(forms(of(&found, 3)), [Some(Form::Chunked), Some(Form::Short)]);
+        assert_eq!(of(&found, 3).read_octets, 2503);
+    }
+}
+
+/// A WRITE whose call is in memory, in two segments, and the data in another chunk beside it.
+fn long_write(family: Family, xid: u32, data: &[u8]) -> Vec<Packet> {
+    let (mut wire, mut trace) = shown(family);
+    let call = write3(xid, data.len() as u32);
+    let memory = [(0x71, 0x100, 40), (0x72, 0x800, call.len() as u32 - 40)];
+    let others = Lists::reads(&[(WRITE3_POSITION, (0x73, 0x2000, data.len() as u32))]);
+    sends(&mut wire, &mut trace, &[(Client, v2::long_call(family, xid, &memory, &others))]);
+    trace.extend(wire.read(Server, (0x73, 0x2000), data));
+    trace.extend(wire.read(Server, (0x71, 0x100), &call[..40]));
+    trace.extend(wire.read(Server, (0x72, 0x800), &call[40..]));
+    sends(&mut wire, &mut trace, &[(Server, v2::reply(family, xid, &[], &write3_reply(xid, data.len() as u32)))]);
+    trace
+}
+
+#[test]
+fn a_long_call_with_a_data_item_beside_it() {
+    for family in FAMILIES {
+        let data = octets(7, 1999);
+        let found = dissect(&long_write(family, 4, &data));
+        assert_rpc(&found, 4, &written(4, &data), &write3_reply(4, 1999));
+        assert_eq!(forms(of(&found, 4)), [Some(Form::Long), Some(Form::Short)]);
+        assert_eq!(of(&found, 4).name, Some("NFSv3 WRITE"));
+    }
+}
+
+/// A READ whose reply is in the Reply chunk.
+fn long_read(family: Family, xid: u32, data: &[u8]) -> Vec<Packet> {
+    let (mut wire, mut trace) = shown(family);
+    let reply = read3_reply(xid, data);
+    sends(
+        &mut wire,
+        &mut trace,
+        &[(Client, v2::call(family, xid, 0, &Lists::reply(&MEMORY), &read3(xid, data.len() as u32)))],
+    );
+    trace.extend(wire.write(Server, (0x51, 0x1000), &reply[..3000]));
+    trace.extend(wire.write(Server, (0x52, 0x9000), &reply[3000..]));
+    let used = [MEMORY[0], (0x52, 0x9000, reply.len() as u32 - 3000)];
+    sends(&mut wire, &mut trace, &[(Server, v2::long_reply(family, xid, &used))]);
+    trace
+}
+
+#[test]
+fn a_long_reply() {
+    for family in FAMILIES {
+        let data = octets(8, 4001);
+        let found = dissect(&long_read(family, 5, &data));
+        assert_rpc(&found, 5, &read3(5, 4001), &read3_reply(5, &data));
+        assert_eq!(forms(of(&found, 5)), [Some(Form::Short), Some(Form::Long)]);
+        assert_eq!(of(&found, 5).status, Some(Status::Success(Some(0))));
+    }
+}
+
+// --- Messages of several Sends -------------------------------------------------------------------------------------------
+
+const XID: u32 = 9;
+
+/// The Sends of a WRITE of which all is inline, the call in three of them and the reply in two.
+fn parts(family: Family, data: &[u8]) -> [(By, Vec<u8>); 5] {
+    let (call, reply) = (written(XID, data), write3_reply(XID, data.len() as u32));
+    let (first, second) = (1000, 2000);
+    [
+        (Client, v2::call_part(family, XID, call.len() - first, &call[..first])),
+        (Client, v2::call_part(family, XID, call.len() - second, &call[first..second])),
+        (Client, v2::call(family, XID, 0, &Lists::default(), &call[second..])),
+        (Server, v2::reply_part(family, XID, reply.len() - 20, &reply[..20])),
+        (Server, v2::reply(family, XID, &[], &reply[20..])),
+    ]
+}
+
+#[test]
+fn parts_are_joined() {
+    for family in FAMILIES {
+        let data = octets(9, 2501);
+        let (mut wire, mut trace) = shown(family);
+        sends(&mut wire, &mut trace, &parts(family, &data));
+        let found = dissect(&trace);
+        assert_rpc(&found, XID, &written(XID, &data), &write3_reply(XID, 2501));
+        let transaction = of(&found, XID);
+        assert_eq!(forms(transaction), [Some(Form::Continued); 2]);
+        assert_eq!(transaction.call.as_ref().unwrap().inline, 68 + 2504, "of all its Sends");
+        assert_eq!(transaction.name, Some("NFSv3 WRITE"));
+        assert!(found.messages.iter().all(|message| message.dropped.is_none()));
+        let earlier: Vec<u64> = found.messages[2..].iter().map(|message| message.earlier_length()).collect();
+        assert_eq!(earlier, [0, 0, 2000, 0, 20]);
+        let directions: Vec<_> = found.messages[2..].iter().map(|m| m.rpc.as_ref().map(|rpc| rpc.direction)).collect();
+        assert_eq!(directions, [None, None, Some(Direction::Call), None, Some(Direction::Reply)]);
+    }
+}
+
+#[test]
+fn the_other_direction_grants_and_errors_come_between_parts() {
+    for family in FAMILIES {
+        let data = octets(10, 2501);
+        let (mut wire, mut trace) = shown(family);
+        let [first, second, third, part, last] = parts(family, &data);
+        let other = (Client, v2::call(family, 20, 0, &Lists::default(), &null(20)));
+        let answer = (Server, v2::reply(family, 20, &[], &rpc::reply(20, &[])));
+        let error = (Server, v2::error(family, 7777, &[2]));
+        let (from_client, from_server) = ((Client, v2::grant(family)), (Server, v2::grant(family)));
+        let order =
+            [other, first, from_server.clone(), from_client, answer, second, error, third, part, from_server, last];
+        sends(&mut wire, &mut trace, &order);
+        let found = dissect(&trace);
+        assert_rpc(&found, XID, &written(XID, &data), &write3_reply(XID, 2501));
+        assert_rpc(&found, 20, &null(20), &rpc::reply(20, &[]));
+        assert!(found.messages.iter().all(|message| message.dropped.is_none()));
+        assert_eq!(found.transactions.len(), 3, "grants and errors to nobody are none");
+    }
+}
+
+#[test]
+fn parts_with_a_read_chunk_in_the_last() {
+    for family in FAMILIES {
+        let data = octets(11, 1200);
+        let (mut wire, mut trace) = shown(family);
+        let call = write3(XID, 1200);
+        let lists = Lists::reads(&[(WRITE3_POSITION, (0x61, 0x4000, 1200))]);
+        sends(
+            &mut wire,
+            &mut trace,
+            &[
+                (Client, v2::call_part(family, XID, call.len() - 44, &call[..44])),
+                (Client, v2::call(family, XID, 0, &lists, &call[44..])),
+            ],
+        );
+        trace.extend(wire.read(Server, (0x61, 0x4000), &data));
+        sends(&mut wire, &mut trace, &[(Server, v2::reply(family, XID, &[], &write3_reply(XID, 1200)))]);
+        assert_rpc(&dissect(&trace), XID, &written(XID, &data), &write3_reply(XID, 1200));
+    }
+}
+
+#[test]
+fn a_message_of_another_rpc_among_the_parts_is_dropped_and_the_rest_goes_on() {
+    for family in FAMILIES {
+        let data = octets(12, 2501);
+        let (mut wire, mut trace) = shown(family);
+        let [first, second, third, part, last] = parts(family, &data);
+        let other = (Client, v2::call(family, 30, 0, &Lists::default(), &null(30)));
+        sends(&mut wire, &mut trace, &[first, other, second, third, part, last]);
+        let found = dissect(&trace);
+        assert_rpc(&found, XID, &written(XID, &data), &write3_reply(XID, 2501));
+        assert!(!found.transactions.iter().any(|transaction| transaction.xid == 30), "its receiver dropped it");
+        let dropped: Vec<_> = found.messages.iter().filter(|message| message.dropped.is_some()).collect();
+        let [message] = &dropped[..] else { panic!("one: {dropped:?}") };
+        assert_eq!(message.prefix().unwrap().xid, 30);
+        assert!(text(message).contains("dropped: "), "{}", text(message));
+        assert!(json_of(message).contains(r#""dropped":""#));
+        assert!(tree_of(message).contains("\n              dropped           "), "{}", tree_of(message));
+    }
+}
+
+#[test]
+fn a_wrong_count_drops_the_sequence() {
+    let (mut wire, mut trace) = shown(Family::B);
+    let data = octets(13, 2501);
+    let [first, mut second, third, ..] = parts(Family::B, &data);
+    second.1[19] ^= 8;
+    sends(&mut wire, &mut trace, &[first, second, third]);
+    sends(&mut wire, &mut trace, &[(Client, v2::call(Family::B, 31, 0, &Lists::default(), &null(31)))]);
+    sends(&mut wire, &mut trace, &[(Server, v2::reply(Family::B, 31, &[], &rpc::reply(31, &[])))]);
+    let found = dissect(&trace);
+    let dropped: Vec<_> = found.messages[2..].iter().map(|message| message.dropped).collect();
+    assert!(
+        matches!(dropped[..3], [None, Some(Dropped::Misplaced(_)), Some(Dropped::OfDroppedSequence)]),
+        "{dropped:?}"
+    );
+    assert_rpc(&found, 31, &null(31), &rpc::reply(31, &[]));
+    assert!(!found.transactions.iter().any(|transaction| transaction.xid == XID));
+}
+
+#[test]
+fn an_error_with_a_flag_that_none_has_is_dropped() {
+    let (mut wire, mut trace) = shown(Family::A);
+    sends(&mut wire, &mut trace, &[(Client, v2::call(Family::A, 40, 0, &Lists::default(), &null(40)))]);
+    sends(&mut wire, &mut trace, &[(Server, a(4, 40, RESPONSE | MORE, &words(&[2])))]);
+    let found = dissect(&trace);
+    assert_eq!(found.messages[3].dropped, Some(Dropped::ErrorWithFlags));
+    assert!(of(&found, 40).reply.is_none(), "the call still waits");
+}
+
+/// The places in a trace of the packets that carry data.
+fn requests(trace: &[Packet]) -> Vec<usize> {
+    (0..trace.len()).filter(|place| trace[*place].len() > 28 + 16 + 4).collect()
+}
+
+#[test]
+fn a_part_that_is_not_in_the_capture_leaves_its_rpc_alone_not_rebuilt() {
+    for family in FAMILIES {
+        let data = octets(14, 2501);
+        let (mut wire, mut trace) = shown(family);
+        let before = trace.len();
+        sends(&mut wire, &mut trace, &parts(family, &data));
+        let after = trace.len();
+        for xid in 100..200 {
+            sends(
+                &mut wire,
+                &mut trace,
+                &[
+                    (Client, v2::call(family, xid, 0, &Lists::default(), &null(xid))),
+                    (Server, v2::reply(family, xid, &[], &rpc::reply(xid, &[]))),
+                ],
+            );
+        }
+        let lost: Vec<usize> = requests(&trace).into_iter().filter(|place| (before..after).contains(place)).collect();
+        assert!(lost.len() >= 5, "{lost:?}");
+        for place in lost {
+            let mut rest = trace.clone();
+            rest.remove(place);
+            let found = dissect(&rest);
+            let whole = [written(XID, &data), write3_reply(XID, 2501)];
+            let mut missing = 0;
+            for transaction in found.transactions.iter().filter(|transaction| transaction.xid == XID) {
+                for (rebuilt, whole) in rebuilt(transaction).iter().zip(&whole) {
+                    assert!(
+                        rebuilt.is_none_or(|octets| octets == whole),
+                        "{family:?}, without {place}: {transaction:?}"
+                    );
+                    missing += usize::from(rebuilt.is_none());
+                }
+            }
+            assert!(missing > 0, "{family:?}: something is missing without {place}");
+            for xid in 100..200 {
+                assert_rpc(&found, xid, &null(xid), &rpc::reply(xid, &[]));
+            }
+            assert!(found.messages.iter().all(|message| message.dropped.is_none()), "nobody dropped anything");
+        }
+    }
+}
+
+#[test]
+fn a_capture_that_begins_among_the_parts_says_so() {
+    for family in FAMILIES {
+        let data = octets(15, 2501);
+        let mut wire = Wire::default();
+        let mut trace = Vec::new();
+        let [_, second, third, part, last] = parts(family, &data);
+        // The first message shows what the connection carries, and nothing of what the client has sent.
+        sends(
+            &mut wire,
+            &mut trace,
+            &[(Server, v2::reply(family, 1, &[], &rpc::reply(1, &[]))), second, third, part, last],
+        );
+        let found = dissect(&trace);
+        let transaction = of(&found, XID);
+        assert_eq!(rebuilt(transaction), [None, Some(&write3_reply(XID, 2501)[..])], "{transaction:?}");
+        assert_eq!(why(transaction.call.as_ref()), NotRebuilt::Earlier);
+        assert_eq!(forms(transaction), [Some(Form::Continued); 2]);
+        let message = &found.messages[2];
+        assert!(text(message).ends_with("earlier parts missing\n"), "{}", text(message));
+        assert!(json_of(message).contains(r#""missing":"earlier"}"#), "{}", json_of(message));
+        assert!(tree_of(message).contains("after parts of which some are missing"), "{}", tree_of(message));
+    }
+}
+
+// --- What is not RPC -----------------------------------------------------------------------------------------------------
+
+#[test]
+fn transport_properties_are_shown() {
+    for family in FAMILIES {
+        let (mut wire, mut trace) = shown(family);
+        let mut both = vec![(Client, v2::properties(family, 50, &v2::all_properties()))];
+        both.push((Server, v2::properties(family, 50, &words(&[0]))));
+        sends(&mut wire, &mut trace, &both);
+        let found = dissect(&trace);
+        let message = &found.messages[2];
+        let object = json_of(message);
+        let (htype, name, flags) = match family {
+            Family::A => ("A", "RDMA2_CONNPROP", r#","rdma_flags":[]"#),
+            Family::B => ("B", "RDMA2_CONNPROP_FINAL", ""),
+        };
+        let properties = concat!(
+            r#"[{"id":1,"name":"RDMA2_PROPID_SBSIZ","value":8192},{"id":2,"name":"RDMA2_PROPID_RBSIZ","value":16384},"#,
+            r#"{"id":3,"name":"RDMA2_PROPID_RSSIZ","value":65536},{"id":4,"name":"RDMA2_PROPID_RCSIZ","value":8},"#,
+            r#"{"id":5,"name":"RDMA2_PROPID_BRS","value":"RDMA2_RVRSDIR_CONT"},"#,
+            r#"{"id":6,"name":"RDMA2_PROPID_HOSTAUTH","value":"616263"},{"id":77,"name":null,"value":"767778797a"},"#,
+            r#"{"id":4,"name":"RDMA2_PROPID_RCSIZ","value":null}]"#
+        );
+        let length = message.octets.len();
+        assert_eq!(
+            object,
+            format!(
+                concat!(
+                    r#"{{"type":"message","frame":8,"time":"0.000008000","connection":1,"from":"192.0.2.1","#,
+                    r#""to":"192.0.2.2","rdma_xid":"0x00000032","rdma_vers":2,"rdma_credit":4194336,"#,
+                    r#""rdma_htype":"{}","v2_family":"{}","credit":{{"granted":32,"maximum":64}}{},"properties":{},"#,
+                    r#""header_length":{},"payload_length":0,"reads":[],"writes":[],"reply":null,"error":null,"#,
+                    r#""invalidates":null,"retransmitted":0,"rpc":null}}"#,
+                    "\n"
+                ),
+                name, htype, flags, properties, length
+            )
+        );
+        assert!(found.messages.iter().all(|message| message.dropped.is_none() && message.is_malformed().is_none()));
+        assert_eq!(found.transactions.len(), 1);
+    }
+}
+
+#[test]
+fn transport_properties_after_the_last_are_dropped() {
+    for family in FAMILIES {
+        let (mut wire, mut trace) = shown(family);
+        let last = (Client, v2::properties(family, 50, &words(&[0])));
+        sends(&mut wire, &mut trace, &[last.clone(), (Server, last.1.clone()), last]);
+        let found = dissect(&trace);
+        let dropped: Vec<bool> = found.messages[2..].iter().map(|message| message.dropped.is_some()).collect();
+        assert_eq!(dropped, [false, false, true]);
+    }
+}
+
+#[test]
+fn grants_are_messages_and_nothing_more() {
+    let grants = [
+        (Family::A, v2::grant(Family::A), "RDMA2_NOMSG"),
+        (Family::A, a(6, 0, 0, &[]), "RDMA2_GRANT"),
+        (Family::B, v2::grant(Family::B), "RDMA2_GRANT"),
+    ];
+    for (family, grant, name) in grants {
+        let (mut wire, mut trace) = shown(family);
+        sends(&mut wire, &mut trace, &[(Client, grant.clone()), (Server, grant)]);
+        let found = dissect(&trace);
+        assert_eq!((found.messages.len(), found.transactions.len()), (4, 1));
+        for message in &found.messages[2..] {
+            assert_eq!((message.type_name(), message.rpc.as_ref()), (Some(name), None));
+            assert!(text(message).ends_with("  grants 32\n"), "{}", text(message));
+        }
+    }
+}
+
+/// Every error there is: code, what it calls for, its name, and what of it is shown in JSON.
+const ERRORS: [(&[u32], &str, &str); 13] = [
+    (&[1, 1, 1], "RDMA2_ERR_VERS", r#","low":1,"high":1"#),
+    (&[2], "RDMA2_ERR_BAD_XDR", ""),
+    (&[3], "RDMA2_ERR_BAD_PROPVAL", ""),
+    (&[4], "RDMA2_ERR_INVAL_HTYPE", ""),
+    (&[5], "RDMA2_ERR_INVAL_CONT", ""),
+    (&[6, 17], "RDMA2_ERR_READ_CHUNKS", r#","max_chunks":17"#),
+    (&[7, 18], "RDMA2_ERR_WRITE_CHUNKS", r#","max_chunks":18"#),
+    (&[8, 19], "RDMA2_ERR_SEGMENTS", r#","max_segments":19"#),
+    (&[9, 1, 4096], "RDMA2_ERR_WRITE_RESOURCE", r#","chunk_index":1,"length_needed":4096"#),
+    (&[10, 8192], "RDMA2_ERR_REPLY_RESOURCE", r#","length_needed":8192"#),
+    (&[11], "RDMA2_ERR_VERS_MISMATCH", ""),
+    (&[100], "RDMA2_ERR_SYSTEM", ""),
+    (&[12], "12", ""),
+];
+
+#[test]
+fn every_error_ends_its_call() {
+    for family in FAMILIES {
+        for (body, name, rest) in ERRORS {
+            let (mut wire, mut trace) = shown(family);
+            sends(&mut wire, &mut trace, &[(Client, v2::call(family, 60, 0, &Lists::default(), &null(60)))]);
+            sends(&mut wire, &mut trace, &[(Server, v2::error(family, 60, body))]);
+            let found = dissect(&trace);
+            let transaction = of(&found, 60);
+            assert!(matches!(transaction.status, Some(Status::Error(_))), "{transaction:?}");
+            assert!(matches!(why(transaction.reply.as_ref()), NotRebuilt::Error(_)));
+            let message = &found.messages[3];
+            let code = if name == "12" { name.to_owned() } else { format!("\"{name}\"") };
+            let expected = format!(r#""error":{{"code":{code}{rest}}},"#);
+            assert!(json_of(message).contains(&expected), "{} has no {expected}", json_of(message));
+            assert_eq!(message.dialect, Dialect::Version2(family));
+            for value in &body[1..] {
+                let tree = tree_of(message);
+                assert!(tree.lines().any(|line| line.ends_with(&format!(" {value}"))), "{value} in {tree}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_version_1_server_refuses_version_2_and_the_client_goes_on_in_version_1() {
+    for family in FAMILIES {
+        let (mut wire, mut trace) = connected();
+        // The 28 octets of ERR_VERS have no flags in version 1.
+        let refusal = words(&[70, 2, 32, 4, 1, 1, 1]);
+        let none = Lists::default();
+        sends(
+            &mut wire,
+            &mut trace,
+            &[
+                (Client, v2::call(family, 70, 0, &none, &null(70))),
+                (Server, refusal),
+                (Client, message(rpc::MSG, 71, &none, &null(71))),
+                (Server, message(rpc::MSG, 71, &none, &rpc::reply(71, &[]))),
+            ],
+        );
+        let found = dissect(&trace);
+        let refused = of(&found, 70);
+        assert_eq!(rebuilt(refused), [Some(&null(70)[..]), None]);
+        let Some(Status::Error(error)) = refused.status else { panic!("{refused:?}") };
+        assert_eq!(error.to_string().split_once("ERR_VERS ").unwrap().1, "1 to 1");
+        assert_rpc(&found, 71, &null(71), &rpc::reply(71, &[]));
+        let dialects = v2::dialects(&found.messages);
+        assert_eq!(
+            [dialects[0], dialects[2], dialects[3]],
+            [Dialect::Version2(family), Dialect::Version1, Dialect::Version1]
+        );
+        let tree = tree_of(&found.messages[1]);
+        let offsets: Vec<&str> = tree.lines().take(7).map(|line| line.get(8..12).unwrap()).collect();
+        assert_eq!(offsets, ["0000", "0004", "0008", "000c", "0010", "0014", "0018"], "{tree}");
+        assert!(tree.contains("0018  rdma_vers_high    1\n"), "{tree}");
+        assert!(json_of(&found.messages[1]).contains(r#","low":1,"high":1}"#));
+        assert_eq!(found.messages[1].is_malformed(), None);
+    }
+}
+
+#[test]
+fn a_version_2_server_refuses_version_2_in_its_own_layout() {
+    let (mut wire, mut trace) = shown(Family::A);
+    sends(&mut wire, &mut trace, &[(Client, v2::call(Family::A, 72, 0, &Lists::default(), &null(72)))]);
+    sends(&mut wire, &mut trace, &[(Server, v2::error(Family::A, 72, &[1, 3, 4]))]);
+    let found = dissect(&trace);
+    assert_eq!(found.messages[3].octets.len(), 32);
+    let Some(Status::Error(error)) = of(&found, 72).status else { panic!("no error") };
+    assert!(error.to_string().ends_with("3 to 4"), "{error}");
+}
+
+// --- Which wire format ---------------------------------------------------------------------------------------------------
+
+/// An RDMA2_GRANT of draft -02, or an empty RDMA2_CONNPROP_MIDDLE.
+fn of_either() -> Vec<u8> {
+    words(&[0, 2, v2::CREDIT, 6, 0])
+}
+
+#[test]
+fn the_first_message_that_can_be_of_one_only_says_which_wire_format_it_is() {
+    for family in FAMILIES {
+        let (mut wire, mut trace) = connected();
+        sends(
+            &mut wire,
+            &mut trace,
+            &[
+                (Client, of_either()),
+                (Client, v2::call(family, 80, 0, &Lists::default(), &null(80))),
+                (Server, v2::reply(family, 80, &[], &rpc::reply(80, &[]))),
+            ],
+        );
+        let found = dissect(&trace);
+        let known = Dialect::Version2(family);
+        assert_eq!(v2::dialects(&found.messages), [Dialect::Version2Unknown, known, known]);
+        assert_rpc(&found, 80, &null(80), &rpc::reply(80, &[]));
+        let first = &found.messages[0];
+        assert_eq!((first.type_name(), first.is_malformed(), first.rpc.as_ref()), (None, None, None));
+        assert!(text(first).ends_with("version 2, wire format not known\n"), "{}", text(first));
+        assert!(
+            tree_of(first).contains("nothing on this connection has shown which wire format"),
+            "{}",
+            tree_of(first)
+        );
+        assert_eq!(
+            json_of(first),
+            concat!(
+                r#"{"type":"message","frame":4,"time":"0.000004000","connection":1,"from":"192.0.2.1","to":"192.0.2.2","#,
+                r#""rdma_xid":"0x00000000","rdma_vers":2,"rdma_credit":4194336,"rdma_htype":6,"v2_family":null,"#,
+                r#""header_length":null,"payload_length":null,"reads":[],"writes":[],"reply":null,"error":null,"#,
+                r#""invalidates":null,"retransmitted":0,"rpc":null}"#,
+                "\n"
+            )
+        );
+        assert_eq!(found.transactions.len(), 1, "it is no call");
+    }
+}
+
+#[test]
+fn a_wire_format_that_is_given_is_that_of_all_messages() {
+    let (mut wire, mut trace) = connected();
+    sends(&mut wire, &mut trace, &[(Client, of_either())]);
+    for (family, name) in [(Family::A, "RDMA2_GRANT"), (Family::B, "RDMA2_CONNPROP_MIDDLE")] {
+        let found = dissect_with(&trace, Config { v2_family: Some(family), ..Config::default() });
+        assert_eq!(v2::dialects(&found.messages), [Dialect::Version2(family)]);
+        assert_eq!(found.messages[0].type_name(), Some(name));
+    }
+}
+
+#[test]
+fn each_connection_has_its_own_wire_format() {
+    let mut traces = Vec::new();
+    for (index, family) in (0_u8..).zip(FAMILIES) {
+        let mut wire = Wire { name: 0x500 + u32::from(index), ..Wire::default() };
+        wire.client.queue_pair += 0x100 * u32::from(index);
+        wire.server.queue_pair += 0x100 * u32::from(index);
+        let mut trace = wire.connect();
+        sends(&mut wire, &mut trace, &[(Client, v2::call(family, 1, 0, &Lists::default(), &null(1)))]);
+        traces.push(trace);
+    }
+    let mixed: Vec<Packet> = (0..5).flat_map(|place| traces.iter().map(move |trace| trace[place].clone())).collect();
+    let found = dissect(&mixed);
+    assert_eq!(v2::dialects(&found.messages), [Dialect::Version2(Family::A), Dialect::Version2(Family::B)]);
+}
+
+#[test]
+fn a_version_1_header_that_says_2_is_malformed() {
+    let (mut wire, mut trace) = connected();
+    let mut octets = message(rpc::MSG, 90, &Lists::default(), &null(90));
+    octets[7] = 2;
+    sends(&mut wire, &mut trace, &[(Client, octets)]);
+    let found = dissect(&trace);
+    let [message] = &found.messages[..] else { panic!("one message") };
+    assert_eq!(message.dialect, Dialect::Version1);
+    assert!(text(message).ends_with("malformed at octet 4: version\n"), "{}", text(message));
+}
+
+/// The packets as a capture with this snaplen has them; those of the set-up are whole.
+fn cut(trace: &[Packet], snaplen: usize) -> Vec<(Packet, u32)> {
+    let short = |packet: &Packet| packet[..packet.len().min(snaplen)].to_vec();
+    let is_setup = |packet: &Packet| packet[28] == 0x64;
+    let cut = |packet: &Packet| if is_setup(packet) { packet.clone() } else { short(packet) };
+    trace.iter().map(|packet| (cut(packet), packet.len() as u32)).collect()
+}
+
+#[test]
+fn a_cut_message_does_not_say_which_wire_format_it_is() {
+    // Cut to 16 octets, an RDMA2_CONNPROP of family A is an RDMA2_GRANT of family B.
+    let (mut wire, mut trace) = connected();
+    sends(&mut wire, &mut trace, &[(Client, v2::properties(Family::A, 0, &v2::all_properties()))]);
+    for length in 0..v2::all_properties().len() {
+        let found = synthetic::dissect_cut(&cut(&trace, 28 + 12 + 16 + length), Config::default());
+        let message = found.messages.last().unwrap();
+        let known = [Dialect::Version2Unknown, Dialect::Version2(Family::A)];
+        assert!(known.contains(&message.dialect), "{length}: {message:?}");
+        assert_eq!(message.is_malformed(), None, "{length}");
+    }
+}
+
+#[test]
+fn version_2_is_recognised_on_any_port() {
+    for family in FAMILIES {
+        let mut wire = Wire { port: 12_345, ..Wire::default() };
+        let mut trace = wire.connect();
+        sends(
+            &mut wire,
+            &mut trace,
+            &[
+                // The first messages of a connection do not tell what it carries.
+                (Client, v2::properties(family, 1, &v2::all_properties())),
+                (Client, v2::call(family, 2, 0, &Lists::default(), &null(2))),
+                (Server, v2::reply(family, 2, &[], &rpc::reply(2, &[]))),
+            ],
+        );
+        let found = dissect(&trace);
+        assert_rpc(&found, 2, &null(2), &rpc::reply(2, &[]));
+        assert_eq!(v2::dialects(&found.messages), [Dialect::Version2(family); 2]);
+    }
+}
