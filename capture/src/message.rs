@@ -5,7 +5,8 @@ use core::ops::Range;
 use std::borrow::Cow;
 
 use rpcrdma::error::{DecodeError, DecodeErrorKind as Kind};
-use rpcrdma::prefix::Prefix;
+use rpcrdma::lists::Chunks;
+use rpcrdma::prefix::{Prefix, Procedure as RdmaProcedure};
 use rpcrdma::v1;
 use rpcrdma::v2::{ContinuationError, Family, family_a, family_b};
 
@@ -13,6 +14,7 @@ use crate::header::{Decoded, Dialect, ErrorBody, Header, Place};
 use crate::link::Address;
 use crate::nfs::{DataItem, Operation, Procedure, WalkError};
 use crate::operation::{Side, Stamp};
+use crate::rpc::Msgp;
 use crate::transaction::NotRebuilt;
 
 /// A Send on a connection that carries RPC-over-RDMA.
@@ -234,6 +236,16 @@ impl Message {
     #[must_use]
     pub fn earlier_missing(&self) -> Option<NotRebuilt> {
         self.earlier.as_ref()?.missing
+    }
+
+    /// Of an RDMA_MSGP: what it says of padding, its payload and its chunks.
+    pub(crate) fn msgp(&self) -> Option<(Msgp, &[u8], Chunks<'_>)> {
+        self.prefix().filter(|prefix| prefix.procedure == RdmaProcedure::RDMA_MSGP)?;
+        let v1::Message { header, header_length, payload } = self.decode_v1()?;
+        match header.body {
+            v1::Body::Msgp { align, thresh, chunks } => Some((Msgp { header_length, align, thresh }, payload, chunks)),
+            _ => None,
+        }
     }
 
     fn without_padding(&self, payload: &[u8]) -> Vec<u8> {

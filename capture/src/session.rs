@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use rpcrdma::prefix::Prefix;
 use rpcrdma::reader::Reader;
 use rpcrdma::rpc::MessageType;
-use rpcrdma::v1::{self, Body, ErrorReply};
+use rpcrdma::v1::{Body, ErrorReply};
 use rpcrdma::v2::{self, Continuation, Family};
 
 use crate::assembly::{Assembled, Assembly, Part};
@@ -18,7 +18,7 @@ use crate::memory::{Access, Map, Memory, Place};
 use crate::message::{self, Answered, Captured, Detail, Direction, Dropped, Earlier, Message, Rpc};
 use crate::nfs::Procedure;
 use crate::operation::{Operation, OperationKind, Side, Sides};
-use crate::rpc::{self, Described, Msgp};
+use crate::rpc::{self, Described};
 use crate::transaction::{Call, NotRebuilt, Reply, Transaction, first_word, read_chunks};
 use watch::Watch;
 
@@ -373,6 +373,9 @@ impl Session {
             rpc: None,
             detail: None,
         };
+        if message.msgp().is_some() {
+            message.padding = None;
+        }
         let direction = if self.joins(&mut message) { self.direction(&message) } else { None };
         let message = match direction {
             Some(Direction::Call) => self.call(message, context),
@@ -497,10 +500,8 @@ impl Session {
         let requester = message.sender;
         let (mut called, mut described): (_, Option<Described>) = (None, None);
         let reverse = self.client == Some(requester.other());
-        if let Some((msgp, payload)) = msgp(&message) {
-            let reads = message.decode().ok().and_then(|decoded| decoded.header.chunks());
-            let reads = reads.as_ref().map(read_chunks).unwrap_or_default();
-            message.padding = msgp.padding_of_call(payload, reverse, &reads);
+        if let Some((msgp, payload, chunks)) = message.msgp() {
+            message.padding = msgp.padding_of_call(payload, reverse, &read_chunks(&chunks));
         }
         if let Ok(decoded) = message.decode() {
             let reads = decoded.header.chunks().as_ref().map(read_chunks).unwrap_or_default();
@@ -606,8 +607,7 @@ impl Session {
         if let Some(call) = call.take_if(|_| provides(&message)) {
             return self.provide(message, (call, long_xid), context);
         }
-        if let Some((msgp, payload)) = msgp(&message) {
-            let chunks = message.decode().ok().and_then(|decoded| decoded.header.chunks()).unwrap_or_default();
+        if let Some((msgp, payload, chunks)) = message.msgp() {
             let written: Vec<u64> = chunks.writes.iter().map(|chunk| chunk.length()).collect();
             let called = call.as_ref().and_then(|call| call.called.as_ref());
             message.padding = called.and_then(|called| msgp.padding_of_reply(payload, called, &written));
@@ -673,15 +673,6 @@ impl Session {
 fn provides(message: &Message) -> bool {
     let decoded = message.decode_v1();
     decoded.is_some_and(|decoded| matches!(decoded.header.body, Body::Nomsg(chunks) if !chunks.reads.is_empty()))
-}
-
-/// The head and the payload of an RDMA_MSGP.
-fn msgp(message: &Message) -> Option<(Msgp, &[u8])> {
-    let v1::Message { header, header_length, payload } = message.decode_v1()?;
-    match header.body {
-        Body::Msgp { align, thresh, .. } => Some((Msgp { header_length, align, thresh }, payload)),
-        _ => None,
-    }
 }
 
 /// Whether a Payload stream asks or answers.

@@ -38,6 +38,9 @@ pub fn message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
         rpc: None,
         detail: None,
     };
+    if let Some((msgp, payload, chunks)) = message.msgp() {
+        message.padding = msgp.padding_of_call(payload, false, &read_chunks(&chunks));
+    }
     message.rpc = described(&message).map(|described| described.rpc);
     message
 }
@@ -47,7 +50,13 @@ fn described(message: &Message) -> Option<Described> {
     let chunks = decoded.header.chunks()?;
     let written: Vec<u64> = chunks.writes.iter().map(|chunk| chunk.length()).collect();
     match MessageType::peek(decoded.payload)?.1 {
-        MessageType::CALL => Some(rpc::call(decoded.payload, false, &read_chunks(&chunks))?.1),
+        MessageType::CALL => {
+            let mut described = rpc::call(&message.stream(&decoded), false, &read_chunks(&chunks))?.1;
+            if message.padding.is_none() {
+                described.forget_body();
+            }
+            Some(described)
+        }
         MessageType::REPLY => rpc::reply(decoded.payload, None, &written),
         _ => None,
     }

@@ -114,7 +114,8 @@ impl<W: io::Write> Tree<'_, W> {
                     }
                     Place::Inline if message.earlier_length() == 0 => {
                         self.line(Some(at), NAME, "Payload stream", &octets(length))?;
-                        self.rpc(at, decoded.payload, message.rpc.as_ref())
+                        self.rpc(at, decoded.payload, message.rpc.as_ref())?;
+                        self.padding(at, message)
                     }
                     Place::Inline => {
                         let value =
@@ -130,6 +131,17 @@ impl<W: io::Write> Tree<'_, W> {
             }
             Err(_) => Ok(()),
         }
+    }
+
+    /// The padding of an RDMA_MSGP whose payload begins at `at`.
+    fn padding(&mut self, at: usize, message: &Message) -> io::Result<()> {
+        let Some(padding) = &message.padding else {
+            return self.line(None, WARNING, "  padding", "its place is not known");
+        };
+        for range in padding {
+            self.line(Some(at.saturating_add(range.start)), PLAIN, "  padding", &octets(range.len()))?;
+        }
+        Ok(())
     }
 
     /// What is wrong, and what the receivers have to do. Where the capture cut the message off, that is no fault of it.

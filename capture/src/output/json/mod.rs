@@ -144,6 +144,9 @@ struct MessageObject<'a> {
     rdma_thresh: Option<u32>,
     header_length: Option<usize>,
     payload_length: Option<usize>,
+    /// Of an RDMA_MSGP; null where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    padding_length: Option<Option<usize>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     trailing_length: Option<usize>,
     reads: Reads<'a>,
@@ -191,6 +194,7 @@ impl<'a> MessageObject<'a> {
             rdma_thresh: None,
             header_length: None,
             payload_length: None,
+            padding_length: None,
             trailing_length: None,
             reads: Reads(ReadList::default()),
             writes: Writes(WriteList::EMPTY),
@@ -210,6 +214,8 @@ impl<'a> MessageObject<'a> {
         match &decoded.header {
             Header::V1(v1::Header { body: Body::Msgp { align, thresh, .. }, .. }) => {
                 (self.rdma_align, self.rdma_thresh) = (Some(*align), Some(*thresh));
+                let padding = message.padding.as_ref();
+                self.padding_length = Some(padding.map(|padding| padding.iter().map(ExactSizeIterator::len).sum()));
             }
             Header::V1(_) => {}
             Header::V2(header) => self.take_v2(message, Some(header)),
