@@ -599,6 +599,8 @@ fn check_says_which_rules_are_broken_and_ends_with_1() {
     assert!(summary.last().unwrap().starts_with("  all 58 rules, 24 broken"), "{text}");
     assert_eq!(run(&["check", "-q", &capture("perftest")]).status.code(), Some(0), "nothing to judge");
     assert_eq!(run(&["check", "-q", "/does/not/exist"]).status.code(), Some(2));
+    let output = run(&["check", "-q", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), ""), "of what is no capture nothing is said");
 }
 
 #[test]

@@ -172,7 +172,10 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
             findings.finding(&mut out, &found)?;
         }
     }
-    findings.summary(&mut out, checker.counts().filter(|count| arguments.wants_rule(count.rule.slug)))?;
+    // Of a file that cannot be read nothing is known, not even that no rule is broken.
+    if summary.frames > 0 || !notices.unusable {
+        findings.summary(&mut out, checker.counts().filter(|count| arguments.wants_rule(count.rule.slug)))?;
+    }
     write(&out)?;
     Ok(match (notices.unusable, notices.damaged || findings.errors() > 0) {
         (true, _) => UNUSABLE,
