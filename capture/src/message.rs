@@ -299,7 +299,10 @@ impl Message {
         if self.dialect == Dialect::Version2Unknown {
             return None;
         }
-        let ends = matches!(error.kind, Kind::HeaderShort | Kind::ListTruncated | Kind::SegmentCount);
+        let ends = matches!(
+            error.kind,
+            Kind::HeaderShort | Kind::ListTruncated | Kind::SegmentCount | Kind::HeaderTruncated | Kind::PropertyValue
+        );
         let cut = self.captured != Captured::Whole && ends;
         (!cut).then_some(error)
     }

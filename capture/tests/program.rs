@@ -596,7 +596,7 @@ fn check_says_which_rules_are_broken_and_ends_with_1() {
     assert!(text.lines().any(|found| found == line), "{text}");
     let mut summary = text.lines().skip_while(|line| !line.starts_with("Summary"));
     assert!(summary.any(|line| line.split_whitespace().eq(["list-flag", "2", "0", "0", "0"])), "{text}");
-    assert!(summary.last().unwrap().starts_with("  all 58 rules, 24 broken"), "{text}");
+    assert!(summary.last().unwrap().starts_with("  all 70 rules, 24 broken"), "{text}");
     assert_eq!(run(&["check", "-q", &capture("perftest")]).status.code(), Some(0), "nothing to judge");
     assert_eq!(run(&["check", "-q", "/does/not/exist"]).status.code(), Some(2));
     let output = run(&["check", "-q", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);

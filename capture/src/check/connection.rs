@@ -1,5 +1,7 @@
 //! What is kept of a connection, and the rules that need it.
 
+mod v2;
+
 use std::collections::BTreeMap;
 
 use rpcrdma::error::{Reaction, Role};
@@ -12,10 +14,13 @@ use rpcrdma::rules::{
 use rpcrdma::v1::{self, Body, ErrorBody, Message as Decoded};
 
 use super::rpc::{self, Subject};
-use super::{About, Book, Found, Group, memory};
+use super::{About, Book, Found, Group, memory, setup};
+use crate::connection::Announced;
 use crate::event::{MemoryUse, MemoryUseKind, Opened};
+use crate::header::Dialect;
 use crate::message::{Captured, Detail, Direction, Message};
 use crate::operation::{Side, Sides};
+use v2::Version2;
 
 /// Bad requests of a connection that may still be answered.
 const EXPECTED: usize = 64;
@@ -102,6 +107,8 @@ struct Pulled {
 /// What is known of a connection.
 #[derive(Debug)]
 pub(super) struct Connection {
+    /// What the ends announced, where the set-up was seen and was not judged yet.
+    announced: Option<Sides<Option<Announced>>>,
     set_up: bool,
     /// It was seen from its start.
     whole: bool,
@@ -120,6 +127,9 @@ pub(super) struct Connection {
     forgotten: bool,
     /// The client sent a message of version 1.
     spoke: bool,
+    /// A message of version 1 was read: whatever follows is judged by the rules of that.
+    version_1: bool,
+    version_2: Version2,
     /// That remote invalidation was not agreed was said.
     told: bool,
     expected: BTreeMap<(Side, u32), Expected>,
@@ -137,6 +147,7 @@ impl Connection {
         let credits = if *whole { Credits::new() } else { Credits::unknown() };
         let private_data = connection.private_data;
         Self {
+            announced: connection.set_up.then_some(connection.announced),
             set_up: connection.set_up,
             whole: *whole,
             client: connection.set_up.then_some(Side::Active),
@@ -147,6 +158,8 @@ impl Connection {
             unreadable: Sides::default(),
             forgotten: false,
             spoke: false,
+            version_1: false,
+            version_2: Version2::default(),
             told: false,
             expected: BTreeMap::new(),
             last: Sides::default(),
@@ -156,8 +169,10 @@ impl Connection {
         }
     }
 
-    pub(super) const fn is_set_up(&self) -> bool {
-        self.set_up
+    /// The set-up is still to be judged, now that the connection has ended. Version 2 has transport properties in place of
+    /// private data.
+    pub(super) const fn owes_set_up(&self) -> bool {
+        (self.announced.is_some() || !self.set_up) && (self.version_1 || !self.version_2.spoken)
     }
 
     /// Nothing of the connection was missed.
@@ -175,6 +190,7 @@ impl Connection {
         });
         *self.lost.get_mut(from) = true;
         *self.suspect.get_mut(from) = true;
+        *self.version_2.goes_on.get_mut(from) = true;
         // A call that was missed makes the count too small, a reply too large.
         self.credits.get_mut(from.other()).missed();
     }
@@ -243,8 +259,19 @@ impl Connection {
             self.prove(message, book);
         }
         let last = self.last.get_mut(message.sender);
+        let began = *last > 0;
         *last = message.stamp.frame.max(*last);
         self.learn(message);
+        match message.dialect {
+            _ if self.version_1 => {}
+            Dialect::Version2(family) => return self.version_2(message, (Some(family), began), about, book),
+            Dialect::Version2Unknown => return self.version_2(message, (None, began), about, book),
+            Dialect::Version1 => {
+                if let Some(announced) = self.announced.take() {
+                    setup::judge(&announced, message.connection, book);
+                }
+            }
+        }
         self.length(message, about, book);
         if xid.is_some() {
             return self.readable(message, about, book);
@@ -264,13 +291,12 @@ impl Connection {
         let role = self.role(message, detail);
         let sent = Sent { length: message.length, reliable_reply: self.reliable, ..Sent::new(&message.octets, role) };
         let is_readable = sent.decoded.is_ok() || sent.error.is_some();
-        if is_readable {
-            *self.suspect.get_mut(message.sender) = false;
-        } else {
-            *self.unreadable.get_mut(message.sender) = true;
-        }
+        self.version_1 |= sent.decoded.is_ok();
+        self.note_readable(message.sender, is_readable);
         let ends = matches!(message.captured, Captured::Whole | Captured::Cut);
-        let is_malformed = || message.is_malformed().is_some() && !self.suspect.get(message.sender);
+        // What is right in version 2 is not, here.
+        let is_other = message.dialect != Dialect::Version1;
+        let is_malformed = || (is_other || message.is_malformed().is_some()) && !self.suspect.get(message.sender);
         let mut faulty = None;
         if ends && (is_readable || is_malformed()) {
             faulty = self.send(message, &sent, about, book);
@@ -289,6 +315,15 @@ impl Connection {
             self.expect(message, about, faulty, book);
         }
         self.pull(message, &sent, role, about, book);
+    }
+
+    /// Takes note of whether a message could be read.
+    const fn note_readable(&mut self, sender: Side, is_readable: bool) {
+        if is_readable {
+            *self.suspect.get_mut(sender) = false;
+        } else {
+            *self.unreadable.get_mut(sender) = true;
+        }
     }
 
     /// Takes note of who is the client, and of what the dissector gave up.
@@ -342,7 +377,8 @@ impl Connection {
     /// Whether a message of another version would be a call of the server's if it were of version 1.
     fn is_reverse_call(&self, message: &Message) -> bool {
         let is_other = message.prefix().is_some_and(|prefix| prefix.version != v1::VERSION);
-        is_other && self.spoke && self.client == Some(message.sender.other()) && calls_in_version_1(message)
+        let calls = message.rpc.as_ref().is_some_and(|rpc| rpc.reverse && rpc.direction == Direction::Call);
+        is_other && self.spoke && self.client == Some(message.sender.other()) && (calls || calls_in_version_1(message))
     }
 
     /// Judges the length of a Send.

@@ -6,7 +6,7 @@
 //! judges by it:
 //!
 //! - `setup`: what the ends announced; `memory`: RDMA operations; `rpc`: calls and replies with their data items;
-//! - `connection`: what is kept of a connection, and the rules that need it.
+//! - `connection`: what is kept of a connection, and the rules that need it; messages of version 2.
 //!
 //! A rule that needs to know what the capture does not hold is not judged, and that is counted.
 //!
@@ -57,9 +57,10 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
 fn grouped() -> impl Iterator<Item = (&'static Rule, Option<Group>)> {
     let send = rules::send_rules().map(|rule| (rule, Some(Group::Send)));
     let exchange = rules::exchange_rules().map(|rule| (rule, Some(Group::Exchange)));
+    let send_v2 = rules::send_v2_rules().map(|rule| (rule, Some(Group::SendV2)));
     let set_up = setup::rules().map(|rule| (rule, Some(Group::Setup)));
     let alone = rules::count_rules().chain(rpc::rules()).chain(memory::rules()).chain(connection::rules());
-    send.chain(exchange).chain(alone.map(|rule| (rule, None))).chain(set_up)
+    send.chain(exchange).chain(alone.map(|rule| (rule, None))).chain(set_up).chain(send_v2)
 }
 
 /// The rule of this name.
@@ -123,6 +124,8 @@ enum Group {
     Exchange,
     /// Those of the set-up.
     Setup,
+    /// Those of one Send of version 2.
+    SendV2,
 }
 
 /// Findings, and how often each rule was broken.
@@ -130,7 +133,7 @@ enum Group {
 struct Book {
     counts: Vec<(Count, Option<Group>)>,
     /// Times a [`Group`] could not be judged.
-    groups: [u64; 3],
+    groups: [u64; 4],
     found: VecDeque<Found>,
 }
 
@@ -185,7 +188,7 @@ pub struct Checker {
 impl Default for Checker {
     fn default() -> Self {
         let counts = grouped().map(|(rule, group)| (Count { rule, broken: 0, not_judged: 0 }, group)).collect();
-        let book = Book { counts, groups: [0; 3], found: VecDeque::new() };
+        let book = Book { counts, groups: [0; 4], found: VecDeque::new() };
         Self { connections: Map::default(), due: Vec::new(), missed: false, book }
     }
 }
@@ -196,11 +199,7 @@ impl Checker {
         let Self { connections, due, missed, book } = self;
         match event {
             Event::Opened(opened) => {
-                let connection = Connection::new(opened);
-                if opened.connection.set_up {
-                    setup::judge(&opened.connection, opened.number, book);
-                }
-                connections.insert(opened.number, connection);
+                connections.insert(opened.number, Connection::new(opened));
             }
             Event::Message(message) => {
                 if let Some(connection) = connections.get_mut(&message.connection) {
@@ -223,8 +222,8 @@ impl Checker {
                 *missed |= active.missed + passive.missed + active.orphans + passive.orphans > 0;
                 let Some(number) = report.number else { return };
                 let Some(connection) = connections.remove(&number) else { return };
-                if !connection.is_set_up() {
-                    setup::judge(&report.connection, number, book);
+                if connection.owes_set_up() {
+                    setup::judge(&report.connection.announced, number, book);
                 }
                 for open in connection.end(active.early + passive.early == 0, book) {
                     if due.len() < DUE {

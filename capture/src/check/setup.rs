@@ -4,8 +4,8 @@ use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
 use super::{About, Book, Group};
-use crate::connection::{Announced, Connection};
-use crate::operation::Side;
+use crate::connection::Announced;
+use crate::operation::{Side, Sides};
 
 /// Judges what one end announced.
 type SetupRow = Row<fn(&Announced, &mut Report<'_>)>;
@@ -41,10 +41,10 @@ pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().map(|row| &row.rule)
 }
 
-/// Judges a connection by what its ends announced.
-pub(super) fn judge(connection: &Connection, number: u32, book: &mut Book) {
+/// Judges a connection of version 1 by what its ends announced.
+pub(super) fn judge(announced: &Sides<Option<Announced>>, number: u32, book: &mut Book) {
     for side in [Side::Active, Side::Passive] {
-        let Some(announced) = connection.announced.get(side) else {
+        let Some(announced) = announced.get(side) else {
             book.unknown_group(Group::Setup);
             continue;
         };

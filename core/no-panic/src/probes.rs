@@ -9,7 +9,7 @@ use rpcrdma::prefix::{Prefix, Procedure};
 use rpcrdma::private_data::{Agreement, Flags, PrivateData};
 use rpcrdma::reader::{Reader, padding};
 use rpcrdma::rpc::{Auth, AuthSys, Call, Flavor, GssCredential, MessageType, Reply, RpcError};
-use rpcrdma::rules::{self, Credits, Exchange, Finding, Report, Sent};
+use rpcrdma::rules::{self, Credits, Exchange, Finding, Report, Sent, SentV2};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{ErrorReply, Header, Message, ReplyError, ReplyHeader};
 use rpcrdma::v2::{self, family_a, family_b};
@@ -33,6 +33,7 @@ pub fn all(input: &[u8], output: &mut [u8]) {
     properties(input, output);
     version_2_errors(input, output);
     judged(input);
+    judged_v2(input);
     counted(input);
 }
 
@@ -458,6 +459,24 @@ fn judged(input: &[u8]) {
     }
     see(rules::find(core::str::from_utf8(input).unwrap_or_default()));
     see((rules::all().last(), rules::send_rules().last(), rules::exchange_rules().last(), rules::count_rules().last()));
+}
+
+#[inline(never)]
+fn judged_v2(input: &[u8]) {
+    let mut before = v2::Continuation::new();
+    for family in [v2::Family::A, v2::Family::B] {
+        let mut sent = SentV2::new(family, input);
+        if let Ok(message) = &sent.decoded {
+            sent.dropped = before.accept(&message.header, message.payload.len()).err();
+        }
+        sent.length = black_box(5000);
+        sent.is_first = black_box(true);
+        sent.begins = black_box(true);
+        sent.invalidates = black_box(Some(1));
+        sent.offered = black_box(Some(2));
+        rules::send_v2(&sent, &mut finding);
+    }
+    see(rules::send_v2_rules().last());
 }
 
 #[inline(never)]

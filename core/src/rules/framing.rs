@@ -11,7 +11,8 @@ pub(super) static RULES: [SendRow; 14] = [
             slug: "header-short",
             severity: Severity::Error,
             section: "RFC 8166 4.5",
-            summary: "a Send has at least 28 octets; RDMA_ERROR with ERR_CHUNK has 20, RDMA_DONE 16",
+            summary: "a Send has at least 28 octets; RDMA_ERROR with ERR_CHUNK has 20, RDMA_DONE 16; in version 2 it has what \
+                      its header type calls for",
             reason: "Of a shorter message not even the XID can be trusted, so nobody could be told of the fault.",
             correct: "A sender writes all three lists, each at least the word that says it is empty. A receiver drops what \
                       is shorter and says nothing.",
@@ -186,9 +187,14 @@ pub(super) static RULES: [SendRow; 14] = [
     },
 ];
 
+/// Those that are the same in version 2: of a header that does not parse.
+pub(super) fn malformed() -> impl Iterator<Item = &'static SendRow> {
+    RULES.iter().filter(|row| matches!(row.rule.slug, "header-short" | "list-flag" | "list-truncated"))
+}
+
 fn header_short(sent: &Sent<'_>, report: &mut Report<'_>) {
     if let Err(error) = sent.decoded
-        && error.kind == Kind::HeaderShort
+        && matches!(error.kind, Kind::HeaderShort | Kind::HeaderTruncated)
         && sent.error.is_none()
     {
         report.broken(error.offset, format_args!("the Send has {} octets and ends inside the header", sent.length));

@@ -1,9 +1,10 @@
-//! The rules of RPC-over-RDMA version 1 that one Send, a Call with its Reply, or a count can be judged by.
+//! The rules of RPC-over-RDMA that one Send, a Call with its Reply, or a count can be judged by.
 //!
 //! Decoding accepts whatever parses; these rules say what is wrong with it all the same. A rule is a row of a table: its
 //! name, its source, why it exists, what a correct peer does, and the function that judges. [`send`] puts one Send to all
-//! rules that need nothing else, [`exchange`] a Call and its Reply; [`Credits`] and [`inline`] watch what is counted. Rules
-//! that need to see RDMA operations or NFS are not here: they are in `rpcrdma-capture`.
+//! rules of version 1 that need nothing else, [`exchange`] a Call and its Reply; [`Credits`] and [`inline`] watch what is
+//! counted; [`send_v2`] is for version 2. Rules that need to see RDMA operations or NFS are not here: they are in
+//! `rpcrdma-capture`.
 //!
 //! ```
 //! use rpcrdma::error::Role;
@@ -22,10 +23,12 @@ mod count;
 mod framing;
 mod place;
 mod read_list;
+mod v2;
 mod write_list;
 
 pub use count::{CREDIT_EXCEEDED, CREDIT_INITIAL, CreditFault, Credits, INLINE_EXCEEDED, REVERSE_CREDIT, inline};
 pub use place::{Place, segments};
+pub use v2::{SendV2Row, SentV2, send_v2, send_v2_rules};
 
 use core::fmt;
 
@@ -263,7 +266,7 @@ pub fn count_rules() -> impl Iterator<Item = &'static Rule> {
 
 /// All rules here.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    send_rules().chain(exchange_rules()).chain(count_rules())
+    send_rules().chain(exchange_rules()).chain(count_rules()).chain(send_v2_rules())
 }
 
 #[cfg(test)]

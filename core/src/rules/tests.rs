@@ -1,4 +1,5 @@
 use super::*;
+use crate::v2::{ContinuationError, Family};
 use std::string::{String, ToString};
 use std::vec::Vec;
 
@@ -265,4 +266,115 @@ fn no_octet_makes_judging_overflow() {
             exchange(&Exchange { call, reply }, &mut |finding| assert!(finding.offset < octets.len()));
         }
     }
+}
+
+/// What is found in a Send of version 2, after the words of the prefix.
+fn found_v2(
+    family: Family,
+    htype: u32,
+    rest: &[u32],
+    change: impl FnOnce(&mut SentV2<'_>),
+) -> Vec<(&'static str, Severity, usize)> {
+    let octets = words(&[&[7, 2, 0x0020_0001, htype], rest].concat());
+    let mut sent = SentV2::new(family, &octets);
+    change(&mut sent);
+    let mut found = Vec::new();
+    send_v2(&sent, &mut |finding| found.push((finding.rule.slug, finding.severity, finding.offset)));
+    found
+}
+
+#[test]
+fn a_header_of_version_2_that_breaks_a_rule_breaks_no_other() {
+    use Family::{A, B};
+    use Severity::{Error, Warning};
+    for (family, htype, rest, expected) in [
+        (A, 0, &[0, 0, 0, 0, 0, 7, 0][..], None),
+        (A, 0, &[1, 0, 0, 0, 0, 7, 1], None),
+        // A message in a chunk does not show what it is.
+        (A, 1, &[1, 0, 1, 0, 9, 40, 0, 0, 0, 0, 0], None),
+        (A, 5, &[6, 1, 77, 1, 0], None),
+        (B, 13, &[0, 7, 1], None),
+        (A, 0, &[8, 0, 0, 0, 0, 7, 0], Some(("v2-reserved-flag", Warning, 16))),
+        (A, 0, &[1, 0, 0, 0, 0, 7, 0], Some(("v2-response-flag", Error, 16))),
+        (A, 0, &[0, 0, 0, 0, 0, 7, 1], Some(("v2-response-flag", Error, 16))),
+        (A, 4, &[0, 2], Some(("v2-response-flag", Error, 16))),
+        (A, 4, &[3, 2], Some(("v2-more-type", Error, 16))),
+        (A, 0, &[2, 0, 0, 1, 0, 0, 0, 7, 0], Some(("v2-more-chunks", Error, 16))),
+        (A, 4, &[5, 2], Some(("v2-tpmore", Error, 16))),
+        (A, 0, &[0, 9, 0, 0, 0, 7, 0], Some(("v2-inv-handle", Error, 20))),
+        (B, 10, &[9, 0, 0, 1, 1, 8, 40, 0, 0, 7, 0], Some(("v2-inv-handle", Error, 16))),
+        (B, 8, &[9, 1, 0, 9, 40, 0, 0, 0, 0, 0, 0], None),
+        // A reply has no use for it.
+        (A, 0, &[1, 9, 0, 0, 0, 7, 1], None),
+        (A, 5, &[0, 2, 1, 0, 2, 8, 0, 0], Some(("v2-property", Error, 36))),
+        (B, 7, &[1, 6, 4, 1], Some(("v2-property", Error, 24))),
+        (B, 14, &[], Some(("v2-htype", Error, 12))),
+        (A, 7, &[0], Some(("v2-htype", Error, 12))),
+        (B, 3, &[0], Some(("v2-htype", Error, 12))),
+        (A, 6, &[], Some(("header-short", Error, 16))),
+        (B, 9, &[], Some(("header-short", Error, 16))),
+        (B, 13, &[2], Some(("list-flag", Error, 16))),
+        (B, 13, &[1, 1, 9], Some(("list-truncated", Error, 20))),
+    ] {
+        let expected: Vec<_> = expected.into_iter().collect();
+        assert_eq!(found_v2(family, htype, rest, |_| {}), expected, "{family:?} {htype} {rest:?}");
+    }
+}
+
+#[test]
+fn what_the_caller_knows_of_a_connection_of_version_2_is_judged() {
+    use ContinuationError as Error;
+    let of = |family, htype, rest: &[u32], dropped| {
+        let found = found_v2(family, htype, rest, |sent| sent.dropped = Some(dropped));
+        found.first().map(|(slug, _, offset)| (*slug, *offset))
+    };
+    let (a, b) = ([0, 0, 0, 0, 0], [0, 0, 0, 0]);
+    assert_eq!(of(Family::A, 0, &a, Error::OtherMessage), Some(("v2-more-sequence", 0)));
+    assert_eq!(of(Family::A, 0, &a, Error::PropertiesInterrupted), Some(("v2-more-sequence", 0)));
+    assert_eq!(of(Family::A, 5, &[0, 0], Error::PropertiesAfterLast(Family::A)), Some(("v2-tpmore", 12)));
+    assert_eq!(of(Family::B, 10, &b, Error::OtherMessage), Some(("v2-continuation", 0)));
+    assert_eq!(of(Family::B, 10, &b, Error::Remaining), Some(("v2-continuation", 0)));
+    assert_eq!(of(Family::B, 9, &[20], Error::Remaining), Some(("v2-continuation", 16)));
+    assert_eq!(of(Family::B, 7, &[0], Error::PropertiesAfterLast(Family::B)), Some(("v2-continuation", 0)));
+
+    let call = |change: fn(&mut SentV2<'_>)| found_v2(Family::B, 10, &[0, 0, 0, 0, 7, 0], change);
+    assert_eq!(call(|sent| (sent.is_first, sent.length) = (true, 1024)), []);
+    assert_eq!(call(|sent| sent.length = 1025), []);
+    let first = ("v2-first-message", Severity::Error, 0);
+    assert_eq!(call(|sent| (sent.is_first, sent.length) = (true, 1025)), [first]);
+
+    // Which looks like a call, and is the middle of something else.
+    let part = |begins| found_v2(Family::A, 0, &[3, 0, 0, 0, 0, 7, 0], |sent| sent.begins = begins).len();
+    assert_eq!((part(true), part(false)), (1, 0));
+}
+
+#[test]
+fn a_reply_of_version_2_invalidates_what_its_call_offers() {
+    let invalidates = |family, htype, rest: &[u32], offered| {
+        let found = found_v2(family, htype, rest, |sent| (sent.invalidates, sent.offered) = (Some(9), offered));
+        found.first().map(|(slug, severity, offset)| (*slug, *severity, *offset))
+    };
+    let slug = "v2-inv-handle";
+    assert_eq!(invalidates(Family::B, 13, &[0, 7, 1], Some(9)), None);
+    assert_eq!(invalidates(Family::B, 13, &[0, 7, 1], None), None);
+    assert_eq!(invalidates(Family::B, 13, &[0, 7, 1], Some(8)), Some((slug, Severity::Error, 0)));
+    assert_eq!(invalidates(Family::A, 0, &[1, 0, 0, 0, 0, 7, 1], Some(0)), Some((slug, Severity::Error, 0)));
+    assert_eq!(invalidates(Family::B, 10, &[0, 0, 0, 0, 7, 0], None), Some((slug, Severity::Error, 0)));
+    for htype in [5, 7] {
+        assert_eq!(invalidates(Family::B, htype, &[0], None), Some((slug, Severity::Error, 12)));
+    }
+    assert_eq!(invalidates(Family::B, 4, &[2], Some(9)), Some((slug, Severity::Error, 12)));
+    assert_eq!(invalidates(Family::A, 4, &[1, 2], Some(9)), Some((slug, Severity::Hazard, 12)));
+}
+
+#[test]
+fn zero_credits_are_judged_in_family_a_only() {
+    let zero = |family, rest: &[u32]| {
+        let octets = words(&[&[0, 2, 0xffff_0000], rest].concat());
+        let mut found = Vec::new();
+        send_v2(&SentV2::new(family, &octets), &mut |finding| found.push(finding.rule.slug));
+        found
+    };
+    assert_eq!(zero(Family::A, &[6, 0]), ["v2-credit-zero"]);
+    assert_eq!(zero(Family::B, &[5]), [] as [&str; 0]);
 }

@@ -1,0 +1,95 @@
+//! Messages of version 2.
+
+use rpcrdma::rules::{self, SentV2};
+use rpcrdma::v2::{self, Family};
+
+use super::super::{About, Book, Group};
+use super::Connection;
+use crate::header::{Header, Place};
+use crate::message::{Captured, Dropped, Message};
+use crate::operation::{Side, Sides};
+
+/// What is kept of a connection for the rules of version 2.
+#[derive(Debug, Default)]
+pub(super) struct Version2 {
+    /// A message of version 2 was seen.
+    pub(super) spoken: bool,
+    /// What an end sends next may go on with a Payload stream.
+    pub(super) goes_on: Sides<bool>,
+}
+
+impl Connection {
+    /// Judges a message of version 2, `family` if that is known. `began` says whether its sender had sent anything before.
+    pub(super) fn version_2(
+        &mut self,
+        message: &Message,
+        (family, began): (Option<Family>, bool),
+        about: About,
+        book: &mut Book,
+    ) {
+        self.version_2.spoken = true;
+        let is_first = self.is_first(message.sender, began, book);
+        let Some(family) = family else {
+            *self.unreadable.get_mut(message.sender) = true;
+            return book.unknown_group(Group::SendV2);
+        };
+        let goes_on = self.version_2.goes_on.get_mut(message.sender);
+        let mut sent = SentV2::new(family, &message.octets);
+        sent.length = message.length;
+        sent.begins = !*goes_on && message.dropped.is_none();
+        sent.invalidates = message.invalidates;
+        sent.offered = offered(message);
+        sent.dropped = message.dropped.and_then(|dropped| match dropped {
+            Dropped::Misplaced(error) => Some(error),
+            Dropped::OfDroppedSequence => None,
+        });
+        if let Ok(decoded) = message.decode() {
+            match decoded.header.place() {
+                Place::Part => *goes_on = true,
+                Place::Inline => *goes_on = false,
+                Place::Chunk | Place::Nowhere => {}
+            }
+        }
+        let is_readable = sent.decoded.is_ok() || message.error().is_some();
+        let is_malformed = message.is_malformed().is_some() && !self.suspect.get(message.sender);
+        self.note_readable(message.sender, is_readable);
+        if !matches!(message.captured, Captured::Whole | Captured::Cut) || !(is_readable || is_malformed) {
+            return book.unknown_group(Group::SendV2);
+        }
+        sent.is_first = is_first;
+        rules::send_v2(&sent, &mut |finding| book.add(about, finding, Some(finding.offset)));
+        if message.invalidates.is_some() && sent.offered.is_none() && carries_reply(&sent) {
+            unknown("v2-inv-handle", book);
+        }
+    }
+
+    /// Whether a message is the first that the client sent.
+    fn is_first(&self, sender: Side, began: bool, book: &mut Book) -> bool {
+        let is_known = self.whole && !self.lost.get(sender);
+        if !is_known && !began && self.client.is_none_or(|client| client == sender) {
+            unknown("v2-first-message", book);
+        }
+        is_known && !began && self.client == Some(sender)
+    }
+}
+
+/// `rdma_inv_handle` of the call that a message answers.
+fn offered(message: &Message) -> Option<u32> {
+    let call = &message.detail.as_ref()?.answers.as_ref()?.call;
+    match call.decode().ok()?.header {
+        Header::V2(header) => Some(header.inv_handle().unwrap_or_default()),
+        Header::V1(_) => None,
+    }
+}
+
+fn carries_reply(sent: &SentV2<'_>) -> bool {
+    let header = sent.decoded.as_ref().ok().map(|message: &v2::Message<'_>| message.header);
+    header
+        .is_some_and(|header| header.is_response() == Some(true) && (header.has_payload() || header.chunks().is_some()))
+}
+
+fn unknown(slug: &str, book: &mut Book) {
+    if let Some(rule) = rules::find(slug) {
+        book.unknown(rule);
+    }
+}

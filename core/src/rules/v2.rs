@@ -1,0 +1,411 @@
+//! Version 2 (draft-ietf-nfsv4-rpcrdma-version-two).
+//!
+//! Rules of one family name the drafts of that family only. What needs the messages before is told by the caller, who has
+//! it from [`Continuation`](crate::v2::Continuation) and from what it knows of the connection.
+
+use super::{Finding, Report, Row, Rule, Sent, Severity, framing};
+use crate::error::{DecodeError, DecodeErrorKind as Kind};
+use crate::prefix::Prefix;
+use crate::rpc::MessageType;
+use crate::v2::family_a::{self, Body, Flags};
+use crate::v2::{ChunkLists, ContinuationError, FIRST_MESSAGE, Family, Header, Message};
+
+/// A Send of version 2 that is to be judged.
+#[derive(Clone, Copy, Debug)]
+pub struct SentV2<'a> {
+    /// Its octets.
+    pub octets: &'a [u8],
+    /// Its header, or why it has none.
+    pub decoded: Result<Message<'a>, DecodeError>,
+    /// Its first four words.
+    pub prefix: Option<Prefix>,
+    /// Octets it had on the wire; those at hand may be fewer.
+    pub length: usize,
+    /// It is the first that the client sends on the connection.
+    pub is_first: bool,
+    /// The Payload stream begins in it, if it has one: it is not a later message of a sequence.
+    pub begins: bool,
+    /// Why it does not fit to the messages that its sender sent before.
+    pub dropped: Option<ContinuationError>,
+    /// The handle that Send With Invalidate named.
+    pub invalidates: Option<u32>,
+    /// `rdma_inv_handle` of the Call that it answers, 0 where that has none; `None` where the Call is not known.
+    pub offered: Option<u32>,
+}
+
+impl<'a> SentV2<'a> {
+    /// A Send that is there whole, and not the first, with nothing to say of the messages before.
+    #[must_use]
+    pub fn new(family: Family, octets: &'a [u8]) -> Self {
+        Self {
+            octets,
+            decoded: Message::decode(family, octets),
+            prefix: Prefix::decode(octets).ok(),
+            length: octets.len(),
+            is_first: false,
+            begins: true,
+            dropped: None,
+            invalidates: None,
+            offered: None,
+        }
+    }
+
+    fn header(&self) -> Option<Header<'a>> {
+        self.decoded.as_ref().ok().map(|message| message.header)
+    }
+
+    fn family_a(&self) -> Option<family_a::Header<'a>> {
+        match self.header()? {
+            Header::A(header) => Some(header),
+            Header::B(_) => None,
+        }
+    }
+
+    /// Why it does not fit to those before it, where it is of this family.
+    fn misplaced(&self, family: Family) -> Option<ContinuationError> {
+        self.dropped.filter(|_| self.header().is_some_and(|header| header.family() == family))
+    }
+}
+
+/// Judges one Send of version 2.
+pub type SendV2Row = Row<fn(&SentV2<'_>, &mut Report<'_>)>;
+
+/// Where `rdma_credit` is.
+const CREDIT: usize = 8;
+/// Where `rdma_htype` is.
+const HEADER_TYPE: usize = 12;
+/// Where `rdma_flags` of family A is.
+const FLAGS: usize = 16;
+
+static RULES: [SendV2Row; 12] = [
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-reserved-flag",
+            severity: Severity::Warning,
+            section: "version two -01 Transport Header Prefix",
+            summary: "rdma_flags has no bits without a meaning (drafts -00 to -02)",
+            reason: "A later draft may give them one, and then receivers would act on it.",
+            correct: "A sender writes 0 there. A receiver ignores them.",
+            answer: None,
+        },
+        judge: reserved_flag,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-response-flag",
+            severity: Severity::Error,
+            section: "version two -01 RDMA2_F_RESPONSE Flag",
+            summary: "RDMA2_F_RESPONSE is set in replies and errors, and not in calls (drafts -00 to -02)",
+            reason: "By it a receiver knows whose XID it is, without a look at the payload: a call would be taken for the \
+                     reply to another.",
+            correct: "A sender sets it as msg_type says, and in every RDMA2_ERROR. Of an RPC message in a chunk it is not \
+                      judged.",
+            answer: None,
+        },
+        judge: response_flag,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-more-type",
+            severity: Severity::Error,
+            section: "version two -01 RDMA2_F_MORE Flag",
+            summary: "RDMA2_F_MORE is set in RDMA2_MSG and RDMA2_CONNPROP only (drafts -00 to -02)",
+            reason: "Nothing else can be continued; a receiver would wait for the rest.",
+            correct: "A sender leaves it clear elsewhere. A receiver drops the message, and a responder answers \
+                      RDMA2_ERR_INVAL_CONT unless it is an error.",
+            answer: None,
+        },
+        judge: more_type,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-more-sequence",
+            severity: Severity::Error,
+            section: "version two -01 RDMA2_F_MORE Flag",
+            summary: "after RDMA2_F_MORE comes a message with the same rdma_xid, rdma_htype and direction (drafts -00 to -02)",
+            reason: "The receiver puts the payloads together, and cannot tell what belongs to what.",
+            correct: "A sender ends a sequence before it begins something else; errors and grants may come between. A \
+                      receiver drops what does not fit, and a responder answers RDMA2_ERR_INVAL_CONT.",
+            answer: None,
+        },
+        judge: more_sequence,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-more-chunks",
+            severity: Severity::Error,
+            section: "version two -01 RDMA2_F_MORE Flag",
+            summary: "a message with RDMA2_F_MORE has no chunks (drafts -00 to -02)",
+            reason: "Positions count in the whole Payload stream, which is known with the last message only.",
+            correct: "A sender puts all chunks into the last message of a sequence. A receiver drops it, and a responder \
+                      answers RDMA2_ERR_INVAL_CONT.",
+            answer: None,
+        },
+        judge: more_chunks,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-tpmore",
+            severity: Severity::Error,
+            section: "version two -01 RDMA2_F_TPMORE Flag",
+            summary: "RDMA2_F_TPMORE is set in each RDMA2_CONNPROP but the last, and nowhere else (drafts -01, -02)",
+            reason: "The other end takes the properties for complete, and acts on them, when it sees the flag clear.",
+            correct: "A sender sets it while more properties follow, and sends none after that. A receiver drops the \
+                      message and answers RDMA2_ERR_INVAL_HTYPE.",
+            answer: None,
+        },
+        judge: tpmore,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-credit-zero",
+            severity: Severity::Error,
+            section: "version two -01 Granting Credits",
+            summary: "the low 16 bits of rdma_credit are not 0 (drafts -00 to -02)",
+            reason: "The other end could send nothing any more, and would never learn of more credits.",
+            correct: "A sender grants at least one credit with each message. Drafts -03 and -04 say so too, but have the \
+                      wire format of -05 to -07, which let 0 stand: in that format 0 is not judged.",
+            answer: None,
+        },
+        judge: credit_zero,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-first-message",
+            severity: Severity::Error,
+            section: "version two -01 Initial Connection State; -07 4.3",
+            summary: "the first message of a client has at most 1024 octets",
+            reason: "A server of version 1 may receive it, and has to be able to refuse the version.",
+            correct: "A client begins with a message that fits the inline threshold of version 1.",
+            answer: None,
+        },
+        judge: first_message,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-inv-handle",
+            severity: Severity::Error,
+            section: "version two -01 Remote Invalidation; -07 6.5",
+            summary: "rdma_inv_handle of a call is 0 or a handle of its header, and its reply invalidates no other",
+            reason: "Another handle may be in use for another call; with 0 the requester invalidates all by itself.",
+            correct: "A responder uses Send With Invalidate with that handle, or a plain Send; never for errors, grants \
+                      and transport properties. Of these drafts -00 and -01 say nothing: in their format it is a hazard.",
+            answer: None,
+        },
+        judge: inv_handle,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-property",
+            severity: Severity::Error,
+            section: "version two -01 Transport Properties Model; -07 5.1",
+            summary: "the value of a transport property has the length of its type",
+            reason: "The receiver cannot read it, and applies no property of that message.",
+            correct: "A sender encodes the value by its XDR type; no octets stand for the default. A receiver answers \
+                      RDMA2_ERR_BAD_PROPVAL.",
+            answer: None,
+        },
+        judge: property,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-continuation",
+            severity: Severity::Error,
+            section: "version two -07 6.3.3, 6.3.4, 6.3.6, 6.3.9",
+            summary: "a _MIDDLE type is followed by the same or its last type, and rdma_remaining counts down (drafts -03 to \
+                      -07)",
+            reason: "The receiver puts the payloads together, and cannot tell what belongs to what.",
+            correct: "A sender ends a sequence before it begins something else; errors and grants may come between. \
+                      RDMA2_CONNPROP_FINAL is the last of all properties. Whether rdma_remaining counts the octets of its \
+                      own message is not said: either is right throughout a sequence. A responder answers \
+                      RDMA2_ERR_INVAL_CONT.",
+            answer: None,
+        },
+        judge: continuation,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-htype",
+            severity: Severity::Error,
+            section: "version two -01 Header Types; -07 6.1, 7.1.3",
+            summary: "rdma_htype is a header type of the wire format in use",
+            reason: "It says what follows it. Of an unknown one nothing more can be read.",
+            correct: "A sender uses those of the drafts: 0, 1, 4, 5 and 6 in -00 to -02, 4 to 13 in -03 to -07. A receiver \
+                      drops another, and a responder answers RDMA2_ERR_INVAL_HTYPE.",
+            answer: None,
+        },
+        judge: htype,
+    },
+];
+
+/// Judges one Send of version 2. A header that ends too soon, or a list that does not parse, breaks the rules of version 1
+/// for that: `header-short`, `list-flag`, `list-truncated`.
+///
+/// ```
+/// use rpcrdma::rules::{self, SentV2};
+/// use rpcrdma::v2::Family;
+///
+/// // RDMA2_GRANT of draft -02 with bit 4 of rdma_flags.
+/// let octets = [0, 0, 0, 0, 0, 0, 0, 2, 0, 32, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0x10];
+/// let mut found = None;
+/// rules::send_v2(&SentV2::new(Family::A, &octets), &mut |finding| found = Some((finding.rule.slug, finding.offset)));
+/// assert_eq!(found, Some(("v2-reserved-flag", 16)));
+/// ```
+pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
+    for row in &RULES {
+        (row.judge)(sent, &mut Report::new(&row.rule, take));
+    }
+    if let Err(error) = sent.decoded {
+        let malformed = Sent { decoded: Err(error), length: sent.length, ..Sent::new(sent.octets, None) };
+        for row in framing::malformed() {
+            (row.judge)(&malformed, &mut Report::new(&row.rule, take));
+        }
+    }
+}
+
+/// The rules of [`send_v2`].
+pub fn send_v2_rules() -> impl Iterator<Item = &'static Rule> {
+    RULES.iter().map(|row| &row.rule)
+}
+
+fn reserved_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    let Some(header) = sent.family_a() else { return };
+    let reserved = header.flags.bits() & !(Flags::RESPONSE | Flags::MORE | Flags::TPMORE).bits();
+    if reserved != 0 {
+        report.broken(FLAGS, format_args!("rdma_flags has the bits {reserved:#x}"));
+    }
+}
+
+fn response_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    let (Some(header), Ok(message)) = (sent.family_a(), &sent.decoded) else { return };
+    let is_set = header.flags.contains(Flags::RESPONSE);
+    match header.body {
+        Body::Error(_) if !is_set => report.broken(FLAGS, format_args!("RDMA2_F_RESPONSE is clear in RDMA2_ERROR")),
+        Body::Msg(_) if sent.begins => match MessageType::peek(message.payload) {
+            Some((_, MessageType::CALL)) if is_set => {
+                report.broken(FLAGS, format_args!("RDMA2_F_RESPONSE is set in a call"));
+            }
+            Some((_, MessageType::REPLY)) if !is_set => {
+                report.broken(FLAGS, format_args!("RDMA2_F_RESPONSE is clear in a reply"));
+            }
+            _ => {}
+        },
+        _ => {}
+    }
+}
+
+fn more_type(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    let Some(header) = sent.family_a() else { return };
+    if header.flags.contains(Flags::MORE) && !matches!(header.body, Body::Msg(_) | Body::Connprop(_)) {
+        report.broken(FLAGS, format_args!("RDMA2_F_MORE is set in {}", header.header_type()));
+    }
+}
+
+fn more_sequence(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    if let (Some(error), Some(prefix)) = (sent.misplaced(Family::A), sent.prefix)
+        && matches!(error, ContinuationError::OtherMessage | ContinuationError::PropertiesInterrupted)
+    {
+        report.broken(0, format_args!("{error} (xid {:#010x}, rdma_htype {})", prefix.xid, prefix.procedure.0));
+    }
+}
+
+fn more_chunks(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    let Some(header) = sent.family_a() else { return };
+    if let Body::Msg(ChunkLists { chunks, .. }) = header.body
+        && header.flags.contains(Flags::MORE)
+        && !chunks.is_empty()
+    {
+        report.broken(FLAGS, format_args!("RDMA2_F_MORE is set, and the message has chunks"));
+    }
+}
+
+fn tpmore(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    let Some(header) = sent.family_a() else { return };
+    if header.flags.contains(Flags::TPMORE) && !matches!(header.body, Body::Connprop(_)) {
+        report.broken(FLAGS, format_args!("RDMA2_F_TPMORE is set in {}", header.header_type()));
+    }
+    if let Some(error @ ContinuationError::PropertiesAfterLast(_)) = sent.misplaced(Family::A) {
+        report.broken(HEADER_TYPE, format_args!("{error}"));
+    }
+}
+
+fn credit_zero(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    if let Some(header) = sent.family_a()
+        && header.credit.granted() == 0
+    {
+        report.broken(CREDIT, format_args!("rdma_credit grants 0 credits, of {} at most", header.credit.maximum()));
+    }
+}
+
+fn first_message(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    if sent.is_first && sent.length > FIRST_MESSAGE {
+        report.broken(0, format_args!("the first message has {} octets", sent.length));
+    }
+}
+
+fn inv_handle(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    let Some(header) = sent.header() else { return };
+    let is_call = header.is_response() == Some(false);
+    if let (Some(inv_handle), Some(chunks), true) = (header.inv_handle(), header.chunks(), is_call) {
+        let mut call = header.call_chunk().unwrap_or_default().iter();
+        if (ChunkLists { inv_handle, chunks }).offers_foreign_handle()
+            && !call.any(|read| read.target.handle == inv_handle)
+        {
+            let at = match header {
+                Header::A(_) => family_a::Header::PREFIX_LEN,
+                Header::B(_) => Prefix::LEN,
+            };
+            report.broken(at, format_args!("rdma_inv_handle is {inv_handle:#010x}, which is not in the chunks"));
+        }
+    }
+    if let Some(handle) = sent.invalidates {
+        invalidated(&header, handle, sent.offered, report);
+    }
+}
+
+/// Judges a Send With Invalidate.
+fn invalidated(header: &Header<'_>, handle: u32, offered: Option<u32>, report: &mut Report<'_>) {
+    let carries_rpc = header.has_payload() || (header.chunks().is_some() && !header.is_grant());
+    if !carries_rpc {
+        let severity = if header.family() == Family::A { Severity::Hazard } else { Severity::Error };
+        let values = format_args!("{} invalidates handle {handle:#010x}", header.type_name());
+        return report.broken_as(severity, HEADER_TYPE, values);
+    }
+    match (header.is_response(), offered) {
+        (Some(false), _) => report.broken(0, format_args!("a call invalidates handle {handle:#010x}")),
+        (_, Some(0)) => {
+            report
+                .broken(0, format_args!("handle {handle:#010x} is invalidated, and rdma_inv_handle of the call is 0"));
+        }
+        (_, Some(offered)) if offered != handle => {
+            let values = format_args!(
+                "handle {handle:#010x} is invalidated, and rdma_inv_handle of the call is {offered:#010x}"
+            );
+            report.broken(0, values);
+        }
+        _ => {}
+    }
+}
+
+fn property(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    if let Err(DecodeError { kind: Kind::PropertyValue, offset }) = sent.decoded {
+        report.broken(offset, format_args!("the value of a property is not of its type, or goes on past the end"));
+    }
+}
+
+fn continuation(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    if let (Some(error), Some(prefix)) = (sent.misplaced(Family::B), sent.prefix) {
+        let remaining = match sent.header() {
+            Some(Header::B(header)) => header.remaining(),
+            _ => None,
+        };
+        let at = if error == ContinuationError::Remaining && remaining.is_some() { Prefix::LEN } else { 0 };
+        report.broken(at, format_args!("{error} (xid {:#010x}, rdma_htype {})", prefix.xid, prefix.procedure.0));
+    }
+}
+
+fn htype(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    if let (Err(DecodeError { kind: Kind::HeaderType, offset }), Some(prefix)) = (sent.decoded, sent.prefix) {
+        report.broken(offset, format_args!("rdma_htype is {}", prefix.procedure.0));
+    }
+}
