@@ -1029,7 +1029,7 @@ fn shipped(name: &str) -> (Vec<Line>, Vec<Count>) {
 
 /// Linux 6.1 `nfsd` invalidates handles though its own private data does not announce that it does: README.md there has it
 /// octet by octet. It is said once a connection.
-const NFS: [(&str, u64); 9] = [
+const NFS: [(&str, u64); 11] = [
     ("nfs3", 138),
     ("nfs3_ipv6", 138),
     ("nfs40", 123),
@@ -1039,6 +1039,8 @@ const NFS: [(&str, u64); 9] = [
     ("nfs41_lossy", 31),
     ("nfs41_krb5", 47),
     ("nfs41_krb5i", 48),
+    ("iwarp_nfs41", 32),
+    ("iwarp_nfs3_lossy", 107),
 ];
 
 #[test]
@@ -1051,6 +1053,22 @@ fn one_rule_is_broken_in_the_nfs_captures_and_all_rules_are_judged() {
         }
     }
     assert_eq!(shipped("perftest").0, []);
+}
+
+#[test]
+fn what_the_ends_of_an_iwarp_connection_announce_is_judged() {
+    // The MPA reply is in frame 26; its private data begins at octet 90, after the words about RDMA Reads.
+    let records = transcode::capture("iwarp_nfs41");
+    assert_eq!(records[25].data[90..], [0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3]);
+    for (at, octet, expected) in
+        [(94, 2, "private-data-version"), (95, 0x80, "private-data-version"), (90, 0, "private-data-absent")]
+    {
+        let mut records = records.clone();
+        records[25].data[at] = octet;
+        let found = disturbed(&records);
+        let found: Vec<_> = found.iter().filter(|(_, slug)| slug.starts_with("private-data")).collect();
+        assert_eq!(found, [&(records[25].data.clone(), expected)], "{at}");
+    }
 }
 
 /// What is wrong with each of the 27 connections of `errors`: the frames, and what breaks which rule there.
@@ -1234,7 +1252,7 @@ fn disturbances(records: &[Record]) -> Vec<(String, Vec<Record>)> {
 #[test]
 fn what_a_capture_missed_raises_no_false_alarm() {
     let mut wrong = Vec::new();
-    for name in transcode::ROCE_CAPTURES {
+    for name in transcode::ROCE_CAPTURES.into_iter().chain(["iwarp_nfs41", "iwarp_nfs3_lossy"]) {
         let records = transcode::capture(name);
         let known: BTreeSet<_> = disturbed(&records).into_iter().collect();
         for (how, records) in disturbances(&records) {
