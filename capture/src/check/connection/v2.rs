@@ -41,7 +41,7 @@ impl Connection {
         sent.offered = offered(message);
         sent.dropped = message.dropped.and_then(|dropped| match dropped {
             Dropped::Misplaced(error) => Some(error),
-            Dropped::OfDroppedSequence => None,
+            Dropped::OfDroppedSequence | Dropped::ErrorWithFlags => None,
         });
         if let Ok(decoded) = message.decode() {
             match decoded.header.place() {
