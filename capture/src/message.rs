@@ -301,7 +301,7 @@ impl Message {
         }
         let ends = matches!(
             error.kind,
-            Kind::HeaderShort | Kind::ListTruncated | Kind::SegmentCount | Kind::HeaderTruncated | Kind::PropertyValue
+            Kind::HeaderShort | Kind::HeaderTruncated | Kind::ListTruncated | Kind::SegmentCount | Kind::PropertyValue
         );
         let cut = self.captured != Captured::Whole && ends;
         (!cut).then_some(error)

@@ -18,7 +18,7 @@ use rpcrdma_capture::transaction::{Form, NotRebuilt, Transaction};
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{self, Lists, Segment, WRITE3_POSITION, message, null, octets, padded, read3, read3_reply};
 use synthetic::rpc::{read3_results, words, write3, write3_reply};
-use synthetic::v2::{self, FAMILIES, Family, MORE, RESPONSE, a, rebuilt};
+use synthetic::v2::{self, FAMILIES, Family, MORE, RESPONSE, TPMORE, a, rebuilt};
 use synthetic::{By, Found, Packet, Wire, dissect, dissect_with};
 
 /// A connection of which the set-up was captured, and its first packets.
@@ -696,5 +696,295 @@ fn version_2_is_recognised_on_any_port() {
         let found = dissect(&trace);
         assert_rpc(&found, 2, &null(2), &rpc::reply(2, &[]));
         assert_eq!(v2::dialects(&found.messages), [Dialect::Version2(family); 2]);
+    }
+}
+
+// --- What is shown -------------------------------------------------------------------------------------------------------
+
+/// One message of each kind, over one connection; and the RPCs in it.
+fn everything(family: Family) -> (Vec<Packet>, Vec<Vec<u8>>) {
+    let (mut wire, mut trace) = connected();
+    let none = Lists::default();
+    let (data, long) = (octets(31, 2501), octets(32, 1999));
+    let middle = match family {
+        Family::A => a(5, 1, MORE | TPMORE, &v2::all_properties()),
+        Family::B => v2::b(6, 1, &v2::all_properties()),
+    };
+    sends(
+        &mut wire,
+        &mut trace,
+        &[
+            (Client, v2::call(family, 2, 0, &none, &null(2))),
+            (Server, v2::reply(family, 2, &[], &rpc::reply(2, &[]))),
+            (Client, middle),
+            (Client, v2::properties(family, 1, &v2::all_properties())),
+            (Server, v2::grant(family)),
+            (Client, v2::call(family, 3, 0x51, &Lists::writes(&[&MEMORY]), &read3(3, 2501))),
+        ],
+    );
+    trace.extend(wire.write(Server, (0x51, 0x1000), &data));
+    sends(
+        &mut wire,
+        &mut trace,
+        &[(
+            Server,
+            v2::reply(
+                family,
+                3,
+                &[vec![(0x51, 0x1000, 2501), (0x52, 0x9000, 0)]],
+                &rpc::reply(3, &read3_results(2501)),
+            ),
+        )],
+    );
+    let call = write3(4, 1999);
+    let others = Lists { reply: Some(vec![(0x75, 0x3000, 512)]), ..Lists::reads(&[(68, (0x73, 0x2000, 1999))]) };
+    sends(&mut wire, &mut trace, &[(Client, v2::long_call(family, 4, &[(0x72, 0x800, 68)], &others))]);
+    trace.extend(wire.read(Server, (0x73, 0x2000), &long));
+    trace.extend(wire.read(Server, (0x72, 0x800), &call));
+    let reply = write3_reply(4, 1999);
+    trace.extend(wire.write(Server, (0x75, 0x3000), &reply));
+    sends(&mut wire, &mut trace, &[(Server, v2::long_reply(family, 4, &[(0x75, 0x3000, reply.len() as u32)]))]);
+    sends(&mut wire, &mut trace, &parts(family, &data));
+    sends(
+        &mut wire,
+        &mut trace,
+        &[
+            (Client, v2::call(family, 5, 0, &none, &null(5))),
+            (Server, v2::error(family, 5, &[9, 1, 4096])),
+            (Client, v2::properties(family, 1, &words(&[0]))),
+        ],
+    );
+    let rpcs = vec![
+        null(2),
+        rpc::reply(2, &[]),
+        read3(3, 2501),
+        read3_reply(3, &data),
+        written(4, &long),
+        reply,
+        written(XID, &data),
+        write3_reply(XID, 2501),
+        null(5),
+    ];
+    (trace, rpcs)
+}
+
+/// The RPC messages that were rebuilt.
+fn all_rebuilt(found: &Found) -> Vec<Vec<u8>> {
+    let both = found.transactions.iter().flat_map(|transaction| rebuilt(transaction));
+    both.flatten().map(<[u8]>::to_vec).collect()
+}
+
+#[test]
+fn every_kind_of_message_has_a_line() {
+    for family in FAMILIES {
+        let (trace, rpcs) = everything(family);
+        let found = dissect(&trace);
+        assert_eq!(all_rebuilt(&found), rpcs);
+        let lines: Vec<String> = found.messages.iter().map(text).collect();
+        for line in &lines {
+            assert!(line.trim_end().chars().count() <= 120, "{line}");
+        }
+        let lines: Vec<&str> = lines.iter().map(|line| line.trim_end().get(22..).unwrap()).collect();
+        let (one, prop, ext, mid, cut) = match family {
+            Family::A => (["MSG  "; 2], "PROP ", ["NOMSG"; 2], ["MSG  "; 2], "read 68@0 read 1999@68 reply 512"),
+            Family::B => {
+                (["CALL ", "REPLY"], "PROP+", ["CEXT ", "REXT "], ["CMID ", "RMID "], "call 68  read 1999@68 reply 512")
+            }
+        };
+        let grant = if family == Family::A { "NOMSG" } else { "GRANT" };
+        let (c, s) = ("192.0.2.1 → 192.0.2.2 ", "192.0.2.2 → 192.0.2.1 ");
+        let expected = [
+            format!("{c} {} 0x00000002    40 call  NFSv3 NULL", one[0]),
+            format!("{s} {} 0x00000002    24 reply NFSv3 NULL", one[1]),
+            format!("{c} {prop} 0x00000001               SBSIZ 8192 RBSIZ 16384 RSSIZ 65536 RCSIZ 8 …"),
+            format!("{c} PROP  0x00000001               SBSIZ 8192 RBSIZ 16384 RSSIZ 65536 RCSIZ 8 …"),
+            format!("{s} {grant} 0x00000000               grants 32"),
+            format!("{c} {} 0x00000003    60 call  NFSv3 READ  write 11192", one[0]),
+            format!("{s} {} 0x00000003    44 reply NFSv3 READ  write 2501", one[1]),
+            format!("{c} {} 0x00000004     0         {cut}", ext[0]),
+            format!("{s} {} 0x00000004     0 reply NFSv3 WRITE  reply 52", ext[1]),
+            format!("{c} {} 0x00000009  1000         more follows", mid[0]),
+            format!("{c} {} 0x00000009  1000         more follows", mid[0]),
+            format!("{c} {} 0x00000009   572 call  NFSv3 WRITE  after 2000 octets", one[0]),
+            format!("{s} {} 0x00000009    20         more follows", mid[1]),
+            format!("{s} {} 0x00000009    32 reply NFSv3 WRITE  after 20 octets", one[1]),
+            format!("{c} {} 0x00000005    40 call  NFSv3 NULL", one[0]),
+            format!("{s} ERROR 0x00000005       reply   ERR_WRITE_RESOURCE chunk 1 needs 4096 octets"),
+            format!("{c} PROP  0x00000001               dropped: transport properties after the las…"),
+        ];
+        assert_eq!(lines, expected);
+    }
+}
+
+/// The offsets, names and values of the tree of a header, its first four words left out.
+fn fields(message: &Message) -> Vec<String> {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    tree_of(message).lines().skip(4).map(words).collect()
+}
+
+#[test]
+fn a_tree_has_every_field_of_version_2_with_its_offset() {
+    let found = dissect(&everything(Family::A).0);
+    assert_eq!(
+        fields(&found.messages[2]),
+        [
+            "0010 rdma_flags 0x00000006 MORE TPMORE",
+            "0014 properties 8",
+            "0018 property 1 (RDMA2_PROPID_SBSIZ): 8192",
+            "0024 property 2 (RDMA2_PROPID_RBSIZ): 16384",
+            "0030 property 3 (RDMA2_PROPID_RSSIZ): 65536",
+            "003c property 4 (RDMA2_PROPID_RCSIZ): 8",
+            "0048 property 5 (RDMA2_PROPID_BRS): 2 (RDMA2_RVRSDIR_CONT)",
+            "0054 property 6 (RDMA2_PROPID_HOSTAUTH): 8 octets",
+            "0064 property 77: 5 octets",
+            "0074 property 4 (RDMA2_PROPID_RCSIZ): default",
+        ]
+    );
+    assert_eq!(
+        fields(&found.messages[11])[..6],
+        [
+            "0010 rdma_flags 0x00000000",
+            "0014 rdma_inv_handle 0x00000000",
+            "0018 Read list ends",
+            "001c Write list ends",
+            "0020 Reply chunk none",
+            "0024 Payload stream 572 octets, after 2000 in messages before",
+        ]
+    );
+    let found = dissect(&everything(Family::B).0);
+    assert_eq!(
+        fields(&found.messages[7]),
+        [
+            "0010 rdma_inv_handle 0x00000000",
+            "0014 Call segment position 0 handle 0x00000072 length 68 offset 0x0000000000000800",
+            "002c Call chunk ends",
+            "0030 Read segment position 68 handle 0x00000073 length 1999 offset 0x0000000000002000",
+            "0048 Read list ends",
+            "004c Write list ends",
+            "0050 Reply chunk 1 segment",
+            "0058 segment handle 0x00000075 length 512 offset 0x0000000000003000",
+        ]
+    );
+    assert_eq!(
+        fields(&found.messages[8])[..3],
+        [
+            "0010 Write list ends",
+            "0014 Reply chunk 1 segment",
+            "001c segment handle 0x00000075 length 52 offset 0x0000000000003000",
+        ]
+    );
+    assert_eq!(
+        fields(&found.messages[9]),
+        ["0010 rdma_remaining 1572", "0014 Payload stream 1000 octets, more follow"]
+    );
+    assert_eq!(
+        fields(&found.messages[15])[..3],
+        ["0010 rdma_err 9 (RDMA2_ERR_WRITE_RESOURCE)", "0014 rdma_chunk_index 1", "0018 rdma_length_needed 4096",]
+    );
+    assert_eq!(
+        tree_of(&found.messages[0]).lines().nth(2),
+        Some("        0008  rdma_credit       4194336 (32 granted, 64 at most)")
+    );
+}
+
+#[test]
+fn messages_of_version_2_as_json() {
+    let found = dissect(&everything(Family::B).0);
+    assert_eq!(
+        json_of(&found.messages[7]),
+        concat!(
+            r#"{"type":"message","frame":21,"time":"0.000021000","connection":1,"from":"192.0.2.1","to":"192.0.2.2","#,
+            r#""rdma_xid":"0x00000004","rdma_vers":2,"rdma_credit":4194336,"rdma_htype":"RDMA2_CALL_EXTERNAL","#,
+            r#""v2_family":"B","credit":{"granted":32,"maximum":64},"rdma_inv_handle":"0x00000000","#,
+            r#""call":[{"position":0,"segments":[{"handle":"0x00000072","length":68,"offset":"0x0000000000000800"}]}],"#,
+            r#""header_length":104,"payload_length":0,"#,
+            r#""reads":[{"position":68,"segments":[{"handle":"0x00000073","length":1999,"offset":"0x0000000000002000"}]}],"#,
+            r#""writes":[],"reply":{"segments":[{"handle":"0x00000075","length":512,"offset":"0x0000000000003000"}]},"#,
+            r#""error":null,"invalidates":null,"retransmitted":0,"rpc":null}"#,
+            "\n"
+        )
+    );
+    assert!(
+        json_of(&found.messages[9]).contains(r#","rdma_remaining":1572,"header_length":20,"payload_length":1000,"#)
+    );
+    let last = json_of(&found.messages[16]);
+    assert!(last.contains(r#","properties":[],"dropped":"transport properties after the last ones","#), "{last}");
+    let found = dissect(&everything(Family::A).0);
+    assert_eq!(
+        json_of(&found.messages[13]),
+        concat!(
+            r#"{"type":"message","frame":41,"time":"0.000041000","connection":1,"from":"192.0.2.2","to":"192.0.2.1","#,
+            r#""rdma_xid":"0x00000009","rdma_vers":2,"rdma_credit":4194336,"rdma_htype":"RDMA2_MSG","v2_family":"A","#,
+            r#""credit":{"granted":32,"maximum":64},"rdma_flags":["RESPONSE"],"rdma_inv_handle":"0x00000000","#,
+            r#""earlier_length":20,"header_length":36,"payload_length":32,"reads":[],"writes":[],"reply":null,"#,
+            r#""error":null,"invalidates":null,"retransmitted":0,"rpc":{"direction":"reply","program":100003,"version":3,"#,
+            r#""procedure":7,"name":"NFSv3 WRITE","status":"SUCCESS","nfs_status":0}}"#,
+            "\n"
+        )
+    );
+    for message in found.messages.iter().map(json_of) {
+        assert!(!message.contains("rdma_proc"), "{message}");
+    }
+}
+
+// --- Captures that lack something ----------------------------------------------------------------------------------------
+
+#[test]
+fn however_frames_are_cut_no_octet_is_wrong_and_nobody_is_accused() {
+    for family in FAMILIES {
+        let (trace, rpcs) = everything(family);
+        let longest = trace.iter().map(Vec::len).max().unwrap();
+        for snaplen in 20..longest {
+            let found = synthetic::dissect_cut(&cut(&trace, snaplen), Config::default());
+            for octets in all_rebuilt(&found) {
+                assert!(rpcs.contains(&octets), "{family:?}, cut to {snaplen}");
+            }
+            for message in &found.messages {
+                let is_last = message.stamp.frame + 2 > trace.len() as u64;
+                assert!(message.dropped.is_none() || is_last, "{family:?}, cut to {snaplen}: {message:?}");
+                assert_eq!(message.is_malformed(), None, "{family:?}, cut to {snaplen}");
+                let shown = [text(message), tree_of(message), json_of(message)];
+                assert!(shown[0].trim_end().chars().count() <= 120, "{}", shown[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_frame_is_missing_no_octet_is_wrong_and_nobody_is_accused() {
+    for family in FAMILIES {
+        let (trace, rpcs) = everything(family);
+        for place in 0..trace.len() {
+            let mut rest = trace.clone();
+            rest.remove(place);
+            let found = dissect(&rest);
+            for octets in all_rebuilt(&found) {
+                assert!(rpcs.contains(&octets), "{family:?}, without {place}");
+            }
+            for message in &found.messages {
+                let is_last = message.stamp.frame + 2 > rest.len() as u64;
+                assert!(message.dropped.is_none() || is_last, "{family:?}, without {place}: {message:?}");
+                assert_eq!(message.is_malformed(), None, "{family:?}, without {place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_octet_is_changed_nothing_falls() {
+    for family in FAMILIES {
+        let (trace, _) = everything(family);
+        for place in 3..trace.len() {
+            let mut changed = trace.clone();
+            // Behind IP, UDP and the base transport header: the extension header or the transport header of the Send.
+            for at in 40..trace[place].len().min(140) {
+                changed[place][at] ^= 0x81;
+                for message in &dissect(&changed).messages {
+                    let shown = [text(message), tree_of(message), json_of(message)];
+                    assert!(shown.iter().all(|shown| shown.ends_with('\n')));
+                }
+                changed[place][at] ^= 0x81;
+            }
+        }
     }
 }

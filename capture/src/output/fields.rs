@@ -51,8 +51,8 @@ pub enum Field {
     InvHandle(u32),
     /// `rdma_err` of version 2.
     Error(ErrorCode),
-    /// A transport property: which, and the octets of its value.
-    Property(PropertyId, usize),
+    /// A transport property: which, the octets of its value, and the value where it is a number.
+    Property(PropertyId, usize, Option<u32>),
     /// An entry of the Call chunk, its flag included.
     CallSegment(ReadSegment),
     /// The word that ends the Call chunk.
@@ -184,7 +184,9 @@ impl<F: FnMut(usize, Field)> Walker<'_, F> {
             let offset = self.reader.offset();
             let which = self.reader.u32().ok()?;
             let data = self.reader.opaque().ok()?;
-            (self.take)(offset, Field::Property(PropertyId(which), data.len()));
+            let id = PropertyId(which);
+            let number = Reader::new(data).u32().ok().filter(|_| data.len() == 4 && id <= PropertyId::BRS);
+            (self.take)(offset, Field::Property(id, data.len(), number));
         }
         Some(())
     }

@@ -200,7 +200,7 @@ fn called(name: Option<&'static str>, procedure: Option<Procedure>, operations: 
 fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
     let mut notes = Vec::new();
     if let Some(error) = message.error() {
-        notes.push((FAULT, error.to_string()));
+        notes.push((FAULT, without_prefix(&error.to_string())));
     } else if let Ok(decoded) = message.decode() {
         let call = decoded.header.call_chunk();
         let call = (!call.is_empty()).then(|| format!("call {}", call.length()));
@@ -248,13 +248,17 @@ fn short(name: &'static str) -> &'static str {
     }
 }
 
+/// Names of version 2 without what all of them begin with.
+fn without_prefix(text: &str) -> String {
+    ["RDMA2_PROPID_", "RDMA2_RVRSDIR_", "RDMA2_"].iter().fold(text.to_owned(), |text, prefix| text.replace(prefix, ""))
+}
+
 /// What version 2 adds: parts of a Payload stream, transport properties, grants.
 fn continued(message: &Message, decoded: &Decoded<'_>) -> Option<String> {
     let Header::V2(header) = &decoded.header else { return None };
     if let Some(properties) = header.properties() {
-        return Some(
-            properties.iter().map(|property| format!("{property} ")).collect::<String>().trim_end().to_owned(),
-        );
+        let properties: Vec<String> = properties.iter().map(|property| without_prefix(&property.to_string())).collect();
+        return Some(properties.join(" ")).filter(|text| !text.is_empty());
     }
     match decoded.header.place() {
         _ if header.is_grant() => Some(format!("grants {}", header.credit().granted())),

@@ -8,7 +8,7 @@ use rpcrdma::reader::padding;
 use rpcrdma::rpc::{Auth, Call, MessageType, Reply, ReplyBody, RpcError};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::ErrorBody;
-use rpcrdma::v2;
+use rpcrdma::v2::{self, PropertyId, ReverseDirection};
 
 use super::fields::{Field, readable, walk};
 use super::header::{Fault, Finding, findings};
@@ -80,8 +80,14 @@ impl<W: io::Write> Tree<'_, W> {
             Field::Flags(flags) => (PLAIN, "rdma_flags", format!("{:#010x} {flags}", flags.bits())),
             Field::InvHandle(handle) => (PLAIN, "rdma_inv_handle", format!("{handle:#010x}")),
             Field::Error(code) => (FAULT, "rdma_err", numbered(code.0, code.name())),
-            Field::Property(id, length) => {
-                (PLAIN, "  property", format!("{}, {}", numbered(id.0, id.name()), octets(length)))
+            Field::Property(id, length, value) => {
+                let value = match value {
+                    Some(value) if id == PropertyId::BRS => numbered(value, ReverseDirection(value).name()),
+                    Some(value) => value.to_string(),
+                    None if length == 0 => "default".to_owned(),
+                    None => octets(length),
+                };
+                (PLAIN, "  property", format!("{}: {value}", numbered(id.0, id.name())))
             }
             Field::CallSegment(ReadSegment { position, target }) => {
                 (CHUNK, "Call segment", format!("position {position:<8} {}", segment(target)))
