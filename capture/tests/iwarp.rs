@@ -8,11 +8,12 @@
     reason = "a test falls where its input is wrong"
 )]
 
-use rpcrdma_capture::dissector::{Config, Dissector, Summary};
-use rpcrdma_capture::event::{Event, Rejected, Report, Terminated};
-use rpcrdma_capture::file::{Frame, LinkType, Time};
+mod found;
+
+use found::Found;
+use rpcrdma_capture::dissector::Config;
 use rpcrdma_capture::link::Address;
-use rpcrdma_capture::message::{Captured, Message};
+use rpcrdma_capture::message::Captured;
 use rpcrdma_capture::transaction::{NotRebuilt, Transaction};
 
 /// The two ends: 0 is the client, 1 the server.
@@ -122,35 +123,8 @@ fn reply(xid: u32) -> Vec<u8> {
     words(&[xid, 1, 32, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0])
 }
 
-#[derive(Default)]
-struct Found {
-    messages: Vec<Message>,
-    transactions: Vec<Transaction>,
-    reports: Vec<Report>,
-    rejected: Vec<Rejected>,
-    terminated: Vec<Terminated>,
-    summary: Summary,
-}
-
 fn dissect(packets: &[Vec<u8>]) -> Found {
-    let mut dissector = Dissector::new(Config::default());
-    for (number, data) in (1..).zip(packets) {
-        let length = data.len() as u32;
-        dissector.frame(&Frame { number, time: Time(number * 1000), link: LinkType(101), data, length });
-    }
-    dissector.finish();
-    let mut found = Found { summary: dissector.summary().clone(), ..Found::default() };
-    while let Some(event) = dissector.event() {
-        match event {
-            Event::Message(message) => found.messages.push(message),
-            Event::Transaction(transaction) => found.transactions.push(*transaction),
-            Event::Connection(report) => found.reports.push(*report),
-            Event::Rejected(rejected) => found.rejected.push(rejected),
-            Event::Terminated(terminated) => found.terminated.push(terminated),
-            Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
-        }
-    }
-    found
+    Found::of_packets(packets.iter().map(|packet| (packet.as_slice(), packet.len() as u32)), Config::default())
 }
 
 /// What the calls were, by XID.

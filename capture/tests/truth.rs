@@ -13,7 +13,7 @@ mod transcode;
 
 use std::collections::BTreeMap;
 
-use common::{Found, dissect, dissect_with_summary, rebuilt, sends, sha256};
+use common::{Found, dissect, rebuilt, sends, sha256};
 use rpcrdma_capture::dissector::Config;
 use rpcrdma_capture::message::{Captured, Message};
 use rpcrdma_capture::operation::Sides;
@@ -377,15 +377,15 @@ fn a_wrong_crc_is_counted_and_left_out_on_request() {
         for (wrong, lost) in [(0, 1), (1, 1)] {
             let mpa = Mpa { markers, crc: true, old: false, segment, wrong: Some(wrong) };
             let file = pcap(&transcode::with_mpa(&records, mpa));
-            let (found, summary) = dissect_with_summary(&file, Config::default());
-            assert_eq!((summary.bad_crc, rebuilt(&found).len()), (1, rebuilt(&before).len()), "{mpa:?}");
-            let (found, summary) = dissect_with_summary(&file, Config { verify_crc: true, ..Config::default() });
-            assert_eq!((summary.bad_crc, rebuilt(&found).len()), (1, rebuilt(&before).len() - lost), "{mpa:?}");
+            let found = dissect(&file, Config::default());
+            assert_eq!((found.summary.bad_crc, rebuilt(&found).len()), (1, rebuilt(&before).len()), "{mpa:?}");
+            let found = dissect(&file, Config { verify_crc: true, ..Config::default() });
+            assert_eq!((found.summary.bad_crc, rebuilt(&found).len()), (1, rebuilt(&before).len() - lost), "{mpa:?}");
             nothing_is_wrong(&before, &found, &format!("{mpa:?}"));
             // Where no CRC is in force, the field means nothing.
             let file = pcap(&transcode::with_mpa(&records, Mpa { crc: false, ..mpa }));
-            let (found, summary) = dissect_with_summary(&file, Config { verify_crc: true, ..Config::default() });
-            assert_eq!((summary.bad_crc, rebuilt(&found).len()), (0, rebuilt(&before).len()), "{mpa:?}");
+            let found = dissect(&file, Config { verify_crc: true, ..Config::default() });
+            assert_eq!((found.summary.bad_crc, rebuilt(&found).len()), (0, rebuilt(&before).len()), "{mpa:?}");
         }
     }
 }

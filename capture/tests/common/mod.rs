@@ -7,23 +7,18 @@
     reason = "a test falls where its input is wrong"
 )]
 
+#[path = "../found/mod.rs"]
+mod found;
+
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use rpcrdma_capture::dissector::{Config, Dissector, Summary};
-use rpcrdma_capture::event::{Event, Report};
+pub use found::Found;
+use rpcrdma_capture::dissector::{Config, Dissector};
 use rpcrdma_capture::file::Reader;
-use rpcrdma_capture::message::{Captured, Message};
-use rpcrdma_capture::transaction::{Rebuilt, Transaction};
+use rpcrdma_capture::message::Captured;
+use rpcrdma_capture::transaction::Rebuilt;
 use sha2::{Digest, Sha256};
-
-/// What was found in a capture.
-#[derive(Default)]
-pub struct Found {
-    pub messages: Vec<Message>,
-    pub transactions: Vec<Transaction>,
-    pub reports: Vec<Report>,
-}
 
 impl Found {
     /// Messages that can be read, by the name of their procedure.
@@ -97,32 +92,14 @@ pub fn sha256(octets: &[u8]) -> String {
 
 /// Dissects a capture file.
 pub fn dissect(file: &[u8], config: Config) -> Found {
-    dissect_with_summary(file, config).0
-}
-
-/// Dissects a capture file; gives also what its frames were.
-pub fn dissect_with_summary(file: &[u8], config: Config) -> (Found, Summary) {
     let mut dissector = Dissector::new(config);
     let mut found = Found::default();
     let mut reader = Reader::new(file).unwrap();
     while let Some(frame) = reader.next() {
         dissector.frame(&frame.unwrap());
-        take(&mut dissector, &mut found);
+        found.take(&mut dissector);
     }
-    dissector.finish();
-    take(&mut dissector, &mut found);
-    (found, dissector.summary().clone())
-}
-
-fn take(dissector: &mut Dissector, found: &mut Found) {
-    while let Some(event) = dissector.event() {
-        match event {
-            Event::Message(message) => found.messages.push(message),
-            Event::Transaction(transaction) => found.transactions.push(*transaction),
-            Event::Connection(report) => found.reports.push(*report),
-            Event::Rejected(_) | Event::Terminated(_) | Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
-        }
-    }
+    found.finish(dissector)
 }
 
 /// What names an RPC message in a capture: connection, XID, and whether it is the reply.

@@ -11,19 +11,17 @@
     reason = "a test falls where its input is wrong"
 )]
 
+#[path = "../found/mod.rs"]
+mod found;
 pub mod rpc;
 pub mod v2;
 
-use rpcrdma_capture::dissector::{Config, Dissector, Summary};
-use rpcrdma_capture::event::{Event, Rejected, Report, Terminated};
-use rpcrdma_capture::file::{Frame, LinkType, Time};
-use rpcrdma_capture::message::Message;
-use rpcrdma_capture::transaction::Transaction;
+use rpcrdma_capture::dissector::Config;
+
+pub use found::Found;
 
 /// One frame: an IPv4 packet, as a capture of raw IP has it.
 pub type Packet = Vec<u8>;
-
-const RAW_IP: LinkType = LinkType(101);
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -303,17 +301,6 @@ fn frame(source: u8, destination: u8, packet: &[u8]) -> Packet {
     octets
 }
 
-/// What was found in a trace.
-#[derive(Debug, Default)]
-pub struct Found {
-    pub messages: Vec<Message>,
-    pub transactions: Vec<Transaction>,
-    pub reports: Vec<Report>,
-    pub rejected: Vec<Rejected>,
-    pub terminated: Vec<Terminated>,
-    pub summary: Summary,
-}
-
 /// Dissects packets that were captured a microsecond apart.
 pub fn dissect(packets: &[Packet]) -> Found {
     dissect_with(packets, Config::default())
@@ -321,35 +308,12 @@ pub fn dissect(packets: &[Packet]) -> Found {
 
 /// Dissects with another configuration.
 pub fn dissect_with(packets: &[Packet], config: Config) -> Found {
-    let whole: Vec<_> = packets.iter().map(|packet| (packet.clone(), packet.len() as u32)).collect();
-    dissect_cut(&whole, config)
+    Found::of_packets(packets.iter().map(|packet| (packet.as_slice(), packet.len() as u32)), config)
 }
 
 /// Dissects packets of which the capture holds the beginning, with their lengths.
 pub fn dissect_cut(packets: &[(Packet, u32)], config: Config) -> Found {
-    let mut dissector = Dissector::new(config);
-    let mut found = Found::default();
-    for (number, (data, length)) in (1..).zip(packets) {
-        dissector.frame(&Frame { number, time: Time(number * 1000), link: RAW_IP, data, length: *length });
-        take(&mut dissector, &mut found);
-    }
-    dissector.finish();
-    take(&mut dissector, &mut found);
-    found.summary = dissector.summary().clone();
-    found
-}
-
-fn take(dissector: &mut Dissector, found: &mut Found) {
-    while let Some(event) = dissector.event() {
-        match event {
-            Event::Message(message) => found.messages.push(message),
-            Event::Transaction(transaction) => found.transactions.push(*transaction),
-            Event::Connection(report) => found.reports.push(*report),
-            Event::Rejected(rejected) => found.rejected.push(rejected),
-            Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
-            Event::Terminated(terminated) => found.terminated.push(terminated),
-        }
-    }
+    Found::of_packets(packets.iter().map(|(packet, length)| (packet.as_slice(), *length)), config)
 }
 
 /// The packets as a pcap file, for another dissector to look at.

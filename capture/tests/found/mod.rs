@@ -1,0 +1,57 @@
+//! What is found in frames, whoever made them.
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
+
+use rpcrdma_capture::dissector::{Config, Dissector, Summary};
+use rpcrdma_capture::event::{Event, Rejected, Report, Terminated};
+use rpcrdma_capture::file::{Frame, LinkType, Time};
+use rpcrdma_capture::message::Message;
+use rpcrdma_capture::transaction::Transaction;
+
+/// A capture of raw IP.
+const RAW_IP: LinkType = LinkType(101);
+
+/// All that a dissector gives, by kind, in order.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub messages: Vec<Message>,
+    pub transactions: Vec<Transaction>,
+    pub reports: Vec<Report>,
+    pub rejected: Vec<Rejected>,
+    pub terminated: Vec<Terminated>,
+    pub summary: Summary,
+}
+
+impl Found {
+    /// Takes what the dissector has to give now.
+    pub fn take(&mut self, dissector: &mut Dissector) {
+        while let Some(event) = dissector.event() {
+            match event {
+                Event::Message(message) => self.messages.push(message),
+                Event::Transaction(transaction) => self.transactions.push(*transaction),
+                Event::Connection(report) => self.reports.push(*report),
+                Event::Rejected(rejected) => self.rejected.push(rejected),
+                Event::Terminated(terminated) => self.terminated.push(terminated),
+                Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
+            }
+        }
+    }
+
+    /// Takes the rest, at the end of the capture.
+    pub fn finish(mut self, mut dissector: Dissector) -> Self {
+        dissector.finish();
+        self.take(&mut dissector);
+        self.summary = dissector.summary().clone();
+        self
+    }
+
+    /// What is in IP packets that were captured a microsecond apart; each with the length it had.
+    pub fn of_packets<'a>(packets: impl Iterator<Item = (&'a [u8], u32)>, config: Config) -> Self {
+        let mut dissector = Dissector::new(config);
+        let mut found = Self::default();
+        for (number, (data, length)) in (1..).zip(packets) {
+            dissector.frame(&Frame { number, time: Time(number * 1000), link: RAW_IP, data, length });
+            found.take(&mut dissector);
+        }
+        found.finish(dissector)
+    }
+}
