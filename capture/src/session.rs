@@ -599,10 +599,14 @@ impl Session {
         let mut long_xid = None;
         if let Some(call) = &mut call
             && call.described.is_none()
-            && let Ok(rebuilt) = call.rebuild()
         {
-            call.describe_long(&rebuilt);
-            long_xid = first_word(&rebuilt);
+            match call.rebuild() {
+                Ok(rebuilt) => {
+                    call.describe_long(&rebuilt);
+                    long_xid = first_word(&rebuilt);
+                }
+                Err(_) => call.describe_reduced(),
+            }
         }
         if let Some(call) = call.take_if(|_| provides(&message)) {
             return self.provide(message, (call, long_xid), context);

@@ -623,8 +623,28 @@ impl Transaction {
 impl Call {
     /// What a long call is about is known only when its Position Zero Read chunk was pulled.
     pub(crate) fn describe_long(&mut self, rebuilt: &[u8]) {
+        self.describe(rebuilt, &[]);
+    }
+
+    /// The same, where the data items beside that chunk are not kept.
+    pub(crate) fn describe_reduced(&mut self) {
+        let Ok(decoded) = self.message.decode() else { return };
+        let reads = decoded.header.chunks().unwrap_or_default().reads;
+        let entries = decoded.header.call_chunk().iter().chain(reads.iter());
+        let mut payload = Vec::new();
+        for (segment, entry) in self.segments.iter().zip(entries) {
+            let length = u64::from(entry.target.length);
+            if entry.position == 0 && segment.data.copy(length, &mut payload).is_err() {
+                return;
+            }
+        }
+        let reads: Vec<_> = reads.chunks().map(|chunk| (u64::from(chunk.position), chunk.segments.length())).collect();
+        self.describe(&payload, &reads);
+    }
+
+    fn describe(&mut self, payload: &[u8], reads: &[(u64, u64)]) {
         if self.described.is_none()
-            && let Some((called, described)) = rpc::call(rebuilt, self.reverse, &[])
+            && let Some((called, described)) = rpc::call(payload, self.reverse, reads)
         {
             self.called = Some(called);
             self.described = Some(described);

@@ -176,6 +176,11 @@ fn a_long_call_with_a_data_item_beside_it() {
         assert_rpc(&found, 4, &written(4, &data), &write3_reply(4, 1999));
         assert_eq!(forms(of(&found, 4)), [Some(Form::Long), Some(Form::Short)]);
         assert_eq!(of(&found, 4).name, Some("NFSv3 WRITE"));
+        // What is called is known also where the data itself is not kept.
+        let found = dissect_with(&long_write(family, 4, &data), Config { transactions: false, ..Config::default() });
+        let names: Vec<_> =
+            found.messages.iter().map(|message| message.rpc.as_ref().and_then(|rpc| rpc.name)).collect();
+        assert_eq!(names[2..], [None, Some("NFSv3 WRITE")]);
     }
 }
 
@@ -754,6 +759,7 @@ fn everything(family: Family) -> (Vec<Packet>, Vec<Vec<u8>>) {
             (Client, v2::properties(family, 1, &words(&[0]))),
         ],
     );
+    // The two that are sent in parts have the places 6 and 7.
     let rpcs = vec![
         null(2),
         rpc::reply(2, &[]),
@@ -943,6 +949,8 @@ fn however_frames_are_cut_no_octet_is_wrong_and_nobody_is_accused() {
                 let is_last = message.stamp.frame + 2 > trace.len() as u64;
                 assert!(message.dropped.is_none() || is_last, "{family:?}, cut to {snaplen}: {message:?}");
                 assert_eq!(message.is_malformed(), None, "{family:?}, cut to {snaplen}");
+                let earlier = message.earlier.as_ref().map_or(&[][..], |earlier| &earlier.octets);
+                assert!(rpcs[6..8].iter().any(|rpc| rpc.starts_with(earlier)), "{family:?}, cut to {snaplen}: a gap");
                 let shown = [text(message), tree_of(message), json_of(message)];
                 assert!(shown[0].trim_end().chars().count() <= 120, "{}", shown[0]);
             }
@@ -987,4 +995,30 @@ fn whatever_octet_is_changed_nothing_falls() {
             }
         }
     }
+}
+
+#[test]
+fn a_stream_longer_than_is_kept_is_not_rebuilt() {
+    let (mut wire, mut trace) = shown(Family::B);
+    wire.mtu = 4096;
+    let part = octets(40, 65_536);
+    let parts: u32 = 260;
+    let call = write3(XID, parts * 65_536);
+    let mut remaining = call.len() + parts as usize * part.len();
+    for payload in [&call[..]].into_iter().chain((1..parts).map(|_| &part[..])) {
+        remaining -= payload.len();
+        sends(&mut wire, &mut trace, &[(Client, v2::call_part(Family::B, XID, remaining, payload))]);
+    }
+    sends(
+        &mut wire,
+        &mut trace,
+        &[
+            (Client, v2::call(Family::B, XID, 0, &Lists::default(), &part)),
+            (Server, v2::reply(Family::B, XID, &[], &write3_reply(XID, parts * 65_536))),
+        ],
+    );
+    let found = dissect(&trace);
+    let transaction = of(&found, XID);
+    assert_eq!(why(transaction.call.as_ref()), NotRebuilt::TooMuch);
+    assert_eq!((transaction.name, rebuilt(transaction)[1].is_some()), (Some("NFSv3 WRITE"), true));
 }

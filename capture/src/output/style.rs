@@ -40,6 +40,11 @@ impl Line {
         self.push(PLAIN, &" ".repeat(width.saturating_sub(length)));
     }
 
+    /// Adds text, and spaces up to `width` columns after it, but one at least.
+    pub(super) fn column_apart(&mut self, style: Style, text: &str, width: usize) {
+        self.column(style, text, width.max(text.chars().count() + 1));
+    }
+
     /// Adds text.
     pub(super) fn push(&mut self, style: Style, text: &str) {
         self.push_within(style, text, self.room());

@@ -154,9 +154,9 @@ impl Lines {
         line.push(PLAIN, &format!("{:>13} ", transaction.latency().map_or("-".to_owned(), milliseconds)));
         line.push(PLAIN, &format!("{:>8} {:>8} ", inline(call), inline(reply)));
         line.push(CHUNK, &format!("{:>8} {:>8}  ", transaction.read_octets, transaction.write_octets));
-        line.column(PLAIN, &format!("{}/{}", sent(call), sent(reply)), 17);
+        line.column_apart(PLAIN, &format!("{}/{}", sent(call), sent(reply)), 17);
         let (style, ended) = ended(transaction);
-        line.column(style, &ended, 16);
+        line.column_apart(style, &ended, 16);
         line.push(NAME, &called(transaction.name, transaction.procedure, &transaction.operations));
         if transaction.reverse {
             line.push(DIM, "  reverse direction");
@@ -321,7 +321,7 @@ fn ended(transaction: &Transaction) -> (anstyle::Style, String) {
             let style = if code == 0 { REPLY } else { WARNING };
             (style, nfs_status(transaction.procedure, transaction.reverse, code))
         }
-        Some(error @ Status::Error(_)) => (FAULT, status(error).to_owned()),
+        Some(error @ Status::Error(_)) => (FAULT, without_prefix(status(error))),
         Some(other) => (WARNING, status(other).to_owned()),
     }
 }

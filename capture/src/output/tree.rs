@@ -54,10 +54,7 @@ impl<W: io::Write> Tree<'_, W> {
         let mut line = Line::new(self.colour, usize::MAX);
         line.push(PLAIN, "        ");
         line.column(DIM, &offset.map(|offset| format!("{offset:04x}")).unwrap_or_default(), 6);
-        line.column(style, name, NAMES);
-        if name.len() >= NAMES {
-            line.push(PLAIN, " ");
-        }
+        line.column_apart(style, name, NAMES);
         line.push(PLAIN, value);
         line.write(self.out)
     }
