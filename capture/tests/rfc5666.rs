@@ -200,6 +200,20 @@ fn reads_that_are_not_in_the_capture_leave_the_reply_not_rebuilt() {
 }
 
 #[test]
+fn what_is_read_after_a_loss_may_be_another_reply() {
+    let (mut wire, mut trace) = connected();
+    let (reply, other) = (read3_reply(1, &octets(11, 3000)), octets(12, 3044));
+    offer(&mut wire, &mut trace, 1, &reply);
+    // The capture misses this, and a new use of the memory with it.
+    let missed = wire.send(Client, &done(1));
+    pull(&mut wire, &mut trace, &other);
+    let found = dissect(&trace);
+    assert_eq!(missed.len(), 1);
+    let error = of(&found, 1).reply.as_ref().unwrap().message.as_ref().unwrap_err();
+    assert!(matches!(error, NotRebuilt::Chunk { chunk: ChunkName::Read(0), .. }), "{error}");
+}
+
+#[test]
 fn the_same_xid_again_ends_what_was_provided_before() {
     let (mut wire, mut trace) = connected();
     let replies = [read3_reply(1, &octets(6, 3000)), read3_reply(1, &octets(7, 3000))];

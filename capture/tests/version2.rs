@@ -949,8 +949,14 @@ fn however_frames_are_cut_no_octet_is_wrong_and_nobody_is_accused() {
                 let is_last = message.stamp.frame + 2 > trace.len() as u64;
                 assert!(message.dropped.is_none() || is_last, "{family:?}, cut to {snaplen}: {message:?}");
                 assert_eq!(message.is_malformed(), None, "{family:?}, cut to {snaplen}");
-                let earlier = message.earlier.as_ref().map_or(&[][..], |earlier| &earlier.octets);
-                assert!(rpcs[6..8].iter().any(|rpc| rpc.starts_with(earlier)), "{family:?}, cut to {snaplen}: a gap");
+                if let (Some(earlier), Ok(decoded)) = (&message.earlier, message.decode()) {
+                    for octets in [&earlier.octets, &*message.stream(&decoded)] {
+                        assert!(
+                            rpcs[6..8].iter().any(|rpc| rpc.starts_with(octets)),
+                            "{family:?}, cut to {snaplen}: a gap"
+                        );
+                    }
+                }
                 let shown = [text(message), tree_of(message), json_of(message)];
                 assert!(shown[0].trim_end().chars().count() <= 120, "{}", shown[0]);
             }
