@@ -1028,3 +1028,35 @@ fn a_stream_longer_than_is_kept_is_not_rebuilt() {
     assert_eq!(why(transaction.call.as_ref()), NotRebuilt::TooMuch);
     assert_eq!((transaction.name, rebuilt(transaction)[1].is_some()), (Some("NFSv3 WRITE"), true));
 }
+
+#[test]
+fn a_part_whose_header_is_cut_breaks_off_its_stream_alone() {
+    for family in FAMILIES {
+        let data = octets(16, 2501);
+        let (mut wire, mut trace) = shown(family);
+        let begin = trace.len();
+        sends(&mut wire, &mut trace, &parts(family, &data));
+        let end = trace.len();
+        sends(
+            &mut wire,
+            &mut trace,
+            &[
+                (Client, v2::call(family, 90, 0, &Lists::default(), &null(90))),
+                (Server, v2::reply(family, 90, &[], &rpc::reply(90, &[]))),
+            ],
+        );
+        for place in begin..end {
+            let mut packets = cut(&trace, usize::MAX);
+            packets[place].0.truncate(28 + 12 + 18);
+            let found = synthetic::dissect_cut(&packets, Config::default());
+            assert_rpc(&found, 90, &null(90), &rpc::reply(90, &[]));
+            for message in &found.messages {
+                assert_eq!((message.dropped, message.is_malformed()), (None, None), "{family:?}, {place} cut");
+            }
+            for octets in all_rebuilt(&found) {
+                let whole = [written(XID, &data), write3_reply(XID, 2501), null(1), null(90)];
+                assert!(whole.contains(&octets) || octets.len() == 24, "{family:?}, {place} cut");
+            }
+        }
+    }
+}
