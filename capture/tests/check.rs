@@ -840,6 +840,29 @@ const CASES: &[Case] = &[
         trace.send(Server, &b(if bad { CONNPROP_FINAL } else { CONNPROP_MIDDLE }, 70, &[1, 1, 4, 8192], &[]));
         trace.send(Server, &b(CONNPROP_FINAL, 71, &[1, 2, 4, 8192], &[]));
     }),
+    case("write-length", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        let offered = [0, 0, 1, 1, MEMORY.0, 100, 0, 0x1000, 0, 0];
+        trace.send(Client, &b(CALL_INLINE, XID, &offered, &read3(XID, 100)));
+        trace.write((MEMORY.0, 0x1000), &octets(2, 100));
+        let returned = [1, 1, MEMORY.0, if bad { 104 } else { 100 }, 0, 0x1000, 0];
+        trace.send(Server, &b(REPLY_INLINE, XID, &returned, &reply(XID, &read3_results(100))));
+    }),
+    case("write-list-echo", |trace, bad| {
+        *trace = Trace::version_2(Version::A);
+        let lists = [0, 0, 1, 1, MEMORY.0, 100, 0, 0x1000, 0, 0];
+        trace.send(Client, &a(A_MSG, XID, 0, &lists, &read3(XID, 100)));
+        trace.write((MEMORY.0, 0x1000), &octets(2, 100));
+        let reply = a(A_MSG, XID, RESPONSE, &lists, &reply(XID, &read3_results(100)));
+        trace.send(Server, &if bad { patched(reply, 48, 0x2000) } else { reply });
+    }),
+    case("read-position-align", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        let lists = [0, 1, if bad { 70 } else { 68 }, MEMORY.0, 100, 0, 0x1000, 0, 0, 0];
+        trace.send(Client, &b(CALL_INLINE, XID, &lists, &write3(XID, 100)));
+        trace.read(Server, (MEMORY.0, 0x1000), &octets(1, 100));
+        trace.send(Server, &b(REPLY_INLINE, XID, &[0], &write3_reply(XID, 100)));
+    }),
     // A header of version 2 that does not parse.
     case("header-short", |trace, bad| {
         *trace = Trace::version_2(Version::A);

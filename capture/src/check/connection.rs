@@ -469,7 +469,7 @@ impl Connection {
             }
             match (&sent.decoded, &called) {
                 (Ok(reply), Some(call)) if has_chunks(reply) && has_chunks(call) => {
-                    let exchange = Exchange { call: *call, reply: *reply };
+                    let exchange = Exchange { call: call.into(), reply: reply.into() };
                     rules::exchange(&exchange, &mut |finding| book.add(about, finding, Some(finding.offset)));
                 }
                 (Ok(reply), None) if call.is_none() && has_chunks(reply) && !self.is_whole() => {

@@ -451,7 +451,9 @@ fn judged(input: &[u8]) {
     }
     let (call, reply) = input.split_at_checked(black_box(100)).unwrap_or_default();
     if let (Ok(call), Ok(reply)) = (Message::decode(call), Message::decode(reply)) {
-        rules::exchange(&Exchange { call, reply }, &mut finding);
+        let exchange = Exchange { call: (&call).into(), reply: (&reply).into() };
+        rules::exchange(&exchange, &mut finding);
+        rules::exchange_v2(&exchange, &mut finding);
         rules::segments(&call, |place, segment, at| {
             show(&place);
             see((segment, at));
@@ -468,6 +470,10 @@ fn judged_v2(input: &[u8]) {
         let mut sent = SentV2::new(family, input);
         if let Ok(message) = &sent.decoded {
             sent.dropped = before.accept(&message.header, message.payload.len()).err();
+            rules::segments(&message.header, |place, segment, at| {
+                show(&place);
+                see((segment, at));
+            });
         }
         sent.length = black_box(5000);
         sent.is_first = black_box(true);

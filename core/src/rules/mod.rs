@@ -27,8 +27,8 @@ mod v2;
 mod write_list;
 
 pub use count::{CREDIT_EXCEEDED, CREDIT_INITIAL, CreditFault, Credits, INLINE_EXCEEDED, REVERSE_CREDIT, inline};
-pub use place::{Place, segments};
-pub use v2::{SendV2Row, SentV2, send_v2, send_v2_rules};
+pub use place::{Lists, Place, segments};
+pub use v2::{SendV2Row, SentV2, exchange_v2, send_v2, send_v2_rules};
 
 use core::fmt;
 
@@ -218,13 +218,13 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// A Call and its Reply, each an `RDMA_MSG` or an `RDMA_NOMSG`.
+/// The chunk lists of a Call and of its Reply, each a message that has them.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange<'a> {
-    /// The Call.
-    pub call: Message<'a>,
-    /// The Reply.
-    pub reply: Message<'a>,
+    /// The Call's.
+    pub call: Lists<'a>,
+    /// The Reply's.
+    pub reply: Lists<'a>,
 }
 
 static SEND_TABLES: [&[SendRow]; 4] = [&framing::RULES, &count::RULES, &read_list::RULES, &write_list::SEND_RULES];

@@ -2,8 +2,10 @@
 
 use core::fmt;
 
+use crate::lists::Chunks;
 use crate::segment::{ReadSegment, Segment};
 use crate::v1::{Body, Message};
+use crate::v2::{self, family_a};
 
 /// Which segment of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,23 +58,57 @@ pub(super) fn counted<T>(items: impl Iterator<Item = T>) -> impl Iterator<Item =
     })
 }
 
-/// Where the Read list begins.
-pub(super) const fn read_list(message: &Message<'_>) -> usize {
-    match message.header.body {
-        Body::Msgp { .. } => 24,
-        _ => 16,
+/// The chunk lists of a header, and where in the Send they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lists<'a> {
+    /// The chunks.
+    pub chunks: Chunks<'a>,
+    /// Where the first list begins.
+    start: usize,
+    /// The first is the Write list.
+    no_reads: bool,
+}
+
+impl<'a> From<&Message<'a>> for Lists<'a> {
+    fn from(message: &Message<'a>) -> Self {
+        let start = match message.header.body {
+            Body::Msgp { .. } => 24,
+            _ => 16,
+        };
+        Self { chunks: message.header.chunks().unwrap_or_default(), start, no_reads: false }
     }
 }
 
+/// The Call chunk is not among them.
+impl<'a> From<&v2::Header<'a>> for Lists<'a> {
+    fn from(header: &v2::Header<'a>) -> Self {
+        // Before the lists of a Call comes `rdma_inv_handle`.
+        let (start, no_reads) = match header {
+            v2::Header::A(_) => (family_a::Header::PREFIX_LEN.saturating_add(FLAG), false),
+            v2::Header::B(header) => match (header.call_chunk(), header.inv_handle()) {
+                (Some(call), _) => (call.len().saturating_mul(ReadSegment::LEN).saturating_add(24), false),
+                (None, Some(_)) => (20, false),
+                (None, None) => (16, true),
+            },
+        };
+        Self { chunks: header.chunks().unwrap_or_default(), start, no_reads }
+    }
+}
+
+/// Where the Read list begins.
+pub(super) fn read_list<'a>(lists: impl Into<Lists<'a>>) -> usize {
+    lists.into().start
+}
+
 /// Where the word of an entry of the Read list is that says there is one.
-pub(super) const fn read_segment(message: &Message<'_>, index: usize) -> usize {
-    read_list(message).saturating_add(index.saturating_mul(ReadSegment::LEN))
+pub(super) fn read_segment<'a>(lists: impl Into<Lists<'a>>, index: usize) -> usize {
+    read_list(lists).saturating_add(index.saturating_mul(ReadSegment::LEN))
 }
 
 /// Where the Write list begins.
-pub(super) fn write_list(message: &Message<'_>) -> usize {
-    let reads = message.header.chunks().map_or(0, |chunks| chunks.reads.len());
-    read_segment(message, reads).saturating_add(FLAG)
+pub(super) fn write_list<'a>(lists: impl Into<Lists<'a>>) -> usize {
+    let lists = lists.into();
+    if lists.no_reads { lists.start } else { read_segment(lists, lists.chunks.reads.len()).saturating_add(FLAG) }
 }
 
 /// Octets of a Write chunk of so many segments.
@@ -81,15 +117,15 @@ const fn write_chunk_length(segments: usize) -> usize {
 }
 
 /// Where a Write chunk begins.
-pub(super) fn write_chunk(message: &Message<'_>, index: usize) -> usize {
-    let writes = message.header.chunks().map(|chunks| chunks.writes.iter().take(index));
-    let before = writes.into_iter().flatten();
-    before.fold(write_list(message), |sum, chunk| sum.saturating_add(write_chunk_length(chunk.len())))
+pub(super) fn write_chunk<'a>(lists: impl Into<Lists<'a>>, index: usize) -> usize {
+    let lists = lists.into();
+    let before = lists.chunks.writes.iter().take(index);
+    before.fold(write_list(lists), |sum, chunk| sum.saturating_add(write_chunk_length(chunk.len())))
 }
 
 /// Where the Reply chunk begins, or the word that says that there is none.
-pub(super) fn reply_chunk(message: &Message<'_>) -> usize {
-    write_chunk(message, usize::MAX).saturating_add(FLAG)
+pub(super) fn reply_chunk<'a>(lists: impl Into<Lists<'a>>) -> usize {
+    write_chunk(lists, usize::MAX).saturating_add(FLAG)
 }
 
 /// Where a segment of a Write chunk or the Reply chunk is that begins at `chunk`.
@@ -98,13 +134,14 @@ pub(super) const fn segment(chunk: usize, index: usize) -> usize {
 }
 
 /// Gives every segment of a header to `take`: which it is, what it is, and where its handle is in the Send.
-pub fn segments(message: &Message<'_>, mut take: impl FnMut(Place, Segment, usize)) {
-    let Some(chunks) = message.header.chunks() else { return };
+pub fn segments<'a>(lists: impl Into<Lists<'a>>, mut take: impl FnMut(Place, Segment, usize)) {
+    let lists = lists.into();
+    let chunks = lists.chunks;
     for (index, read) in counted(chunks.reads.iter()) {
-        let at = read_segment(message, index).saturating_add(BEFORE_HANDLE);
+        let at = read_segment(lists, index).saturating_add(BEFORE_HANDLE);
         take(Place::Read { segment: index, position: read.position }, read.target, at);
     }
-    let mut start = write_list(message);
+    let mut start = write_list(lists);
     for (chunk, write) in counted(chunks.writes.iter()) {
         for (index, target) in counted(write.iter()) {
             take(Place::Write { chunk, segment: index }, target, segment(start, index));

@@ -1,7 +1,7 @@
 //! The Read list (RFC 8166 sections 3.4.5 and 4.3.1).
 
 use super::place::counted;
-use super::{Place, Report, Rule, SendRow, Sent, Severity, place, segments};
+use super::{Lists, Place, Report, Rule, SendRow, Sent, Severity, place, segments};
 use crate::error::Role;
 use crate::lists::ReadList;
 use crate::v1::{Body, Message};
@@ -129,12 +129,30 @@ fn first_at(reads: ReadList<'_>, position: u32) -> Option<usize> {
     counted(reads.iter()).find(|(_, read)| read.position == position).map(|(index, _)| index)
 }
 
+/// Those that are the same in version 2, and what judges by them whatever the header.
+pub(super) fn of_lists() -> impl Iterator<Item = (&'static Rule, fn(Lists<'_>, &mut Report<'_>))> {
+    RULES.iter().filter_map(|SendRow { rule, .. }| {
+        let judge: fn(Lists<'_>, &mut Report<'_>) = match rule.slug {
+            "read-position-align" => positions,
+            "segment-wraps" => wraps,
+            "segment-empty" => empty,
+            _ => return None,
+        };
+        Some((rule, judge))
+    })
+}
+
 fn read_position_align(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some((message, reads)) = of_call(sent) else { return };
+    if let Some((message, _)) = of_call(sent) {
+        positions(Lists::from(&message), report);
+    }
+}
+
+fn positions(lists: Lists<'_>, report: &mut Report<'_>) {
     let mut before = None;
-    for (index, read) in counted(reads.iter()) {
+    for (index, read) in counted(lists.chunks.reads.iter()) {
         if read.position % 4 != 0 && before != Some(read.position) {
-            let at = place::read_segment(&message, index).saturating_add(4);
+            let at = place::read_segment(lists, index).saturating_add(4);
             report.broken(at, format_args!("Position {} is not a multiple of four", read.position));
         }
         before = Some(read.position);
@@ -203,8 +221,13 @@ fn long_call_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 fn segment_wraps(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some(message) = sent.message() else { return };
-    segments(message, |which, segment, at| {
+    if let Some(message) = sent.message() {
+        wraps(Lists::from(message), report);
+    }
+}
+
+fn wraps(lists: Lists<'_>, report: &mut Report<'_>) {
+    segments(lists, |which, segment, at| {
         // The last octet may have the last address there is.
         let last = u64::from(segment.length).saturating_sub(1);
         if segment.offset.checked_add(last).is_none() {
@@ -215,8 +238,13 @@ fn segment_wraps(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 fn segment_empty(sent: &Sent<'_>, report: &mut Report<'_>) {
-    let Some(message) = sent.message() else { return };
-    segments(message, |which, segment, at| {
+    if let Some(message) = sent.message() {
+        empty(Lists::from(message), report);
+    }
+}
+
+fn empty(lists: Lists<'_>, report: &mut Report<'_>) {
+    segments(lists, |which, segment, at| {
         if matches!(which, Place::Read { .. }) && segment.length == 0 {
             report.broken(at.saturating_add(4), format_args!("{which} has no octets"));
         }

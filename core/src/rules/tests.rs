@@ -159,7 +159,8 @@ fn every_cut_of_a_call_breaks_the_rule_for_it() {
 /// What is wrong with a reply, by the call it answers.
 fn compared(call: &[u32], reply: &[u32]) -> Vec<(&'static str, usize)> {
     let (call, reply) = (words(call), words(reply));
-    let pair = Exchange { call: Message::decode(&call).unwrap(), reply: Message::decode(&reply).unwrap() };
+    let pair =
+        Exchange { call: (&Message::decode(&call).unwrap()).into(), reply: (&Message::decode(&reply).unwrap()).into() };
     let mut found = Vec::new();
     exchange(&pair, &mut |finding| found.push((finding.rule.slug, finding.offset)));
     found
@@ -263,7 +264,9 @@ fn no_octet_makes_judging_overflow() {
         if let Ok(reply) = Message::decode(&octets) {
             let good = words(&GOOD);
             let call = Message::decode(&good).unwrap();
-            exchange(&Exchange { call, reply }, &mut |finding| assert!(finding.offset < octets.len()));
+            exchange(&Exchange { call: (&call).into(), reply: (&reply).into() }, &mut |finding| {
+                assert!(finding.offset < octets.len())
+            });
         }
     }
 }
@@ -314,6 +317,12 @@ fn a_header_of_version_2_that_breaks_a_rule_breaks_no_other() {
         (A, 6, &[], Some(("header-short", Error, 16))),
         (B, 9, &[], Some(("header-short", Error, 16))),
         (B, 13, &[2], Some(("list-flag", Error, 16))),
+        (A, 0, &[0, 0, 1, 6, 9, 40, 0, 0, 0, 0, 0, 7, 0], Some(("read-position-align", Error, 28))),
+        (B, 10, &[0, 1, 6, 9, 40, 0, 0, 0, 0, 0, 7, 0], Some(("read-position-align", Error, 24))),
+        (B, 10, &[0, 1, 8, 9, 0, 0, 0, 0, 0, 0, 7, 0], Some(("segment-empty", Severity::Hazard, 32))),
+        (B, 8, &[0, 1, 0, 9, 40, 0, 0, 0, 1, 6, 9, 40, 0, 0, 0, 0, 0], Some(("read-position-align", Error, 52))),
+        (B, 13, &[1, 1, 9, 8, u32::MAX, u32::MAX, 0, 7, 1], Some(("segment-wraps", Error, 32))),
+        (B, 11, &[0, 1, 1, 9, 8, u32::MAX, u32::MAX], Some(("segment-wraps", Error, 36))),
         (B, 13, &[1, 1, 9], Some(("list-truncated", Error, 20))),
     ] {
         let expected: Vec<_> = expected.into_iter().collect();
@@ -365,6 +374,30 @@ fn a_reply_of_version_2_invalidates_what_its_call_offers() {
     }
     assert_eq!(invalidates(Family::B, 4, &[2], Some(9)), Some((slug, Severity::Error, 12)));
     assert_eq!(invalidates(Family::A, 4, &[1, 2], Some(9)), Some((slug, Severity::Hazard, 12)));
+}
+
+#[test]
+fn a_reply_of_version_2_returns_the_write_chunks_of_its_call() {
+    // A Write chunk of two segments.
+    let call = words(&[7, 2, 0x0020_0001, 10, 0, 0, 1, 2, 1, 60, 0, 16, 2, 40, 0, 32, 0, 0, 7, 0]);
+    let good = [7, 2, 0x0020_0001, 13, 1, 2, 1, 60, 0, 16, 2, 30, 0, 32, 0, 7, 1];
+    let judged = |words_of: &[u32]| {
+        let reply = words(words_of);
+        let decode = |octets| crate::v2::Message::decode(Family::B, octets).unwrap().header;
+        let pair = Exchange { call: (&decode(&call)).into(), reply: (&decode(&reply)).into() };
+        let mut found = Vec::new();
+        exchange_v2(&pair, &mut |finding| found.push((finding.rule.slug, finding.offset)));
+        found
+    };
+    assert_eq!(judged(&good), []);
+    for (at, word, expected) in
+        [(24, 9, ("write-list-echo", 24)), (44, 41, ("write-length", 44)), (28, 59, ("write-fill-order", 44))]
+    {
+        let mut reply = good;
+        reply[at / 4] = word;
+        assert_eq!(judged(&reply), [expected], "{at}");
+    }
+    assert_eq!(judged(&[7, 2, 0x0020_0001, 13, 0, 7, 1]), [("write-list-echo", 16)]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Rules of one family name the drafts of that family only. What needs the messages before is told by the caller, who has
 //! it from [`Continuation`](crate::v2::Continuation) and from what it knows of the connection.
 
-use super::{Finding, Report, Row, Rule, Sent, Severity, framing};
+use super::{Exchange, Finding, Lists, Report, Row, Rule, Sent, Severity, framing, read_list, write_list};
 use crate::error::{DecodeError, DecodeErrorKind as Kind};
 use crate::prefix::Prefix;
 use crate::rpc::MessageType;
@@ -239,7 +239,8 @@ static RULES: [SendV2Row; 12] = [
 ];
 
 /// Judges one Send of version 2. A header that ends too soon, or a list that does not parse, breaks the rules of version 1
-/// for that: `header-short`, `list-flag`, `list-truncated`.
+/// for that: `header-short`, `list-flag`, `list-truncated`. So do its segments: `read-position-align`, `segment-wraps`,
+/// `segment-empty`. (The Call chunk of family B is not judged by these.)
 ///
 /// ```
 /// use rpcrdma::rules::{self, SentV2};
@@ -255,11 +256,28 @@ pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     for row in &RULES {
         (row.judge)(sent, &mut Report::new(&row.rule, take));
     }
-    if let Err(error) = sent.decoded {
-        let malformed = Sent { decoded: Err(error), length: sent.length, ..Sent::new(sent.octets, None) };
-        for row in framing::malformed() {
-            (row.judge)(&malformed, &mut Report::new(&row.rule, take));
+    match &sent.decoded {
+        Ok(message) => {
+            let lists = Lists::from(&message.header);
+            if !lists.chunks.is_empty() {
+                for (rule, judge) in read_list::of_lists() {
+                    judge(lists, &mut Report::new(rule, take));
+                }
+            }
         }
+        Err(error) => {
+            let malformed = Sent { decoded: Err(*error), length: sent.length, ..Sent::new(sent.octets, None) };
+            for row in framing::malformed() {
+                (row.judge)(&malformed, &mut Report::new(&row.rule, take));
+            }
+        }
+    }
+}
+
+/// Judges a Reply of version 2 by the Call it answers: `write-list-echo`, `write-length`, `write-fill-order`.
+pub fn exchange_v2(exchange: &Exchange<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
+    for row in write_list::of_version_2() {
+        (row.judge)(exchange, &mut Report::new(&row.rule, take));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The Write list and the Reply chunk (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
 
 use super::place::counted;
-use super::{Exchange, ExchangeRow, Report, Rule, SendRow, Sent, Severity, place};
+use super::{Exchange, ExchangeRow, Lists, Report, Rule, SendRow, Sent, Severity, place};
 use crate::error::Role;
 use crate::lists::{Chunks, WriteChunk};
 use crate::v1::{Body, Message};
@@ -156,8 +156,13 @@ fn long_reply_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
 }
 
 /// The chunk lists of Call and Reply.
-fn lists<'a>(exchange: &Exchange<'a>) -> Option<(Chunks<'a>, Chunks<'a>)> {
-    Some((exchange.call.header.chunks()?, exchange.reply.header.chunks()?))
+const fn lists<'a>(exchange: &Exchange<'a>) -> (Chunks<'a>, Chunks<'a>) {
+    (exchange.call.chunks, exchange.reply.chunks)
+}
+
+/// Those that are the same in version 2 (version two -01 Write Chunks; -07 4.5.2.1).
+pub(super) fn of_version_2() -> impl Iterator<Item = &'static ExchangeRow> {
+    EXCHANGE_RULES.iter().filter(|row| matches!(row.rule.slug, "write-list-echo" | "write-length" | "write-fill-order"))
 }
 
 /// Which chunk of a Reply.
@@ -178,7 +183,7 @@ impl core::fmt::Display for Which {
 
 impl Which {
     /// Where it begins in the Reply.
-    fn at(self, reply: &Message<'_>) -> usize {
+    fn at(self, reply: Lists<'_>) -> usize {
         match self {
             Self::Write(index) => place::write_chunk(reply, index),
             Self::Reply => place::reply_chunk(reply),
@@ -188,8 +193,7 @@ impl Which {
 
 /// Every chunk that was offered and came back with as many segments: which one, as it was offered, as it came back.
 fn pairs<'a>(exchange: &Exchange<'a>) -> impl Iterator<Item = (Which, WriteChunk<'a>, WriteChunk<'a>)> + use<'a> {
-    let lists = lists(exchange).unwrap_or_default();
-    let (offered, returned) = lists;
+    let (offered, returned) = lists(exchange);
     let writes = counted(offered.writes.iter().zip(returned.writes.iter()));
     let writes = writes.map(|(index, (offered, returned))| (Which::Write(index), offered, returned));
     let reply = offered.reply.zip(returned.reply).map(|(offered, returned)| (Which::Reply, offered, returned));
@@ -204,13 +208,7 @@ fn changed(offered: &WriteChunk<'_>, returned: &WriteChunk<'_>) -> Option<usize>
 }
 
 /// Says what of a chunk did not come back as it was offered.
-fn echo(
-    which: Which,
-    offered: &WriteChunk<'_>,
-    returned: &WriteChunk<'_>,
-    reply: &Message<'_>,
-    report: &mut Report<'_>,
-) {
+fn echo(which: Which, offered: &WriteChunk<'_>, returned: &WriteChunk<'_>, reply: Lists<'_>, report: &mut Report<'_>) {
     let at = which.at(reply);
     if offered.len() != returned.len() {
         let values =
@@ -228,16 +226,16 @@ fn echo(
 }
 
 fn write_list_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
-    let Some((offered, returned)) = lists(exchange) else { return };
+    let (offered, returned) = lists(exchange);
     if offered.writes.len() != returned.writes.len() {
         let values =
             format_args!("{} Write chunks come back, {} were offered", returned.writes.len(), offered.writes.len());
-        return report.broken(place::write_list(&exchange.reply), values);
+        return report.broken(place::write_list(exchange.reply), values);
     }
     for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         // Without segments it may be: `write-unused-form`, `write-empty-respected`.
         if !offered.is_empty() && !returned.is_empty() && !report.is_full() {
-            echo(Which::Write(index), &offered, &returned, &exchange.reply, report);
+            echo(Which::Write(index), &offered, &returned, exchange.reply, report);
         }
     }
 }
@@ -246,7 +244,7 @@ fn write_length(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     for (which, offered, returned) in pairs(exchange) {
         for (index, (offered, returned)) in counted(offered.iter().zip(returned.iter())) {
             if returned.length > offered.length && !report.is_full() {
-                let at = place::segment(which.at(&exchange.reply), index).saturating_add(4);
+                let at = place::segment(which.at(exchange.reply), index).saturating_add(4);
                 let values = format_args!(
                     "{which} segment {index} returned {} octets, {} were offered",
                     returned.length, offered.length
@@ -262,7 +260,7 @@ fn write_fill_order(exchange: &Exchange<'_>, report: &mut Report<'_>) {
         let mut not_full = None;
         for (index, (offered, returned)) in counted(offered.iter().zip(returned.iter())) {
             if let Some(before) = not_full.filter(|_| returned.length > 0 && !report.is_full()) {
-                let at = place::segment(which.at(&exchange.reply), index).saturating_add(4);
+                let at = place::segment(which.at(exchange.reply), index).saturating_add(4);
                 let values = format_args!(
                     "{which} segment {index} returned {} octets, and segment {before} is not full",
                     returned.length
@@ -278,30 +276,30 @@ fn write_fill_order(exchange: &Exchange<'_>, report: &mut Report<'_>) {
 }
 
 fn write_unused_form(exchange: &Exchange<'_>, report: &mut Report<'_>) {
-    let Some((offered, returned)) = lists(exchange) else { return };
+    let (offered, returned) = lists(exchange);
     for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         if !offered.is_empty() && returned.is_empty() && !report.is_full() {
-            let at = place::write_chunk(&exchange.reply, index);
+            let at = place::write_chunk(exchange.reply, index);
             report.broken(at, format_args!("Write chunk {index} of {} segments comes back with none", offered.len()));
         }
     }
 }
 
 fn write_empty_respected(exchange: &Exchange<'_>, report: &mut Report<'_>) {
-    let Some((offered, returned)) = lists(exchange) else { return };
+    let (offered, returned) = lists(exchange);
     for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         if offered.is_empty() && !returned.is_empty() && !report.is_full() {
-            let at = place::write_chunk(&exchange.reply, index);
+            let at = place::write_chunk(exchange.reply, index);
             report.broken(at, format_args!("Write chunk {index} without segments comes back with {}", returned.len()));
         }
     }
 }
 
 fn reply_chunk_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
-    let Some((offered, returned)) = lists(exchange) else { return };
-    let at = place::reply_chunk(&exchange.reply);
+    let (offered, returned) = lists(exchange);
+    let at = place::reply_chunk(exchange.reply);
     match (offered.reply, returned.reply) {
-        (Some(offered), Some(returned)) => echo(Which::Reply, &offered, &returned, &exchange.reply, report),
+        (Some(offered), Some(returned)) => echo(Which::Reply, &offered, &returned, exchange.reply, report),
         (Some(_), None) => report.broken(at, format_args!("the Reply chunk does not come back")),
         (None, Some(_)) => report.broken(at, format_args!("a Reply chunk comes back, and none was offered")),
         (None, None) => {}

@@ -1,6 +1,6 @@
 //! Messages of version 2.
 
-use rpcrdma::rules::{self, SentV2};
+use rpcrdma::rules::{self, Exchange, Finding, SentV2};
 use rpcrdma::v2::{self, Family};
 
 use super::super::{About, Book, Group};
@@ -57,7 +57,15 @@ impl Connection {
             return book.unknown_group(Group::SendV2);
         }
         sent.is_first = is_first;
-        rules::send_v2(&sent, &mut |finding| book.add(about, finding, Some(finding.offset)));
+        let mut take = |finding: &Finding<'_>| book.add(about, finding, Some(finding.offset));
+        rules::send_v2(&sent, &mut take);
+        if let (Some(Header::V2(call)), Ok(reply)) = (called(message), &sent.decoded)
+            && call.chunks().is_some()
+            && carries_reply(&sent)
+        {
+            let exchange = Exchange { call: (&call).into(), reply: (&reply.header).into() };
+            rules::exchange_v2(&exchange, &mut take);
+        }
         if message.invalidates.is_some() && sent.offered.is_none() && carries_reply(&sent) {
             unknown("v2-inv-handle", book);
         }
@@ -73,10 +81,15 @@ impl Connection {
     }
 }
 
+/// The header of the call that a message answers.
+fn called(message: &Message) -> Option<Header<'_>> {
+    let call = &message.detail.as_ref()?.answers.as_ref()?.call;
+    Some(call.decode().ok()?.header)
+}
+
 /// `rdma_inv_handle` of the call that a message answers.
 fn offered(message: &Message) -> Option<u32> {
-    let call = &message.detail.as_ref()?.answers.as_ref()?.call;
-    match call.decode().ok()?.header {
+    match called(message)? {
         Header::V2(header) => Some(header.inv_handle().unwrap_or_default()),
         Header::V1(_) => None,
     }
