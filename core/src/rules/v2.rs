@@ -189,7 +189,7 @@ static RULES: [SendV2Row; 12] = [
             summary: "rdma_inv_handle of a call is 0 or a handle of its header, and its reply invalidates no other",
             reason: "Another handle may be in use for another call; with 0 the requester invalidates all by itself.",
             correct: "A responder uses Send With Invalidate with that handle, or a plain Send; never for errors, grants \
-                      and transport properties. Of these drafts -00 and -01 say nothing: in their format it is a hazard.",
+                      and transport properties, which -00 and -01 do not forbid: in their wire format that is a hazard.",
             answer: None,
         },
         judge: inv_handle,
