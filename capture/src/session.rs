@@ -49,6 +49,8 @@ pub(crate) struct Session {
     client: Option<Side>,
     /// The wire format of version 2 on this connection, once known.
     pub(crate) family: Option<Family>,
+    /// Version 2 was seen, and not in which wire format.
+    undecided: bool,
     assemblies: Sides<Assembly>,
     sequences: Sides<Sequence>,
     calls: BTreeMap<u64, Call>,
@@ -213,7 +215,9 @@ impl Session {
         let dialect = Dialect::of(send, false, &mut self.family.clone());
         let Ok(decoded) = Decoded::decode(dialect, send) else {
             // An RDMA_ERROR of another version.
-            let error = ErrorReply::decode(send).is_ok() && answers;
+            // What it refuses may be a version 2 message of a wire format that is not known: those are not kept as calls.
+            let refuses_unknown = dialect == Dialect::Version1 && self.undecided;
+            let error = ErrorReply::decode(send).is_ok() && answers && !refuses_unknown;
             return error && Prefix::decode(send).is_ok_and(|prefix| !self.waits(from.other(), prefix.xid));
         };
         let is_reply = match decoded.header {
@@ -376,6 +380,7 @@ impl Session {
         if message.msgp().is_some() {
             message.padding = None;
         }
+        self.undecided |= message.dialect == Dialect::Version2Unknown;
         let direction = if self.joins(&mut message) { self.direction(&message) } else { None };
         let message = match direction {
             Some(Direction::Call) => self.call(message, context),
