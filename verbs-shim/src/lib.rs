@@ -1,6 +1,48 @@
-//! What will carry the [`rpcrdma`](https://docs.rs/rpcrdma) codec over real RDMA verbs.
+//! A thin layer over RDMA verbs: what an RPC-over-RDMA endpoint asks of its adapter, and nothing more.
 //!
-//! Nothing is here yet. Planned: one small trait (protection domain, memory registration, Send, Send With Invalidate,
-//! RDMA Read, RDMA Write, completions, connection set-up with private data) with two providers: an in-process
-//! loopback, which is the default and needs no hardware, and rdma-core behind a feature of its own.
+//! [`Verbs`] is the layer: one trait. [`loopback`] is a provider of it that lives in this process, needs no hardware and no
+//! rights, and refuses what hardware refuses.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use rpcrdma_verbs::loopback::Fabric;
+//! use rpcrdma_verbs::{Access, Depths, Local, Operation, Verbs, Work};
+//!
+//! # fn main() -> Result<(), rpcrdma_verbs::Error> {
+//! let fabric = Fabric::new();
+//! let (client, server) = (fabric.adapter([192, 0, 2, 1].into())?, fabric.adapter([192, 0, 2, 2].into())?);
+//! let second = Duration::from_secs(1);
+//!
+//! // The server has a receive buffer in place before it accepts, so that the first Send finds one.
+//! let address = "192.0.2.2:20049".parse().unwrap();
+//! let listener = server.listen(address, 4)?;
+//! let domain = client.domain()?;
+//! let sender = client.queue_pair(&domain, Depths::default())?;
+//! client.connect(&sender, address, b"hello")?;
+//! let request = server.request(&listener, second)?.expect("the client asks for a connection");
+//! let inbox = server.domain()?;
+//! let receiver = server.queue_pair(&inbox, Depths::default())?;
+//! let buffer = server.register(&inbox, vec![0; 1024], Access::LOCAL_WRITE)?;
+//! server.post_receive(&receiver, 1, Local::all(&buffer, 1024))?;
+//! server.accept(request, &receiver, b"welcome")?;
+//! assert!(client.connected(&sender, second)?.expect("accepted").starts_with(b"welcome"));
+//!
+//! let message = client.register(&domain, b"an RPC".to_vec(), Access::empty())?;
+//! client.post(&sender, Work::new(7, Operation::Send, Local::all(&message, 6)))?;
+//! assert_eq!(client.completion(&sender, second)?.expect("sent").id, 7);
+//! let received = server.completion(&receiver, second)?.expect("received");
+//! assert_eq!((received.id, received.length), (1, 6));
+//! server.read(&buffer, |octets| assert_eq!(&octets[..6], b"an RPC"))?;
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
+
+mod error;
+pub mod loopback;
+mod verbs;
+
+pub use error::Error;
+pub use rpcrdma::segment::Segment;
+pub use verbs::{Access, Completion, Depths, Kind, Local, Operation, Remote, Status, Verbs, Work};

@@ -1,0 +1,64 @@
+//! Why a verb was refused. What fails later is a [`Status`](crate::Status).
+
+use std::fmt;
+
+/// Why a verb was refused at once: nothing of it was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The address is in use, or none that the adapter has.
+    Address,
+    /// Access rights that do not go together: remote writing needs local writing.
+    Access,
+    /// A range that is not within its region.
+    Range,
+    /// Private data longer than the message that carries it has room for.
+    PrivateData,
+    /// A queue is full: as much is posted as its depth allows, and not completed.
+    QueueFull,
+    /// A queue pair needs a depth of 1 or more, and not more than the provider can do.
+    Depth,
+    /// The provider can have no more of these: adapters, regions, handles.
+    Exhausted,
+    /// The queue pair is not connected yet.
+    NotConnected,
+    /// The queue pair was used before; each is good for one connection.
+    Used,
+    /// Nobody listens at that address, or more ask than it lets wait.
+    Refused,
+    /// The other side does not want the connection.
+    Rejected(
+        /// Its private data.
+        Vec<u8>,
+    ),
+    /// The connection is over, and all completions were taken.
+    Disconnected,
+    /// The call would wait for memory that the caller itself holds: it stands in a closure of
+    /// [`read`](crate::Verbs::read) or [`write`](crate::Verbs::write).
+    MemoryHeld,
+    /// The region is not registered any more.
+    Deregistered,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Address => "the address is in use, or not the adapter's",
+            Self::Access => "remote writing needs local writing",
+            Self::Range => "a range outside its memory region",
+            Self::PrivateData => "too much private data",
+            Self::QueueFull => "the queue is full",
+            Self::Depth => "a depth that no queue can have",
+            Self::Exhausted => "the provider can have no more of these",
+            Self::NotConnected => "the queue pair is not connected",
+            Self::Used => "the queue pair was used before",
+            Self::Refused => "nobody accepts connections at that address",
+            Self::Rejected(_) => "the other side rejected the connection",
+            Self::Disconnected => "the connection is over",
+            Self::MemoryHeld => "called while the caller holds a memory region",
+            Self::Deregistered => "the memory region is not registered",
+        })
+    }
+}
+
+impl std::error::Error for Error {}

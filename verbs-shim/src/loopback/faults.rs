@@ -1,0 +1,113 @@
+//! What goes wrong on purpose.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::verbs::Status;
+
+/// Something that goes wrong at one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The connection is lost, and the step was not done.
+    LoseBefore,
+    /// The connection is lost; the step was done, but who asked for it does not get to know.
+    LoseAfter,
+    /// The step begins this much later, and with it all that was posted after it.
+    Delay(Duration),
+    /// The step is not done and completes with this status, which ends the connection. [`Status::Success`] does nothing.
+    Complete(Status),
+}
+
+/// A plan of what goes wrong on a queue pair, step by step. Step 0 is setting up the connection: the request of the side
+/// that connects, the answer of the side that accepts. Then each work request is a step, in the order of posting; receives
+/// are none. The same plan does the same each time, however the threads run.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use rpcrdma_verbs::loopback::{Fault, Faults};
+///
+/// let plan = Faults::none().at(2, Fault::Delay(Duration::from_millis(1))).at(5, Fault::LoseAfter);
+/// assert_eq!((plan.of(1), plan.of(5)), (None, Some(Fault::LoseAfter)));
+///
+/// // One step in ten, from a seed.
+/// let random = Faults::seeded(42, 10, &[Fault::LoseBefore, Fault::LoseAfter]);
+/// assert_eq!((0..100).map(|step| random.of(step)).collect::<Vec<_>>(),
+///     (0..100).map(|step| Faults::seeded(42, 10, &[Fault::LoseBefore, Fault::LoseAfter]).of(step)).collect::<Vec<_>>());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Faults {
+    steps: BTreeMap<u64, Fault>,
+    random: Option<Random>,
+}
+
+#[derive(Clone, Debug)]
+struct Random {
+    seed: u64,
+    one_in: u64,
+    faults: Vec<Fault>,
+}
+
+impl Faults {
+    /// Nothing goes wrong.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Each step goes wrong with a chance of one in `one_in` (0: never), in one of these ways; which steps, and how, follows
+    /// from the seed.
+    #[must_use]
+    pub fn seeded(seed: u64, one_in: u64, faults: &[Fault]) -> Self {
+        Self { steps: BTreeMap::new(), random: Some(Random { seed, one_in, faults: faults.to_vec() }) }
+    }
+
+    /// And this step goes wrong like that.
+    #[must_use]
+    pub fn at(mut self, step: u64, fault: Fault) -> Self {
+        self.steps.insert(step, fault);
+        self
+    }
+
+    /// What goes wrong at a step.
+    #[must_use]
+    pub fn of(&self, step: u64) -> Option<Fault> {
+        self.steps.get(&step).copied().or_else(|| self.random.as_ref()?.of(step))
+    }
+}
+
+impl Random {
+    fn of(&self, step: u64) -> Option<Fault> {
+        let number = mixed(self.seed ^ mixed(step));
+        let which = (number >> 32).checked_rem(self.faults.len() as u64)?;
+        let strikes = (number & 0xffff_ffff).checked_rem(self.one_in)? == 0;
+        self.faults.get(which as usize).copied().filter(|_| strikes)
+    }
+}
+
+/// The finalizer of SplitMix64: every bit of the input changes half the bits of the output.
+const fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_strikes_about_one_step_in_so_many_and_another_seed_others() {
+        let struck = |seed| {
+            let plan = Faults::seeded(seed, 8, &[Fault::LoseBefore, Fault::LoseAfter]);
+            (0..8000).map(move |step| plan.of(step)).collect::<Vec<_>>()
+        };
+        let count = |fault| struck(1).into_iter().filter(|found| *found == Some(fault)).count();
+        assert!((400..600).contains(&count(Fault::LoseBefore)), "{}", count(Fault::LoseBefore));
+        assert!((400..600).contains(&count(Fault::LoseAfter)), "{}", count(Fault::LoseAfter));
+        assert_ne!(struck(1), struck(2));
+        assert_eq!(Faults::seeded(1, 0, &[Fault::LoseBefore]).of(1), None);
+        assert_eq!(Faults::seeded(1, 1, &[]).of(1), None);
+    }
+}

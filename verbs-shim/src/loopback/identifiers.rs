@@ -1,0 +1,87 @@
+//! Numbers that nobody can foresee (RFC 8166 section 8.1.2): handles, offsets, packet sequence numbers.
+//!
+//! All come from the hash function of the standard library, keyed from the system's random source when a fabric is made:
+//! without its key nobody tells the next value from those before.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a number is for; the same count gives other numbers for other uses.
+#[derive(Clone, Copy, Hash)]
+enum Use {
+    Handle(u8),
+    Offset,
+}
+
+/// The source of a fabric's numbers.
+#[derive(Debug, Default)]
+pub(super) struct Identifiers {
+    key: RandomState,
+    handles: AtomicU64,
+    others: AtomicU64,
+}
+
+/// Rounds of the Feistel network that makes handles; four make it a permutation that cannot be told from a random one.
+const ROUNDS: u8 = 4;
+
+impl Identifiers {
+    /// A handle that was never given out before; none when all 2^32 were. 0 is not among them, as version two of the
+    /// protocol uses it for "none" (version two draft -01, `rdma_inv_handle`).
+    pub(super) fn handle(&self) -> Option<u32> {
+        loop {
+            let count = self.handles.fetch_add(1, Ordering::Relaxed);
+            match self.permuted(u32::try_from(count).ok()?) {
+                0 => {}
+                handle => return Some(handle),
+            }
+        }
+    }
+
+    /// A Feistel network: each count leads to a handle of its own, so none comes twice and no table of old ones is kept.
+    fn permuted(&self, count: u32) -> u32 {
+        let (mut left, mut right) = ((count >> 16) as u16, count as u16);
+        for round in 0..ROUNDS {
+            (left, right) = (right, left ^ self.key.hash_one((Use::Handle(round), right)) as u16);
+        }
+        u32::from(left) << 16 | u32::from(right)
+    }
+
+    /// Where a region begins: less than 2^63, so that no region passes the end of the address space.
+    pub(super) fn offset(&self) -> u64 {
+        self.other(Use::Offset) >> 1
+    }
+
+    fn other(&self, of: Use) -> u64 {
+        self.key.hash_one((of, self.others.fetch_add(1, Ordering::Relaxed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_handle_comes_twice_and_none_follows_from_the_one_before() {
+        let identifiers = Identifiers::default();
+        let handles: Vec<u32> = (0..100_000).map(|_| identifiers.handle().unwrap()).collect();
+        assert_eq!(handles.iter().collect::<HashSet<_>>().len(), handles.len());
+        let differences: HashSet<u32> = handles.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
+        assert!(differences.len() > 99_000, "{}", differences.len());
+    }
+
+    #[test]
+    fn handles_end_when_all_were_given_out() {
+        let identifiers = Identifiers::default();
+        identifiers.handles.store(u64::from(u32::MAX) - 1, Ordering::Relaxed);
+        assert!((0..4).filter_map(|_| identifiers.handle()).count() <= 2);
+        assert_eq!(identifiers.handle(), None);
+    }
+
+    #[test]
+    fn two_fabrics_have_other_numbers() {
+        let (one, other) = (Identifiers::default(), Identifiers::default());
+        assert_ne!([one.offset(), one.offset()], [other.offset(), other.offset()]);
+        assert_ne!([one.handle(), one.handle()], [other.handle(), other.handle()]);
+    }
+}

@@ -1,0 +1,116 @@
+//! Where requests for connections wait.
+
+use std::collections::VecDeque;
+use std::net::SocketAddrV4;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::link::{Link, Phase};
+use crate::error::Error;
+
+/// Requests that wait at an address.
+#[derive(Debug)]
+pub(super) struct Door {
+    /// None when nobody listens any more.
+    waiting: Mutex<Option<VecDeque<Asking>>>,
+    changed: Condvar,
+    backlog: usize,
+}
+
+/// Someone who asks for a connection.
+#[derive(Debug)]
+pub(super) struct Asking {
+    pub(super) link: Arc<Link>,
+    pub(super) from: SocketAddrV4,
+    pub(super) private_data: Vec<u8>,
+    /// Not seen before.
+    pub(super) arrives: Option<Instant>,
+}
+
+/// A request for a connection of the loopback. Dropping it rejects it.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use rpcrdma_verbs::loopback::Fabric;
+/// use rpcrdma_verbs::{Depths, Error, Verbs};
+///
+/// let adapter = Fabric::new().adapter([192, 0, 2, 1].into())?;
+/// let address = "192.0.2.1:20049".parse().unwrap();
+/// let listener = adapter.listen(address, 1)?;
+/// let queue_pair = adapter.queue_pair(&adapter.domain()?, Depths::default())?;
+/// adapter.connect(&queue_pair, address, b"who I am")?;
+/// let request = adapter.request(&listener, Duration::ZERO)?.expect("it waits");
+/// assert!(adapter.private_data(&request).starts_with(b"who I am"));
+/// adapter.reject(request, b"no")?;
+/// let Err(Error::Rejected(why)) = adapter.connected(&queue_pair, Duration::ZERO) else { panic!("rejected") };
+/// assert!(why.starts_with(b"no"));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Request {
+    pub(super) asking: Asking,
+}
+
+impl Door {
+    pub(super) fn new(backlog: usize) -> Self {
+        Self { waiting: Mutex::new(Some(VecDeque::new())), changed: Condvar::new(), backlog }
+    }
+
+    /// Lets someone wait, if there is room.
+    pub(super) fn ask(&self, asking: Asking) -> Result<(), Error> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = waiting.as_mut().filter(|waiting| waiting.len() < self.backlog).ok_or(Error::Refused)?;
+        waiting.push_back(asking);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// The next who still waits.
+    pub(super) fn next(&self, timeout: Duration) -> Option<Request> {
+        let mut now = Instant::now();
+        let deadline = now.checked_add(timeout);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let arrives = waiting.as_ref()?.front().and_then(|asking| asking.arrives).filter(|arrives| *arrives > now);
+            if arrives.is_none()
+                && let Some(asking) = waiting.as_mut()?.pop_front()
+            {
+                // Who has given up meanwhile is left out; its lock is taken when ours is free.
+                drop(waiting);
+                let request = Request { asking };
+                if request.asking.link.lock().phase == Phase::Asked {
+                    return Some(request);
+                }
+                waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return None;
+            }
+            waiting = match deadline.into_iter().chain(arrives).min() {
+                Some(wake) => {
+                    let wait = wake.saturating_duration_since(now);
+                    self.changed.wait_timeout(waiting, wait).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+            };
+            now = Instant::now();
+        }
+    }
+
+    /// Nobody opens any more.
+    pub(super) fn close(&self) {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for asking in waiting.into_iter().flatten() {
+            asking.link.refuse(Error::Refused);
+        }
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        // Of one that was answered this changes nothing.
+        self.asking.link.refuse(Error::Rejected(Vec::new()));
+    }
+}

@@ -1,0 +1,320 @@
+//! Registered memory, and the one copy that stands for the adapter's DMA.
+//!
+//! An adapter writes to memory while its owner may be looking at it, which safe Rust has no words for. So a region owns its
+//! buffer while it is registered, and each access holds the region's lock as long as it lasts: the owner's closure, or one
+//! operation of the adapter. What that costs is a lock where hardware has none; what it gives is that nobody ever sees half
+//! of an operation, and that no unsafe code is needed. Buffers move in and out without being copied.
+//!
+//! A copy takes the locks of two regions, always the older region's first. A closure of the owner holds one lock, and can
+//! call nothing that takes another: see [`held`].
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt;
+use std::mem;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use rpcrdma::segment::Segment;
+
+use super::identifiers::Identifiers;
+use crate::error::Error;
+use crate::verbs::{Access, Local, Remote};
+
+/// Regions of one protection domain.
+pub const MAX_REGIONS: usize = 1 << 16;
+
+thread_local! {
+    static HELD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread stands in a closure that holds a region: to wait for a lock could then be to wait for itself.
+pub(super) fn held() -> bool {
+    HELD.get()
+}
+
+/// An error where [`held`].
+pub(super) fn not_held() -> Result<(), Error> {
+    if held() { Err(Error::MemoryHeld) } else { Ok(()) }
+}
+
+/// A protection domain of the loopback.
+///
+/// ```
+/// use rpcrdma_verbs::loopback::Fabric;
+/// use rpcrdma_verbs::{Access, Verbs};
+///
+/// let adapter = Fabric::new().adapter([192, 0, 2, 1].into())?;
+/// let domain = adapter.domain()?;
+/// let region = adapter.register(&domain, b"data".to_vec(), Access::REMOTE_READ)?;
+/// assert_eq!(adapter.segment(&region).length, 4);
+/// # Ok::<(), rpcrdma_verbs::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Domain(Arc<Table>);
+
+/// The memory that a handle leads to, for a domain.
+struct Table {
+    handles: Mutex<HashMap<u32, Arc<Memory>>>,
+}
+
+/// A registered buffer.
+pub(super) struct Memory {
+    /// Ascending with age: the order in which locks are taken.
+    age: u64,
+    segment: Segment,
+    access: Access,
+    /// Goes to false once; looked at with the lock held.
+    valid: AtomicBool,
+    octets: RwLock<Vec<u8>>,
+}
+
+/// Registered memory of the loopback.
+///
+/// ```
+/// use rpcrdma_verbs::loopback::Fabric;
+/// use rpcrdma_verbs::{Access, Verbs};
+///
+/// let adapter = Fabric::new().adapter([192, 0, 2, 1].into())?;
+/// let buffer = b"data".to_vec();
+/// let address = buffer.as_ptr();
+/// let region = adapter.register(&adapter.domain()?, buffer, Access::LOCAL_WRITE)?;
+/// adapter.write(&region, |octets| octets[0] = b'D')?;
+/// let buffer = adapter.deregister(region)?;
+/// assert_eq!((&buffer[..], buffer.as_ptr()), (&b"Data"[..], address), "changed in place, never copied");
+/// # Ok::<(), rpcrdma_verbs::Error>(())
+/// ```
+pub struct Region {
+    domain: Domain,
+    memory: Arc<Memory>,
+}
+
+/// A part of a region that a work request names.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    memory: Arc<Memory>,
+    range: Range<usize>,
+}
+
+/// Which memory was not as it has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Source,
+    Target,
+}
+
+/// What the loopback has moved, and what it took.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) moved: AtomicU64,
+    pub(super) copied: AtomicU64,
+}
+
+impl Domain {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Table { handles: Mutex::default() }))
+    }
+
+    pub(super) fn register(&self, from: &Identifiers, buffer: Vec<u8>, access: Access) -> Result<Region, Error> {
+        if access.contains(Access::REMOTE_WRITE) && !access.contains(Access::LOCAL_WRITE) {
+            return Err(Error::Access);
+        }
+        let length = u32::try_from(buffer.len()).map_err(|_| Error::Range)?;
+        let mut handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        if handles.len() >= MAX_REGIONS {
+            return Err(Error::Exhausted);
+        }
+        static AGE: AtomicU64 = AtomicU64::new(0);
+        let handle = from.handle().ok_or(Error::Exhausted)?;
+        let memory = Arc::new(Memory {
+            age: AGE.fetch_add(1, Ordering::Relaxed),
+            segment: Segment { handle, length, offset: from.offset() },
+            access,
+            valid: AtomicBool::new(true),
+            octets: RwLock::new(buffer),
+        });
+        handles.insert(handle, Arc::clone(&memory));
+        Ok(Region { domain: self.clone(), memory })
+    }
+
+    fn remove(&self, handle: u32) -> Option<Arc<Memory>> {
+        self.0.handles.lock().unwrap_or_else(PoisonError::into_inner).remove(&handle)
+    }
+
+    /// The place that the other side means, if it may use it that way.
+    pub(super) fn find(&self, remote: Remote, length: usize, right: Access) -> Option<Place> {
+        let memory = {
+            let handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(handles.get(&remote.handle)?)
+        };
+        let start = usize::try_from(remote.offset.checked_sub(memory.segment.offset)?).ok()?;
+        let range = start..start.checked_add(length)?;
+        (memory.access.contains(right) && range.end <= memory.len()).then_some(Place { memory, range })
+    }
+
+    /// Takes a handle away, as the other side asks; false where it may not.
+    pub(super) fn invalidate(&self, handle: u32) -> bool {
+        let mut handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        let remote = Access::REMOTE_READ | Access::REMOTE_WRITE;
+        if !handles.get(&handle).is_some_and(|memory| memory.access.intersects(remote)) {
+            return false;
+        }
+        let removed = handles.remove(&handle);
+        drop(handles);
+        if let Some(memory) = removed {
+            memory.invalidate();
+        }
+        true
+    }
+
+    /// Whether a place is in this domain, and registered.
+    pub(super) fn holds(&self, place: &Place) -> bool {
+        let handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        handles.get(&place.memory.segment.handle).is_some_and(|memory| Arc::ptr_eq(memory, &place.memory))
+    }
+}
+
+impl Memory {
+    fn len(&self) -> usize {
+        self.segment.length as usize
+    }
+
+    fn is_valid(&self) -> bool {
+        self.valid.load(Ordering::Acquire)
+    }
+
+    /// Waits until what goes on in the memory is done; nothing begins after that.
+    fn invalidate(&self) {
+        self.valid.store(false, Ordering::Release);
+        drop(self.octets.write().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Region {
+    pub(super) fn segment(&self) -> Segment {
+        self.memory.segment
+    }
+
+    pub(super) fn is_valid(&self) -> bool {
+        self.memory.is_valid()
+    }
+
+    pub(super) fn read<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        let _holding = Holding::begin()?;
+        Ok(look(&self.memory.octets.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    pub(super) fn write<T>(&self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error> {
+        let _holding = Holding::begin()?;
+        Ok(change(&mut self.memory.octets.write().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    pub(super) fn deregister(self) -> Result<Vec<u8>, Error> {
+        not_held()?;
+        self.domain.remove(self.memory.segment.handle);
+        self.memory.valid.store(false, Ordering::Release);
+        Ok(mem::take(&mut *self.memory.octets.write().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    pub(super) fn place(local: &Local<'_, Self>) -> Result<Place, Error> {
+        let (memory, range) = (&local.region.memory, local.range.clone());
+        if range.start > range.end || range.end > memory.len() {
+            return Err(Error::Range);
+        }
+        Ok(Place { memory: Arc::clone(memory), range })
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // No lock of the memory: whoever drops this may hold another region's.
+        self.domain.remove(self.memory.segment.handle);
+        self.memory.valid.store(false, Ordering::Release);
+    }
+}
+
+impl Place {
+    /// Octets.
+    pub(super) fn len(&self) -> usize {
+        self.range.end.saturating_sub(self.range.start)
+    }
+
+    /// The first `length` octets of it.
+    pub(super) fn first(&self, length: usize) -> Self {
+        let end = self.range.start.saturating_add(length).min(self.range.end);
+        Self { memory: Arc::clone(&self.memory), range: self.range.start..end }
+    }
+
+    pub(super) fn is_writable(&self) -> bool {
+        self.memory.access.contains(Access::LOCAL_WRITE)
+    }
+}
+
+/// The DMA: copies from one place to another of the same length, once. `look` sees the octets that were moved.
+pub(super) fn transfer(
+    source: &Place,
+    target: &Place,
+    counters: &Counters,
+    look: impl FnOnce(&[u8]),
+) -> Result<(), Fault> {
+    if Arc::ptr_eq(&source.memory, &target.memory) {
+        let mut octets = source.memory.octets.write().unwrap_or_else(PoisonError::into_inner);
+        if !source.memory.is_valid() || octets.len() < source.range.end.max(target.range.end) {
+            return Err(Fault::Source);
+        }
+        octets.copy_within(source.range.clone(), target.range.start);
+        look(octets.get(target.range.clone()).unwrap_or_default());
+    } else {
+        let read = || source.memory.octets.read().unwrap_or_else(PoisonError::into_inner);
+        let write = || target.memory.octets.write().unwrap_or_else(PoisonError::into_inner);
+        let (from, mut to) = if source.memory.age < target.memory.age {
+            let from = read();
+            (from, write())
+        } else {
+            let to = write();
+            (read(), to)
+        };
+        let from = from.get(source.range.clone()).filter(|_| source.memory.is_valid()).ok_or(Fault::Source)?;
+        let to = to.get_mut(target.range.clone()).filter(|_| target.memory.is_valid()).ok_or(Fault::Target)?;
+        to.copy_from_slice(from);
+        look(to);
+    }
+    counters.copied.fetch_add(source.len() as u64, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Says that this thread holds a region, until it is dropped.
+struct Holding;
+
+impl Holding {
+    fn begin() -> Result<Self, Error> {
+        not_held()?;
+        HELD.set(true);
+        Ok(Self)
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        HELD.set(false);
+    }
+}
+
+impl fmt::Debug for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Domain").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Region").field("memory", &self.memory).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").field("segment", &self.segment).field("access", &self.access).finish_non_exhaustive()
+    }
+}

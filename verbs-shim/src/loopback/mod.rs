@@ -1,0 +1,444 @@
+//! A provider of [`Verbs`] within this process: no hardware, no rights, no threads of its own, no unsafe code.
+//!
+//! A [`Fabric`] is a network, an [`Adapter`] an end of it with an IPv4 address. It refuses what hardware refuses, and each
+//! such refusal ends the connection as it does there: memory that is not registered any more, of another protection domain,
+//! not large enough or not for that use; a receive that is too small or not there. It differs where hardware leaves more
+//! open than a test can use: see below, and where safe code needs a lock: an owner that looks at
+//! its memory keeps the adapter waiting, so it should not do so for long.
+//!
+//! # What happens when
+//! Posting only queues; work is carried out when either side waits for a completion. So work posted by a side that
+//! never does, to one that never does, is not carried out, and is flushed when the connection ends. RDMA Reads bring their
+//! data as late as the rules of the InfiniBand Architecture allow, so that a fence that is missing is noticed.
+//!
+//! # What goes wrong on purpose
+//! [`Adapter::with_faults`] gives an adapter whose queue pairs follow a plan.
+//!
+//! # Copies
+//! Each octet that moves is copied once, which is the adapter's DMA; [`Fabric::copies`] counts.
+
+mod faults;
+mod identifiers;
+mod link;
+mod listener;
+mod memory;
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rpcrdma::segment::Segment;
+
+pub use self::faults::{Fault, Faults};
+use self::identifiers::Identifiers;
+use self::link::{Link, Phase, Side, Work as Queued};
+pub use self::listener::Request;
+use self::listener::{Asking, Door};
+use self::memory::{Counters, not_held};
+pub use self::memory::{Domain, MAX_REGIONS, Region};
+use crate::error::Error;
+use crate::verbs::{Access, Completion, Depths, Local, Verbs, Work};
+
+/// Adapters of a fabric.
+pub const MAX_ADAPTERS: usize = 256;
+/// Addresses of a fabric at which someone listens.
+pub const MAX_LISTENERS: usize = 1024;
+/// The largest depth of a queue, and the largest backlog.
+pub const MAX_DEPTH: usize = 1 << 16;
+/// Octets of private data that go with a request (RDMA IP CM service: 92 less 36).
+pub const REQUEST_PRIVATE_DATA: usize = 56;
+/// Octets of private data that go with an acceptance.
+pub const ACCEPT_PRIVATE_DATA: usize = 196;
+/// Octets of private data that go with a rejection.
+pub const REJECT_PRIVATE_DATA: usize = 148;
+
+/// A network within this process.
+///
+/// ```
+/// use rpcrdma_verbs::Error;
+/// use rpcrdma_verbs::loopback::Fabric;
+///
+/// let fabric = Fabric::new();
+/// let adapter = fabric.adapter([192, 0, 2, 1].into())?;
+/// assert_eq!(fabric.adapter([192, 0, 2, 1].into()).err(), Some(Error::Address), "each address once");
+/// assert_eq!((fabric.copies().moved, fabric.copies().copied), (0, 0));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Fabric(Arc<Network>);
+
+#[derive(Debug, Default)]
+struct Network {
+    identifiers: Identifiers,
+    counters: Arc<Counters>,
+    adapters: Mutex<BTreeSet<Ipv4Addr>>,
+    doors: Mutex<HashMap<SocketAddrV4, Arc<Door>>>,
+    /// Queue pairs so far.
+    queue_pairs: AtomicU32,
+}
+
+/// What a fabric has moved so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copies {
+    /// Octets that Sends, RDMA Writes and RDMA Reads have moved.
+    pub moved: u64,
+    /// Octets that were copied for it.
+    pub copied: u64,
+}
+
+/// An adapter of the loopback. Clones are the same adapter.
+///
+/// ```
+/// use rpcrdma_verbs::loopback::{Fabric, Fault, Faults};
+/// use rpcrdma_verbs::{Depths, Error, Verbs};
+///
+/// // The request for the connection never arrives.
+/// let adapter = Fabric::new().adapter([192, 0, 2, 1].into())?.with_faults(Faults::none().at(0, Fault::LoseBefore));
+/// let address = "192.0.2.1:20049".parse().unwrap();
+/// let _listener = adapter.listen(address, 1)?;
+/// let queue_pair = adapter.queue_pair(&adapter.domain()?, Depths::default())?;
+/// adapter.connect(&queue_pair, address, &[])?;
+/// assert_eq!(adapter.connected(&queue_pair, std::time::Duration::ZERO), Err(Error::Disconnected));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Adapter {
+    network: Arc<Network>,
+    address: Ipv4Addr,
+    faults: Arc<Faults>,
+}
+
+/// A queue pair of the loopback. Dropping it ends its connection.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use rpcrdma_verbs::loopback::Fabric;
+/// use rpcrdma_verbs::{Access, Depths, Error, Local, Operation, Verbs, Work};
+///
+/// let adapter = Fabric::new().adapter([192, 0, 2, 1].into())?;
+/// let domain = adapter.domain()?;
+/// let queue_pair = adapter.queue_pair(&domain, Depths { receive: 1, ..Depths::default() })?;
+/// let buffer = adapter.register(&domain, vec![0; 64], Access::LOCAL_WRITE)?;
+/// adapter.post_receive(&queue_pair, 1, Local::all(&buffer, 64))?;
+/// assert_eq!(adapter.post_receive(&queue_pair, 2, Local::all(&buffer, 64)), Err(Error::QueueFull));
+/// let send = Work::new(3, Operation::Send, Local::all(&buffer, 64));
+/// assert_eq!(adapter.post(&queue_pair, send), Err(Error::NotConnected));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub struct QueuePair {
+    /// Locked before the link.
+    seat: Mutex<Seat>,
+    faults: Arc<Faults>,
+    number: u32,
+}
+
+/// Where a queue pair sits. One that accepts moves to the link of the one that asked.
+#[derive(Clone, Debug)]
+struct Seat {
+    link: Arc<Link>,
+    side: Side,
+    /// Work requests so far.
+    steps: u64,
+}
+
+/// Takes requests for connections of the loopback. Dropping it refuses those that wait.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use rpcrdma_verbs::loopback::Fabric;
+/// use rpcrdma_verbs::{Error, Verbs};
+///
+/// let adapter = Fabric::new().adapter([192, 0, 2, 1].into())?;
+/// let listener = adapter.listen("192.0.2.1:20049".parse().unwrap(), 8)?;
+/// assert!(adapter.request(&listener, Duration::ZERO)?.is_none(), "nobody asks");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Listener {
+    network: Arc<Network>,
+    address: SocketAddrV4,
+    door: Arc<Door>,
+}
+
+impl Fabric {
+    /// A network without adapters.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an adapter with this address.
+    ///
+    /// # Errors
+    /// [`Error::Address`] where there is one with it; [`Error::Exhausted`] where there are [`MAX_ADAPTERS`].
+    pub fn adapter(&self, address: Ipv4Addr) -> Result<Adapter, Error> {
+        let mut adapters = self.0.adapters.lock().unwrap_or_else(PoisonError::into_inner);
+        if adapters.len() >= MAX_ADAPTERS {
+            return Err(Error::Exhausted);
+        }
+        if !adapters.insert(address) {
+            return Err(Error::Address);
+        }
+        Ok(Adapter { network: Arc::clone(&self.0), address, faults: Arc::default() })
+    }
+
+    /// What was moved so far, and copied for it.
+    #[must_use]
+    pub fn copies(&self) -> Copies {
+        let Counters { moved, copied } = &*self.0.counters;
+        Copies { moved: moved.load(Ordering::Relaxed), copied: copied.load(Ordering::Relaxed) }
+    }
+}
+
+impl Adapter {
+    /// The same adapter, but the queue pairs that are made by this value follow the plan.
+    #[must_use]
+    pub fn with_faults(self, faults: Faults) -> Self {
+        Self { faults: Arc::new(faults), ..self }
+    }
+
+    /// A port for the side that connects; which one means nothing.
+    fn port(queue_pair: &QueuePair) -> u16 {
+        const DYNAMIC: u16 = 49_152;
+        DYNAMIC | queue_pair.number as u16
+    }
+}
+
+impl QueuePair {
+    fn seat(&self) -> Seat {
+        self.seat.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Its request is on the way; false where it has been used before.
+    fn ask(&self) -> Option<Arc<Link>> {
+        let link = self.seat().link;
+        let mut state = link.lock();
+        if state.phase != Phase::Idle {
+            return None;
+        }
+        state.phase = Phase::Asked;
+        drop(state);
+        Some(link)
+    }
+}
+
+impl Drop for QueuePair {
+    fn drop(&mut self) {
+        self.seat.get_mut().unwrap_or_else(PoisonError::into_inner).link.end();
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.network.doors.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.address);
+        self.door.close();
+    }
+}
+
+/// Private data in a field of `LENGTH` octets, with zeros after it.
+fn padded<const LENGTH: usize>(private_data: &[u8]) -> Result<Vec<u8>, Error> {
+    if private_data.len() > LENGTH {
+        return Err(Error::PrivateData);
+    }
+    let mut field = private_data.to_vec();
+    field.resize(LENGTH, 0);
+    Ok(field)
+}
+
+/// When something that is delayed by that much happens.
+fn later(delay: Duration) -> Option<Instant> {
+    Instant::now().checked_add(delay)
+}
+
+impl Verbs for Adapter {
+    type Domain = Domain;
+    type Region = Region;
+    type QueuePair = QueuePair;
+    type Listener = Listener;
+    type Request = Request;
+
+    fn domain(&self) -> Result<Domain, Error> {
+        Ok(Domain::new())
+    }
+
+    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, Error> {
+        domain.register(&self.network.identifiers, buffer, access)
+    }
+
+    fn deregister(&self, region: Region) -> Result<Vec<u8>, Error> {
+        region.deregister()
+    }
+
+    fn segment(&self, region: &Region) -> Segment {
+        region.segment()
+    }
+
+    fn is_valid(&self, region: &Region) -> bool {
+        region.is_valid()
+    }
+
+    fn read<T>(&self, region: &Region, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        region.read(look)
+    }
+
+    fn write<T>(&self, region: &Region, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error> {
+        region.write(change)
+    }
+
+    fn queue_pair(&self, domain: &Domain, depths: Depths) -> Result<QueuePair, Error> {
+        let possible = 1..=MAX_DEPTH;
+        let Depths { send, receive, reads, receiver_not_ready } = depths;
+        if ![send, receive, reads].iter().all(|depth| possible.contains(depth)) || receiver_not_ready > 7 {
+            return Err(Error::Depth);
+        }
+        // 24 bits, of which 0 and 1 are management's.
+        let number = self.network.queue_pairs.fetch_add(1, Ordering::Relaxed).saturating_add(2);
+        if number >= 1 << 24 {
+            return Err(Error::Exhausted);
+        }
+        let link = Arc::new(Link::new(domain.clone(), depths, Arc::clone(&self.network.counters)));
+        let seat = Mutex::new(Seat { link, side: Side::Active, steps: 0 });
+        Ok(QueuePair { seat, faults: Arc::clone(&self.faults), number })
+    }
+
+    fn post_receive(&self, queue_pair: &QueuePair, id: u64, local: Local<'_, Region>) -> Result<(), Error> {
+        not_held()?;
+        let place = Region::place(&local)?;
+        let seat = queue_pair.seat.lock().unwrap_or_else(PoisonError::into_inner);
+        seat.link.lock().post_receive(seat.side, id, place)?;
+        seat.link.notify();
+        Ok(())
+    }
+
+    fn post(&self, queue_pair: &QueuePair, work: Work<'_, Region>) -> Result<(), Error> {
+        not_held()?;
+        let place = Region::place(&work.local)?;
+        let mut seat = queue_pair.seat.lock().unwrap_or_else(PoisonError::into_inner);
+        let link = Arc::clone(&seat.link);
+        let mut state = link.lock();
+        state.room(seat.side)?;
+        seat.steps += 1;
+        let fault = queue_pair.faults.of(seat.steps);
+        let begins = if let Some(Fault::Delay(delay)) = fault { later(delay) } else { None };
+        let Work { id, operation, fenced, .. } = work;
+        state.post(seat.side, Queued { id, operation, place, fenced, begins, fault })?;
+        link.notify();
+        Ok(())
+    }
+
+    fn completion(&self, queue_pair: &QueuePair, timeout: Duration) -> Result<Option<Completion>, Error> {
+        not_held()?;
+        let Seat { link, side, .. } = queue_pair.seat();
+        link.completion(side, timeout)
+    }
+
+    fn listen(&self, address: SocketAddr, backlog: usize) -> Result<Listener, Error> {
+        let SocketAddr::V4(address) = address else { return Err(Error::Address) };
+        if *address.ip() != self.address || address.port() == 0 {
+            return Err(Error::Address);
+        }
+        if !(1..=MAX_DEPTH).contains(&backlog) {
+            return Err(Error::Depth);
+        }
+        let mut doors = self.network.doors.lock().unwrap_or_else(PoisonError::into_inner);
+        if doors.contains_key(&address) {
+            return Err(Error::Address);
+        }
+        if doors.len() >= MAX_LISTENERS {
+            return Err(Error::Exhausted);
+        }
+        let door = Arc::new(Door::new(backlog));
+        doors.insert(address, Arc::clone(&door));
+        Ok(Listener { network: Arc::clone(&self.network), address, door })
+    }
+
+    fn request(&self, listener: &Listener, timeout: Duration) -> Result<Option<Request>, Error> {
+        not_held()?;
+        Ok(listener.door.next(timeout))
+    }
+
+    fn private_data<'a>(&self, request: &'a Request) -> &'a [u8] {
+        &request.asking.private_data
+    }
+
+    fn peer(&self, request: &Request) -> SocketAddr {
+        request.asking.from.into()
+    }
+
+    fn accept(&self, request: Request, queue_pair: &QueuePair, private_data: &[u8]) -> Result<(), Error> {
+        not_held()?;
+        let private_data = padded::<ACCEPT_PRIVATE_DATA>(private_data)?;
+        let mut seat = queue_pair.seat.lock().unwrap_or_else(PoisonError::into_inner);
+        let fault = queue_pair.faults.of(0);
+        let link = &request.asking.link;
+        if matches!(fault, Some(Fault::LoseBefore | Fault::Complete(_))) {
+            link.refuse(Error::Disconnected);
+            return Err(Error::Disconnected);
+        }
+        let known = if let Some(Fault::Delay(delay)) = fault { later(delay) } else { None };
+        // One lock after the other: two queue pairs that accept each other's requests must not wait for each other.
+        let half = seat.link.lock().take_idle().ok_or(Error::Used)?;
+        let accepted = link.lock().accept(half, known.unwrap_or_else(Instant::now), private_data);
+        if let Some(half) = accepted {
+            seat.link.lock().put_back(half);
+            return Err(Error::Disconnected);
+        }
+        seat.link = Arc::clone(link);
+        seat.side = Side::Passive;
+        if fault == Some(Fault::LoseAfter) {
+            link.end();
+        }
+        link.notify();
+        Ok(())
+    }
+
+    fn reject(&self, request: Request, private_data: &[u8]) -> Result<(), Error> {
+        not_held()?;
+        let private_data = padded::<REJECT_PRIVATE_DATA>(private_data)?;
+        request.asking.link.refuse(Error::Rejected(private_data));
+        Ok(())
+    }
+
+    fn connect(&self, queue_pair: &QueuePair, address: SocketAddr, private_data: &[u8]) -> Result<(), Error> {
+        not_held()?;
+        let private_data = padded::<REQUEST_PRIVATE_DATA>(private_data)?;
+        let SocketAddr::V4(address) = address else { return Err(Error::Refused) };
+        let door = {
+            let doors = self.network.doors.lock().unwrap_or_else(PoisonError::into_inner);
+            doors.get(&address).map(Arc::clone).ok_or(Error::Refused)?
+        };
+        let link = queue_pair.ask().ok_or(Error::Used)?;
+        let fault = queue_pair.faults.of(0);
+        if matches!(fault, Some(Fault::LoseBefore | Fault::Complete(_))) {
+            link.refuse(Error::Disconnected);
+            return Ok(());
+        }
+        let arrives = if let Some(Fault::Delay(delay)) = fault { later(delay) } else { None };
+        let from = SocketAddrV4::new(self.address, Self::port(queue_pair));
+        let asked = door.ask(Asking { link: Arc::clone(&link), from, private_data, arrives });
+        if let Err(error) = asked {
+            link.refuse(error.clone());
+            return Err(error);
+        }
+        if fault == Some(Fault::LoseAfter) {
+            link.refuse(Error::Disconnected);
+        }
+        Ok(())
+    }
+
+    fn connected(&self, queue_pair: &QueuePair, timeout: Duration) -> Result<Option<Vec<u8>>, Error> {
+        not_held()?;
+        queue_pair.seat().link.connected(timeout)
+    }
+
+    fn disconnect(&self, queue_pair: &QueuePair) -> Result<(), Error> {
+        not_held()?;
+        queue_pair.seat().link.end();
+        Ok(())
+    }
+}

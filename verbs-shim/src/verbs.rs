@@ -1,0 +1,326 @@
+//! The trait, and what goes in and out of it.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::time::Duration;
+
+use rpcrdma::segment::Segment;
+
+use crate::error::Error;
+
+bitflags::bitflags! {
+    /// Who may do what with a memory region. Its owner may always read it.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Access: u8 {
+        /// Receives and the owner's own RDMA Reads may put data into it.
+        const LOCAL_WRITE = 0x01;
+        /// The other side may read it by RDMA Read.
+        const REMOTE_READ = 0x02;
+        /// The other side may write it by RDMA Write; needs [`LOCAL_WRITE`](Self::LOCAL_WRITE).
+        const REMOTE_WRITE = 0x04;
+    }
+}
+
+/// How much a queue pair holds. A place in a queue is taken from posting until the completion is taken, so the completion
+/// queue never overflows.
+///
+/// ```
+/// use rpcrdma_verbs::Depths;
+///
+/// // What suits a requester with 32 credits.
+/// let depths = Depths { send: 64, receive: 32, ..Depths::default() };
+/// assert_eq!(depths.receiver_not_ready, 7);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Depths {
+    /// Sends, RDMA Writes and RDMA Reads.
+    pub send: usize,
+    /// Receives.
+    pub receive: usize,
+    /// RDMA Reads that are under way at once; more wait for these.
+    pub reads: usize,
+    /// How often a Send is tried again where the other side has no receive posted; 7 is without end, and the most.
+    pub receiver_not_ready: u8,
+}
+
+impl Default for Depths {
+    fn default() -> Self {
+        Self { send: 128, receive: 128, reads: 16, receiver_not_ready: 7 }
+    }
+}
+
+/// A part of a memory region of one's own.
+#[derive(Debug)]
+pub struct Local<'a, R> {
+    /// The region.
+    pub region: &'a R,
+    /// Octets from the start of the region.
+    pub range: Range<usize>,
+}
+
+impl<'a, R> Local<'a, R> {
+    /// The first `length` octets of a region.
+    pub const fn all(region: &'a R, length: usize) -> Self {
+        Self { region, range: 0..length }
+    }
+}
+
+/// Memory of the other side, as it has advertised it. The length is that of the local part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Remote {
+    /// The handle.
+    pub handle: u32,
+    /// The offset of the first octet: a virtual address.
+    pub offset: u64,
+}
+
+impl From<Segment> for Remote {
+    fn from(segment: Segment) -> Self {
+        Self { handle: segment.handle, offset: segment.offset }
+    }
+}
+
+/// What a work request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Fills the other side's next receive.
+    Send,
+    /// Fills the other side's next receive, and takes this handle of the other side's memory away before that completes.
+    SendWithInvalidate(u32),
+    /// Puts data into the other side's memory.
+    Write(Remote),
+    /// Fetches data from the other side's memory.
+    Read(Remote),
+}
+
+/// A work request.
+#[derive(Debug)]
+pub struct Work<'a, R> {
+    /// Comes back in the completion.
+    pub id: u64,
+    /// What to do.
+    pub operation: Operation,
+    /// Where the data comes from; of an RDMA Read, where it goes.
+    pub local: Local<'a, R>,
+    /// Begins only when all RDMA Reads posted before are complete. Without it, what follows an RDMA Read may take data that
+    /// the Read has not brought yet, or invalidate what it still reads.
+    pub fenced: bool,
+}
+
+impl<'a, R> Work<'a, R> {
+    /// One without a fence.
+    pub const fn new(id: u64, operation: Operation, local: Local<'a, R>) -> Self {
+        Self { id, operation, local, fenced: false }
+    }
+
+    /// The same with a fence.
+    #[must_use]
+    pub fn fenced(self) -> Self {
+        Self { fenced: true, ..self }
+    }
+}
+
+/// What a completion is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A Send, with or without invalidation.
+    Send,
+    /// An RDMA Write.
+    Write,
+    /// An RDMA Read.
+    Read,
+    /// A receive.
+    Receive,
+}
+
+/// How a work request or receive ended. All but [`Success`](Self::Success) mean that the connection is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Status {
+    /// Done. Of a Send or RDMA Write: the other side's adapter has it.
+    Success,
+    /// The connection ended before this was done, or before that was known.
+    Flushed,
+    /// The message is longer than the receive that it came to; the data is not to be used.
+    LocalLength,
+    /// The local region is of another protection domain, not registered any more, or may not be written.
+    LocalProtection,
+    /// The adapter failed.
+    LocalOperation,
+    /// The other side had too small a receive.
+    RemoteInvalidRequest,
+    /// The other side's memory is not there, not that large, or not for that use.
+    RemoteAccess,
+    /// The other side's adapter failed: its receive buffer, for one, was not registered any more.
+    RemoteOperation,
+    /// The other side had no receive posted, for as long as was tried.
+    ReceiverNotReady,
+    /// The other side does not answer any more. What was asked may have been done or not.
+    NoAnswer,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Success => "success",
+            Self::Flushed => "flushed",
+            Self::LocalLength => "the receive is too small",
+            Self::LocalProtection => "local memory not for that use",
+            Self::LocalOperation => "the adapter failed",
+            Self::RemoteInvalidRequest => "the other side's receive is too small",
+            Self::RemoteAccess => "the other side's memory is not for that use",
+            Self::RemoteOperation => "the other side's adapter failed",
+            Self::ReceiverNotReady => "the other side has no receive posted",
+            Self::NoAnswer => "the other side does not answer",
+        })
+    }
+}
+
+/// The end of a work request or receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Completion {
+    /// The number it was posted with.
+    pub id: u64,
+    /// What it was.
+    pub kind: Kind,
+    /// How it ended.
+    pub status: Status,
+    /// Octets that were moved; 0 where it failed.
+    pub length: usize,
+    /// Of a receive: the handle that Send With Invalidate has taken away.
+    pub invalidated: Option<u32>,
+}
+
+/// What RPC-over-RDMA asks of an adapter. A value stands for one adapter.
+///
+/// Memory is owned by its [`Region`](Self::Region) while it is registered: a buffer goes in and comes back without a copy,
+/// and its owner looks at it in place. Work is posted, and its end taken as a [`Completion`]; those of work requests come
+/// in the order of posting, those of receives too. What a thread calls while it stands in a closure that holds memory is
+/// refused by [`Error::MemoryHeld`], where it could come to wait for itself. All that waits takes the longest time to wait; zero looks once, so one
+/// thread can drive both sides of a connection.
+///
+/// Data written by RDMA Write is in place when the completion of the receive that a later Send has filled is taken.
+pub trait Verbs {
+    /// A protection domain: memory and queue pairs that belong together.
+    type Domain;
+    /// Registered memory. Dropping it deregisters it.
+    type Region;
+    /// One end of a connection, with its queues. Dropping it ends the connection.
+    type QueuePair;
+    /// Takes requests for connections at an address. Dropping it rejects those that wait.
+    type Listener;
+    /// A request for a connection. Dropping it rejects it.
+    type Request;
+
+    /// A new protection domain.
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`].
+    fn domain(&self) -> Result<Self::Domain, Error>;
+
+    /// Registers a buffer, which is the region's from then on, under a handle and an offset that nobody can foresee.
+    ///
+    /// # Errors
+    /// [`Error::Access`], [`Error::Exhausted`], [`Error::Range`] for 4 GiB and more.
+    fn register(&self, domain: &Self::Domain, buffer: Vec<u8>, access: Access) -> Result<Self::Region, Error>;
+
+    /// Ends a registration and gives the buffer back. From then on the handle leads nowhere.
+    ///
+    /// # Errors
+    /// [`Error::MemoryHeld`]; the registration has ended all the same.
+    fn deregister(&self, region: Self::Region) -> Result<Vec<u8>, Error>;
+
+    /// Where the other side finds the region: handle, length, offset of the first octet.
+    fn segment(&self, region: &Self::Region) -> Segment;
+
+    /// Whether the handle still leads to the region: not after remote invalidation.
+    fn is_valid(&self, region: &Self::Region) -> bool;
+
+    /// Looks at the memory in place. What the other side writes waits until the closure is done, so it should be short; no
+    /// verb that needs memory can be called in it.
+    ///
+    /// # Errors
+    /// [`Error::MemoryHeld`].
+    fn read<T>(&self, region: &Self::Region, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error>;
+
+    /// Changes the memory in place; as [`read`](Self::read).
+    ///
+    /// # Errors
+    /// [`Error::MemoryHeld`].
+    fn write<T>(&self, region: &Self::Region, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error>;
+
+    /// A queue pair, not connected.
+    ///
+    /// # Errors
+    /// [`Error::Depth`], [`Error::Exhausted`].
+    fn queue_pair(&self, domain: &Self::Domain, depths: Depths) -> Result<Self::QueuePair, Error>;
+
+    /// Gives a buffer for one Send of the other side. May be called before the queue pair is connected, and should be:
+    /// nothing then comes too early.
+    ///
+    /// # Errors
+    /// [`Error::QueueFull`], [`Error::Range`], [`Error::Disconnected`].
+    fn post_receive(&self, queue_pair: &Self::QueuePair, id: u64, local: Local<'_, Self::Region>) -> Result<(), Error>;
+
+    /// Posts a work request.
+    ///
+    /// # Errors
+    /// [`Error::QueueFull`], [`Error::Range`], [`Error::NotConnected`], [`Error::Disconnected`].
+    fn post(&self, queue_pair: &Self::QueuePair, work: Work<'_, Self::Region>) -> Result<(), Error>;
+
+    /// The next completion; none if there is none within that time.
+    ///
+    /// # Errors
+    /// [`Error::Disconnected`] where the connection is over and all completions were taken; [`Error::NotConnected`];
+    /// [`Error::MemoryHeld`].
+    fn completion(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Completion>, Error>;
+
+    /// Takes requests at an address; `backlog` of them may wait, more are refused.
+    ///
+    /// # Errors
+    /// [`Error::Address`], [`Error::Depth`] for a backlog of 0.
+    fn listen(&self, address: SocketAddr, backlog: usize) -> Result<Self::Listener, Error>;
+
+    /// The next request; none if there is none within that time.
+    ///
+    /// # Errors
+    /// None that the loopback has.
+    fn request(&self, listener: &Self::Listener, timeout: Duration) -> Result<Option<Self::Request>, Error>;
+
+    /// The private data of a request. As on InfiniBand it has the length of its field, with zeros after what was given.
+    fn private_data<'a>(&self, request: &'a Self::Request) -> &'a [u8];
+
+    /// Who asks.
+    fn peer(&self, request: &Self::Request) -> SocketAddr;
+
+    /// Accepts: the queue pair is connected.
+    ///
+    /// # Errors
+    /// [`Error::PrivateData`], [`Error::Used`], [`Error::Disconnected`] where who asked has given up.
+    fn accept(&self, request: Self::Request, queue_pair: &Self::QueuePair, private_data: &[u8]) -> Result<(), Error>;
+
+    /// Rejects.
+    ///
+    /// # Errors
+    /// [`Error::PrivateData`]: rejected without any.
+    fn reject(&self, request: Self::Request, private_data: &[u8]) -> Result<(), Error>;
+
+    /// Asks for a connection, and does not wait for the answer.
+    ///
+    /// # Errors
+    /// [`Error::PrivateData`], [`Error::Used`], [`Error::Refused`].
+    fn connect(&self, queue_pair: &Self::QueuePair, address: SocketAddr, private_data: &[u8]) -> Result<(), Error>;
+
+    /// The private data of the other side's acceptance; none if it has not come within that time.
+    ///
+    /// # Errors
+    /// [`Error::Rejected`], [`Error::Disconnected`], [`Error::NotConnected`] where none was asked for.
+    fn connected(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Vec<u8>>, Error>;
+
+    /// Ends the connection: what is posted on either side and not complete is flushed.
+    ///
+    /// # Errors
+    /// [`Error::MemoryHeld`].
+    fn disconnect(&self, queue_pair: &Self::QueuePair) -> Result<(), Error>;
+}
