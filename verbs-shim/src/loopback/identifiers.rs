@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 enum Use {
     Handle(u8),
     Offset,
+    Name,
 }
 
 /// The source of a fabric's numbers.
@@ -49,6 +50,11 @@ impl Identifiers {
     /// Where a region begins: less than 2^63, so that no region passes the end of the address space.
     pub(super) fn offset(&self) -> u64 {
         self.other(Use::Offset) >> 1
+    }
+
+    /// Any number: a first packet sequence number, a name for a connection.
+    pub(super) fn name(&self) -> u32 {
+        self.other(Use::Name) as u32
     }
 
     fn other(&self, of: Use) -> u64 {

@@ -12,9 +12,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::faults::Fault;
+use super::management::Station;
 use super::memory::{self, Counters, Domain, Place, transfer};
+use super::wire::{Numbers, Wire};
 use crate::error::Error;
-use crate::verbs::{Access, Completion, Depths, Kind, Operation, Status};
+use crate::verbs::{Access, Completion, Depths, Kind, Operation, Remote, Status};
 
 /// How long a sender waits after "receiver not ready" before it tries again.
 const NOT_READY_TIMER: Duration = Duration::from_micros(640);
@@ -28,6 +30,15 @@ pub(super) enum Side {
     Active,
     /// The one that accepted.
     Passive,
+}
+
+impl Side {
+    pub(super) const fn other(self) -> Self {
+        match self {
+            Self::Active => Self::Passive,
+            Self::Passive => Self::Active,
+        }
+    }
 }
 
 /// How far a connection has come.
@@ -44,8 +55,8 @@ pub(super) enum Phase {
 pub(super) struct Link {
     state: Mutex<State>,
     changed: Condvar,
-    /// It was ended by someone who could not wait for the lock.
-    ended: AtomicBool,
+    /// It was ended, by the active or the passive side.
+    ended: [AtomicBool; 2],
 }
 
 #[derive(Debug)]
@@ -56,6 +67,8 @@ pub(super) struct State {
     active: Option<Half>,
     passive: Option<Half>,
     counters: Arc<Counters>,
+    /// Where there is a capture.
+    pub(super) wire: Option<Wire>,
 }
 
 /// What one side has posted, and what became of it.
@@ -85,6 +98,8 @@ pub(super) struct Work {
     pub(super) fenced: bool,
     pub(super) begins: Option<Instant>,
     pub(super) fault: Option<Fault>,
+    /// Of its packets, where there is a capture and it has come that far.
+    pub(super) numbers: Option<Numbers>,
 }
 
 /// A receive in a queue.
@@ -109,16 +124,22 @@ impl Link {
     /// A queue pair that is not connected.
     pub(super) fn new(domain: Domain, depths: Depths, counters: Arc<Counters>) -> Self {
         let active = Some(Half::new(domain, depths));
-        let state = State { phase: Phase::Idle, answer: None, active, passive: None, counters };
-        Self { state: Mutex::new(state), changed: Condvar::new(), ended: AtomicBool::new(false) }
+        let state = State { phase: Phase::Idle, answer: None, active, passive: None, counters, wire: None };
+        Self { state: Mutex::new(state), changed: Condvar::new(), ended: [const { AtomicBool::new(false) }; 2] }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.ended.load(Ordering::Acquire) {
-            state.end();
-        }
+        self.see_end(&mut state);
         state
+    }
+
+    fn see_end(&self, state: &mut State) {
+        for (ended, side) in self.ended.iter().zip([Side::Active, Side::Passive]) {
+            if ended.load(Ordering::Acquire) {
+                state.disconnect(side);
+            }
+        }
     }
 
     /// Says that something has changed, to whoever waits.
@@ -126,9 +147,11 @@ impl Link {
         self.changed.notify_all();
     }
 
-    /// Ends the connection, if it is not over.
-    pub(super) fn end(&self) {
-        self.ended.store(true, Ordering::Release);
+    /// One side ends the connection, if it is not over.
+    pub(super) fn end(&self, by: Side) {
+        let [active, passive] = &self.ended;
+        let ended = if by == Side::Active { active } else { passive };
+        ended.store(true, Ordering::Release);
         // Who holds memory must not wait for the lock, whose owner may wait for that memory: the next to lock it will see.
         if !memory::held() {
             drop(self.lock());
@@ -139,12 +162,12 @@ impl Link {
     /// The request for this connection failed, if it was not answered yet.
     pub(super) fn refuse(&self, error: Error) {
         if memory::held() {
-            // As in `end`. The reason is not told then.
-            self.ended.store(true, Ordering::Release);
+            // As in `end`; the reason is not told then.
+            self.end(Side::Passive);
         } else {
             self.lock().refuse(error);
+            self.notify();
         }
-        self.notify();
     }
 
     /// Waits until `look` finds something, for `timeout` at most.
@@ -174,9 +197,7 @@ impl Link {
                 }
                 None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
-            if self.ended.load(Ordering::Acquire) {
-                state.end();
-            }
+            self.see_end(&mut state);
             now = Instant::now();
         }
     }
@@ -225,9 +246,12 @@ impl State {
     }
 
     /// The passive side accepts; gives its half back where nobody waits for that any more.
-    pub(super) fn accept(&mut self, half: Half, known: Instant, private_data: Vec<u8>) -> Option<Half> {
+    pub(super) fn accept(&mut self, half: Half, by: Station, known: Instant, private_data: Vec<u8>) -> Option<Half> {
         if self.phase != Phase::Asked {
             return Some(half);
+        }
+        if let Some(wire) = &mut self.wire {
+            wire.accept(by, &private_data);
         }
         self.phase = Phase::Established;
         self.passive = Some(half);
@@ -238,12 +262,25 @@ impl State {
     /// The request failed.
     pub(super) fn refuse(&mut self, error: Error) {
         if self.phase == Phase::Asked {
+            if let Some(wire) = &mut self.wire {
+                wire.refuse(&error);
+            }
             self.answer = Some((Instant::now(), Err(error)));
             self.end();
         }
     }
 
-    /// Ends the connection: what is not complete is flushed.
+    /// One side ends the connection.
+    fn disconnect(&mut self, by: Side) {
+        if let Some(wire) = self.wire.as_mut().filter(|_| self.phase == Phase::Established) {
+            wire.disconnect(by);
+        }
+        if self.phase != Phase::Over {
+            self.end();
+        }
+    }
+
+    /// The connection is over: what is not complete is flushed.
     pub(super) fn end(&mut self) {
         self.phase = Phase::Over;
         self.active.iter_mut().chain(&mut self.passive).for_each(Half::flush);
@@ -291,7 +328,7 @@ impl State {
     }
 
     fn turn(&mut self, side: Side, now: Instant) -> bool {
-        let Self { phase: Phase::Established, active: Some(active), passive: Some(passive), counters, .. } = self
+        let Self { phase: Phase::Established, active: Some(active), passive: Some(passive), counters, wire, .. } = self
         else {
             return false;
         };
@@ -299,7 +336,7 @@ impl State {
             Side::Active => (active, passive),
             Side::Passive => (passive, active),
         };
-        let step = Turn { mine, theirs, counters }.take(now);
+        let step = Turn { side, mine, theirs, counters, wire }.take(now);
         if step == Step::Broken {
             self.end();
         }
@@ -389,9 +426,11 @@ impl Work {
 
 /// One side's turn to carry out one of its work requests.
 struct Turn<'a> {
+    side: Side,
     mine: &'a mut Half,
     theirs: &'a mut Half,
     counters: &'a Counters,
+    wire: &'a mut Option<Wire>,
 }
 
 impl Turn<'_> {
@@ -419,7 +458,12 @@ impl Turn<'_> {
 
     /// The Send at the front has nowhere to go.
     fn not_ready(&mut self, now: Instant) -> Step {
-        self.mine.not_ready.get_or_insert(now);
+        if self.mine.not_ready.is_none() {
+            self.mine.not_ready = Some(now);
+            if let (Some(work), Some(wire)) = (self.mine.queue.front(), &mut *self.wire) {
+                work.place.look(|octets| wire.not_ready(self.side, work.operation, octets));
+            }
+        }
         if self.mine.gives_up().is_none_or(|when| now < when) {
             return Step::Idle;
         }
@@ -429,7 +473,7 @@ impl Turn<'_> {
         }
     }
 
-    fn begin(&mut self, work: Work) -> Step {
+    fn begin(&mut self, mut work: Work) -> Step {
         let wrong = match work.fault {
             Some(Fault::LoseBefore) => Some(Status::NoAnswer),
             Some(Fault::Complete(status)) if status != Status::Success => Some(status),
@@ -438,10 +482,10 @@ impl Turn<'_> {
         };
         let done = match (wrong, work.operation) {
             (Some(status), _) => Err(status),
-            (None, Operation::Send) => self.send(&work, None),
-            (None, Operation::SendWithInvalidate(handle)) => self.send(&work, Some(handle)),
-            (None, Operation::Write(_)) => self.write(&work),
-            (None, Operation::Read(_)) => self.source(&work).map(drop),
+            (None, Operation::Send) => self.send(&mut work, None),
+            (None, Operation::SendWithInvalidate(handle)) => self.send(&mut work, Some(handle)),
+            (None, Operation::Write(remote)) => self.write(&mut work, remote),
+            (None, Operation::Read(remote)) => self.ask(&mut work, remote),
         };
         match done {
             Err(status) => self.fail(&work, status),
@@ -459,6 +503,9 @@ impl Turn<'_> {
         for begun in mem::take(&mut self.mine.begun) {
             self.mine.complete(&begun, Status::Flushed);
         }
+        if let (Some(wire), Some(numbers)) = (&mut *self.wire, work.numbers) {
+            wire.refuse_request(self.side, work.operation, numbers, end);
+        }
         self.mine.complete(work, end);
         Step::Broken
     }
@@ -467,12 +514,21 @@ impl Turn<'_> {
     fn settle(&mut self) -> Step {
         let mut step = Step::Idle;
         while let Some(work) = self.mine.begun.pop_front() {
-            let done = if work.is_read() { self.read(&work) } else { Ok(()) };
+            let done = match work.operation {
+                Operation::Read(remote) => self.read(&work, remote),
+                _ => Ok(()),
+            };
             let status = match done {
                 Ok(()) if work.fault == Some(Fault::LoseAfter) => Status::NoAnswer,
                 Ok(()) => Status::Success,
                 Err(status) => status,
             };
+            if let (Some(wire), Some(numbers)) = (&mut *self.wire, work.numbers) {
+                match status {
+                    Status::Success if !work.is_read() => wire.acknowledge(self.side, numbers),
+                    _ => wire.refuse_request(self.side, work.operation, numbers, status),
+                }
+            }
             self.mine.complete(&work, status);
             if status != Status::Success {
                 return Step::Broken;
@@ -482,75 +538,108 @@ impl Turn<'_> {
         step
     }
 
-    fn send(&mut self, work: &Work, invalidates: Option<u32>) -> Result<(), Status> {
+    fn send(&mut self, work: &mut Work, invalidates: Option<u32>) -> Result<(), Status> {
         let Some(Receive { id, place }) = self.theirs.receives.pop_front() else {
             return Err(Status::ReceiverNotReady);
         };
         let length = work.place.len();
-        if length > place.len() {
-            return self.refuse_send(id, Status::LocalLength, Status::RemoteInvalidRequest);
-        }
-        if !place.is_writable() || !self.theirs.domain.holds(&place) {
-            return self.refuse_send(id, Status::LocalProtection, Status::RemoteOperation);
-        }
-        match transfer(&work.place, &place.first(length), self.counters, |_| ()) {
-            Ok(()) => self.moved(length),
-            Err(memory::Fault::Source) => return self.refuse_send(id, Status::Flushed, Status::LocalProtection),
-            Err(memory::Fault::Target) => {
-                return self.refuse_send(id, Status::LocalProtection, Status::RemoteOperation);
+        let refused = if length > place.len() {
+            Some((Status::LocalLength, Status::RemoteInvalidRequest))
+        } else if !place.is_writable() || !self.theirs.domain.holds(&place) {
+            Some((Status::LocalProtection, Status::RemoteOperation))
+        } else {
+            match self.transfer_message(work, &place.first(length)) {
+                Ok(()) if invalidates.is_none_or(|handle| self.theirs.domain.invalidate(handle)) => None,
+                Ok(()) => Some((Status::LocalOperation, Status::RemoteAccess)),
+                Err(memory::Fault::Source) => Some((Status::Flushed, Status::LocalProtection)),
+                Err(memory::Fault::Target) => Some((Status::LocalProtection, Status::RemoteOperation)),
             }
-        }
-        if invalidates.is_some_and(|handle| !self.theirs.domain.invalidate(handle)) {
-            return self.refuse_send(id, Status::LocalOperation, Status::RemoteAccess);
+        };
+        if let Some((receive, send)) = refused {
+            self.sent_in_vain(work);
+            self.theirs.received(id, receive, 0, None);
+            return Err(send);
         }
         self.theirs.received(id, Status::Success, length, invalidates);
         Ok(())
     }
 
-    /// The receive ends in one way, the Send in another.
-    fn refuse_send(&mut self, id: u64, receive: Status, send: Status) -> Result<(), Status> {
-        self.theirs.received(id, receive, 0, None);
-        Err(send)
-    }
-
-    fn write(&mut self, work: &Work) -> Result<(), Status> {
-        let Operation::Write(remote) = work.operation else { return Ok(()) };
+    fn write(&mut self, work: &mut Work, remote: Remote) -> Result<(), Status> {
         let length = work.place.len();
         // Of an operation without octets nobody looks at the handle.
         if length == 0 {
+            self.sent_in_vain(work);
             return Ok(());
         }
-        let target = self.theirs.domain.find(remote, length, Access::REMOTE_WRITE).ok_or(Status::RemoteAccess)?;
-        match transfer(&work.place, &target, self.counters, |_| ()) {
-            Ok(()) => self.moved(length),
-            Err(memory::Fault::Source) => return Err(Status::LocalProtection),
-            Err(memory::Fault::Target) => return Err(Status::RemoteAccess),
-        }
+        let target = self.theirs.domain.find(remote, length, Access::REMOTE_WRITE);
+        let done = match target.map(|target| self.transfer_message(work, &target)) {
+            Some(Ok(())) => return Ok(()),
+            Some(Err(memory::Fault::Source)) => Err(Status::LocalProtection),
+            Some(Err(memory::Fault::Target)) | None => Err(Status::RemoteAccess),
+        };
+        self.sent_in_vain(work);
+        done
+    }
+
+    /// The data of a Send or RDMA Write arrives.
+    fn transfer_message(&mut self, work: &mut Work, target: &Place) -> Result<(), memory::Fault> {
+        let (operation, side) = (work.operation, self.side);
+        let numbers = &mut work.numbers;
+        transfer(&work.place, target, self.counters, |octets| {
+            if let Some(wire) = self.wire {
+                *numbers = Some(wire.message(side, operation, octets));
+            }
+        })?;
+        self.moved(work.place.len());
         Ok(())
     }
 
-    /// What an RDMA Read asks for; none where it asks for no octets.
-    fn source(&self, work: &Work) -> Result<Option<Place>, Status> {
-        let Operation::Read(remote) = work.operation else { return Ok(None) };
-        if !work.place.is_writable() {
-            return Err(Status::LocalProtection);
-        }
-        match work.place.len() {
-            0 => Ok(None),
-            length => {
-                self.theirs.domain.find(remote, length, Access::REMOTE_READ).map(Some).ok_or(Status::RemoteAccess)
-            }
+    /// Shows in the capture a message that moves nothing, unless it is there already.
+    fn sent_in_vain(&mut self, work: &mut Work) {
+        if let Some(wire) = self.wire.as_mut().filter(|_| work.numbers.is_none()) {
+            let (operation, numbers) = (work.operation, &mut work.numbers);
+            work.place.look(|octets| *numbers = Some(wire.message(self.side, operation, octets)));
         }
     }
 
-    /// The data of an RDMA Read arrives. The memory may have gone since it was begun.
-    fn read(&mut self, work: &Work) -> Result<(), Status> {
-        let Some(source) = self.source(work)? else { return Ok(()) };
+    /// An RDMA Read is asked for; its data comes later.
+    fn ask(&mut self, work: &mut Work, remote: Remote) -> Result<(), Status> {
+        if !work.place.is_writable() {
+            return Err(Status::LocalProtection);
+        }
+        if let Some(wire) = self.wire {
+            work.numbers = Some(wire.read_request(self.side, remote, work.place.len()));
+        }
+        self.source(remote, work.place.len()).map(drop)
+    }
+
+    /// Where the data of an RDMA Read is; none where it asks for no octets.
+    fn source(&self, remote: Remote, length: usize) -> Result<Option<Place>, Status> {
+        if length == 0 {
+            return Ok(None);
+        }
+        self.theirs.domain.find(remote, length, Access::REMOTE_READ).map(Some).ok_or(Status::RemoteAccess)
+    }
+
+    /// The data of an RDMA Read arrives. The memory may have gone since it was asked for.
+    fn read(&mut self, work: &Work, remote: Remote) -> Result<(), Status> {
+        let length = work.place.len();
+        let Some(source) = self.source(remote, length)? else {
+            if let (Some(wire), Some(numbers)) = (&mut *self.wire, work.numbers) {
+                wire.read_response(self.side, numbers, &[]);
+            }
+            return Ok(());
+        };
         if !self.mine.domain.holds(&work.place) {
             return Err(Status::LocalProtection);
         }
-        match transfer(&source, &work.place, self.counters, |_| ()) {
-            Ok(()) => self.moved(work.place.len()),
+        let done = transfer(&source, &work.place, self.counters, |octets| {
+            if let (Some(wire), Some(numbers)) = (&mut *self.wire, work.numbers) {
+                wire.read_response(self.side, numbers, octets);
+            }
+        });
+        match done {
+            Ok(()) => self.moved(length),
             Err(memory::Fault::Source) => return Err(Status::RemoteAccess),
             Err(memory::Fault::Target) => return Err(Status::LocalProtection),
         }

@@ -249,6 +249,14 @@ impl Place {
     pub(super) fn is_writable(&self) -> bool {
         self.memory.access.contains(Access::LOCAL_WRITE)
     }
+
+    /// Looks at what is in it, for the capture; nothing where it is not registered any more.
+    pub(super) fn look(&self, look: impl FnOnce(&[u8])) {
+        let octets = self.memory.octets.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(octets) = octets.get(self.range.clone()).filter(|_| self.memory.is_valid()) {
+            look(octets);
+        }
+    }
 }
 
 /// The DMA: copies from one place to another of the same length, once. `look` sees the octets that were moved.

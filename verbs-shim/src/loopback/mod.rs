@@ -14,16 +14,26 @@
 //! # What goes wrong on purpose
 //! [`Adapter::with_faults`] gives an adapter whose queue pairs follow a plan.
 //!
+//! # What was done
+//! [`Fabric::captured`] writes all of it to a capture file as RoCEv2, packet by packet, with the data: as an adapter would
+//! have sent it, set-up and acknowledgements included. What goes wrong on purpose is seen by what is not there.
+//!
 //! # Copies
-//! Each octet that moves is copied once, which is the adapter's DMA; [`Fabric::copies`] counts.
+//! Each octet that moves is copied once, which is the adapter's DMA; [`Fabric::copies`] counts. A capture
+//! looks at the octets where they are.
 
+mod capture;
 mod faults;
 mod identifiers;
 mod link;
 mod listener;
+mod management;
 mod memory;
+mod packet;
+mod wire;
 
 use std::collections::{BTreeSet, HashMap};
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,13 +41,17 @@ use std::time::{Duration, Instant};
 
 use rpcrdma::segment::Segment;
 
+use self::capture::Recorder;
 pub use self::faults::{Fault, Faults};
 use self::identifiers::Identifiers;
 use self::link::{Link, Phase, Side, Work as Queued};
 pub use self::listener::Request;
 use self::listener::{Asking, Door};
+use self::management::Station;
 use self::memory::{Counters, not_held};
 pub use self::memory::{Domain, MAX_REGIONS, Region};
+pub use self::wire::PathMtu;
+use self::wire::Wire;
 use crate::error::Error;
 use crate::verbs::{Access, Completion, Depths, Local, Verbs, Work};
 
@@ -77,6 +91,7 @@ struct Network {
     doors: Mutex<HashMap<SocketAddrV4, Arc<Door>>>,
     /// Queue pairs so far.
     queue_pairs: AtomicU32,
+    capture: Option<(Arc<Recorder>, PathMtu)>,
 }
 
 /// What a fabric has moved so far.
@@ -133,7 +148,10 @@ pub struct QueuePair {
     /// Locked before the link.
     seat: Mutex<Seat>,
     faults: Arc<Faults>,
+    address: Ipv4Addr,
     number: u32,
+    depths: Depths,
+    network: Arc<Network>,
 }
 
 /// Where a queue pair sits. One that accepts moves to the link of the one that asked.
@@ -172,6 +190,32 @@ impl Fabric {
         Self::default()
     }
 
+    /// A network without adapters that writes what is done on it to a capture file: pcap, RoCEv2 over Ethernet, in packets of
+    /// so many octets. Each octet goes through `write` while a connection waits, so it should be a buffered one.
+    ///
+    /// ```
+    /// use rpcrdma_verbs::loopback::{Fabric, PathMtu};
+    ///
+    /// let fabric = Fabric::captured(std::io::sink(), PathMtu::default())?;
+    /// assert_eq!(fabric.end_capture()?, 0, "no frames, as nothing was done");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn captured(write: impl Write + Send + 'static, mtu: PathMtu) -> io::Result<Self> {
+        let capture = Some((Arc::new(Recorder::new(Box::new(write))?), mtu));
+        Ok(Self(Arc::new(Network { capture, ..Network::default() })))
+    }
+
+    /// Ends the capture, and gives its number of frames. What is done later is not in it. Without a capture it is 0.
+    ///
+    /// # Errors
+    /// The first error there was in writing it; what came after that was not written.
+    pub fn end_capture(&self) -> io::Result<u64> {
+        self.0.capture.as_ref().map_or(Ok(0), |(recorder, _)| recorder.finish())
+    }
+
     /// Adds an adapter with this address.
     ///
     /// # Errors
@@ -201,12 +245,6 @@ impl Adapter {
     pub fn with_faults(self, faults: Faults) -> Self {
         Self { faults: Arc::new(faults), ..self }
     }
-
-    /// A port for the side that connects; which one means nothing.
-    fn port(queue_pair: &QueuePair) -> u16 {
-        const DYNAMIC: u16 = 49_152;
-        DYNAMIC | queue_pair.number as u16
-    }
 }
 
 impl QueuePair {
@@ -214,14 +252,38 @@ impl QueuePair {
         self.seat.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Its request is on the way; false where it has been used before.
-    fn ask(&self) -> Option<Arc<Link>> {
+    /// The address of the side that connects; the port means nothing.
+    fn address(&self) -> SocketAddrV4 {
+        const DYNAMIC: u16 = 49_152;
+        SocketAddrV4::new(self.address, DYNAMIC | self.number as u16)
+    }
+
+    /// What it says of itself in setting up.
+    fn station(&self) -> Station {
+        let identifiers = &self.network.identifiers;
+        Station {
+            address: self.address,
+            queue_pair: self.number,
+            name: identifiers.name(),
+            reads: u8::try_from(self.depths.reads).unwrap_or(u8::MAX),
+            receiver_not_ready: self.depths.receiver_not_ready,
+            sequence: identifiers.name() & packet::MASK,
+        }
+    }
+
+    /// Its request is on the way; none where it has been used before.
+    fn ask(&self, to: SocketAddrV4, private_data: &[u8]) -> Option<Arc<Link>> {
         let link = self.seat().link;
         let mut state = link.lock();
         if state.phase != Phase::Idle {
             return None;
         }
         state.phase = Phase::Asked;
+        state.wire = self.network.capture.as_ref().map(|(recorder, mtu)| {
+            let mut wire = Wire::new(Arc::clone(recorder), *mtu, self.station(), *to.ip());
+            wire.request(to.port(), self.address().port(), private_data);
+            wire
+        });
         drop(state);
         Some(link)
     }
@@ -229,7 +291,8 @@ impl QueuePair {
 
 impl Drop for QueuePair {
     fn drop(&mut self) {
-        self.seat.get_mut().unwrap_or_else(PoisonError::into_inner).link.end();
+        let seat = self.seat.get_mut().unwrap_or_else(PoisonError::into_inner);
+        seat.link.end(seat.side);
     }
 }
 
@@ -303,7 +366,8 @@ impl Verbs for Adapter {
         }
         let link = Arc::new(Link::new(domain.clone(), depths, Arc::clone(&self.network.counters)));
         let seat = Mutex::new(Seat { link, side: Side::Active, steps: 0 });
-        Ok(QueuePair { seat, faults: Arc::clone(&self.faults), number })
+        let (faults, network) = (Arc::clone(&self.faults), Arc::clone(&self.network));
+        Ok(QueuePair { seat, faults, address: self.address, number, depths, network })
     }
 
     fn post_receive(&self, queue_pair: &QueuePair, id: u64, local: Local<'_, Region>) -> Result<(), Error> {
@@ -326,7 +390,7 @@ impl Verbs for Adapter {
         let fault = queue_pair.faults.of(seat.steps);
         let begins = if let Some(Fault::Delay(delay)) = fault { later(delay) } else { None };
         let Work { id, operation, fenced, .. } = work;
-        state.post(seat.side, Queued { id, operation, place, fenced, begins, fault })?;
+        state.post(seat.side, Queued { id, operation, place, fenced, begins, fault, numbers: None })?;
         link.notify();
         Ok(())
     }
@@ -383,7 +447,7 @@ impl Verbs for Adapter {
         let known = if let Some(Fault::Delay(delay)) = fault { later(delay) } else { None };
         // One lock after the other: two queue pairs that accept each other's requests must not wait for each other.
         let half = seat.link.lock().take_idle().ok_or(Error::Used)?;
-        let accepted = link.lock().accept(half, known.unwrap_or_else(Instant::now), private_data);
+        let accepted = link.lock().accept(half, queue_pair.station(), known.unwrap_or_else(Instant::now), private_data);
         if let Some(half) = accepted {
             seat.link.lock().put_back(half);
             return Err(Error::Disconnected);
@@ -391,7 +455,7 @@ impl Verbs for Adapter {
         seat.link = Arc::clone(link);
         seat.side = Side::Passive;
         if fault == Some(Fault::LoseAfter) {
-            link.end();
+            link.lock().end();
         }
         link.notify();
         Ok(())
@@ -412,14 +476,14 @@ impl Verbs for Adapter {
             let doors = self.network.doors.lock().unwrap_or_else(PoisonError::into_inner);
             doors.get(&address).map(Arc::clone).ok_or(Error::Refused)?
         };
-        let link = queue_pair.ask().ok_or(Error::Used)?;
+        let link = queue_pair.ask(address, &private_data).ok_or(Error::Used)?;
         let fault = queue_pair.faults.of(0);
         if matches!(fault, Some(Fault::LoseBefore | Fault::Complete(_))) {
             link.refuse(Error::Disconnected);
             return Ok(());
         }
         let arrives = if let Some(Fault::Delay(delay)) = fault { later(delay) } else { None };
-        let from = SocketAddrV4::new(self.address, Self::port(queue_pair));
+        let from = queue_pair.address();
         let asked = door.ask(Asking { link: Arc::clone(&link), from, private_data, arrives });
         if let Err(error) = asked {
             link.refuse(error.clone());
@@ -438,7 +502,8 @@ impl Verbs for Adapter {
 
     fn disconnect(&self, queue_pair: &QueuePair) -> Result<(), Error> {
         not_held()?;
-        queue_pair.seat().link.end();
+        let Seat { link, side, .. } = queue_pair.seat();
+        link.end(side);
         Ok(())
     }
 }

@@ -1,0 +1,312 @@
+//! What a connection would look like on the wire: the packets of each operation, numbered as a queue pair numbers them
+//! (InfiniBand Architecture, volume 1, chapter 9).
+//!
+//! Requests of one side are numbered one by one; an RDMA Read takes as many numbers as its answer has packets; an answer or
+//! acknowledgement has the number of what it answers.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use super::capture::Recorder;
+use super::link::Side;
+use super::management::{self, Station};
+use super::packet::{self, Header, MASK, Path};
+use crate::error::Error;
+use crate::verbs::{Operation, Remote, Status};
+
+/// Octets of data that a packet carries at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PathMtu {
+    /// 256 octets.
+    Octets256,
+    /// 512 octets.
+    Octets512,
+    /// 1024 octets: what Ethernet with its usual frames has room for.
+    #[default]
+    Octets1024,
+    /// 2048 octets.
+    Octets2048,
+    /// 4096 octets.
+    Octets4096,
+}
+
+impl PathMtu {
+    /// How connection management says it.
+    const fn code(self) -> u8 {
+        match self {
+            Self::Octets256 => 1,
+            Self::Octets512 => 2,
+            Self::Octets1024 => 3,
+            Self::Octets2048 => 4,
+            Self::Octets4096 => 5,
+        }
+    }
+
+    const fn octets(self) -> usize {
+        128 << self.code()
+    }
+}
+
+/// Opcodes by the place of a packet in its message.
+#[derive(Clone, Copy, Debug)]
+struct Opcodes {
+    first: u8,
+    middle: u8,
+    last: u8,
+    only: u8,
+}
+
+// The reliable connection's (table 38).
+const SEND: Opcodes = Opcodes { first: 0x00, middle: 0x01, last: 0x02, only: 0x04 };
+const SEND_WITH_INVALIDATE: Opcodes = Opcodes { last: 0x16, only: 0x17, ..SEND };
+const WRITE: Opcodes = Opcodes { first: 0x06, middle: 0x07, last: 0x08, only: 0x0a };
+const READ_RESPONSE: Opcodes = Opcodes { first: 0x0d, middle: 0x0e, last: 0x0f, only: 0x10 };
+const READ_REQUEST: u8 = 0x0c;
+const ACKNOWLEDGE: u8 = 0x11;
+
+// Syndromes (section 9.7.5.2): no end-to-end credits; come again in 0.64 ms; negative acknowledgements.
+const ACKNOWLEDGED: u8 = 0x1f;
+const NOT_READY: u8 = 0x20 | 12;
+const INVALID_REQUEST: u8 = 0x61;
+const REMOTE_ACCESS: u8 = 0x62;
+const REMOTE_OPERATION: u8 = 0x63;
+
+/// The numbers of a request's packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Numbers {
+    first: u32,
+    last: u32,
+}
+
+/// A connection on the wire.
+#[derive(Debug)]
+pub(super) struct Wire {
+    recorder: Arc<Recorder>,
+    mtu: PathMtu,
+    /// UDP port of both sides.
+    port: u16,
+    active: End,
+    passive: End,
+    datagrams: u32,
+}
+
+/// One side.
+#[derive(Debug)]
+struct End {
+    station: Station,
+    /// The number of its next request.
+    next: u32,
+    /// Requests of the other side that it has answered.
+    answered: u32,
+}
+
+impl Wire {
+    /// A connection that `active` asks for.
+    pub(super) fn new(recorder: Arc<Recorder>, mtu: PathMtu, active: Station, to: Ipv4Addr) -> Self {
+        let unknown = Station { address: to, queue_pair: 0, name: 0, sequence: 0, ..active };
+        let end = |station, next| End { station, next, answered: 0 };
+        let port = 0xc000 | active.name as u16;
+        // Each side says how the other one begins to number.
+        Self { recorder, mtu, port, active: end(active, 0), passive: end(unknown, active.sequence), datagrams: 0 }
+    }
+
+    /// REQ.
+    pub(super) fn request(&mut self, port: u16, from_port: u16, private_data: &[u8]) {
+        let (by, to) = (self.active.station, self.passive.station.address);
+        let mad = management::request(by, (to, port), from_port, self.mtu.code(), private_data);
+        self.datagram(Side::Active, &mad);
+    }
+
+    /// REP and RTU.
+    pub(super) fn accept(&mut self, passive: Station, private_data: &[u8]) {
+        self.passive.station = passive;
+        self.active.next = passive.sequence;
+        let active = self.active.station;
+        self.datagram(Side::Passive, &management::reply(passive, active.name, private_data));
+        self.datagram(Side::Active, &management::ready_to_use(active, passive.name));
+    }
+
+    /// REJ, where the reason is one that the other side is told.
+    pub(super) fn refuse(&mut self, error: &Error) {
+        let (reason, private_data) = match error {
+            Error::Rejected(private_data) => (management::CONSUMER, private_data.as_slice()),
+            Error::Refused => (management::INVALID_SERVICE, &[][..]),
+            _ => return,
+        };
+        self.datagram(Side::Passive, &management::reject(self.active.station.name, reason, private_data));
+    }
+
+    /// DREQ and DREP.
+    pub(super) fn disconnect(&mut self, by: Side) {
+        let (mine, theirs) = (self.end(by).station, self.end(by.other()).station);
+        self.datagram(by, &management::disconnect_request(mine, theirs));
+        self.datagram(by.other(), &management::disconnect_reply(theirs, mine.name));
+    }
+
+    /// A Send or RDMA Write, whole.
+    pub(super) fn message(&mut self, from: Side, operation: Operation, data: &[u8]) -> Numbers {
+        let count = self.count(data.len());
+        let numbers = self.take(from, count);
+        for index in 0..count {
+            self.part(from, operation, data, numbers.first, index);
+        }
+        numbers
+    }
+
+    /// The first packet of a Send, and "receiver not ready". It takes no numbers, as all of it comes again.
+    pub(super) fn not_ready(&mut self, from: Side, operation: Operation, data: &[u8]) {
+        let number = self.end(from).next;
+        self.part(from, operation, data, number, 0);
+        self.answer(from, number, NOT_READY);
+    }
+
+    fn part(&self, from: Side, operation: Operation, data: &[u8], first: u32, index: usize) {
+        let (opcodes, length) = match operation {
+            Operation::Send => (SEND, data.len()),
+            Operation::SendWithInvalidate(_) => (SEND_WITH_INVALIDATE, data.len()),
+            Operation::Write(_) => (WRITE, data.len()),
+            Operation::Read(_) => return,
+        };
+        let part = self.place(index, length);
+        let extension = match operation {
+            Operation::SendWithInvalidate(handle) if part.is_last => handle.to_be_bytes().to_vec(),
+            Operation::Write(remote) if part.is_first => target(remote, length),
+            _ => Vec::new(),
+        };
+        let data = self.piece(data, index);
+        self.packet(from, opcodes.of(part), number(first, index), part.is_last, &extension, data);
+    }
+
+    /// An RDMA Read's request.
+    pub(super) fn read_request(&mut self, from: Side, remote: Remote, length: usize) -> Numbers {
+        let numbers = self.take(from, self.count(length));
+        self.packet(from, READ_REQUEST, numbers.first, true, &target(remote, length), &[]);
+        numbers
+    }
+
+    /// The answer to an RDMA Read of `from`.
+    pub(super) fn read_response(&mut self, from: Side, numbers: Numbers, data: &[u8]) {
+        let acknowledgement = self.answered(from, ACKNOWLEDGED);
+        for index in 0..self.count(data.len()) {
+            let part = self.place(index, data.len());
+            let extension = if part.is_first || part.is_last { &acknowledgement[..] } else { &[] };
+            let (opcode, data) = (READ_RESPONSE.of(part), self.piece(data, index));
+            self.packet(from.other(), opcode, number(numbers.first, index), false, extension, data);
+        }
+    }
+
+    /// A request of `from` has been carried out.
+    pub(super) fn acknowledge(&mut self, from: Side, numbers: Numbers) {
+        let acknowledgement = self.answered(from, ACKNOWLEDGED);
+        self.packet(from.other(), ACKNOWLEDGE, numbers.last, false, &acknowledgement, &[]);
+    }
+
+    /// A request of `from` ended with this status: the other side says no, if it is one to say so. Which packet it refuses
+    /// is the one that says what memory is meant; of a Send that does not fit the last, which is beyond in any case.
+    pub(super) fn refuse_request(&mut self, from: Side, operation: Operation, numbers: Numbers, status: Status) {
+        let syndrome = match status {
+            Status::RemoteInvalidRequest => INVALID_REQUEST,
+            Status::RemoteAccess => REMOTE_ACCESS,
+            Status::RemoteOperation => REMOTE_OPERATION,
+            _ => return,
+        };
+        let number = match operation {
+            Operation::Send | Operation::SendWithInvalidate(_) => numbers.last,
+            Operation::Write(_) | Operation::Read(_) => numbers.first,
+        };
+        self.answer(from, number, syndrome);
+    }
+
+    fn answer(&mut self, from: Side, number: u32, syndrome: u8) {
+        let count = self.end(from.other()).answered;
+        self.packet(from.other(), ACKNOWLEDGE, number, false, &(u32::from(syndrome) << 24 | count).to_be_bytes(), &[]);
+    }
+
+    /// AETH for one request more of `from`.
+    fn answered(&mut self, from: Side, syndrome: u8) -> [u8; 4] {
+        let end = self.end_mut(from.other());
+        end.answered = (end.answered + 1) & MASK;
+        (u32::from(syndrome) << 24 | end.answered).to_be_bytes()
+    }
+
+    fn take(&mut self, from: Side, count: usize) -> Numbers {
+        let end = self.end_mut(from);
+        let first = end.next;
+        end.next = number(first, count);
+        Numbers { first, last: number(first, count.saturating_sub(1)) }
+    }
+
+    /// Packets of a message; one without data has one too.
+    fn count(&self, length: usize) -> usize {
+        length.div_ceil(self.mtu.octets()).max(1)
+    }
+
+    fn place(&self, index: usize, length: usize) -> Part {
+        Part { is_first: index == 0, is_last: index + 1 == self.count(length) }
+    }
+
+    fn piece<'a>(&self, data: &'a [u8], index: usize) -> &'a [u8] {
+        data.chunks(self.mtu.octets()).nth(index).unwrap_or_default()
+    }
+
+    fn packet(&self, from: Side, opcode: u8, sequence: u32, acknowledge: bool, extension: &[u8], data: &[u8]) {
+        let queue_pair = self.end(from.other()).station.queue_pair;
+        let header = Header { opcode, queue_pair, acknowledge, sequence };
+        self.recorder.record(&packet::frame(self.path(from), header, extension, data));
+    }
+
+    fn datagram(&mut self, from: Side, mad: &[u8]) {
+        let (opcode, queue_pair, sequence) = (management::DATAGRAM, management::QUEUE_PAIR, self.datagrams & MASK);
+        self.datagrams = self.datagrams.wrapping_add(1);
+        let header = Header { opcode, queue_pair, acknowledge: false, sequence };
+        self.recorder.record(&packet::frame(self.path(from), header, &management::EXTENSION, mad));
+    }
+
+    fn path(&self, from: Side) -> Path {
+        let (mine, theirs) = (self.end(from).station.address, self.end(from.other()).station.address);
+        Path { from: mine, to: theirs, port: self.port }
+    }
+
+    const fn end(&self, side: Side) -> &End {
+        match side {
+            Side::Active => &self.active,
+            Side::Passive => &self.passive,
+        }
+    }
+
+    const fn end_mut(&mut self, side: Side) -> &mut End {
+        match side {
+            Side::Active => &mut self.active,
+            Side::Passive => &mut self.passive,
+        }
+    }
+}
+
+/// Where in its message a packet is.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    is_first: bool,
+    is_last: bool,
+}
+
+impl Opcodes {
+    const fn of(self, part: Part) -> u8 {
+        match part {
+            Part { is_first: true, is_last: true } => self.only,
+            Part { is_first: true, .. } => self.first,
+            Part { is_last: true, .. } => self.last,
+            Part { .. } => self.middle,
+        }
+    }
+}
+
+/// A number so many packets later.
+const fn number(first: u32, packets: usize) -> u32 {
+    first.wrapping_add(packets as u32) & MASK
+}
+
+/// RETH. A region has less than 4 GiB.
+fn target(remote: Remote, length: usize) -> Vec<u8> {
+    let (offset, handle) = (remote.offset.to_be_bytes(), remote.handle.to_be_bytes());
+    [&offset[..], &handle, &(length as u32).to_be_bytes()].concat()
+}
