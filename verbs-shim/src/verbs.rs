@@ -285,7 +285,7 @@ pub trait Verbs {
     /// The next request; none if there is none within that time.
     ///
     /// # Errors
-    /// None that the loopback has.
+    /// [`Error::MemoryHeld`].
     fn request(&self, listener: &Self::Listener, timeout: Duration) -> Result<Option<Self::Request>, Error>;
 
     /// The private data of a request. As on InfiniBand it has the length of its field, with zeros after what was given.
@@ -297,6 +297,7 @@ pub trait Verbs {
     /// Accepts: the queue pair is connected.
     ///
     /// # Errors
+    /// After each of them the request is rejected.
     /// [`Error::PrivateData`], [`Error::Used`], [`Error::Disconnected`] where who asked has given up.
     fn accept(&self, request: Self::Request, queue_pair: &Self::QueuePair, private_data: &[u8]) -> Result<(), Error>;
 
@@ -306,7 +307,7 @@ pub trait Verbs {
     /// [`Error::PrivateData`]: rejected without any.
     fn reject(&self, request: Self::Request, private_data: &[u8]) -> Result<(), Error>;
 
-    /// Asks for a connection, and does not wait for the answer.
+    /// Asks for a connection, and does not wait for the answer. What becomes of it, the queue pair is used then.
     ///
     /// # Errors
     /// [`Error::PrivateData`], [`Error::Used`], [`Error::Refused`].

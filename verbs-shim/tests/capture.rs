@@ -394,6 +394,15 @@ fn a_rejection_is_in_the_capture_with_its_reason() {
 }
 
 #[test]
+fn a_request_that_nobody_waits_for_is_refused_by_an_invalid_service() {
+    let lab = Lab::unconnected(PathMtu::default(), Depths::default(), Faults::none());
+    assert!(lab.client.adapter.connect(&lab.client.queue_pair, address(), &[]).is_err());
+    let found = dissect(&lab.file());
+    let [rejected] = found.rejected[..] else { panic!("{}", found.rejected.len()) };
+    assert_eq!((rejected.reason, rejected.service), (Some(8), Some(0x0106_4e51)));
+}
+
+#[test]
 fn what_was_lost_on_purpose_is_not_there() {
     for (fault, packets_of_it) in [(Fault::LoseBefore, 0), (Fault::LoseAfter, 1)] {
         let lab = Lab::new(PathMtu::default(), Depths::default(), Faults::none().at(1, fault));
@@ -402,6 +411,11 @@ fn what_was_lost_on_purpose_is_not_there() {
         assert_eq!(lab.client.work(Operation::Send, &lab.client.register(&[7; 8])), Status::NoAnswer);
         let after: Vec<u8> = packets(&lab.file())[3..].iter().map(|packet| packet.opcode).collect();
         assert_eq!(after, vec![0x04; packets_of_it], "no acknowledgement, and no one says goodbye");
+
+        let lab = Lab::unconnected(PathMtu::default(), Depths::default(), Faults::none().at(0, fault));
+        let _listener = lab.server.adapter.listen(address(), 1).unwrap();
+        lab.client.adapter.connect(&lab.client.queue_pair, address(), &[]).unwrap();
+        assert_eq!(packets(&lab.file()).len(), packets_of_it, "the request, and no answer");
     }
 }
 

@@ -699,7 +699,9 @@ fn an_address_has_one_listener_and_must_be_the_adapters() {
 #[test]
 fn a_queue_pair_is_good_for_one_connection() {
     let (client, server, request) = asked(&[]);
-    assert_eq!(client.adapter.connect(&client.queue_pair, address(), &[]).err(), Some(Error::Refused));
+    let refused = client.adapter.queue_pair(&client.domain, Depths::default()).unwrap();
+    assert_eq!(client.adapter.connect(&refused, address(), &[]), Err(Error::Refused));
+    assert_eq!(client.adapter.connect(&refused, address(), &[]), Err(Error::Used));
     let listener = server.adapter.listen(address(), 1).unwrap();
     assert_eq!(client.adapter.connect(&client.queue_pair, address(), &[]).err(), Some(Error::Used));
     server.adapter.accept(request, &server.queue_pair, &[]).unwrap();

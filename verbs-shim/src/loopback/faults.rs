@@ -15,6 +15,7 @@ pub enum Fault {
     /// The step begins this much later, and with it all that was posted after it.
     Delay(Duration),
     /// The step is not done and completes with this status, which ends the connection. [`Status::Success`] does nothing.
+    /// Of setting up, which completes with no status, it is [`LoseBefore`](Self::LoseBefore).
     Complete(Status),
 }
 

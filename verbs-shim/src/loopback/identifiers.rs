@@ -22,7 +22,8 @@ pub(super) struct Identifiers {
     others: AtomicU64,
 }
 
-/// Rounds of the Feistel network that makes handles; four make it a permutation that cannot be told from a random one.
+/// Rounds of the Feistel network that makes handles: with four, as a rule, nothing is left in the output of what the input
+/// looks like.
 const ROUNDS: u8 = 4;
 
 impl Identifiers {

@@ -80,6 +80,8 @@ pub(super) struct Half {
     queue: VecDeque<Work>,
     /// Begun and not complete: RDMA Reads whose data has not come, and what was done after them.
     begun: VecDeque<Work>,
+    /// RDMA Reads among them.
+    reads: usize,
     receives: VecDeque<Receive>,
     completions: VecDeque<Completion>,
     /// Posted, with those whose completion was not taken.
@@ -358,6 +360,7 @@ impl Half {
             depths,
             queue: VecDeque::new(),
             begun: VecDeque::new(),
+            reads: 0,
             receives: VecDeque::new(),
             completions: VecDeque::new(),
             posted: 0,
@@ -395,10 +398,6 @@ impl Half {
 
     fn received(&mut self, id: u64, status: Status, length: usize, invalidated: Option<u32>) {
         self.completions.push_back(Completion { id, kind: Kind::Receive, status, length, invalidated });
-    }
-
-    fn reads(&self) -> usize {
-        self.begun.iter().filter(|work| work.is_read()).count()
     }
 
     /// When the Send at the front is given up.
@@ -439,7 +438,7 @@ impl Turn<'_> {
             return self.settle();
         };
         let (fenced, is_read, is_send) = (work.fenced, work.is_read(), work.is_send());
-        let reads = self.mine.reads();
+        let reads = self.mine.reads;
         if reads > 0 && (fenced || is_read && reads >= self.mine.depths.reads) {
             return self.settle();
         }
@@ -490,8 +489,9 @@ impl Turn<'_> {
         match done {
             Err(status) => self.fail(&work, status),
             Ok(()) => {
+                self.mine.reads += usize::from(work.is_read());
                 self.mine.begun.push_back(work);
-                if self.mine.reads() == 0 { self.settle() } else { Step::Done }
+                if self.mine.reads == 0 { self.settle() } else { Step::Done }
             }
         }
     }
@@ -515,7 +515,10 @@ impl Turn<'_> {
         let mut step = Step::Idle;
         while let Some(work) = self.mine.begun.pop_front() {
             let done = match work.operation {
-                Operation::Read(remote) => self.read(&work, remote),
+                Operation::Read(remote) => {
+                    self.mine.reads = self.mine.reads.saturating_sub(1);
+                    self.read(&work, remote)
+                }
                 _ => Ok(()),
             };
             let status = match done {

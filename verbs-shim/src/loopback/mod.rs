@@ -271,15 +271,15 @@ impl QueuePair {
         }
     }
 
-    /// Its request is on the way; none where it has been used before.
-    fn ask(&self, to: SocketAddrV4, private_data: &[u8]) -> Option<Arc<Link>> {
+    /// Its request is on the way, for the capture too if there is `private_data`; none where it has been used before.
+    fn ask(&self, to: SocketAddrV4, private_data: Option<&Vec<u8>>) -> Option<Arc<Link>> {
         let link = self.seat().link;
         let mut state = link.lock();
         if state.phase != Phase::Idle {
             return None;
         }
         state.phase = Phase::Asked;
-        state.wire = self.network.capture.as_ref().map(|(recorder, mtu)| {
+        state.wire = self.network.capture.as_ref().zip(private_data).map(|((recorder, mtu), private_data)| {
             let mut wire = Wire::new(Arc::clone(recorder), *mtu, self.station(), *to.ip());
             wire.request(to.port(), self.address().port(), private_data);
             wire
@@ -313,9 +313,14 @@ fn padded<const LENGTH: usize>(private_data: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(field)
 }
 
-/// When something that is delayed by that much happens.
-fn later(delay: Duration) -> Option<Instant> {
-    Instant::now().checked_add(delay)
+/// When something happens that the plan delays.
+fn delayed(fault: Option<Fault>) -> Option<Instant> {
+    /// Ninety years: no clock runs over.
+    const LONGEST: Duration = Duration::from_secs(90 * 365 * 86_400);
+    match fault {
+        Some(Fault::Delay(delay)) => Some(Instant::now() + delay.min(LONGEST)),
+        _ => None,
+    }
 }
 
 impl Verbs for Adapter {
@@ -388,7 +393,7 @@ impl Verbs for Adapter {
         state.room(seat.side)?;
         seat.steps += 1;
         let fault = queue_pair.faults.of(seat.steps);
-        let begins = if let Some(Fault::Delay(delay)) = fault { later(delay) } else { None };
+        let begins = delayed(fault);
         let Work { id, operation, fenced, .. } = work;
         state.post(seat.side, Queued { id, operation, place, fenced, begins, fault, numbers: None })?;
         link.notify();
@@ -444,7 +449,7 @@ impl Verbs for Adapter {
             link.refuse(Error::Disconnected);
             return Err(Error::Disconnected);
         }
-        let known = if let Some(Fault::Delay(delay)) = fault { later(delay) } else { None };
+        let known = delayed(fault);
         // One lock after the other: two queue pairs that accept each other's requests must not wait for each other.
         let half = seat.link.lock().take_idle().ok_or(Error::Used)?;
         let accepted = link.lock().accept(half, queue_pair.station(), known.unwrap_or_else(Instant::now), private_data);
@@ -472,20 +477,18 @@ impl Verbs for Adapter {
         not_held()?;
         let private_data = padded::<REQUEST_PRIVATE_DATA>(private_data)?;
         let SocketAddr::V4(address) = address else { return Err(Error::Refused) };
-        let door = {
-            let doors = self.network.doors.lock().unwrap_or_else(PoisonError::into_inner);
-            doors.get(&address).map(Arc::clone).ok_or(Error::Refused)?
-        };
-        let link = queue_pair.ask(address, &private_data).ok_or(Error::Used)?;
+        let door = self.network.doors.lock().unwrap_or_else(PoisonError::into_inner).get(&address).map(Arc::clone);
         let fault = queue_pair.faults.of(0);
-        if matches!(fault, Some(Fault::LoseBefore | Fault::Complete(_))) {
+        let lost = matches!(fault, Some(Fault::LoseBefore | Fault::Complete(_)));
+        let link = queue_pair.ask(address, (!lost).then_some(&private_data)).ok_or(Error::Used)?;
+        if lost {
             link.refuse(Error::Disconnected);
             return Ok(());
         }
-        let arrives = if let Some(Fault::Delay(delay)) = fault { later(delay) } else { None };
+        let arrives = delayed(fault);
         let from = queue_pair.address();
-        let asked = door.ask(Asking { link: Arc::clone(&link), from, private_data, arrives });
-        if let Err(error) = asked {
+        let asking = Asking { link: Arc::clone(&link), from, private_data, arrives };
+        if let Err(error) = door.ok_or(Error::Refused).and_then(|door| door.ask(asking)) {
             link.refuse(error.clone());
             return Err(error);
         }

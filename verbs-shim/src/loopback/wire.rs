@@ -310,3 +310,20 @@ fn target(remote: Remote, length: usize) -> Vec<u8> {
     let (offset, handle) = (remote.offset.to_be_bytes(), remote.handle.to_be_bytes());
     [&offset[..], &handle, &(length as u32).to_be_bytes()].concat()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_24_bits() {
+        assert_eq!((number(0xff_ffff, 0), number(0xff_ffff, 1), number(0xff_fffe, 5)), (0xff_ffff, 0, 3));
+    }
+
+    #[test]
+    fn path_mtus_are_what_their_codes_say() {
+        use PathMtu::*;
+        let found = [Octets256, Octets512, Octets1024, Octets2048, Octets4096].map(|mtu| (mtu.code(), mtu.octets()));
+        assert_eq!(found, [(1, 256), (2, 512), (3, 1024), (4, 2048), (5, 4096)]);
+    }
+}
