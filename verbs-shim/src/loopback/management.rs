@@ -52,7 +52,7 @@ pub(super) fn request(
     private_data: &[u8],
 ) -> [u8; LEN] {
     let (address, port) = to;
-    let mut mad = begin(REQUEST, by.name);
+    let mut mad = begin(REQUEST, by.name, by.name);
     put(&mut mad, 32, &[0, 0, 0, 0, 1, 6]);
     put(&mut mad, 38, &port.to_be_bytes());
     put(&mut mad, 40, &identifier(by.address));
@@ -77,7 +77,7 @@ pub(super) fn request(
 
 /// REP: accepts.
 pub(super) fn reply(by: Station, remote: u32, private_data: &[u8]) -> [u8; LEN] {
-    let mut mad = begin(REPLY, by.name);
+    let mut mad = begin(REPLY, remote, by.name);
     put(&mut mad, 28, &remote.to_be_bytes());
     put(&mut mad, 36, &(by.queue_pair << 8).to_be_bytes());
     put(&mut mad, 44, &(by.sequence << 8).to_be_bytes());
@@ -89,7 +89,7 @@ pub(super) fn reply(by: Station, remote: u32, private_data: &[u8]) -> [u8; LEN] 
 
 /// REJ: refuses a REQ.
 pub(super) fn reject(remote: u32, reason: u16, private_data: &[u8]) -> [u8; LEN] {
-    let mut mad = begin(REJECT, 0);
+    let mut mad = begin(REJECT, remote, 0);
     put(&mut mad, 28, &remote.to_be_bytes());
     put(&mut mad, 34, &reason.to_be_bytes());
     put(&mut mad, 108, private_data);
@@ -98,34 +98,36 @@ pub(super) fn reject(remote: u32, reason: u16, private_data: &[u8]) -> [u8; LEN]
 
 /// RTU: the REP has arrived.
 pub(super) fn ready_to_use(by: Station, remote: u32) -> [u8; LEN] {
-    names(READY_TO_USE, by.name, remote)
+    names(READY_TO_USE, by.name, (by.name, remote))
 }
 
 /// DREQ: ends the connection.
 pub(super) fn disconnect_request(by: Station, remote: Station) -> [u8; LEN] {
-    let mut mad = names(DISCONNECT_REQUEST, by.name, remote.name);
+    let mut mad = names(DISCONNECT_REQUEST, by.name, (by.name, remote.name));
     put(&mut mad, 32, &(remote.queue_pair << 8).to_be_bytes());
     mad
 }
 
 /// DREP: answers a DREQ.
 pub(super) fn disconnect_reply(by: Station, remote: u32) -> [u8; LEN] {
-    names(DISCONNECT_REPLY, by.name, remote)
+    names(DISCONNECT_REPLY, remote, (by.name, remote))
 }
 
-/// The header of a management datagram, and the sender's name for the connection, by which the exchange is known too.
-fn begin(attribute: u8, name: u32) -> [u8; LEN] {
+/// The header of a management datagram, and the sender's name for the connection. All datagrams of one exchange have the
+/// number of the one that began it; here it is that sender's name for the connection.
+fn begin(attribute: u8, exchange: u32, name: u32) -> [u8; LEN] {
     let mut mad = [0; LEN];
     // Base version, class (communication management), its version, method (Send).
     put(&mut mad, 0, &[1, 7, 2, 3]);
-    put(&mut mad, 12, &name.to_be_bytes());
+    put(&mut mad, 12, &exchange.to_be_bytes());
     put(&mut mad, 16, &[0, attribute]);
     put(&mut mad, 24, &name.to_be_bytes());
     mad
 }
 
-fn names(attribute: u8, local: u32, remote: u32) -> [u8; LEN] {
-    let mut mad = begin(attribute, local);
+/// One that says nothing but both sides' names.
+fn names(attribute: u8, exchange: u32, (local, remote): (u32, u32)) -> [u8; LEN] {
+    let mut mad = begin(attribute, exchange, local);
     put(&mut mad, 28, &remote.to_be_bytes());
     mad
 }
