@@ -1,7 +1,7 @@
 //! A thin layer over RDMA verbs: what an RPC-over-RDMA endpoint asks of its adapter, and nothing more.
 //!
-//! [`Verbs`] is the layer: one trait. [`loopback`] is a provider of it that lives in this process, needs no hardware and no
-//! rights, and refuses what hardware refuses.
+//! [`Verbs`] is the layer: one trait. [`loopback`] is a provider of it that lives in this process, needs no hardware
+//! and no rights, and refuses what hardware refuses.
 //!
 //! ```
 //! use std::time::Duration;

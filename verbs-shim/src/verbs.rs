@@ -22,8 +22,8 @@ bitflags::bitflags! {
     }
 }
 
-/// How much a queue pair holds. A place in a queue is taken from posting until the completion is taken, so the completion
-/// queue never overflows.
+/// How much a queue pair holds. A place in a queue is taken from posting until the completion is taken, so the
+/// completion queue never overflows.
 ///
 /// ```
 /// use rpcrdma_verbs::Depths;
@@ -86,7 +86,8 @@ impl From<Segment> for Remote {
 pub enum Operation {
     /// Fills the other side's next receive.
     Send,
-    /// Fills the other side's next receive, and takes this handle of the other side's memory away before that completes.
+    /// Fills the other side's next receive, and takes this handle of the other side's memory away before that
+    /// completes.
     SendWithInvalidate(u32),
     /// Puts data into the other side's memory.
     Write(Remote),
@@ -103,8 +104,8 @@ pub struct Work<'a, R> {
     pub operation: Operation,
     /// Where the data comes from; of an RDMA Read, where it goes.
     pub local: Local<'a, R>,
-    /// Begins only when all RDMA Reads posted before are complete. Without it, what follows an RDMA Read may take data that
-    /// the Read has not brought yet, or invalidate what it still reads.
+    /// Begins only when all RDMA Reads posted before are complete. Without it, what follows an RDMA Read may take data
+    /// that the Read has not brought yet, or invalidate what it still reads.
     pub fenced: bool,
 }
 
@@ -194,11 +195,11 @@ pub struct Completion {
 
 /// What RPC-over-RDMA asks of an adapter. A value stands for one adapter.
 ///
-/// Memory is owned by its [`Region`](Self::Region) while it is registered: a buffer goes in and comes back without a copy,
-/// and its owner looks at it in place. Work is posted, and its end taken as a [`Completion`]; those of work requests come
-/// in the order of posting, those of receives too. What a thread calls while it stands in a closure that holds memory is
-/// refused by [`Error::MemoryHeld`], where it could come to wait for itself. All that waits takes the longest time to wait; zero looks once, so one
-/// thread can drive both sides of a connection.
+/// Memory is owned by its [`Region`](Self::Region) while it is registered: a buffer goes in and comes back without a
+/// copy, and its owner looks at it in place. Work is posted, and its end taken as a [`Completion`]; those of work
+/// requests come in the order of posting, those of receives too. What a thread calls while it stands in a closure that
+/// holds memory is refused by [`Error::MemoryHeld`], where it could come to wait for itself. All that waits takes the
+/// longest time to wait; zero looks once, so one thread can drive both sides of a connection.
 ///
 /// Data written by RDMA Write is in place when the completion of the receive that a later Send has filled is taken.
 pub trait Verbs {
@@ -237,8 +238,8 @@ pub trait Verbs {
     /// Whether the handle still leads to the region: not after remote invalidation.
     fn is_valid(&self, region: &Self::Region) -> bool;
 
-    /// Looks at the memory in place. What the other side writes waits until the closure is done, so it should be short; no
-    /// verb that needs memory can be called in it.
+    /// Looks at the memory in place. What the other side writes waits until the closure is done, so it should be short;
+    /// no verb that needs memory can be called in it.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`].

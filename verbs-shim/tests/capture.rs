@@ -1,4 +1,5 @@
-//! What the loopback writes to a capture file, read by two dissectors: this project's, and tshark, which knows nothing of it.
+//! What the loopback writes to a capture file, read by two dissectors: this project's, and tshark, which knows nothing
+//! of it.
 //!
 //! Where tshark is not installed the test that needs it says so and passes.
 #![allow(
@@ -209,7 +210,8 @@ fn dissect(file: &[u8]) -> Found {
     found
 }
 
-/// A packet: last octet of the sender's address, opcode, whether it asks for an acknowledgement, number, extension and data.
+/// A packet: last octet of the sender's address, opcode, whether it asks for an acknowledgement, number, extension and
+/// data.
 #[derive(Debug)]
 struct Packet {
     from: u8,
@@ -439,8 +441,8 @@ fn an_error_in_writing_is_told_at_the_end() {
     assert_eq!(fabric.end_capture().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
 }
 
-/// The lines tshark prints for a file; `None` without tshark. It takes two passes to give a reply the data of its Write chunk:
-/// in one it calls the replies to NFSv3 READ malformed, those of other peers too.
+/// The lines tshark prints for a file; `None` without tshark. It takes two passes to give a reply the data of its Write
+/// chunk: in one it calls the replies to NFSv3 READ malformed, those of other peers too.
 fn tshark(name: &str, file: &[u8], arguments: &[&str]) -> Option<Vec<String>> {
     let path = std::env::temp_dir().join(format!("rpcrdma-verbs-{}-{name}.pcap", std::process::id()));
     std::fs::write(&path, file).unwrap();

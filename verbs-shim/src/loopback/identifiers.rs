@@ -1,7 +1,7 @@
 //! Numbers that nobody can foresee (RFC 8166 section 8.1.2): handles, offsets, packet sequence numbers.
 //!
-//! All come from the hash function of the standard library, keyed from the system's random source when a fabric is made:
-//! without its key nobody tells the next value from those before.
+//! All come from the hash function of the standard library, keyed from the system's random source when a fabric is
+//! made: without its key nobody tells the next value from those before.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,8 +22,8 @@ pub(super) struct Identifiers {
     others: AtomicU64,
 }
 
-/// Rounds of the Feistel network that makes handles: with four, as a rule, nothing is left in the output of what the input
-/// looks like.
+/// Rounds of the Feistel network that makes handles: with four, as a rule, nothing is left in the output of what the
+/// input looks like.
 const ROUNDS: u8 = 4;
 
 impl Identifiers {
@@ -39,7 +39,8 @@ impl Identifiers {
         }
     }
 
-    /// A Feistel network: each count leads to a handle of its own, so none comes twice and no table of old ones is kept.
+    /// A Feistel network: each count leads to a handle of its own, so none comes twice and no table of old ones is
+    /// kept.
     fn permuted(&self, count: u32) -> u32 {
         let (mut left, mut right) = ((count >> 16) as u16, count as u16);
         for round in 0..ROUNDS {

@@ -1,9 +1,9 @@
 //! A connection: two halves with their queues, and what carries out the work in them.
 //!
-//! Posting only queues. Work is carried out by whichever side next waits for a completion, under the connection's lock, so
-//! there is no thread of the loopback's own, and one thread can drive both sides. RDMA Reads bring their data as late as
-//! the rules allow: when a fence, a full queue of reads or the end of the queue asks for it. What lacks a fence shows that
-//! here, each time, while on hardware it does so once in a thousand.
+//! Posting only queues. Work is carried out by whichever side next waits for a completion, under the connection's lock,
+//! so there is no thread of the loopback's own, and one thread can drive both sides. RDMA Reads bring their data as
+//! late as the rules allow: when a fence, a full queue of reads or the end of the queue asks for it. What lacks a fence
+//! shows that here, each time, while on hardware it does so now and then.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -20,6 +20,9 @@ use crate::verbs::{Access, Completion, Depths, Kind, Operation, Remote, Status};
 
 /// How long a sender waits after "receiver not ready" before it tries again.
 const NOT_READY_TIMER: Duration = Duration::from_micros(640);
+/// Who waits looks again after this time, whatever happens: [`Link::end`] may have to do without the lock, and what it
+/// notifies can then come between a look and the wait.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// As many tries mean: without end.
 const ENDLESS: u8 = 7;
 
@@ -154,7 +157,8 @@ impl Link {
         let [active, passive] = &self.ended;
         let ended = if by == Side::Active { active } else { passive };
         ended.store(true, Ordering::Release);
-        // Who holds memory must not wait for the lock, whose owner may wait for that memory: the next to lock it will see.
+        // Who holds memory must not wait for the lock, whose owner may wait for that memory: the next to lock it will
+        // see.
         if !memory::held() {
             drop(self.lock());
         }
@@ -188,17 +192,12 @@ impl Link {
             if let Some(found) = look(&mut state, now)? {
                 return Ok(Some(found));
             }
-            let wake = deadline.into_iter().chain(state.next(now)).min();
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Ok(None);
             }
-            state = match wake {
-                Some(wake) => {
-                    let wait = wake.saturating_duration_since(now);
-                    self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
+            let wake = deadline.into_iter().chain(state.next(now)).min();
+            let wait = wake.map_or(LOOK_AGAIN, |wake| wake.saturating_duration_since(now).min(LOOK_AGAIN));
+            state = self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
             self.see_end(&mut state);
             now = Instant::now();
         }

@@ -1,7 +1,8 @@
-//! Connection management: the datagrams that set up and end a connection (InfiniBand Architecture, volume 1, chapter 12;
-//! annex A11 for what the RDMA IP CM service adds).
+//! Connection management: the datagrams that set up and end a connection (InfiniBand Architecture, volume 1, chapter
+//! 12; annex A11 for what the RDMA IP CM service adds).
 //!
-//! A management datagram is 256 octets, from queue pair 1 to queue pair 1. The offsets below count from its first octet.
+//! A management datagram is 256 octets, from queue pair 1 to queue pair 1. The offsets below count from its first
+//! octet.
 
 use std::net::Ipv4Addr;
 
@@ -113,8 +114,8 @@ pub(super) fn disconnect_reply(by: Station, remote: u32) -> [u8; LEN] {
     names(DISCONNECT_REPLY, remote, (by.name, remote))
 }
 
-/// The header of a management datagram, and the sender's name for the connection. All datagrams of one exchange have the
-/// number of the one that began it; here it is that sender's name for the connection.
+/// The header of a management datagram, and the sender's name for the connection. All datagrams of one exchange have
+/// the number of the one that began it; here it is that sender's name for the connection.
 fn begin(attribute: u8, exchange: u32, name: u32) -> [u8; LEN] {
     let mut mad = [0; LEN];
     // Base version, class (communication management), its version, method (Send).

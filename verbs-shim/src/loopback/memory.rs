@@ -1,12 +1,12 @@
 //! Registered memory, and the one copy that stands for the adapter's DMA.
 //!
-//! An adapter writes to memory while its owner may be looking at it, which safe Rust has no words for. So a region owns its
-//! buffer while it is registered, and each access holds the region's lock as long as it lasts: the owner's closure, or one
-//! operation of the adapter. What that costs is a lock where hardware has none; what it gives is that nobody ever sees half
-//! of an operation, and that no unsafe code is needed. Buffers move in and out without being copied.
+//! An adapter writes to memory while its owner may be looking at it, which safe Rust has no words for. So a region owns
+//! its buffer while it is registered, and each access holds the region's lock as long as it lasts: the owner's closure,
+//! or one operation of the adapter. What that costs is a lock where hardware has none; what it gives is that nobody
+//! ever sees half of an operation, and that no unsafe code is needed. Buffers move in and out without being copied.
 //!
-//! A copy takes the locks of two regions, always the older region's first. A closure of the owner holds one lock, and can
-//! call nothing that takes another: see [`held`].
+//! A copy takes the locks of two regions, always the older region's first. A closure of the owner holds one lock, and
+//! can call nothing that takes another: see [`held`].
 
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -1,22 +1,22 @@
 //! A provider of [`Verbs`] within this process: no hardware, no rights, no threads of its own, no unsafe code.
 //!
-//! A [`Fabric`] is a network, an [`Adapter`] an end of it with an IPv4 address. It refuses what hardware refuses, and each
-//! such refusal ends the connection as it does there: memory that is not registered any more, of another protection domain,
-//! not large enough or not for that use; a receive that is too small or not there. It differs where hardware leaves more
-//! open than a test can use: see below, and where safe code needs a lock: an owner that looks at
+//! A [`Fabric`] is a network, an [`Adapter`] an end of it with an IPv4 address. It refuses what hardware refuses, and
+//! each such refusal ends the connection as it does there: memory that is not registered any more, of another
+//! protection domain, not large enough or not for that use; a receive that is too small or not there. It differs where
+//! hardware leaves more open than a test can use: see below, and where safe code needs a lock: an owner that looks at
 //! its memory keeps the adapter waiting, so it should not do so for long.
 //!
 //! # What happens when
 //! Posting only queues; work is carried out when either side waits for a completion. So work posted by a side that
-//! never does, to one that never does, is not carried out, and is flushed when the connection ends. RDMA Reads bring their
-//! data as late as the rules of the InfiniBand Architecture allow, so that a fence that is missing is noticed.
+//! never does, to one that never does, is not carried out, and is flushed when the connection ends. RDMA Reads bring
+//! their data as late as the rules of the InfiniBand Architecture allow, so that a fence that is missing is noticed.
 //!
 //! # What goes wrong on purpose
 //! [`Adapter::with_faults`] gives an adapter whose queue pairs follow a plan.
 //!
 //! # What was done
-//! [`Fabric::captured`] writes all of it to a capture file as RoCEv2, packet by packet, with the data: as an adapter would
-//! have sent it, set-up and acknowledgements included. What goes wrong on purpose is seen by what is not there.
+//! [`Fabric::captured`] writes all of it to a capture file as RoCEv2, packet by packet, with the data: as an adapter
+//! would have sent it, set-up and acknowledgements included. What goes wrong on purpose is seen by what is not there.
 //!
 //! # Copies
 //! Each octet that moves is copied once, which is the adapter's DMA; [`Fabric::copies`] counts. A capture
@@ -190,8 +190,9 @@ impl Fabric {
         Self::default()
     }
 
-    /// A network without adapters that writes what is done on it to a capture file: pcap, RoCEv2 over Ethernet, in packets of
-    /// so many octets. Each octet goes through `write` while a connection waits, so it should be a buffered one.
+    /// A network without adapters that writes what is done on it to a capture file: pcap, RoCEv2 over Ethernet, in
+    /// packets of so many octets. Each octet goes through `write` while a connection waits, so it should be a buffered
+    /// one.
     ///
     /// ```
     /// use rpcrdma_verbs::loopback::{Fabric, PathMtu};

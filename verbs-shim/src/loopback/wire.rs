@@ -1,8 +1,8 @@
 //! What a connection would look like on the wire: the packets of each operation, numbered as a queue pair numbers them
 //! (InfiniBand Architecture, volume 1, chapter 9).
 //!
-//! Requests of one side are numbered one by one; an RDMA Read takes as many numbers as its answer has packets; an answer or
-//! acknowledgement has the number of what it answers.
+//! Requests of one side are numbered one by one; an RDMA Read takes as many numbers as its answer has packets; an
+//! answer or acknowledgement has the number of what it answers.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -201,8 +201,9 @@ impl Wire {
         self.packet(from.other(), ACKNOWLEDGE, numbers.last, false, &acknowledgement, &[]);
     }
 
-    /// A request of `from` ended with this status: the other side says no, if it is one to say so. Which packet it refuses
-    /// is the one that says what memory is meant; of a Send that does not fit the last, which is beyond in any case.
+    /// A request of `from` ended with this status: the other side says no, if it is one to say so. Which packet it
+    /// refuses is the one that says what memory is meant; of a Send that does not fit the last, which is beyond in any
+    /// case.
     pub(super) fn refuse_request(&mut self, from: Side, operation: Operation, numbers: Numbers, status: Status) {
         let syndrome = match status {
             Status::RemoteInvalidRequest => INVALID_REQUEST,
