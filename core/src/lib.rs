@@ -40,6 +40,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod endpoint;
 pub mod error;
 pub mod lists;
 pub mod prefix;

@@ -3,6 +3,7 @@
 use core::fmt::{self, Display, Write};
 use core::hint::black_box;
 
+use rpcrdma::endpoint::{CallId, Direction, Item, Limits, Requester, Responder, Terms, requester, responder};
 use rpcrdma::error::{DecodeError, EncodeError, Reaction, Role};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::prefix::{Prefix, Procedure};
@@ -35,6 +36,8 @@ pub fn all(input: &[u8], output: &mut [u8]) {
     judged(input);
     judged_v2(input);
     counted(input);
+    requester(input, output);
+    responder(input, output);
 }
 
 /// Keeps a value from being optimised away.
@@ -505,4 +508,78 @@ fn counted(input: &[u8]) {
     let mut report = Report::new(&rules::INLINE_EXCEEDED, &mut take);
     rules::inline(input.len(), black_box(1024), &mut report);
     see(report.is_full());
+}
+
+fn terms() -> Terms {
+    let agreement = Agreement::new(black_box(None), black_box(None));
+    if black_box(true) { Terms::forward(&agreement) } else { Terms::reverse(&agreement) }
+}
+
+#[inline(never)]
+fn requester(input: &[u8], output: &mut [u8]) {
+    let mut requester = Requester::<4, 8>::new(terms(), black_box(3), black_box(4096));
+    let items = [Item { position: black_box(44), length: black_box(9) }];
+    let call = requester::Call {
+        head: input,
+        length: black_box(60),
+        arguments: items.get(..black_box(1)).unwrap_or_default(),
+        results: &[black_box(1), black_box(2)],
+        reply_length: black_box(40),
+    };
+    let mut named: Option<CallId> = None;
+    for octet in input {
+        if let Ok(call) = requester.call(&call) {
+            named = Some(call);
+        }
+        let Some(call) = black_box(named) else { continue };
+        let region = u16::from(*octet);
+        see(requester.handle(match octet >> 5 {
+            0 => requester::Input::Received { receive: 1, octets: input, invalidated: black_box(None) },
+            1 => requester::Input::Registered { call, region, memory: black_box(Some((2, 3))) },
+            2 => requester::Input::Invalidated { call, region },
+            3 => requester::Input::Sent { call },
+            4 => requester::Input::Failed,
+            _ => requester::Input::Disconnected,
+        }));
+        while let Ok(Some(done)) = requester.poll(output) {
+            if let requester::Output::Send { payload, .. } = &done {
+                payload.clone().for_each(see);
+            }
+            see(done);
+        }
+        see(requester.cancel(call));
+        requester.request_credits(black_box(0));
+        see((requester.in_flight(), Direction::of(input)));
+    }
+}
+
+#[inline(never)]
+fn responder(input: &[u8], output: &mut [u8]) {
+    let mut responder = Responder::<4, 256, 4>::new(terms(), black_box(Limits::default()));
+    let items = [Item { position: black_box(28), length: black_box(9) }];
+    let (head, results) = (input, items.get(..black_box(1)).unwrap_or_default());
+    let reply = responder::Reply { head, length: black_box(60), results, protected: black_box(false) };
+    for octet in input {
+        see(responder.handle(responder::Input::Received { receive: 1, octets: input }));
+        let mut named: Option<CallId> = None;
+        while let Ok(Some(next)) = responder.poll(output) {
+            if let responder::Output::Deliver { call, .. } | responder::Output::Read { call, .. } = next {
+                named = Some(call);
+            }
+            see(next);
+        }
+        let Some(call) = named else { continue };
+        see((responder.xid(call), responder.chunks(call)));
+        see(match octet & 7 {
+            0 => responder.reply(call, &reply),
+            1 => responder.refuse(call).map(|()| responder::Form::Refused),
+            _ => Err(responder::ReplyFault::NoCall),
+        });
+        see(responder.handle(match octet >> 6 {
+            0 => responder::Input::Failed,
+            1 => responder::Input::Disconnected,
+            _ => responder::Input::Completed { call },
+        }));
+        see(responder.grant(black_box(2)));
+    }
 }

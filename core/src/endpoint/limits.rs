@@ -1,0 +1,80 @@
+//! What a Responder takes from a peer that may be hostile (RFC 8166 section 8.1.4), and which of it can be put together.
+
+use heapless::Vec;
+
+use super::stream::{Item, in_order, taken};
+use crate::lists::{Chunks, ReadList};
+use crate::segment::Segment;
+
+/// How much a Call may bring. What goes beyond is answered with `ERR_CHUNK`, before anything is pulled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Read chunks in a Call, a Position Zero chunk apart.
+    pub read_chunks: usize,
+    /// Write chunks in a Call.
+    pub write_chunks: usize,
+    /// Segments in all chunks of a Call together.
+    pub segments: usize,
+    /// Octets of a Call, put together.
+    pub octets: u32,
+}
+
+/// One chunk of each kind of 16 segments, which a server of NFS has to take (RFC 8267 section 6.4.2), and 1 MiB of data.
+impl Default for Limits {
+    fn default() -> Self {
+        Self { read_chunks: 1, write_chunks: 1, segments: 64, octets: 0x11_0000 }
+    }
+}
+
+/// How a Call is put together.
+pub(super) struct Assembly<const CHUNKS: usize> {
+    /// What Read chunks are inserted.
+    pub(super) items: Vec<Item, CHUNKS>,
+    /// Octets of the whole.
+    pub(super) length: u32,
+}
+
+impl Limits {
+    /// Judges the chunks of a Call that has `inline` octets of Payload stream behind its header; `None` where the Call
+    /// is to be answered with `ERR_CHUNK`.
+    pub(super) fn assembly<const CHUNKS: usize>(
+        &self,
+        chunks: &Chunks<'_>,
+        long: bool,
+        inline: usize,
+    ) -> Option<Assembly<CHUNKS>> {
+        if !self.allow(chunks) {
+            return None;
+        }
+        let (first, rest) = position_zero(chunks.reads);
+        // A Call is in one place: in the Send, or in a Position Zero chunk.
+        let source = match (long, first.is_empty()) {
+            (true, false) if inline == 0 => first.length(),
+            (false, true) => inline as u64,
+            _ => return None,
+        };
+        let mut items = Vec::new();
+        for chunk in rest.chunks().take(CHUNKS.saturating_add(1)) {
+            let length = u32::try_from(chunk.segments.length()).ok()?;
+            items.push(Item { position: chunk.position, length }).ok()?;
+        }
+        let length = source.saturating_add(taken(&items));
+        let sound = items.len() <= self.read_chunks && length <= u64::from(self.octets) && in_order(&items, length);
+        Some(Assembly { items, length: u32::try_from(length).ok().filter(|_| sound)? })
+    }
+
+    fn allow(&self, chunks: &Chunks<'_>) -> bool {
+        let writes = || chunks.writes.iter().chain(chunks.reply);
+        let wraps = |segment: Segment| segment.offset.checked_add(u64::from(segment.length)).is_none();
+        let count = writes().fold(chunks.reads.len(), |sum, chunk| sum.saturating_add(chunk.len()));
+        chunks.writes.len() <= self.write_chunks
+            && count <= self.segments
+            && !chunks.reads.iter().any(|read| wraps(read.target))
+            && !writes().any(|chunk| chunk.iter().any(wraps))
+    }
+}
+
+/// The Position Zero chunk, empty where there is none, and the other Read chunks.
+pub(super) fn position_zero(reads: ReadList<'_>) -> (ReadList<'_>, ReadList<'_>) {
+    reads.split_at(reads.iter().take_while(|read| read.position == 0).count())
+}

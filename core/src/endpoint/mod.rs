@@ -1,0 +1,106 @@
+//! Requester and Responder of version 1 (RFC 8166): what to do with what arrives, and nothing that does it.
+//!
+//! Neither has a socket, a clock, an adapter or memory of its own. A driver tells what happened ([`requester::Input`],
+//! [`responder::Input`]) and carries out what it is asked for ([`requester::Output`], [`responder::Output`]), in the order
+//! it is asked. Payload streams stay where the driver has them: the endpoints name octets of them by offset. One value is
+//! one direction of one connection; a new connection has new ones.
+//!
+//! ```text
+//!                       call, cancel                            reply, refuse
+//!                            |                                       |
+//!        Input         +-----v-----+      Send       +-----------+   v
+//!   Received, Sent, -->| Requester |---------------->| Responder |<-- Received, Completed
+//!   Registered ...     +-----------+<----------------+-----------+
+//!        Output: Register, Send,        Read, Write        Output: Place, Read, Deliver,
+//!                Invalidate, Done                                  Write, Send
+//! ```
+//!
+//! After every input, and after every call of a method, the driver takes outputs until there is none.
+//!
+//! What a driver has to keep to:
+//! - Requests are posted to the adapter in the order of the outputs. A Send is then carried out after the RDMA Writes
+//!   before it.
+//! - A `Release` hands back a Receive, and is to be followed by posting one, before what comes next is carried out.
+//! - A Requester's side has a Receive posted for each call in flight, a Responder's side as many as `CALLS`: no grant is
+//!   larger, so that a larger grant always finds its Receives.
+//! - A memory region is registered for each `Register`, in the connection's own protection domain, under a handle that
+//!   cannot be foretold from those before it (RFC 8166 sections 8.1.1, 8.1.2). No handle is given twice at a time: the
+//!   Requester refuses that. It never advertises memory longer than one call.
+//!
+//! Not there yet:
+//! - Reverse direction (RFC 8167) as one endpoint of both: [`Direction`] says for which of the two a Send is, and a pair of
+//!   them with [`Terms::reverse`] has its own credits in each direction; who joins them is the driver.
+//! - Responder-provided Read chunks and `RDMA_DONE`: a reply that fits nowhere is answered with `ERR_CHUNK`, and what
+//!   comes from a peer that uses them is discarded.
+//! - `ERR_CHUNK` on a new connection for a call whose memory could not be used on the one before (section 4.5.3).
+//! - A bound on the RDMA Reads under way: adapters have one.
+
+mod direction;
+mod limits;
+mod queue;
+pub mod requester;
+pub mod responder;
+mod slots;
+mod stream;
+mod window;
+
+pub use direction::Direction;
+pub use limits::Limits;
+pub use requester::Requester;
+pub use responder::Responder;
+pub use slots::CallId;
+pub use stream::{Item, Ranges};
+
+use crate::private_data::{Agreement, PrivateData};
+use crate::rpc::{Call, Flavor, GssCredential, GssService};
+
+/// What holds for a connection from its set-up on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// The inline threshold for Calls, octets (RFC 8166 section 3.3.2).
+    pub call_threshold: u32,
+    /// The inline threshold for Replies, octets.
+    pub reply_threshold: u32,
+    /// Whether both peers have announced remote invalidation (RFC 8797 section 4.1).
+    pub remote_invalidation: bool,
+}
+
+impl Terms {
+    /// Those of the RPCs that the client calls.
+    #[must_use]
+    pub const fn forward(agreement: &Agreement) -> Self {
+        Self {
+            call_threshold: agreement.client_to_server,
+            reply_threshold: agreement.server_to_client,
+            remote_invalidation: agreement.remote_invalidation,
+        }
+    }
+
+    /// Those of the RPCs that the server calls (RFC 8167 section 4.2).
+    #[must_use]
+    pub const fn reverse(agreement: &Agreement) -> Self {
+        Self {
+            call_threshold: agreement.server_to_client,
+            reply_threshold: agreement.client_to_server,
+            remote_invalidation: agreement.remote_invalidation,
+        }
+    }
+}
+
+/// Without private data: 1024 octets each way, no remote invalidation (RFC 8166 section 3.3.3).
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            call_threshold: PrivateData::SMALLEST_SIZE,
+            reply_threshold: PrivateData::SMALLEST_SIZE,
+            remote_invalidation: false,
+        }
+    }
+}
+
+/// Whether RPCSEC_GSS covers arguments and results, so that none may be reduced (RFC 8166 section 8.2.2.3). What cannot
+/// be read is taken for covered.
+fn is_protected(call: &Call<'_>) -> bool {
+    let open = |gss: GssCredential<'_>| matches!(gss.service, GssService::NONE | GssService::CHANNEL_PROTECTION);
+    call.credential.flavor == Flavor::RPCSEC_GSS && !GssCredential::decode(call.credential.body).is_ok_and(open)
+}

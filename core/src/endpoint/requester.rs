@@ -1,0 +1,815 @@
+//! The side that calls (RFC 8166 sections 3 and 4).
+//!
+//! A Call goes through these, and never back:
+//!
+//! ```text
+//! Waiting for a credit -> Registering memory -> Sent -> [answered | cancelled | lost] -> Fencing memory -> Done
+//! ```
+//!
+//! `Done` is given when nothing of the Call can be touched any more: all of its memory is invalidated, and its Send is
+//! complete. A cancelled Call keeps its credit, and its XID, until its reply has come.
+
+use core::ops::Range;
+
+use heapless::Vec;
+
+use super::queue::Queue;
+use super::slots::Slots;
+use super::stream::{self, Item, Ranges, roundup};
+use super::window::Window;
+use super::{CallId, Terms, is_protected};
+use crate::error::EncodeError;
+use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
+use crate::rpc::{self, MessageType, RpcError};
+use crate::segment::{ReadSegment, Segment};
+use crate::v1::{Body, ErrorBody, Header, Message, ReplyHeader};
+
+/// What is to be called.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The start of the Payload stream, at least the whole RPC header.
+    pub head: &'a [u8],
+    /// Octets of the whole Payload stream, unreduced.
+    pub length: u32,
+    /// The arguments that the Upper-Layer Binding allows to be reduced, in their order. Nothing else ever is.
+    pub arguments: &'a [Item],
+    /// Room for each result that the binding allows to be reduced, octets, in their order: a Write chunk each. 0 makes
+    /// an empty chunk, which has the Responder return that result inline (section 4.3.2.3).
+    pub results: &'a [u32],
+    /// Octets the Payload stream of the reply has at most, when the results that have room are reduced.
+    pub reply_length: u32,
+}
+
+/// Why a Call is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallError {
+    /// The connection is over, or is being ended.
+    Closed,
+    /// `head` does not begin with a whole RPC Call header.
+    Rpc(RpcError),
+    /// The length is not a multiple of four, or smaller than `head`, or the arguments do not lie in it in order.
+    Items,
+    /// There is a Call with this XID, perhaps a cancelled one, that is not answered yet.
+    XidInUse,
+    /// As many Calls as there is room for.
+    TooManyCalls,
+    /// More segments than there is room for, or than a header within the inline threshold can have.
+    TooManySegments,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// A Receive is complete.
+    Received {
+        /// The driver's name for the Receive. It is the Requester's until `Release` or `Done` give it back.
+        receive: u32,
+        /// What was received.
+        octets: &'a [u8],
+        /// The handle that the Send has invalidated, as the adapter says.
+        invalidated: Option<u32>,
+    },
+    /// A `Register` is carried out.
+    Registered {
+        /// From the output.
+        call: CallId,
+        /// From the output.
+        region: u16,
+        /// The handle, and the offset of the first octet; `None` where it could not be registered.
+        memory: Option<(u32, u64)>,
+    },
+    /// An `Invalidate` is complete: the peer cannot reach the memory any more.
+    Invalidated {
+        /// From the output.
+        call: CallId,
+        /// From the output.
+        region: u16,
+    },
+    /// A `Send` is complete.
+    Sent {
+        /// From the output.
+        call: CallId,
+    },
+    /// Something that was posted could not be carried out, an invalidation too.
+    Failed,
+    /// The connection is over: nothing more can come, and the peer can reach no memory any more.
+    Disconnected,
+}
+
+/// Memory that is registered for a Call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// A range of the Call's Payload stream, for remote read.
+    Argument(Range<u32>),
+    /// A range of the room for the result of this number, for remote write.
+    Result(u16, Range<u32>),
+    /// A range of the room for a Long Reply, for remote write.
+    Reply(Range<u32>),
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Output<'a> {
+    /// Register memory, and say `Registered`.
+    Register {
+        /// The Call.
+        call: CallId,
+        /// Which of its regions.
+        region: u16,
+        /// What is to be registered.
+        memory: Memory,
+    },
+    /// Post a Send: the octets of the header from the buffer, then the ranges of the Call's Payload stream. Say `Sent`.
+    Send {
+        /// The Call.
+        call: CallId,
+        /// Octets of the header.
+        header: usize,
+        /// What of the Payload stream follows.
+        payload: Ranges<'a>,
+    },
+    /// Invalidate the memory of this handle, and say `Invalidated`.
+    Invalidate {
+        /// The Call.
+        call: CallId,
+        /// Which of its regions.
+        region: u16,
+        /// The handle it was given.
+        handle: u32,
+    },
+    /// A Receive is the driver's again.
+    Release {
+        /// The driver's name for it.
+        receive: u32,
+    },
+    /// A Call has come to its end; its memory is the caller's again.
+    Done {
+        /// The Call.
+        call: CallId,
+        /// How it ended.
+        end: End,
+        /// With a reply: octets in the Write chunk of each result.
+        results: &'a [u32],
+    },
+    /// End the connection, and say `Disconnected`.
+    Disconnect,
+}
+
+/// How a Call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The Payload stream of the reply is in a Receive, which is the driver's again.
+    Reply {
+        /// The driver's name for the Receive.
+        receive: u32,
+        /// Where in it.
+        payload: Range<usize>,
+    },
+    /// A Long Reply: so many octets in the room for it. That its XID is the Call's is for the caller to see.
+    LongReply(u32),
+    /// The Responder answers `RDMA_ERROR`; to call again does not help (section 4.5).
+    Error(ErrorBody),
+    /// Memory could not be registered.
+    NotRegistered,
+    /// [`Requester::cancel`] was called.
+    Cancelled,
+    /// The connection ended first.
+    Lost,
+}
+
+/// What the driver should not have said. Nothing was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputError {
+    /// Outputs are to be taken first.
+    NotPolled,
+    /// There is nothing for which this could be said: no such call or region, or not now.
+    Unexpected,
+    /// This handle is that of another region. The memory is to be given another one.
+    HandleInUse,
+}
+
+/// The Requester of one connection: at most `CALLS` calls at a time, with at most `SEGMENTS` segments each.
+#[derive(Debug)]
+pub struct Requester<const CALLS: usize, const SEGMENTS: usize> {
+    terms: Terms,
+    segment_length: u32,
+    window: Window,
+    slots: Slots<Slot<SEGMENTS>, CALLS>,
+    /// Calls without a credit, the oldest first.
+    waiting: Queue<CALLS>,
+    /// Calls there may be something to do for, each once.
+    ready: Queue<CALLS>,
+    release: Option<u32>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// To be disconnected.
+    Failing,
+    /// `Disconnect` was given.
+    Disconnecting,
+    Closed,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Waiting,
+    Registering,
+    Sent,
+}
+
+/// One Call.
+#[derive(Debug, Default)]
+struct Slot<const SEGMENTS: usize> {
+    xid: u32,
+    stage: Stage,
+    queued: bool,
+    /// A credit is taken, and no reply has come.
+    credit: bool,
+    /// The Send is posted and not complete.
+    sending: bool,
+    /// `Done` was given; the reply may still come.
+    reported: bool,
+    end: Option<End>,
+    /// `RDMA_NOMSG`.
+    long: bool,
+    length: u32,
+    items: Vec<Item, SEGMENTS>,
+    /// Room of each Write chunk; with the reply, octets in it.
+    results: Vec<u32, SEGMENTS>,
+    regions: Vec<Region, SEGMENTS>,
+}
+
+/// A segment, and the memory it is for.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    kind: Kind,
+    from: u32,
+    segment: Segment,
+    access: Access,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Position.
+    Read(u32),
+    /// Which of the Write chunks.
+    Write(u16),
+    Reply,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// Nobody but this side has it.
+    Local,
+    /// `Register` was given.
+    Registering,
+    /// The peer can reach it.
+    Exposed,
+    /// `Invalidate` was given.
+    Invalidating,
+}
+
+enum Step {
+    Register(u16, Memory),
+    Send,
+    Invalidate(u16, u32),
+    End,
+    Wait,
+}
+
+impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
+    /// A new connection. `credits` are asked for in each Call; a memory region has at most `segment_length` octets, a
+    /// multiple of four.
+    #[must_use]
+    pub fn new(terms: Terms, credits: u32, segment_length: u32) -> Self {
+        Self {
+            terms,
+            segment_length: (segment_length & !3).max(4),
+            window: Window::new(credits),
+            slots: Slots::new(),
+            waiting: Queue::new(),
+            ready: Queue::new(),
+            release: None,
+            state: State::Open,
+        }
+    }
+
+    /// Asks for so many credits from the next Call on; 0 is taken for 1.
+    pub const fn request_credits(&mut self, credits: u32) {
+        self.window.requested = if credits == 0 { 1 } else { credits };
+    }
+
+    /// Calls that hold a credit: sent, or about to be, and not answered.
+    #[must_use]
+    pub const fn in_flight(&self) -> u32 {
+        self.window.in_flight()
+    }
+
+    /// Begins a Call. It waits where there is no credit.
+    ///
+    /// # Errors
+    /// A [`CallError`] where it cannot be made; nothing is done then.
+    pub fn call(&mut self, call: &Call<'_>) -> Result<CallId, CallError> {
+        if self.state != State::Open {
+            return Err(CallError::Closed);
+        }
+        let (header, _) = rpc::Call::decode(call.head).map_err(CallError::Rpc)?;
+        if !call.length.is_multiple_of(4)
+            || (call.length as usize) < call.head.len()
+            || !stream::in_order(call.arguments, u64::from(call.length))
+        {
+            return Err(CallError::Items);
+        }
+        if self.slots.iter().any(|(_, slot)| slot.xid == header.xid) {
+            return Err(CallError::XidInUse);
+        }
+        let (id, slot) = self.slots.take().ok_or(CallError::TooManyCalls)?;
+        let opaque = is_protected(&header);
+        if slot.plan(header.xid, call, opaque, &self.terms, self.segment_length).is_none() {
+            self.slots.free(id);
+            return Err(CallError::TooManySegments);
+        }
+        self.waiting.push(id);
+        self.start();
+        Ok(id)
+    }
+
+    /// Gives a Call up. `Done` comes when its memory is fenced; a `Done` that is due already stays as it is.
+    ///
+    /// What the Responder then tries to write fails, and may end the connection (section 8.1.4).
+    ///
+    /// # Errors
+    /// [`InputError::Unexpected`] where there is no such call.
+    pub fn cancel(&mut self, id: CallId) -> Result<(), InputError> {
+        self.finish(id, End::Cancelled)
+    }
+
+    /// Says what happened.
+    ///
+    /// # Errors
+    /// An [`InputError`] where that cannot be.
+    pub fn handle(&mut self, input: Input<'_>) -> Result<(), InputError> {
+        match input {
+            Input::Received { receive, octets, invalidated } => self.received(receive, octets, invalidated),
+            Input::Registered { call, region, memory } => self.registered(call, region, memory),
+            Input::Invalidated { call, region } => {
+                let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
+                slot.invalidated(region)?;
+                self.ready(call);
+                Ok(())
+            }
+            Input::Sent { call } => {
+                let slot = self.slots.get(call).filter(|slot| slot.sending).ok_or(InputError::Unexpected)?;
+                slot.sending = false;
+                if slot.end.is_some() {
+                    self.ready(call);
+                }
+                Ok(())
+            }
+            Input::Failed => {
+                self.fail();
+                Ok(())
+            }
+            Input::Disconnected => {
+                self.disconnected();
+                Ok(())
+            }
+        }
+    }
+
+    /// The next thing to do, if there is one. The header of a `Send` is written to the start of `header`.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] where `header` is too small; asked again with a larger one, the same comes.
+    pub fn poll(&mut self, header: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
+        if let Some(receive) = self.release.take() {
+            return Ok(Some(Output::Release { receive }));
+        }
+        if self.state == State::Failing {
+            self.state = State::Disconnecting;
+            return Ok(Some(Output::Disconnect));
+        }
+        if self.state == State::Disconnecting {
+            return Ok(None);
+        }
+        while let Some(id) = self.ready.first() {
+            match self.slots.get(id).map_or(Step::Wait, |slot| slot.step()) {
+                Step::Wait => {
+                    self.ready.pop();
+                    if let Some(slot) = self.slots.get(id) {
+                        slot.queued = false;
+                    }
+                }
+                Step::Register(region, memory) => return Ok(Some(Output::Register { call: id, region, memory })),
+                Step::Invalidate(region, handle) => return Ok(Some(Output::Invalidate { call: id, region, handle })),
+                Step::Send => {
+                    let credit = self.window.requested;
+                    let Some(slot) = self.slots.get(id) else { return Ok(None) };
+                    let header = slot.encode(credit, header)?;
+                    slot.stage = Stage::Sent;
+                    slot.sending = true;
+                    return Ok(Some(Output::Send { call: id, header, payload: slot.inline() }));
+                }
+                Step::End => {
+                    self.ready.pop();
+                    return Ok(self.done(id));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn done(&mut self, id: CallId) -> Option<Output<'_>> {
+        let answered = self.slots.get(id).is_some_and(|slot| !slot.credit);
+        let slot = if answered { self.slots.free(id)? } else { self.slots.get(id)? };
+        (slot.queued, slot.reported) = (false, true);
+        let end = slot.end.replace(End::Lost)?;
+        Some(Output::Done { call: id, end, results: &slot.results })
+    }
+
+    /// Puts a call where `poll` looks.
+    fn ready(&mut self, id: CallId) {
+        if let Some(slot) = self.slots.get(id)
+            && !slot.queued
+        {
+            slot.queued = true;
+            self.ready.push(id);
+        }
+    }
+
+    /// Has those begin that there are credits for.
+    fn start(&mut self) {
+        while let Some(id) = self.waiting.first() {
+            if self.slots.get(id).is_some_and(|slot| slot.end.is_none()) {
+                if self.state != State::Open || !self.window.take() {
+                    return;
+                }
+                if let Some(slot) = self.slots.get(id) {
+                    slot.credit = true;
+                    slot.stage = Stage::Registering;
+                }
+                self.ready(id);
+            }
+            self.waiting.pop();
+        }
+    }
+
+    fn fail(&mut self) {
+        if self.state == State::Open {
+            self.state = State::Failing;
+        }
+    }
+
+    fn finish(&mut self, id: CallId, end: End) -> Result<(), InputError> {
+        let slot = self.slots.get(id).filter(|slot| !slot.reported).ok_or(InputError::Unexpected)?;
+        slot.end.get_or_insert(end);
+        if slot.stage != Stage::Sent && slot.credit {
+            slot.credit = false;
+            self.window.give_back();
+        }
+        if slot.stage == Stage::Waiting {
+            self.waiting.remove(id);
+        }
+        self.ready(id);
+        self.start();
+        Ok(())
+    }
+
+    fn registered(&mut self, id: CallId, region: u16, memory: Option<(u32, u64)>) -> Result<(), InputError> {
+        let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
+        if slot.region(region).is_none_or(|region| region.access != Access::Registering) {
+            return Err(InputError::Unexpected);
+        }
+        if let Some((handle, _)) = memory
+            && self.slots.iter().any(|(_, slot)| slot.exposes(handle))
+        {
+            return Err(InputError::HandleInUse);
+        }
+        let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
+        if let Some(region) = slot.region(region) {
+            region.access = if memory.is_some() { Access::Exposed } else { Access::Local };
+            if let Some((handle, offset)) = memory {
+                region.segment = Segment { handle, offset, ..region.segment };
+            }
+        }
+        match memory {
+            Some(_) => self.ready(id),
+            None => self.finish(id, End::NotRegistered)?,
+        }
+        Ok(())
+    }
+
+    fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> Result<(), InputError> {
+        if self.release.is_some() {
+            return Err(InputError::NotPolled);
+        }
+        let answered = self.answer(receive, octets);
+        if answered.is_none_or(|(_, keeps)| !keeps) {
+            self.release = Some(receive);
+        }
+        if let Some(handle) = invalidated {
+            let slot = answered.and_then(|(id, _)| self.slots.get(id));
+            // Only after both said so, and only memory of the Call that is answered (RFC 8797 section 4.1).
+            if !slot.is_some_and(|slot| slot.invalidated_remotely(handle)) || !self.terms.remote_invalidation {
+                self.fail();
+            }
+        }
+        if let Some((id, _)) = answered {
+            self.ready(id);
+            // A cancelled call whose reply was still to come.
+            if self.slots.get(id).is_some_and(|slot| slot.reported) {
+                self.slots.free(id);
+            }
+        }
+        self.start();
+        Ok(())
+    }
+
+    /// Finds the Call that a Send answers, and whether the Receive is needed. What is no sound reply to a Call is
+    /// dropped without a word (section 4.5).
+    fn answer(&mut self, receive: u32, octets: &[u8]) -> Option<(CallId, bool)> {
+        let message = Message::decode(octets).ok()?;
+        let xid = message.header.xid;
+        let (id, _) =
+            self.slots.iter().find(|(_, slot)| slot.xid == xid && slot.credit && slot.stage == Stage::Sent)?;
+        let slot = self.slots.get(id)?;
+        let end = slot.end_of(receive, octets.len(), &message)?;
+        slot.credit = false;
+        let keeps = slot.end.is_none() && matches!(end, End::Reply { .. });
+        slot.end.get_or_insert(end);
+        self.window.reply(message.header.credit);
+        Some((id, keeps))
+    }
+
+    fn disconnected(&mut self) {
+        self.state = State::Closed;
+        self.waiting.clear();
+        self.ready.clear();
+        let mut lost: Vec<CallId, CALLS> = Vec::new();
+        for (id, _) in self.slots.iter() {
+            let _ = lost.push(id);
+        }
+        for id in lost {
+            let Some(slot) = self.slots.get(id) else { continue };
+            if slot.reported {
+                self.slots.free(id);
+                continue;
+            }
+            slot.lose();
+            self.ready(id);
+        }
+    }
+}
+
+impl<const SEGMENTS: usize> Slot<SEGMENTS> {
+    /// Chooses the form of the Call, and the memory it needs; `None` where that is too much.
+    fn plan(&mut self, xid: u32, call: &Call<'_>, opaque: bool, terms: &Terms, most: u32) -> Option<()> {
+        *self = Self { xid, length: call.length, ..Self::default() };
+        let (arguments, results) = if opaque { (&[][..], &[][..]) } else { (call.arguments, call.results) };
+        // What was to come in Write chunks now comes with the rest.
+        let more = if opaque {
+            call.results.iter().fold(0, |sum: u64, &room| sum.saturating_add(roundup(u64::from(room))))
+        } else {
+            0
+        };
+        for (chunk, &room) in results.iter().enumerate() {
+            self.results.push(room).ok()?;
+            self.add(Kind::Write(u16::try_from(chunk).ok()?), 0..room, most)?;
+        }
+        let longest = u64::from(call.reply_length).saturating_add(more);
+        let reply = self.with_chunks(|chunks| ReplyHeader::new(xid, 0, &chunks).encoded_len());
+        if longest.saturating_add(reply as u64) > u64::from(terms.reply_threshold) {
+            self.add(Kind::Reply, 0..u32::try_from(roundup(longest)).ok()?, most)?;
+        }
+        self.reduce(arguments, terms.call_threshold, most)
+    }
+
+    /// Short, if that fits; else without the items, as a chunked message; else a long one.
+    fn reduce(&mut self, arguments: &[Item], threshold: u32, most: u32) -> Option<()> {
+        let fits = |header: usize, payload: u64| payload.saturating_add(header as u64) <= u64::from(threshold);
+        let header = self.header_length();
+        if fits(header, u64::from(self.length)) {
+            return Some(());
+        }
+        for item in arguments.iter().filter(|item| item.length > 0) {
+            self.items.push(*item).ok()?;
+        }
+        let items = self.items.clone();
+        let count =
+            |item: &Item| item.length.saturating_sub(1).checked_div(most).unwrap_or(0).saturating_add(1) as usize;
+        let segments = items.iter().fold(0_usize, |sum, item| sum.saturating_add(count(item)));
+        let reads = segments.saturating_mul(ReadSegment::LEN);
+        let left = u64::from(self.length).saturating_sub(stream::taken(&items));
+        if !fits(header.saturating_add(reads), left) {
+            self.long = true;
+            for range in Ranges::new(&items, self.length) {
+                self.add(Kind::Read(0), range, most)?;
+            }
+        }
+        for item in &items {
+            let end = item.position.saturating_add(item.length);
+            self.add(Kind::Read(item.position), item.position..end, most)?;
+        }
+        (!self.long || fits(self.header_length(), 0)).then_some(())
+    }
+
+    /// Segments for a range of memory.
+    fn add(&mut self, kind: Kind, mut range: Range<u32>, most: u32) -> Option<()> {
+        while !range.is_empty() {
+            let length = range.end.saturating_sub(range.start).min(most);
+            let segment = Segment { length, ..Segment::default() };
+            self.regions.push(Region { kind, from: range.start, segment, access: Access::Local }).ok()?;
+            range.start = range.start.saturating_add(length);
+        }
+        Some(())
+    }
+
+    fn region(&mut self, region: u16) -> Option<&mut Region> {
+        self.regions.get_mut(usize::from(region))
+    }
+
+    fn exposes(&self, handle: u32) -> bool {
+        let held = |region: &Region| matches!(region.access, Access::Exposed | Access::Invalidating);
+        self.regions.iter().any(|region| held(region) && region.segment.handle == handle)
+    }
+
+    fn chunk(&self, kind: Kind) -> impl Iterator<Item = Segment> {
+        self.regions.iter().filter(move |region| region.kind == kind).map(|region| region.segment)
+    }
+
+    /// The chunks of the Call, as they are known so far.
+    fn with_chunks<R>(&self, then: impl FnOnce(Chunks<'_>) -> R) -> R {
+        if self.regions.is_empty() && self.results.is_empty() {
+            return then(Chunks::default());
+        }
+        let (mut reads, mut memory): (Vec<_, SEGMENTS>, Vec<_, SEGMENTS>) = (Vec::new(), Vec::new());
+        for region in &self.regions {
+            // There are no more of either than regions.
+            if let Kind::Read(position) = region.kind {
+                let _ = reads.push(ReadSegment { position, target: region.segment }.to_entry());
+            } else {
+                let _ = memory.push(region.segment.to_octets());
+            }
+        }
+        let mut rest = memory.as_slice();
+        let mut writes: Vec<_, SEGMENTS> = Vec::new();
+        for chunk in 0..self.results.len() {
+            let segments = self.chunk(Kind::Write(u16::try_from(chunk).unwrap_or(u16::MAX)));
+            let count = segments.fold(0_usize, |count, _| count.saturating_add(1));
+            let (segments, others) = rest.split_at_checked(count).unwrap_or_default();
+            let _ = writes.push(WriteChunk::new(segments));
+            rest = others;
+        }
+        let reply = if rest.is_empty() { None } else { Some(WriteChunk::new(rest)) };
+        then(Chunks { reads: ReadList::new(&reads), writes: WriteList::from_chunks(&writes), reply })
+    }
+
+    fn with_header<R>(&self, credit: u32, then: impl FnOnce(&Header<'_>) -> R) -> R {
+        self.with_chunks(|chunks| {
+            let body = if self.long { Body::Nomsg(chunks) } else { Body::Msg(chunks) };
+            then(&Header { xid: self.xid, credit, body })
+        })
+    }
+
+    fn header_length(&self) -> usize {
+        self.with_header(0, |header| header.encoded_len())
+    }
+
+    fn encode(&self, credit: u32, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.with_header(credit, |header| header.encode(buffer))
+    }
+
+    /// What of the Payload stream goes with the header.
+    fn inline(&self) -> Ranges<'_> {
+        if self.long { Ranges::empty() } else { Ranges::new(&self.items, self.length) }
+    }
+
+    fn step(&mut self) -> Step {
+        if self.reported {
+            return Step::Wait;
+        }
+        let ending = self.end.is_some();
+        let wanted = if ending { Access::Exposed } else { Access::Local };
+        if ending || self.stage == Stage::Registering {
+            for (number, region) in (0..u16::MAX).zip(&mut self.regions) {
+                if region.access == wanted {
+                    region.access = if ending { Access::Invalidating } else { Access::Registering };
+                    let handle = region.segment.handle;
+                    return if ending {
+                        Step::Invalidate(number, handle)
+                    } else {
+                        Step::Register(number, region.memory())
+                    };
+                }
+            }
+        }
+        let settled = if ending { Access::Local } else { Access::Exposed };
+        let all = self.regions.iter().all(|region| region.access == settled);
+        match (ending, self.stage) {
+            (true, _) if all && !self.sending => Step::End,
+            (false, Stage::Registering) if all => Step::Send,
+            _ => Step::Wait,
+        }
+    }
+
+    fn invalidated(&mut self, region: u16) -> Result<(), InputError> {
+        match self.region(region) {
+            Some(region) if region.access == Access::Invalidating => {
+                region.access = Access::Local;
+                Ok(())
+            }
+            _ => Err(InputError::Unexpected),
+        }
+    }
+
+    /// The reply's Send has invalidated `handle`: whether it is of this Call. An invalidation of this side that is under
+    /// way already goes on.
+    fn invalidated_remotely(&mut self, handle: u32) -> bool {
+        let Some(region) = self.regions.iter_mut().find(|region| region.segment.handle == handle) else { return false };
+        if region.access == Access::Exposed {
+            region.access = Access::Local;
+        }
+        true
+    }
+
+    /// The connection is gone, and with it all access.
+    fn lose(&mut self) {
+        for region in &mut self.regions {
+            region.access = Access::Local;
+        }
+        self.queued = false;
+        self.sending = false;
+        self.credit = false;
+        // A reply that came before is still good.
+        self.end.get_or_insert(End::Lost);
+    }
+
+    /// How a message ends the Call; `None` where it is no sound reply to it.
+    fn end_of(&mut self, receive: u32, length: usize, message: &Message<'_>) -> Option<End> {
+        match message.header.body {
+            Body::Error(error) => Some(End::Error(error)),
+            Body::Msg(chunks) => {
+                let reply = MessageType::peek(message.payload) == Some((self.xid, MessageType::REPLY));
+                if !reply || !chunks.reads.is_empty() {
+                    return None;
+                }
+                self.returned(&chunks)?;
+                Some(End::Reply { receive, payload: message.header_length..length })
+            }
+            Body::Nomsg(chunks) if chunks.reads.is_empty() && message.payload.is_empty() => {
+                let reply = chunks.reply.filter(|chunk| !chunk.is_empty())?;
+                let length = filled(self.chunk(Kind::Reply), reply).filter(|&length| length > 0)?;
+                self.returned(&chunks)?;
+                Some(End::LongReply(length))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes over how much is in each Write chunk; `None` where they are not those of the Call.
+    fn returned(&mut self, chunks: &Chunks<'_>) -> Option<()> {
+        if chunks.writes.len() != self.results.len() {
+            return None;
+        }
+        let mut lengths: Vec<u32, SEGMENTS> = Vec::new();
+        for (number, back) in (0..u16::MAX).zip(chunks.writes) {
+            lengths.push(filled(self.chunk(Kind::Write(number)), back)?).ok()?;
+        }
+        self.results = lengths;
+        Some(())
+    }
+}
+
+/// Octets in a chunk that came back; `None` where it is not the one `given`, or not filled in order (section 3.4.6). A
+/// chunk without segments, as RFC 8267 has unused ones, is taken for an unused one.
+fn filled(given: impl Iterator<Item = Segment>, back: WriteChunk<'_>) -> Option<u32> {
+    if back.is_empty() {
+        return Some(0);
+    }
+    let (mut back, mut sum, mut full) = (back.iter(), 0_u32, true);
+    for given in given {
+        let back = back.next()?;
+        let same = (back.handle, back.offset) == (given.handle, given.offset);
+        if !same || back.length > given.length || (!full && back.length > 0) {
+            return None;
+        }
+        full = back.length == given.length;
+        sum = sum.checked_add(back.length)?;
+    }
+    if back.next().is_some() { None } else { Some(sum) }
+}
+
+impl Region {
+    fn memory(&self) -> Memory {
+        let range = self.from..self.from.saturating_add(self.segment.length);
+        match self.kind {
+            Kind::Read(_) => Memory::Argument(range),
+            Kind::Write(chunk) => Memory::Result(chunk, range),
+            Kind::Reply => Memory::Reply(range),
+        }
+    }
+}

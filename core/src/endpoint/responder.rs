@@ -1,0 +1,704 @@
+//! The side that is called (RFC 8166 sections 3 and 4).
+//!
+//! A Call goes through these, and never back; one that is refused goes to `Answering` at once:
+//!
+//! ```text
+//! Pulling Read chunks -> Delivered -> Answering: pushing results, then the Send -> forgotten
+//! ```
+//!
+//! The Send is the last that is heard of a Call. When it is complete, so are the RDMA Writes before it, and the memory of
+//! the reply is free; that is for the driver to see.
+
+use heapless::Vec;
+
+use super::limits::{Assembly, position_zero};
+use super::queue::Queue;
+use super::slots::Slots;
+use super::stream::{self, Item, Ranges};
+use super::{CallId, Limits, Terms, is_protected};
+use crate::error::{EncodeError, Reaction, Role};
+use crate::lists::Chunks;
+use crate::prefix::Prefix;
+use crate::rpc::{self, MessageType};
+use crate::segment::Segment;
+use crate::v1::{Body, ErrorReply, Header, Message as Received, ReplyHeader};
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// A Receive is complete.
+    Received {
+        /// The driver's name for the Receive. It is the Responder's until `Release` gives it back.
+        receive: u32,
+        /// What was received.
+        octets: &'a [u8],
+    },
+    /// A `Read` is complete.
+    Completed {
+        /// From the output.
+        call: CallId,
+    },
+    /// Something that was posted could not be carried out.
+    Failed,
+    /// The connection is over: nothing more can come. All Calls are forgotten.
+    Disconnected,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Output<'a> {
+    /// A Receive is the driver's again. It comes before the Send that gives the peer its credit back.
+    Release {
+        /// The driver's name for it.
+        receive: u32,
+    },
+    /// Copy octets of a Receive into the memory a Call is put together in. That memory is all zeros before; what is never
+    /// placed is XDR padding.
+    Place {
+        /// The Call.
+        call: CallId,
+        /// The driver's name for the Receive.
+        receive: u32,
+        /// Where in the Receive.
+        from: usize,
+        /// How many octets.
+        length: u32,
+        /// Where in the Call.
+        at: u32,
+    },
+    /// Post an RDMA Read into the memory a Call is put together in, and say `Completed`.
+    Read {
+        /// The Call.
+        call: CallId,
+        /// What is read.
+        source: Segment,
+        /// Where in the Call.
+        at: u32,
+    },
+    /// Hand a Call to the upper layer.
+    Deliver {
+        /// The Call.
+        call: CallId,
+        /// Where its Payload stream is.
+        message: Message,
+    },
+    /// Post an RDMA Write of octets of the reply.
+    Write {
+        /// The Call that is answered.
+        call: CallId,
+        /// Where in the unreduced Payload stream of the reply.
+        from: u32,
+        /// Where they go, and how many.
+        target: Segment,
+    },
+    /// Post a Send: the octets of the header from the buffer, then the ranges of the reply's Payload stream. The Call is
+    /// forgotten then.
+    Send {
+        /// The Call that is answered.
+        call: CallId,
+        /// Octets of the header.
+        header: usize,
+        /// What of the reply's Payload stream follows.
+        payload: Ranges<'a>,
+        /// The handle to invalidate: Send with Invalidate.
+        invalidate: Option<u32>,
+    },
+    /// End the connection, and say `Disconnected`.
+    Disconnect,
+}
+
+/// Where a Call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// In a Receive, which stays as it is until the Call is answered.
+    Inline {
+        /// The driver's name for the Receive.
+        receive: u32,
+        /// Where in it the Payload stream begins.
+        from: usize,
+        /// Octets it has.
+        length: u32,
+    },
+    /// In the memory it was put together in: so many octets. Whether a Call that was pulled begins with the XID of its
+    /// header is for the upper layer to see, with [`Responder::xid`]; if it does not, [`Responder::refuse`].
+    Assembled {
+        /// Octets it has.
+        length: u32,
+    },
+}
+
+/// What is replied.
+#[derive(Clone, Copy, Debug)]
+pub struct Reply<'a> {
+    /// The start of the Payload stream, at least 8 octets.
+    pub head: &'a [u8],
+    /// Octets of the whole Payload stream, unreduced.
+    pub length: u32,
+    /// The results that the Upper-Layer Binding allows to be reduced, in their order. Nothing else ever is.
+    pub results: &'a [Item],
+    /// Whether RPCSEC_GSS integrity or privacy covers the results. Where the Call came inline the Responder sees this for
+    /// itself.
+    pub protected: bool,
+}
+
+/// What becomes of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// It is sent inline, with or without the results in Write chunks.
+    Short,
+    /// It is in the Reply chunk.
+    Long,
+    /// There is no room for it: `ERR_CHUNK` is sent in its place (section 4.5.3).
+    Refused,
+}
+
+/// Why a reply is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyFault {
+    /// There is no such call, or not any more, or it was not delivered yet.
+    NoCall,
+    /// `head` does not begin with the XID of the Call and the message type of a Reply.
+    Xid,
+    /// The length is not a multiple of four, or smaller than `head`, or the results do not lie in it in order.
+    Items,
+}
+
+/// What the driver should not have said. Nothing was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputError {
+    /// Outputs are to be taken first.
+    NotPolled,
+    /// There is nothing for which this could be said.
+    Unexpected,
+}
+
+/// A grant that cannot be given: 0, or more than there is room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrantError;
+
+/// The Responder of one connection: at most `CALLS` calls at a time, with headers of at most `HEADER` octets, and at most
+/// `CHUNKS` Read chunks and as many Write chunks each.
+#[derive(Debug)]
+pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> {
+    terms: Terms,
+    limits: Limits,
+    grant: u32,
+    slots: Slots<Slot<HEADER, CHUNKS>, CALLS>,
+    /// Calls there may be something to do for, each once.
+    ready: Queue<CALLS>,
+    release: Option<u32>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    Failing,
+    Over,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Pulling,
+    Delivered,
+    Answering,
+    /// An `RDMA_ERROR` goes back.
+    Refusing(Prefix, Reaction),
+}
+
+/// One Call.
+#[derive(Debug)]
+struct Slot<const HEADER: usize, const CHUNKS: usize> {
+    stage: Stage,
+    queued: bool,
+    prefix: Prefix,
+    /// The transport header, where it has chunks.
+    header: Vec<u8, HEADER>,
+    receive: Option<u32>,
+    /// Where the Payload stream begins in the Receive.
+    from: usize,
+    protected: bool,
+    /// Reads that are not complete.
+    reading: u32,
+    /// Of the Call first, then of the reply.
+    items: Vec<Item, CHUNKS>,
+    length: u32,
+    long: bool,
+    /// Octets in each Write chunk.
+    written: Vec<u64, CHUNKS>,
+    /// The item that is moved, or, behind the last, the rest; and how much of it was.
+    part: usize,
+    moved: u64,
+}
+
+enum Step {
+    Wait,
+    Move(Place),
+    Deliver,
+    Release(u32),
+    Send,
+}
+
+/// A piece, from a Receive or from memory of the peer.
+enum Place {
+    Inline { from: usize, length: u32, at: u32 },
+    Remote { at: u32, segment: Segment },
+}
+
+impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
+    /// A new connection, which grants `CALLS` credits.
+    #[must_use]
+    pub fn new(terms: Terms, limits: Limits) -> Self {
+        Self {
+            terms,
+            limits,
+            grant: u32::try_from(CALLS).unwrap_or(u32::MAX),
+            slots: Slots::new(),
+            ready: Queue::new(),
+            release: None,
+            state: State::Open,
+        }
+    }
+
+    /// Grants so many credits from the next reply on.
+    ///
+    /// # Errors
+    /// [`GrantError`] for 0, which would end all calls (section 3.3.1), and for more than `CALLS`.
+    pub fn grant(&mut self, credits: u32) -> Result<(), GrantError> {
+        if credits == 0 || credits as usize > CALLS {
+            return Err(GrantError);
+        }
+        self.grant = credits;
+        Ok(())
+    }
+
+    /// The XID of a Call, from its transport header.
+    #[must_use]
+    pub fn xid(&mut self, call: CallId) -> Option<u32> {
+        self.slots.get(call).map(|slot| slot.prefix.xid)
+    }
+
+    /// The chunks of a Call: what room there is for results.
+    #[must_use]
+    pub fn chunks(&mut self, call: CallId) -> Option<Chunks<'_>> {
+        self.slots.get(call).map(|slot| slot.chunks())
+    }
+
+    /// Says what happened.
+    ///
+    /// # Errors
+    /// An [`InputError`] where that cannot be.
+    pub fn handle(&mut self, input: Input<'_>) -> Result<(), InputError> {
+        match input {
+            Input::Received { receive, octets } => self.received(receive, octets),
+            Input::Completed { call } => {
+                let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
+                slot.reading = slot.reading.checked_sub(1).ok_or(InputError::Unexpected)?;
+                self.ready(call);
+                Ok(())
+            }
+            Input::Failed => {
+                self.fail();
+                Ok(())
+            }
+            Input::Disconnected => {
+                self.state = State::Over;
+                self.slots.free_all();
+                self.ready.clear();
+                Ok(())
+            }
+        }
+    }
+
+    /// Answers a Call that was delivered.
+    ///
+    /// # Errors
+    /// A [`ReplyFault`] where this is no reply to it; nothing is done then.
+    pub fn reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<Form, ReplyFault> {
+        let (terms, grant) = (self.terms, self.grant);
+        let slot = self.delivered(call)?;
+        if MessageType::peek(reply.head) != Some((slot.prefix.xid, MessageType::REPLY)) {
+            return Err(ReplyFault::Xid);
+        }
+        let sound = reply.length.is_multiple_of(4) && reply.length as usize >= reply.head.len();
+        if !sound || !stream::in_order(reply.results, u64::from(reply.length)) {
+            return Err(ReplyFault::Items);
+        }
+        let form = slot.plan(reply, &terms, grant).unwrap_or(Form::Refused);
+        slot.stage = match form {
+            Form::Refused => Stage::Refusing(slot.prefix, Reaction::ErrChunk),
+            _ => Stage::Answering,
+        };
+        self.ready(call);
+        Ok(form)
+    }
+
+    /// Answers a Call that was delivered with `ERR_CHUNK`: there can be no RPC reply to it.
+    ///
+    /// # Errors
+    /// [`ReplyFault::NoCall`] where there is no such call.
+    pub fn refuse(&mut self, call: CallId) -> Result<(), ReplyFault> {
+        let slot = self.delivered(call)?;
+        slot.stage = Stage::Refusing(slot.prefix, Reaction::ErrChunk);
+        self.ready(call);
+        Ok(())
+    }
+
+    fn delivered(&mut self, call: CallId) -> Result<&mut Slot<HEADER, CHUNKS>, ReplyFault> {
+        self.slots.get(call).filter(|slot| slot.stage == Stage::Delivered).ok_or(ReplyFault::NoCall)
+    }
+
+    /// The next thing to do, if there is one. The header of a `Send` is written to the start of `header`.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] where `header` is too small; asked again with a larger one, the same comes.
+    pub fn poll(&mut self, header: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
+        if let Some(receive) = self.release.take() {
+            return Ok(Some(Output::Release { receive }));
+        }
+        if self.state == State::Failing {
+            self.state = State::Over;
+            return Ok(Some(Output::Disconnect));
+        }
+        if self.state == State::Over {
+            return Ok(None);
+        }
+        while let Some(call) = self.ready.first() {
+            let Some(slot) = self.slots.get(call) else {
+                self.ready.pop();
+                continue;
+            };
+            let pulling = slot.stage == Stage::Pulling;
+            match slot.step() {
+                Step::Wait => {
+                    slot.queued = false;
+                    self.ready.pop();
+                }
+                Step::Release(receive) => return Ok(Some(Output::Release { receive })),
+                Step::Deliver => return Ok(Some(Output::Deliver { call, message: slot.message() })),
+                Step::Move(Place::Inline { from, length, at }) => {
+                    let Some(receive) = slot.receive else { continue };
+                    return Ok(Some(Output::Place { call, receive, from, length, at }));
+                }
+                Step::Move(Place::Remote { at, segment: source }) if pulling => {
+                    return Ok(Some(Output::Read { call, source, at }));
+                }
+                Step::Move(Place::Remote { at: from, segment: target }) => {
+                    return Ok(Some(Output::Write { call, from, target }));
+                }
+                Step::Send => return self.send(call, header),
+            }
+        }
+        Ok(None)
+    }
+
+    fn send(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
+        let Some(slot) = self.slots.get(call) else { return Ok(None) };
+        let header = slot.encode(self.grant, buffer)?;
+        self.ready.pop();
+        let Some(slot) = self.slots.free(call) else { return Ok(None) };
+        let answering = slot.stage == Stage::Answering;
+        let invalidate = if answering && self.terms.remote_invalidation { slot.first_handle() } else { None };
+        let payload = if answering && !slot.long { Ranges::new(&slot.items, slot.length) } else { Ranges::empty() };
+        Ok(Some(Output::Send { call, header, payload, invalidate }))
+    }
+
+    fn ready(&mut self, id: CallId) {
+        if let Some(slot) = self.slots.get(id)
+            && !slot.queued
+        {
+            slot.queued = true;
+            self.ready.push(id);
+        }
+    }
+
+    fn fail(&mut self) {
+        if self.state == State::Open {
+            self.state = State::Failing;
+        }
+    }
+
+    fn received(&mut self, receive: u32, octets: &[u8]) -> Result<(), InputError> {
+        if self.release.is_some() {
+            return Err(InputError::NotPolled);
+        }
+        let reaction = match Received::decode(octets) {
+            Ok(message) => match message.header.body {
+                Body::Done | Body::Error(_) => Reaction::Discard,
+                _ => {
+                    self.called(receive, &message, octets);
+                    return Ok(());
+                }
+            },
+            Err(error) => error.reaction(Role::Responder),
+        };
+        match Prefix::decode(octets) {
+            Ok(prefix) if reaction != Reaction::Discard => {
+                self.admit(receive, Stage::Refusing(prefix, reaction), prefix);
+            }
+            _ => self.release = Some(receive),
+        }
+        Ok(())
+    }
+
+    /// A Call whose header can be read.
+    fn called(&mut self, receive: u32, message: &Received<'_>, octets: &[u8]) {
+        let prefix = message.header.prefix();
+        let judged = self.judge(message).and_then(|(chunks, assembly)| {
+            let header = if chunks.is_empty() { &[][..] } else { octets.get(..message.header_length)? };
+            Some((chunks, assembly, Vec::from_slice(header).ok()?))
+        });
+        let Some((chunks, assembly, header)) = judged else {
+            self.admit(receive, Stage::Refusing(prefix, Reaction::ErrChunk), prefix);
+            return;
+        };
+        if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
+            slot.header = header;
+            slot.from = message.header_length;
+            (slot.items, slot.length) = (assembly.items, assembly.length);
+            slot.protected = !chunks.writes.is_empty()
+                && rpc::Call::decode(message.payload).is_ok_and(|(call, _)| is_protected(&call));
+        }
+    }
+
+    /// The chunks of a Call, and how it is put together; `None` where it is answered with `ERR_CHUNK`.
+    fn judge<'a>(&self, message: &Received<'a>) -> Option<(Chunks<'a>, Assembly<CHUNKS>)> {
+        let (chunks, long) = match message.header.body {
+            Body::Msg(chunks) => (chunks, false),
+            Body::Nomsg(chunks) => (chunks, true),
+            _ => return None,
+        };
+        if !long && MessageType::peek(message.payload) != Some((message.header.xid, MessageType::CALL)) {
+            return None;
+        }
+        if chunks.writes.len() > CHUNKS {
+            return None;
+        }
+        Some((chunks, self.limits.assembly(&chunks, long, message.payload.len())?))
+    }
+
+    /// Gives a Call a place. A peer that sends more than it was ever granted is cut off.
+    fn admit(&mut self, receive: u32, stage: Stage, prefix: Prefix) -> Option<&mut Slot<HEADER, CHUNKS>> {
+        let taken = if self.state == State::Open { self.slots.take() } else { None };
+        let Some((id, slot)) = taken else {
+            self.release = Some(receive);
+            self.fail();
+            return None;
+        };
+        slot.begin(receive, stage, prefix);
+        self.ready(id);
+        self.slots.get(id)
+    }
+}
+
+impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> {
+    fn default() -> Self {
+        let prefix = Prefix { xid: 0, version: 0, credit: 0, procedure: crate::prefix::Procedure::RDMA_MSG };
+        Self {
+            stage: Stage::Pulling,
+            queued: false,
+            prefix,
+            header: Vec::new(),
+            receive: None,
+            from: 0,
+            protected: false,
+            reading: 0,
+            items: Vec::new(),
+            length: 0,
+            long: false,
+            written: Vec::new(),
+            part: 0,
+            moved: 0,
+        }
+    }
+}
+
+impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
+    fn begin(&mut self, receive: u32, stage: Stage, prefix: Prefix) {
+        *self = Self { stage, prefix, receive: Some(receive), ..Self::default() };
+    }
+
+    /// The chunks of the Call. Its header was decoded before.
+    fn chunks(&self) -> Chunks<'_> {
+        if self.header.is_empty() {
+            return Chunks::default();
+        }
+        Header::decode(&self.header).ok().and_then(|(header, _)| header.chunks()).unwrap_or_default()
+    }
+
+    /// Chooses the form of the reply, and what goes into which chunk; `None` where there is no room.
+    fn plan(&mut self, reply: &Reply<'_>, terms: &Terms, grant: u32) -> Option<Form> {
+        let (mut items, mut written): (Vec<_, CHUNKS>, Vec<_, CHUNKS>) = (Vec::new(), Vec::new());
+        let chunks = self.chunks();
+        if !reply.protected && !self.protected {
+            for (chunk, &item) in chunks.writes.iter().zip(reply.results) {
+                // The result of an empty chunk stays where it is (section 4.3.2.3).
+                let length = if chunk.is_empty() { 0 } else { item.length };
+                if u64::from(length) > chunk.length() {
+                    return None;
+                }
+                written.push(u64::from(length)).ok()?;
+                if !chunk.is_empty() {
+                    items.push(item).ok()?;
+                }
+            }
+        }
+        let left = u64::from(reply.length).saturating_sub(stream::taken(&items));
+        let header = ReplyHeader::new(self.prefix.xid, grant, &chunks).with_writes(&written).ok()?;
+        let short = left.saturating_add(header.encoded_len() as u64);
+        let long = short > u64::from(terms.reply_threshold);
+        if long {
+            let header = header.with_reply(left).ok()?;
+            if header.encoded_len() as u64 > u64::from(terms.reply_threshold) {
+                return None;
+            }
+        }
+        (self.part, self.moved) = (0, 0);
+        (self.items, self.written, self.length, self.long) = (items, written, reply.length, long);
+        Some(if long { Form::Long } else { Form::Short })
+    }
+
+    fn encode(&self, grant: u32, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        if let Stage::Refusing(prefix, reaction) = self.stage {
+            return ErrorReply::new(&prefix, grant, reaction).map_or(Ok(0), |reply| reply.encode(buffer));
+        }
+        let chunks = self.chunks();
+        // `plan` has seen that both fit.
+        let header = ReplyHeader::new(self.prefix.xid, grant, &chunks);
+        let header = header.with_writes(&self.written).unwrap_or(header);
+        let left = u64::from(self.length).saturating_sub(stream::taken(&self.items));
+        let header = if self.long { header.with_reply(left).unwrap_or(header) } else { header };
+        header.encode(buffer)
+    }
+
+    /// The one handle that the reply may invalidate: any of the Call's.
+    fn first_handle(&self) -> Option<u32> {
+        let chunks = self.chunks();
+        let mut writes = chunks.writes.iter().chain(chunks.reply).flat_map(|chunk| chunk.iter());
+        let read = chunks.reads.get(0).map(|read| read.target);
+        read.or_else(|| writes.next()).map(|segment| segment.handle)
+    }
+
+    fn message(&self) -> Message {
+        match self.receive {
+            Some(receive) => Message::Inline { receive, from: self.from, length: self.length },
+            None => Message::Assembled { length: self.length },
+        }
+    }
+
+    fn step(&mut self) -> Step {
+        match self.stage {
+            Stage::Delivered => Step::Wait,
+            Stage::Pulling => self.pull(),
+            _ => {
+                // The Receive first, so that it is posted again when the peer has its credit back.
+                if let Some(receive) = self.receive.take() {
+                    return Step::Release(receive);
+                }
+                if self.stage == Stage::Answering
+                    && let Some(piece) = self.next_write()
+                {
+                    return Step::Move(piece);
+                }
+                Step::Send
+            }
+        }
+    }
+
+    fn pull(&mut self) -> Step {
+        let inline = self.chunks().reads.is_empty();
+        if !inline {
+            if let Some(piece) = self.next_read() {
+                if matches!(piece, Place::Remote { .. }) {
+                    self.reading = self.reading.saturating_add(1);
+                }
+                return Step::Move(piece);
+            }
+            if let Some(receive) = self.receive.take() {
+                return Step::Release(receive);
+            }
+            if self.reading > 0 {
+                return Step::Wait;
+            }
+        }
+        self.stage = Stage::Delivered;
+        Step::Deliver
+    }
+
+    /// The next piece of the Call: of each Read chunk, then of what is around them.
+    fn next_read(&mut self) -> Option<Place> {
+        loop {
+            let chunks = self.chunks();
+            let (first, rest) = position_zero(chunks.reads);
+            let remote = |piece: stream::Piece| Place::Remote { at: piece.at, segment: piece.remote };
+            let (place, last) = match self.items.get(self.part) {
+                Some(item) => {
+                    let chunk = rest.chunks().nth(self.part)?;
+                    let segments = chunk.segments.iter().map(|read| read.target);
+                    (stream::piece(stream::whole(item.position, item.length), segments, self.moved).map(remote), false)
+                }
+                None if first.is_empty() => (self.next_inline(), true),
+                None => {
+                    let segments = first.iter().map(|read| read.target);
+                    (stream::piece(Ranges::new(&self.items, self.length), segments, self.moved).map(remote), true)
+                }
+            };
+            if let Some(place) = place {
+                self.moved = self.moved.saturating_add(u64::from(place.length()));
+                return Some(place);
+            }
+            if last {
+                return None;
+            }
+            (self.part, self.moved) = (self.part.saturating_add(1), 0);
+        }
+    }
+
+    fn next_inline(&self) -> Option<Place> {
+        // The Receive as one segment; the Call was found to end with it.
+        let inline = Segment { length: u32::MAX, ..Segment::default() };
+        let ranges = Ranges::new(&self.items, self.length);
+        let piece = stream::piece(ranges, core::iter::once(inline), self.moved)?;
+        let from = self.from.saturating_add(usize::try_from(self.moved).ok()?);
+        Some(Place::Inline { from, length: piece.remote.length, at: piece.at })
+    }
+
+    /// The next piece of the reply: of each result that has a chunk, then of a Long Reply.
+    fn next_write(&mut self) -> Option<Place> {
+        if self.items.is_empty() && !self.long {
+            return None;
+        }
+        loop {
+            let chunks = self.chunks();
+            let (piece, last) = match self.items.get(self.part) {
+                Some(item) => {
+                    let chunk = chunks.writes.iter().filter(|chunk| !chunk.is_empty()).nth(self.part)?;
+                    let range = stream::whole(item.position, item.length);
+                    (stream::piece(range, chunk.iter(), self.moved), false)
+                }
+                None if self.long => {
+                    let ranges = Ranges::new(&self.items, self.length);
+                    (stream::piece(ranges, chunks.reply?.iter(), self.moved), true)
+                }
+                None => return None,
+            };
+            if let Some(piece) = piece {
+                self.moved = self.moved.saturating_add(u64::from(piece.remote.length));
+                return Some(Place::Remote { at: piece.at, segment: piece.remote });
+            }
+            if last {
+                return None;
+            }
+            (self.part, self.moved) = (self.part.saturating_add(1), 0);
+        }
+    }
+}
+
+impl Place {
+    const fn length(&self) -> u32 {
+        match self {
+            Self::Inline { length, .. } => *length,
+            Self::Remote { segment, .. } => segment.length,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! A table of calls, as long as a constant says.
+
+use core::array;
+
+/// Names a call to the endpoint that gave it, for as long as the call lasts. A later call never has the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CallId {
+    index: u16,
+    generation: u32,
+}
+
+/// What is kept of each call. What a call leaves behind stays readable until its place is taken again.
+#[derive(Debug)]
+pub(super) struct Slots<T, const N: usize> {
+    entries: [Entry<T>; N],
+}
+
+#[derive(Debug, Default)]
+struct Entry<T> {
+    generation: u32,
+    used: bool,
+    value: T,
+}
+
+impl<T: Default, const N: usize> Slots<T, N> {
+    pub(super) fn new() -> Self {
+        Self { entries: array::from_fn(|_| Entry::default()) }
+    }
+
+    /// Takes a free place. What is in it is from the call before.
+    pub(super) fn take(&mut self) -> Option<(CallId, &mut T)> {
+        let (index, entry) = (0..u16::MAX).zip(&mut self.entries).find(|(_, entry)| !entry.used)?;
+        entry.used = true;
+        entry.generation = entry.generation.wrapping_add(1);
+        Some((CallId { index, generation: entry.generation }, &mut entry.value))
+    }
+
+    fn entry(&mut self, id: CallId) -> Option<&mut Entry<T>> {
+        self.entries.get_mut(usize::from(id.index)).filter(|entry| entry.used && entry.generation == id.generation)
+    }
+
+    pub(super) fn get(&mut self, id: CallId) -> Option<&mut T> {
+        self.entry(id).map(|entry| &mut entry.value)
+    }
+
+    /// Frees a place.
+    pub(super) fn free(&mut self, id: CallId) -> Option<&mut T> {
+        let entry = self.entry(id)?;
+        entry.used = false;
+        Some(&mut entry.value)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (CallId, &T)> {
+        let used = (0..u16::MAX).zip(&self.entries).filter(|(_, entry)| entry.used);
+        used.map(|(index, entry)| (CallId { index, generation: entry.generation }, &entry.value))
+    }
+
+    pub(super) fn free_all(&mut self) {
+        for entry in &mut self.entries {
+            entry.used = false;
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! A Payload stream and the data items taken out of it (RFC 8166 section 3.4).
+//!
+//! ```text
+//! unreduced   |  first range  | item | pad |  second range  | item |  third range  |
+//! reduced     |  first range  |  second range  |  third range  |
+//! ```
+//!
+//! An item leaves with its padding; the padding goes nowhere (section 3.4.5.2).
+
+use core::iter::FusedIterator;
+use core::ops::Range;
+use core::slice;
+
+use crate::segment::Segment;
+
+/// A data item in an unreduced Payload stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Item {
+    /// Octets from the start of the stream to the item: behind its count, where it has one. A multiple of four.
+    pub position: u32,
+    /// Octets it has, without padding.
+    pub length: u32,
+}
+
+impl Item {
+    /// Octets it takes in the stream, with its padding.
+    pub(super) fn room(self) -> u64 {
+        roundup(u64::from(self.length))
+    }
+
+    fn end(self) -> u64 {
+        u64::from(self.position).saturating_add(self.room())
+    }
+}
+
+/// `length` octets with the padding to a multiple of four.
+pub(super) const fn roundup(length: u64) -> u64 {
+    length.saturating_add(3) & !3
+}
+
+/// Octets that `items` take in the stream.
+pub(super) fn taken(items: &[Item]) -> u64 {
+    items.iter().fold(0, |sum: u64, item| sum.saturating_add(item.room()))
+}
+
+/// Whether the items lie in a stream of `length` octets, one behind the other, at multiples of four.
+pub(super) fn in_order(items: &[Item], length: u64) -> bool {
+    let mut at = 4;
+    for item in items {
+        if !item.position.is_multiple_of(4) || u64::from(item.position) < at {
+            return false;
+        }
+        at = item.end();
+    }
+    items.is_empty() || at <= length
+}
+
+/// The ranges of an unreduced Payload stream that are left when items are taken out, in their order.
+#[derive(Clone, Debug)]
+pub struct Ranges<'a> {
+    items: slice::Iter<'a, Item>,
+    at: u32,
+    end: u32,
+}
+
+impl<'a> Ranges<'a> {
+    /// No range at all.
+    pub(super) fn empty() -> Self {
+        Self::new(&[], 0)
+    }
+
+    pub(super) fn new(items: &'a [Item], length: u32) -> Self {
+        Self { items: items.iter(), at: 0, end: length }
+    }
+}
+
+impl Iterator for Ranges<'_> {
+    type Item = Range<u32>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Range<u32>> {
+        loop {
+            let from = self.at;
+            let to = match self.items.next() {
+                Some(item) => {
+                    self.at = u32::try_from(item.end()).unwrap_or(u32::MAX);
+                    item.position
+                }
+                None if from < self.end => {
+                    self.at = self.end;
+                    self.end
+                }
+                None => return None,
+            };
+            if from < to {
+                return Some(from..to);
+            }
+        }
+    }
+}
+
+impl FusedIterator for Ranges<'_> {}
+
+/// A part of a stream, and where in the peer's memory it is or goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) at: u32,
+    pub(super) remote: Segment,
+}
+
+/// The next piece when ranges are moved to or from segments, one behind the other, and `moved` octets are done.
+pub(super) fn piece(
+    mut ranges: impl Iterator<Item = Range<u32>>,
+    mut segments: impl Iterator<Item = Segment>,
+    moved: u64,
+) -> Option<Piece> {
+    let (mut left, mut skip) = (moved, moved);
+    let (at, local) = ranges.find_map(|range| {
+        let length = range.end.saturating_sub(range.start);
+        into(length, &mut left).map(|done| (range.start.saturating_add(done), length.saturating_sub(done)))
+    })?;
+    let remote = segments.find_map(|segment| {
+        into(segment.length, &mut skip).map(|done| Segment {
+            length: segment.length.saturating_sub(done).min(local),
+            offset: segment.offset.wrapping_add(u64::from(done)),
+            ..segment
+        })
+    })?;
+    Some(Piece { at, remote })
+}
+
+/// How far into something of `length` octets the next octet is; `None` where it is behind.
+fn into(length: u32, skip: &mut u64) -> Option<u32> {
+    match skip.checked_sub(u64::from(length)) {
+        Some(rest) => {
+            *skip = rest;
+            None
+        }
+        None => u32::try_from(*skip).ok(),
+    }
+}
+
+/// Those of a whole stream at `position` with `length` octets, as one range.
+pub(super) fn whole(position: u32, length: u32) -> core::iter::Once<Range<u32>> {
+    core::iter::once(position..position.saturating_add(length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    const ITEMS: [Item; 2] = [Item { position: 8, length: 5 }, Item { position: 20, length: 4 }];
+
+    #[test]
+    fn an_item_leaves_with_its_padding() {
+        assert!(Ranges::new(&ITEMS, 32).eq([0..8, 16..20, 24..32]));
+        assert!(Ranges::new(&ITEMS, 24).eq([0..8, 16..20]));
+        assert!(Ranges::new(&[], 24).eq(core::iter::once(0..24)));
+        assert!(Ranges::empty().next().is_none());
+        assert_eq!(taken(&ITEMS), 12);
+    }
+
+    #[test]
+    fn items_lie_in_the_stream_in_order() {
+        assert!(in_order(&ITEMS, 24));
+        assert!(!in_order(&ITEMS, 23));
+        for (items, why) in [
+            ([ITEMS[1], ITEMS[0]], "descending"),
+            ([ITEMS[0], Item { position: 12, length: 4 }], "in the one before"),
+            ([ITEMS[0], Item { position: 18, length: 4 }], "not aligned"),
+            ([Item { position: 0, length: 4 }, ITEMS[1]], "where the XID is"),
+        ] {
+            assert!(!in_order(&items, 100), "{why}");
+        }
+    }
+
+    #[test]
+    fn ranges_and_segments_need_not_end_together() {
+        let segments = [(1, 10), (2, 0), (3, 100)].map(|(handle, length)| Segment { handle, length, offset: 1000 });
+        let (mut moved, mut pieces) = (0, Vec::new());
+        while let Some(piece) = piece(Ranges::new(&ITEMS, 32), segments.into_iter(), moved) {
+            moved += u64::from(piece.remote.length);
+            pieces.push((piece.at, piece.remote.handle, piece.remote.offset, piece.remote.length));
+        }
+        assert_eq!(pieces, [(0, 1, 1000, 8), (16, 1, 1008, 2), (18, 3, 1000, 2), (24, 3, 1002, 8)]);
+    }
+}

@@ -1,0 +1,584 @@
+//! Requester and Responder of version 1, input by input. What is expected was written by hand from RFC 8166.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use rpcrdma::endpoint::requester::{self, CallError, End, InputError};
+use rpcrdma::endpoint::responder::{self, Form, Message, ReplyFault};
+use rpcrdma::endpoint::{CallId, Item, Limits, Requester, Responder, Terms};
+use rpcrdma::rpc::{self, Auth, Flavor, GssCredential, GssProcedure, GssService};
+use rpcrdma::segment::Segment;
+
+const XID: u32 = 7;
+
+/// A Requester that asks for 32 credits, with regions of at most 64 KiB, and a Responder that grants 4.
+struct Pair {
+    requester: Requester<4, 8>,
+    responder: Responder<4, 512, 2>,
+    call: Option<CallId>,
+    answer: Option<CallId>,
+    /// The header of the last Send, with zeros in place of the Payload stream.
+    wire: Vec<u8>,
+}
+
+impl Pair {
+    fn new() -> Self {
+        Self::with(Terms::default(), 0x1_0000, Limits::default())
+    }
+
+    fn with(terms: Terms, segment_length: u32, limits: Limits) -> Self {
+        let (requester, responder) = (Requester::new(terms, 32, segment_length), Responder::new(terms, limits));
+        Self { requester, responder, call: None, answer: None, wire: Vec::new() }
+    }
+
+    fn call(&mut self, call: &requester::Call<'_>) -> Vec<String> {
+        self.call = Some(self.requester.call(call).unwrap());
+        self.requester_outputs(call.head)
+    }
+
+    /// What the Requester does after an input; `head` is where a Payload stream begins.
+    fn requester_outputs(&mut self, head: &[u8]) -> Vec<String> {
+        let (mut shown, mut buffer) = (Vec::new(), [0xa5; 512]);
+        while let Some(output) = self.requester.poll(&mut buffer).unwrap() {
+            use requester::Output;
+            shown.push(match output {
+                Output::Register { region, memory, .. } => format!("register {region} {memory:?}"),
+                Output::Send { header, payload, .. } => {
+                    let ranges: Vec<_> = payload.collect();
+                    self.wire = wire(&buffer[..header], head, &ranges);
+                    format!("send {} + {ranges:?}", words(&buffer[..header]))
+                }
+                Output::Invalidate { region, handle, .. } => format!("invalidate {region} {handle:x}"),
+                Output::Release { receive } => format!("release {receive}"),
+                Output::Done { end, results, .. } => format!("done {end:?} {results:?}"),
+                Output::Disconnect => "disconnect".into(),
+            });
+        }
+        shown
+    }
+
+    fn responder_outputs(&mut self, head: &[u8]) -> Vec<String> {
+        let (mut shown, mut buffer) = (Vec::new(), [0xa5; 512]);
+        while let Some(output) = self.responder.poll(&mut buffer).unwrap() {
+            use responder::Output;
+            shown.push(match output {
+                Output::Release { receive } => format!("release {receive}"),
+                Output::Place { from, length, at, .. } => format!("place {from} {length} at {at}"),
+                Output::Read { call, source, at } => {
+                    self.answer = Some(call);
+                    format!("read {} at {at}", segment(source))
+                }
+                Output::Deliver { call, message } => {
+                    self.answer = Some(call);
+                    match message {
+                        Message::Inline { from, length, .. } => format!("deliver inline {from} {length}"),
+                        Message::Assembled { length } => format!("deliver assembled {length}"),
+                    }
+                }
+                Output::Write { from, target, .. } => format!("write {from} {}", segment(target)),
+                Output::Send { header, payload, invalidate, .. } => {
+                    let ranges: Vec<_> = payload.collect();
+                    self.wire = wire(&buffer[..header], head, &ranges);
+                    let with = invalidate.map_or(String::new(), |handle| format!(" invalidate {handle:x}"));
+                    format!("send {} + {ranges:?}{with}", words(&buffer[..header]))
+                }
+                Output::Disconnect => "disconnect".into(),
+            });
+        }
+        shown
+    }
+
+    fn registered(&mut self, region: u16, handle: u32) -> Vec<String> {
+        let memory = Some((handle, 0x1000));
+        self.requester.handle(requester::Input::Registered { call: self.call.unwrap(), region, memory }).unwrap();
+        self.requester_outputs(call_head(XID, Auth::NONE))
+    }
+
+    fn invalidated(&mut self, region: u16) -> Vec<String> {
+        self.requester.handle(requester::Input::Invalidated { call: self.call.unwrap(), region }).unwrap();
+        self.requester_outputs(&[])
+    }
+
+    fn sent(&mut self) -> Vec<String> {
+        self.requester.handle(requester::Input::Sent { call: self.call.unwrap() }).unwrap();
+        self.requester_outputs(&[])
+    }
+
+    /// What was sent last, to the Responder.
+    fn received_by_responder(&mut self) -> Vec<String> {
+        let wire = self.wire.clone();
+        self.responder_receives(&wire)
+    }
+
+    fn responder_receives(&mut self, octets: &[u8]) -> Vec<String> {
+        self.responder.handle(responder::Input::Received { receive: 5, octets }).unwrap();
+        self.responder_outputs(&[])
+    }
+
+    fn completed(&mut self) -> Vec<String> {
+        self.responder.handle(responder::Input::Completed { call: self.answer.unwrap() }).unwrap();
+        self.responder_outputs(&[])
+    }
+
+    fn reply(&mut self, length: u32, results: &[Item]) -> Vec<String> {
+        let reply = responder::Reply { head: reply_head(XID), length, results, protected: false };
+        self.responder.reply(self.answer.unwrap(), &reply).unwrap();
+        self.responder_outputs(reply_head(XID))
+    }
+
+    fn received_by_requester(&mut self, invalidated: Option<u32>) -> Vec<String> {
+        let octets = self.wire.clone();
+        self.requester.handle(requester::Input::Received { receive: 9, octets: &octets, invalidated }).unwrap();
+        self.requester_outputs(&[])
+    }
+}
+
+fn words(octets: &[u8]) -> String {
+    let words: Vec<_> =
+        octets.chunks(4).map(|word| format!("{:x}", u32::from_be_bytes(word.try_into().unwrap()))).collect();
+    words.join(" ")
+}
+
+fn segment(segment: Segment) -> String {
+    format!("{:x} {:x} {:x}", segment.handle, segment.length, segment.offset)
+}
+
+/// A Send: header, then the ranges of a stream that begins with `head` and goes on with zeros.
+fn wire(header: &[u8], head: &[u8], ranges: &[std::ops::Range<u32>]) -> Vec<u8> {
+    let at = |index| head.get(index as usize).copied().unwrap_or(0);
+    header.iter().copied().chain(ranges.iter().cloned().flatten().map(at)).collect()
+}
+
+fn call_head(xid: u32, credential: Auth<'_>) -> &'static [u8] {
+    let (program, version, procedure, verifier) = (100_003, 3, 0, Auth::NONE);
+    let call = rpc::Call { xid, rpc_version: 2, program, version, procedure, credential, verifier };
+    let mut octets = vec![0; call.encoded_len()];
+    call.encode(&mut octets).unwrap();
+    octets.leak()
+}
+
+fn reply_head(xid: u32) -> &'static [u8] {
+    let mut octets = vec![0; 24];
+    octets[..4].copy_from_slice(&xid.to_be_bytes());
+    octets[7] = 1;
+    octets.leak()
+}
+
+/// A Call of `length` octets whose reply has at most `reply_length`.
+fn plain(head: &[u8], length: u32, reply_length: u32) -> requester::Call<'_> {
+    requester::Call { head, length, arguments: &[], results: &[], reply_length }
+}
+
+fn null() -> &'static [u8] {
+    call_head(XID, Auth::NONE)
+}
+
+#[test]
+fn section_3_5_1_short_messages() {
+    let mut pair = Pair::new();
+    assert_eq!(pair.call(&plain(null(), 40, 24)), ["send 7 1 20 0 0 0 0 + [0..40]"]);
+    assert_eq!(pair.received_by_responder(), ["deliver inline 28 40"]);
+    assert_eq!(pair.reply(24, &[]), ["release 5", "send 7 1 4 0 0 0 0 + [0..24]"]);
+    assert!(pair.sent().is_empty());
+    assert_eq!(pair.received_by_requester(None), ["done Reply { receive: 9, payload: 28..52 } []"]);
+    assert_eq!(pair.requester.in_flight(), 0);
+}
+
+#[test]
+fn section_3_5_2_a_read_chunk() {
+    let mut pair = Pair::new();
+    // An opaque of 1003 octets behind its count, an octet of padding, and a word more.
+    let call = requester::Call { arguments: &[Item { position: 44, length: 1003 }], ..plain(null(), 1052, 24) };
+    assert_eq!(pair.call(&call), ["register 0 Argument(44..1047)"]);
+    assert_eq!(pair.registered(0, 0x51), ["send 7 1 20 0 1 2c 51 3eb 0 1000 0 0 0 + [0..44, 1048..1052]"]);
+    let pulled = ["read 51 3eb 1000 at 44", "place 52 44 at 0", "place 96 4 at 1048", "release 5"];
+    assert_eq!(pair.received_by_responder(), pulled);
+    assert_eq!(pair.completed(), ["deliver assembled 1052"]);
+    assert_eq!(pair.reply(24, &[]), ["send 7 1 4 0 0 0 0 + [0..24]"]);
+    assert!(pair.sent().is_empty());
+    assert_eq!(pair.received_by_requester(None), ["invalidate 0 51"], "nothing is handed over before");
+    assert_eq!(pair.invalidated(0), ["done Reply { receive: 9, payload: 28..52 } []"]);
+}
+
+#[test]
+fn section_3_5_2_a_write_chunk() {
+    let mut pair = Pair::new();
+    let call = requester::Call { results: &[1003], ..plain(null(), 100, 40) };
+    assert_eq!(pair.call(&call), ["register 0 Result(0, 0..1003)"]);
+    assert_eq!(pair.registered(0, 0x51), ["send 7 1 20 0 0 1 1 51 3eb 0 1000 0 0 + [0..100]"]);
+    assert_eq!(pair.received_by_responder(), ["deliver inline 52 100"]);
+    // 501 octets behind their count: the padding is not written, and does not count.
+    let reply = pair.reply(28 + 504, &[Item { position: 28, length: 501 }]);
+    assert_eq!(reply, ["release 5", "write 28 51 1f5 1000", "send 7 1 4 0 0 1 1 51 1f5 0 1000 0 0 + [0..28]"]);
+    assert_eq!(pair.received_by_requester(None), ["invalidate 0 51"]);
+    assert!(pair.invalidated(0).is_empty(), "the Send is not complete");
+    assert_eq!(pair.sent(), ["done Reply { receive: 9, payload: 52..80 } [501]"]);
+}
+
+#[test]
+fn section_3_5_3_a_long_call() {
+    let mut pair = Pair::new();
+    assert_eq!(pair.call(&plain(null(), 2000, 24)), ["register 0 Argument(0..2000)"]);
+    assert_eq!(pair.registered(0, 0x51), ["send 7 1 20 1 1 0 51 7d0 0 1000 0 0 0 + []"]);
+    assert_eq!(pair.received_by_responder(), ["read 51 7d0 1000 at 0", "release 5"]);
+    assert_eq!(pair.completed(), ["deliver assembled 2000"]);
+    assert_eq!(pair.reply(24, &[]), ["send 7 1 4 0 0 0 0 + [0..24]"]);
+    assert!(pair.sent().is_empty());
+    assert_eq!(pair.received_by_requester(None), ["invalidate 0 51"]);
+    assert_eq!(pair.invalidated(0), ["done Reply { receive: 9, payload: 28..52 } []"]);
+}
+
+#[test]
+fn section_3_5_3_a_long_reply() {
+    let mut pair = Pair::new();
+    assert_eq!(pair.call(&plain(null(), 40, 3000)), ["register 0 Reply(0..3000)"]);
+    assert_eq!(pair.registered(0, 0x51), ["send 7 1 20 0 0 0 1 1 51 bb8 0 1000 + [0..40]"]);
+    assert_eq!(pair.received_by_responder(), ["deliver inline 48 40"]);
+    let long = ["release 5", "write 0 51 7d0 1000", "send 7 1 4 1 0 0 1 1 51 7d0 0 1000 + []"];
+    assert_eq!(pair.reply(2000, &[]), long);
+    assert!(pair.sent().is_empty());
+    assert_eq!(pair.received_by_requester(None), ["release 9", "invalidate 0 51"]);
+    assert_eq!(pair.invalidated(0), ["done LongReply(2000) []"]);
+}
+
+#[test]
+fn a_reply_that_fits_leaves_the_reply_chunk_unused() {
+    let mut pair = Pair::new();
+    pair.call(&plain(null(), 40, 3000));
+    pair.registered(0, 0x51);
+    pair.received_by_responder();
+    assert_eq!(pair.reply(24, &[]), ["release 5", "send 7 1 4 0 0 0 1 1 51 0 0 1000 + [0..24]"]);
+}
+
+/// 976 octets of reply with a header of 48 are 1024.
+#[test]
+fn a_reply_chunk_is_given_from_the_first_octet_too_many_on() {
+    assert_eq!(Pair::new().call(&plain(null(), 40, 996)), ["send 7 1 20 0 0 0 0 + [0..40]"]);
+    assert_eq!(Pair::new().call(&plain(null(), 40, 1000)), ["register 0 Reply(0..1000)"]);
+    assert_eq!(Pair::new().call(&plain(null(), 996, 24)), ["send 7 1 20 0 0 0 0 + [0..996]"]);
+    assert_eq!(Pair::new().call(&plain(null(), 1000, 24)), ["register 0 Argument(0..1000)"]);
+}
+
+#[test]
+fn a_long_call_still_has_its_items_reduced_and_segments_have_a_length() {
+    let mut pair = Pair::with(Terms::default(), 1000, Limits::default());
+    let call = requester::Call { arguments: &[Item { position: 1048, length: 1501 }], ..plain(null(), 3000, 24) };
+    let regions = [
+        "0 Argument(0..1000)",
+        "1 Argument(1000..1048)",
+        "2 Argument(2552..3000)",
+        "3 Argument(1048..2048)",
+        "4 Argument(2048..2549)",
+    ]
+    .map(|region| format!("register {region}"));
+    assert_eq!(pair.call(&call), regions);
+    for region in 0..4 {
+        assert!(pair.registered(region, 0x51 + u32::from(region)).is_empty());
+    }
+    let send = "send 7 1 20 1 1 0 51 3e8 0 1000 1 0 52 30 0 1000 1 0 53 1c0 0 1000 \
+                1 418 54 3e8 0 1000 1 418 55 1f5 0 1000 0 0 0 + []";
+    assert_eq!(pair.registered(4, 0x55), [send]);
+    let pulled = [
+        "read 54 3e8 1000 at 1048",
+        "read 55 1f5 1000 at 2048",
+        "read 51 3e8 1000 at 0",
+        "read 52 30 1000 at 1000",
+        "read 53 1c0 1000 at 2552",
+        "release 5",
+    ];
+    assert_eq!(pair.received_by_responder(), pulled);
+    for _ in 0..4 {
+        assert!(pair.completed().is_empty());
+    }
+    assert_eq!(pair.completed(), ["deliver assembled 3000"]);
+}
+
+#[test]
+fn an_empty_write_chunk_keeps_its_result_inline() {
+    let mut pair = Pair::with(Terms::default(), 100, Limits { write_chunks: 2, ..Limits::default() });
+    pair.call(&requester::Call { results: &[0, 200], ..plain(null(), 40, 80) });
+    pair.registered(0, 0x51);
+    assert_eq!(pair.registered(1, 0x52), ["send 7 1 20 0 0 1 0 1 2 51 64 0 1000 52 64 0 1000 0 0 + [0..40]"]);
+    pair.received_by_responder();
+    let results = [Item { position: 28, length: 8 }, Item { position: 40, length: 120 }];
+    let reply = pair.reply(160, &results);
+    let send = "send 7 1 4 0 0 1 0 1 2 51 64 0 1000 52 14 0 1000 0 0 + [0..40]";
+    assert_eq!(reply, ["release 5", "write 40 51 64 1000", "write 140 52 14 1000", send]);
+    pair.sent();
+    pair.received_by_requester(None);
+    pair.invalidated(0);
+    assert_eq!(pair.invalidated(1), ["done Reply { receive: 9, payload: 76..116 } [0, 120]"]);
+}
+
+#[test]
+fn nothing_is_reduced_under_integrity_or_privacy() {
+    for (service, reduced) in [
+        (GssService::NONE, true),
+        (GssService::INTEGRITY, false),
+        (GssService::PRIVACY, false),
+        (GssService::CHANNEL_PROTECTION, true),
+        (GssService(9), false),
+    ] {
+        let gss = GssCredential { version: 1, procedure: GssProcedure::DATA, sequence: 1, service, handle: &[1; 4] };
+        let mut body = vec![0; gss.encoded_len()];
+        gss.encode(&mut body).unwrap();
+        let head = call_head(XID, Auth { flavor: Flavor::RPCSEC_GSS, body: &body });
+        let position = head.len() as u32 + 4;
+        let arguments = [Item { position, length: 2000 }];
+        let call = requester::Call { arguments: &arguments, results: &[500], ..plain(head, position + 2000, 600) };
+        let expected = if reduced {
+            vec!["register 0 Result(0, 0..500)".into(), format!("register 1 Argument({position}..{})", position + 2000)]
+        } else {
+            // What would have come in the Write chunk comes with the rest.
+            vec!["register 0 Reply(0..1100)".into(), format!("register 1 Argument(0..{})", position + 2000)]
+        };
+        assert_eq!(Pair::new().call(&call), expected, "{service:?}");
+        // The Responder sees the same in a Call that is inline.
+        let mut send = vec![0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        send.extend([
+            0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0x51, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        ]);
+        send.extend(head);
+        let mut pair = Pair::new();
+        pair.responder_receives(&send);
+        assert_eq!(pair.reply(528, &[Item { position: 28, length: 500 }]).len(), if reduced { 3 } else { 2 });
+    }
+}
+
+#[test]
+fn a_bad_header_is_answered_or_not_as_section_4_5_has_it() {
+    let head = null();
+    let with = |header: &[u32], payload: &[u8]| -> Vec<u8> {
+        header.iter().flat_map(|word| word.to_be_bytes()).chain(payload.iter().copied()).collect()
+    };
+    let err_chunk = ["release 5", "send 7 1 4 4 2 + []"].map(String::from).to_vec();
+    let release = vec![String::from("release 5")];
+    let other_xid = call_head(8, Auth::NONE);
+    for (why, octets, expected) in [
+        ("too short", with(&[7, 1, 1, 0, 0, 0], &[]), release.clone()),
+        ("version 2", with(&[7, 2, 1, 0, 0, 0, 0], &[]), vec!["release 5".into(), "send 7 2 4 4 1 1 1 + []".into()]),
+        ("unknown procedure", with(&[7, 1, 1, 9, 0, 0, 0], head), err_chunk.clone()),
+        ("RDMA_MSGP", with(&[7, 1, 1, 2, 4, 4, 0, 0, 0], head), err_chunk.clone()),
+        ("RDMA_DONE", with(&[7, 1, 1, 3], &[]), release.clone()),
+        ("RDMA_ERROR", with(&[7, 1, 1, 4, 2], &[]), release.clone()),
+        ("a list that does not end", with(&[7, 1, 1, 0, 1, 0, 0], &[]), err_chunk.clone()),
+        ("another XID", with(&[7, 1, 1, 0, 0, 0, 0], other_xid), err_chunk.clone()),
+        ("a Reply", with(&[7, 1, 1, 0, 0, 0, 0], reply_head(7)), err_chunk.clone()),
+        ("no message", with(&[7, 1, 1, 1, 0, 0, 0], &[]), err_chunk.clone()),
+        ("a message twice", with(&[7, 1, 1, 1, 1, 0, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
+        ("Position Zero in RDMA_MSG", with(&[7, 1, 1, 0, 1, 0, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
+        ("Position beyond the end", with(&[7, 1, 1, 0, 1, 44, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
+        ("Position not aligned", with(&[7, 1, 1, 0, 1, 38, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
+        ("a segment that wraps", with(&[7, 1, 1, 0, 1, 40, 5, 40, !0, !0, 0, 0, 0], head), err_chunk.clone()),
+        ("too many octets", with(&[7, 1, 1, 0, 1, 40, 5, 0x11_0000, 0, 0, 0, 0, 0], head), err_chunk.clone()),
+        ("too many Write chunks", with(&[7, 1, 1, 0, 0, 1, 0, 1, 0, 0, 0], head), err_chunk),
+    ] {
+        assert_eq!(Pair::new().responder_receives(&octets), expected, "{why}");
+    }
+}
+
+#[test]
+fn a_reply_without_room_is_err_chunk() {
+    let mut pair = Pair::new();
+    pair.call(&plain(null(), 40, 24));
+    pair.received_by_responder();
+    assert_eq!(pair.reply(2000, &[]), ["release 5", "send 7 1 4 4 2 + []"]);
+    pair.sent();
+    assert_eq!(pair.received_by_requester(None), ["release 9", "done Error(Chunk) []"]);
+}
+
+#[test]
+fn a_reply_that_is_not_sound_is_dropped_without_a_word() {
+    let mut pair = Pair::new();
+    pair.call(&requester::Call { results: &[1000], ..plain(null(), 40, 40) });
+    pair.registered(0, 0x51);
+    pair.sent();
+    pair.received_by_responder();
+    pair.reply(28, &[]);
+    let good = pair.wire.clone();
+    // The words of the Write chunk: its count at 24, then handle, length, offset.
+    for (why, at, value) in [
+        ("another XID", 3, 9),
+        ("another version", 7, 2),
+        ("another XID in the message", 55, 9),
+        ("a Call", 59, 0),
+        ("a handle that was not given", 31, 0x52),
+        ("another offset", 39, 1),
+        ("more than there was room for", 34, 4),
+        ("another count", 27, 2),
+    ] {
+        pair.wire = good.clone();
+        pair.wire[at] = value;
+        assert_eq!(pair.received_by_requester(None), ["release 9"], "{why}");
+    }
+    pair.wire = good;
+    assert_eq!(pair.received_by_requester(None), ["invalidate 0 51"]);
+}
+
+#[test]
+fn never_more_calls_than_granted() {
+    let mut pair = Pair::new();
+    let heads: Vec<_> = (7..11).map(|xid| call_head(xid, Auth::NONE)).collect();
+    assert_eq!(pair.call(&plain(heads[0], 40, 24)).len(), 1);
+    for head in &heads[1..] {
+        assert!(pair.requester.call(&plain(head, 40, 24)).is_ok());
+    }
+    assert!(pair.requester_outputs(&[]).is_empty(), "one until the first reply");
+    assert_eq!(pair.requester.call(&plain(heads[0], 40, 24)), Err(CallError::XidInUse));
+    assert_eq!(pair.requester.call(&plain(call_head(99, Auth::NONE), 40, 24)), Err(CallError::TooManyCalls));
+    pair.received_by_responder();
+    pair.responder.grant(2).unwrap();
+    assert!(pair.responder.grant(0).is_err());
+    assert!(pair.responder.grant(5).is_err());
+    assert_eq!(pair.reply(24, &[]), ["release 5", "send 7 1 2 0 0 0 0 + [0..24]"]);
+    let outputs = pair.received_by_requester(None);
+    assert_eq!(outputs, ["send 8 1 20 0 0 0 0 + [0..40]", "send 9 1 20 0 0 0 0 + [0..40]"]);
+    assert_eq!(pair.requester.in_flight(), 2);
+}
+
+#[test]
+fn a_peer_that_sends_more_than_was_granted_is_cut_off() {
+    let mut pair = Pair::new();
+    pair.call(&plain(null(), 40, 24));
+    for _ in 0..4 {
+        assert_eq!(pair.received_by_responder(), ["deliver inline 28 40"]);
+    }
+    assert_eq!(pair.received_by_responder(), ["release 5", "disconnect"]);
+}
+
+#[test]
+fn remote_invalidation_only_if_both_announced_it_and_only_of_that_call() {
+    let terms = Terms { remote_invalidation: true, ..Terms::default() };
+    for (terms, handle, expected) in [
+        (terms, Some(0x51), "done Reply { receive: 9, payload: 48..72 } []"),
+        (terms, None, "invalidate 0 51"),
+        (terms, Some(0x99), "disconnect"),
+        (Terms::default(), Some(0x51), "disconnect"),
+    ] {
+        let mut pair = Pair::with(terms, 0x1_0000, Limits::default());
+        pair.call(&plain(null(), 40, 3000));
+        pair.registered(0, 0x51);
+        pair.sent();
+        pair.received_by_responder();
+        let invalidates = if terms.remote_invalidation { " invalidate 51" } else { "" };
+        let send = format!("send 7 1 4 0 0 0 1 1 51 0 0 1000 + [0..24]{invalidates}");
+        assert_eq!(pair.reply(24, &[]), ["release 5".into(), send]);
+        assert_eq!(pair.received_by_requester(handle), [expected]);
+    }
+}
+
+#[test]
+fn a_cancelled_call_is_fenced_and_keeps_its_credit() {
+    let mut pair = Pair::new();
+    pair.call(&plain(null(), 40, 3000));
+    pair.registered(0, 0x51);
+    pair.sent();
+    pair.requester.cancel(pair.call.unwrap()).unwrap();
+    assert_eq!(pair.requester_outputs(&[]), ["invalidate 0 51"]);
+    assert_eq!(pair.invalidated(0), ["done Cancelled []"]);
+    assert_eq!(pair.requester.in_flight(), 1);
+    assert_eq!(pair.requester.call(&plain(null(), 40, 24)), Err(CallError::XidInUse));
+    assert_eq!(pair.requester.cancel(pair.call.unwrap()), Err(InputError::Unexpected));
+    pair.received_by_responder();
+    pair.reply(24, &[]);
+    assert_eq!(pair.received_by_requester(None), ["release 9"]);
+    assert_eq!(pair.requester.in_flight(), 0);
+    assert!(pair.requester.call(&plain(null(), 40, 24)).is_ok());
+}
+
+#[test]
+fn a_call_cancelled_while_it_is_registered_is_never_sent() {
+    let mut pair = Pair::with(Terms::default(), 1500, Limits::default());
+    let registers = pair.call(&plain(null(), 40, 3000));
+    assert_eq!(registers.len(), 2);
+    pair.registered(0, 0x51);
+    pair.requester.cancel(pair.call.unwrap()).unwrap();
+    assert_eq!(pair.requester_outputs(&[]), ["invalidate 0 51"]);
+    assert!(pair.invalidated(0).is_empty(), "the other registration is under way");
+    assert_eq!(pair.registered(1, 0x52), ["invalidate 1 52"]);
+    assert_eq!(pair.invalidated(1), ["done Cancelled []"]);
+    assert_eq!(pair.requester.in_flight(), 0);
+}
+
+#[test]
+fn a_handle_is_given_once() {
+    let mut pair = Pair::with(Terms::default(), 1500, Limits::default());
+    pair.call(&plain(null(), 40, 3000));
+    pair.registered(0, 0x51);
+    let call = pair.call.unwrap();
+    let again = requester::Input::Registered { call, region: 1, memory: Some((0x51, 0)) };
+    assert_eq!(pair.requester.handle(again), Err(InputError::HandleInUse));
+    let twice = requester::Input::Registered { call, region: 0, memory: Some((0x53, 0)) };
+    assert_eq!(pair.requester.handle(twice), Err(InputError::Unexpected));
+    assert_eq!(pair.registered(1, 0x52).len(), 1);
+}
+
+#[test]
+fn memory_that_cannot_be_registered_ends_the_call() {
+    let mut pair = Pair::new();
+    pair.call(&plain(null(), 40, 3000));
+    let refused = requester::Input::Registered { call: pair.call.unwrap(), region: 0, memory: None };
+    pair.requester.handle(refused).unwrap();
+    assert_eq!(pair.requester_outputs(&[]), ["done NotRegistered []"]);
+    assert_eq!(pair.requester.in_flight(), 0);
+}
+
+#[test]
+fn a_failed_completion_ends_the_connection_and_all_calls() {
+    let mut pair = Pair::new();
+    pair.call(&plain(null(), 40, 3000));
+    pair.registered(0, 0x51);
+    pair.requester.call(&plain(call_head(8, Auth::NONE), 40, 24)).unwrap();
+    pair.requester.handle(requester::Input::Failed).unwrap();
+    assert_eq!(pair.requester_outputs(&[]), ["disconnect"]);
+    pair.requester.handle(requester::Input::Disconnected).unwrap();
+    assert_eq!(pair.requester_outputs(&[]), ["done Lost []", "done Lost []"]);
+    assert_eq!(pair.requester.call(&plain(null(), 40, 24)), Err(CallError::Closed));
+
+    pair.received_by_responder();
+    pair.responder.handle(responder::Input::Failed).unwrap();
+    assert_eq!(pair.responder_outputs(&[]), ["disconnect"]);
+    pair.responder.handle(responder::Input::Disconnected).unwrap();
+    let reply = responder::Reply { head: reply_head(XID), length: 24, results: &[], protected: false };
+    assert_eq!(pair.responder.reply(pair.answer.unwrap(), &reply), Err(ReplyFault::NoCall));
+}
+
+#[test]
+fn a_buffer_that_is_too_small_changes_nothing() {
+    let mut pair = Pair::new();
+    pair.requester.call(&plain(null(), 40, 24)).unwrap();
+    assert_eq!(pair.requester.poll(&mut [0; 27]).unwrap_err().missing, 1);
+    assert_eq!(pair.requester_outputs(null()), ["send 7 1 20 0 0 0 0 + [0..40]"]);
+    pair.received_by_responder();
+    let reply = responder::Reply { head: reply_head(XID), length: 24, results: &[], protected: false };
+    assert_eq!(pair.responder.reply(pair.answer.unwrap(), &reply), Ok(Form::Short));
+    assert!(pair.responder.poll(&mut []).is_ok(), "a Release needs no buffer");
+    assert!(pair.responder.poll(&mut [0; 27]).is_err());
+    assert_eq!(pair.responder_outputs(&[]), ["send 7 1 4 0 0 0 0 + [0..24]"]);
+}
+
+#[test]
+fn what_cannot_be_called_or_replied_is_refused() {
+    let mut pair = Pair::new();
+    let head = null();
+    for (length, arguments, error) in [
+        (36, &[][..], CallError::Items),
+        (42, &[], CallError::Items),
+        (2000, &[Item { position: 44, length: 1957 }], CallError::Items),
+    ] {
+        let call = requester::Call { arguments, ..plain(head, length, 24) };
+        assert_eq!(pair.requester.call(&call), Err(error), "{length}");
+    }
+    assert!(matches!(pair.requester.call(&plain(&head[..39], 40, 24)), Err(CallError::Rpc(_))));
+    assert_eq!(pair.requester.call(&plain(head, 40, 9 * 0x1_0000)), Err(CallError::TooManySegments));
+    pair.call(&plain(head, 40, 24));
+    pair.received_by_responder();
+    let call = pair.answer.unwrap();
+    let reply = |head, length| responder::Reply { head, length, results: &[], protected: false };
+    assert_eq!(pair.responder.reply(call, &reply(reply_head(8), 24)), Err(ReplyFault::Xid));
+    assert_eq!(pair.responder.reply(call, &reply(head, 40)), Err(ReplyFault::Xid));
+    assert_eq!(pair.responder.reply(call, &reply(reply_head(7), 20)), Err(ReplyFault::Items));
+    assert_eq!(pair.responder.xid(call), Some(7));
+    pair.responder.refuse(call).unwrap();
+    assert_eq!(pair.responder.refuse(call), Err(ReplyFault::NoCall));
+    assert_eq!(pair.responder_outputs(&[]), ["release 5", "send 7 1 4 4 2 + []"]);
+    assert_ne!(End::Lost, End::Cancelled);
+}
