@@ -199,6 +199,8 @@ pub struct Requester<const CALLS: usize, const SEGMENTS: usize> {
     waiting: Queue<CALLS>,
     /// Calls there may be something to do for, each once.
     ready: Queue<CALLS>,
+    /// Calls that were to be sent when the grant had become smaller.
+    held: Queue<CALLS>,
     release: Option<u32>,
     state: State,
 }
@@ -293,6 +295,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             slots: Slots::new(),
             waiting: Queue::new(),
             ready: Queue::new(),
+            held: Queue::new(),
             release: None,
             state: State::Open,
         }
@@ -397,22 +400,14 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             return Ok(None);
         }
         while let Some(id) = self.ready.first() {
-            match self.slots.get(id).map_or(Step::Wait, |slot| slot.step()) {
-                Step::Wait => {
-                    self.ready.pop();
-                    if let Some(slot) = self.slots.get(id) {
-                        slot.queued = false;
-                    }
-                }
+            match self.slots.get(id).map_or(Step::Wait, Slot::step) {
+                Step::Wait => self.rest(id),
                 Step::Register(region, memory) => return Ok(Some(Output::Register { call: id, region, memory })),
                 Step::Invalidate(region, handle) => return Ok(Some(Output::Invalidate { call: id, region, handle })),
+                Step::Send if self.window.may_send() => return self.send(id, header),
                 Step::Send => {
-                    let credit = self.window.requested;
-                    let Some(slot) = self.slots.get(id) else { return Ok(None) };
-                    let header = slot.encode(credit, header)?;
-                    slot.stage = Stage::Sent;
-                    slot.sending = true;
-                    return Ok(Some(Output::Send { call: id, header, payload: slot.inline() }));
+                    self.rest(id);
+                    self.held.push(id);
                 }
                 Step::End => {
                     self.ready.pop();
@@ -421,6 +416,23 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             }
         }
         Ok(None)
+    }
+
+    /// There is nothing to do for a call.
+    fn rest(&mut self, id: CallId) {
+        self.ready.pop();
+        if let Some(slot) = self.slots.get(id) {
+            slot.queued = false;
+        }
+    }
+
+    fn send(&mut self, id: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
+        let Some(slot) = self.slots.get(id) else { return Ok(None) };
+        let header = slot.encode(self.window.requested, buffer)?;
+        self.window.send();
+        slot.stage = Stage::Sent;
+        slot.sending = true;
+        Ok(Some(Output::Send { call: id, header, payload: slot.inline() }))
     }
 
     fn done(&mut self, id: CallId) -> Option<Output<'_>> {
@@ -471,9 +483,8 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             slot.credit = false;
             self.window.give_back();
         }
-        if slot.stage == Stage::Waiting {
-            self.waiting.remove(id);
-        }
+        self.waiting.remove(id);
+        self.held.remove(id);
         self.ready(id);
         self.start();
         Ok(())
@@ -542,6 +553,9 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let keeps = slot.end.is_none() && matches!(end, End::Reply { .. });
         slot.end.get_or_insert(end);
         self.window.reply(message.header.credit);
+        while let Some(id) = self.held.pop() {
+            self.ready(id);
+        }
         Some((id, keeps))
     }
 
@@ -549,6 +563,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.state = State::Closed;
         self.waiting.clear();
         self.ready.clear();
+        self.held.clear();
         let mut lost: Vec<CallId, CALLS> = Vec::new();
         for (id, _) in self.slots.iter() {
             let _ = lost.push(id);

@@ -10,36 +10,54 @@ pub(super) struct Window {
     pub(super) requested: u32,
     /// Granted by the last reply; 1 before the first.
     granted: u32,
-    in_flight: u32,
+    /// Calls that have taken a credit, sent or not.
+    taken: u32,
+    /// Calls that are sent.
+    sent: u32,
 }
 
 impl Window {
     pub(super) const fn new(requested: u32) -> Self {
-        Self { requested: if requested == 0 { 1 } else { requested }, granted: 1, in_flight: 0 }
+        Self { requested: if requested == 0 { 1 } else { requested }, granted: 1, taken: 0, sent: 0 }
+    }
+
+    fn limit(&self) -> u32 {
+        self.requested.min(self.granted)
     }
 
     /// Takes a credit, where there is one.
     pub(super) fn take(&mut self) -> bool {
-        let free = self.in_flight < self.requested.min(self.granted);
+        let free = self.taken < self.limit();
         if free {
-            self.in_flight = self.in_flight.saturating_add(1);
+            self.taken = self.taken.saturating_add(1);
         }
         free
     }
 
-    /// A call that took a credit was never sent.
+    /// Whether a call that has taken a credit may be sent. The grant may have become smaller since.
+    pub(super) fn may_send(&self) -> bool {
+        self.sent < self.limit()
+    }
+
+    /// A call is sent.
+    pub(super) fn send(&mut self) {
+        self.sent = self.sent.saturating_add(1);
+    }
+
+    /// A call that took a credit is not going to be sent.
     pub(super) fn give_back(&mut self) {
-        self.in_flight = self.in_flight.saturating_sub(1);
+        self.taken = self.taken.saturating_sub(1);
     }
 
     /// A call is answered. A grant of 0, which nobody may give, is refused: it would end all calls; one may be sent.
     pub(super) fn reply(&mut self, granted: u32) {
         self.give_back();
+        self.sent = self.sent.saturating_sub(1);
         self.granted = granted.max(1);
     }
 
     pub(super) const fn in_flight(&self) -> u32 {
-        self.in_flight
+        self.taken
     }
 }
 
@@ -47,18 +65,38 @@ impl Window {
 mod tests {
     use super::*;
 
+    fn take_and_send(window: &mut Window) -> bool {
+        let free = window.take() && window.may_send();
+        if free {
+            window.send();
+        }
+        free
+    }
+
     #[test]
     fn one_until_the_first_reply_then_the_lower_of_asked_and_granted() {
         let mut window = Window::new(3);
-        assert_eq!([window.take(), window.take()], [true, false]);
+        assert_eq!([(); 2].map(|()| take_and_send(&mut window)), [true, false]);
         window.reply(32);
-        assert_eq!([window.take(), window.take(), window.take(), window.take()], [true, true, true, false]);
+        assert_eq!([(); 4].map(|()| take_and_send(&mut window)), [true, true, true, false]);
         window.reply(2);
         assert!(!window.take(), "two are in flight, two granted");
         window.reply(0);
         assert!(!window.take(), "one is in flight; 0 is taken for 1");
         window.reply(0);
-        assert_eq!([window.take(), window.take()], [true, false]);
+        assert_eq!([(); 2].map(|()| take_and_send(&mut window)), [true, false]);
         assert_eq!(window.in_flight(), 1);
+    }
+
+    #[test]
+    fn a_credit_taken_before_the_grant_became_smaller_has_to_wait() {
+        let mut window = Window::new(8);
+        assert!(take_and_send(&mut window));
+        window.reply(3);
+        assert!(take_and_send(&mut window) && take_and_send(&mut window) && window.take());
+        window.reply(1);
+        assert!(!window.may_send(), "one is sent, one granted");
+        window.reply(1);
+        assert!(window.may_send());
     }
 }

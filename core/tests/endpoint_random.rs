@@ -1,0 +1,584 @@
+//! A Requester and a Responder against each other, over memory that plays the adapter: in order, but each thing takes its
+//! time. What goes over it is judged by `rpcrdma::rules`; what arrives is compared with what was sent.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
+
+use rpcrdma::endpoint::requester::{self, CallError, End, Memory};
+use rpcrdma::endpoint::responder::{self, Message};
+use rpcrdma::endpoint::{CallId, Item, Limits, Requester, Responder, Terms};
+use rpcrdma::error::Role;
+use rpcrdma::rpc::{self, Auth};
+use rpcrdma::rules::{self, Credits, Exchange, Finding, Sent};
+use rpcrdma::segment::Segment;
+use rpcrdma::v1;
+
+/// Numbers that look random and are the same every time (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        ((self.next() >> 32) % bound as u64) as usize
+    }
+
+    /// A length, small ones more often.
+    fn length(&mut self) -> usize {
+        let most = [1, 9, 100, 1200, 5000][self.below(5)];
+        self.below(most)
+    }
+
+    fn fill(&mut self, octets: &mut Vec<u8>, length: usize) {
+        octets.extend((0..length).map(|_| self.next() as u8 | 1));
+    }
+}
+
+/// A Payload stream, and its opaque items.
+#[derive(Clone, Default)]
+struct Stream {
+    octets: Vec<u8>,
+    items: Vec<Item>,
+}
+
+impl Stream {
+    fn new(head: &[u8], random: &mut Random) -> Self {
+        let mut stream = Self { octets: head.to_vec(), items: Vec::new() };
+        for _ in 0..random.below(4) {
+            let length = random.length();
+            stream.octets.extend((length as u32).to_be_bytes());
+            stream.items.push(Item { position: stream.octets.len() as u32, length: length as u32 });
+            random.fill(&mut stream.octets, length);
+            stream.octets.resize(stream.octets.len().next_multiple_of(4), 0);
+        }
+        stream
+    }
+
+    fn length(&self) -> u32 {
+        self.octets.len() as u32
+    }
+
+    fn part(&self, range: Range<u32>) -> &[u8] {
+        &self.octets[range.start as usize..range.end as usize]
+    }
+
+    fn item(&self, item: Item) -> &[u8] {
+        self.part(item.position..item.position + item.length)
+    }
+}
+
+/// A Call on the Requester's side, and what is known of its reply.
+#[derive(Default)]
+struct Called {
+    xid: u32,
+    call: Stream,
+    results: Vec<Vec<u8>>,
+    room: Vec<u8>,
+    wire: Vec<u8>,
+    /// What the Responder's upper layer has replied.
+    reply: Stream,
+}
+
+/// What is on its way from one side, or in an adapter.
+enum Work {
+    Registered { call: CallId, region: u16, memory: Memory },
+    Invalidated { call: CallId, region: u16, handle: u32 },
+    Sent { call: CallId },
+    Completed { call: CallId },
+}
+
+enum Posted {
+    Read { call: CallId, source: Segment, at: u32 },
+    Write { data: Vec<u8>, target: Segment },
+    Send { octets: Vec<u8>, invalidate: Option<u32> },
+}
+
+struct World {
+    random: Random,
+    requester: Requester<6, 24>,
+    responder: Responder<6, 1024, 4>,
+    threshold: u32,
+    credits: Credits,
+    calls: HashMap<CallId, Called>,
+    by_xid: HashMap<u32, CallId>,
+    /// What each handle reaches.
+    exposed: HashMap<u32, (CallId, Memory)>,
+    handle: u32,
+    work: Vec<Work>,
+    to_responder: VecDeque<Vec<u8>>,
+    to_requester: VecDeque<Posted>,
+    assembled: HashMap<CallId, Vec<u8>>,
+    delivered: Vec<(CallId, u32)>,
+    replies: HashMap<CallId, Stream>,
+    /// Receives in use, by name.
+    receives: HashMap<u32, Vec<u8>>,
+    receives_there: HashMap<u32, Vec<u8>>,
+    receive: u32,
+    failed: bool,
+    counts: Counts,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    short: usize,
+    long: usize,
+    errors: usize,
+    cancelled: usize,
+    lost: usize,
+    assembled: usize,
+    results: usize,
+}
+
+fn no_finding(finding: &Finding<'_>) {
+    panic!("{finding}");
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let threshold = [1024, 4096][random.below(2)];
+        let remote_invalidation = random.below(2) == 0;
+        let terms = Terms { call_threshold: threshold, reply_threshold: threshold, remote_invalidation };
+        let limits = Limits { read_chunks: 4, write_chunks: 4, segments: 40, octets: 100_000 };
+        let segment_length = [700, 4096, 0x1_0000][random.below(3)];
+        Self {
+            requester: Requester::new(terms, 5, segment_length),
+            responder: Responder::new(terms, limits),
+            random,
+            threshold,
+            credits: Credits::new(),
+            calls: HashMap::new(),
+            by_xid: HashMap::new(),
+            exposed: HashMap::new(),
+            handle: 100,
+            work: Vec::new(),
+            to_responder: VecDeque::new(),
+            to_requester: VecDeque::new(),
+            assembled: HashMap::new(),
+            delivered: Vec::new(),
+            replies: HashMap::new(),
+            receives: HashMap::new(),
+            receives_there: HashMap::new(),
+            receive: 0,
+            failed: false,
+            counts: Counts::default(),
+        }
+    }
+
+    fn call(&mut self, xid: u32) {
+        let header = rpc::Call {
+            xid,
+            rpc_version: 2,
+            program: 1,
+            version: 1,
+            procedure: 1,
+            credential: Auth::NONE,
+            verifier: Auth::NONE,
+        };
+        let mut head = [0; 40];
+        header.encode(&mut head).unwrap();
+        let call = Stream::new(&head, &mut self.random);
+        let arguments: Vec<_> = call.items.iter().copied().filter(|_| self.random.below(3) > 0).collect();
+        let rooms: Vec<u32> = (0..self.random.below(4)).map(|_| self.random.length() as u32).collect();
+        let reply_length = 24 + 3 * self.random.length() as u32;
+        let asked = requester::Call {
+            head: &call.octets[..40],
+            length: call.length(),
+            arguments: &arguments,
+            results: &rooms,
+            reply_length,
+        };
+        match self.requester.call(&asked) {
+            Ok(id) => {
+                let results = rooms.iter().map(|&room| vec![0; room as usize]).collect();
+                let room = vec![0; reply_length.next_multiple_of(4) as usize];
+                assert!(self.by_xid.insert(xid, id).is_none());
+                self.calls.insert(id, Called { xid, call, results, room, ..Called::default() });
+            }
+            Err(error) => assert!(matches!(error, CallError::TooManyCalls | CallError::TooManySegments), "{error:?}"),
+        }
+    }
+
+    fn send_judged(&mut self, octets: &[u8], from: Role) {
+        assert!(octets.len() <= self.threshold as usize);
+        rules::send(&Sent::new(octets, Some(from)), &mut no_finding);
+    }
+
+    fn poll_requester(&mut self) {
+        let mut buffer = [0xa5; 2048];
+        loop {
+            use requester::Output;
+            // What borrows from the Requester is taken first.
+            let (call, header, ranges) = match self.requester.poll(&mut buffer).unwrap() {
+                None => return,
+                Some(Output::Send { call, header, payload }) => (call, header, payload.collect::<Vec<_>>()),
+                Some(Output::Done { call, end, results }) => {
+                    let results = results.to_vec();
+                    self.done(call, end, &results);
+                    continue;
+                }
+                Some(Output::Register { call, region, memory }) => {
+                    self.work.push(Work::Registered { call, region, memory });
+                    continue;
+                }
+                Some(Output::Invalidate { call, region, handle }) => {
+                    self.work.push(Work::Invalidated { call, region, handle });
+                    continue;
+                }
+                Some(Output::Release { receive }) => {
+                    assert!(self.receives.remove(&receive).is_some());
+                    continue;
+                }
+                Some(Output::Disconnect) => {
+                    self.failed = true;
+                    continue;
+                }
+            };
+            let mut octets = buffer[..header].to_vec();
+            let called = self.calls.get_mut(&call).unwrap();
+            for range in ranges {
+                octets.extend(called.call.part(range));
+            }
+            called.wire = octets.clone();
+            self.credits.call().unwrap();
+            self.work.push(Work::Sent { call });
+            self.send_judged(&octets, Role::Requester);
+            self.to_responder.push_back(octets);
+        }
+    }
+
+    /// A Call is over: nothing reaches its memory, and what is in it is what was replied.
+    fn done(&mut self, id: CallId, end: End, results: &[u32]) {
+        assert!(self.exposed.values().all(|(call, _)| *call != id), "not fenced");
+        let sending = |work: &Work| matches!(work, Work::Sent { call } if *call == id);
+        assert!(!self.work.iter().any(sending), "the Send is not complete");
+        let called = self.calls.remove(&id).unwrap();
+        let paired = || called.reply.items.iter().zip(&called.results).zip(results);
+        let reduced: Vec<Item> =
+            paired().filter(|((_, room), _)| !room.is_empty()).map(|((item, _), _)| *item).collect();
+        let mut inline = called.reply.octets.clone();
+        for item in reduced.iter().rev() {
+            inline.drain(item.position as usize..(item.position + item.length.next_multiple_of(4)) as usize);
+        }
+        let whole = match end {
+            End::Reply { receive, payload } => {
+                self.counts.short += 1;
+                self.receives.remove(&receive).unwrap()[payload].to_vec()
+            }
+            End::LongReply(length) => {
+                self.counts.long += 1;
+                called.room[..length as usize].to_vec()
+            }
+            End::Error(_) => return self.counts.errors += 1,
+            End::Cancelled => return self.counts.cancelled += 1,
+            End::Lost => return self.counts.lost += 1,
+            End::NotRegistered => panic!("all memory can be registered"),
+        };
+        assert!(whole == inline, "xid {}", called.xid);
+        for ((item, room), &length) in paired() {
+            let expected = if room.is_empty() { &[][..] } else { called.reply.item(*item) };
+            assert!(room[..length as usize] == *expected, "xid {}", called.xid);
+            self.counts.results += usize::from(length > 0);
+        }
+    }
+
+    fn poll_responder(&mut self) {
+        let mut buffer = [0xa5; 2048];
+        loop {
+            use responder::Output;
+            let (call, header, ranges, invalidate) = match self.responder.poll(&mut buffer).unwrap() {
+                None => return,
+                Some(Output::Send { call, header, payload, invalidate }) => {
+                    (call, header, payload.collect::<Vec<_>>(), invalidate)
+                }
+                Some(Output::Release { receive }) => {
+                    assert!(self.receives_there.remove(&receive).is_some());
+                    continue;
+                }
+                Some(Output::Place { call, receive, from, length, at }) => {
+                    let octets = self.receives_there[&receive][from..from + length as usize].to_vec();
+                    self.place(call, at, &octets);
+                    continue;
+                }
+                Some(Output::Read { call, source, at }) => {
+                    self.to_requester.push_back(Posted::Read { call, source, at });
+                    continue;
+                }
+                Some(Output::Deliver { call, message }) => {
+                    self.deliver(call, message);
+                    continue;
+                }
+                Some(Output::Write { call, from, target }) => {
+                    let data = self.replies[&call].part(from..from + target.length).to_vec();
+                    self.to_requester.push_back(Posted::Write { data, target });
+                    continue;
+                }
+                Some(Output::Disconnect) => {
+                    self.failed = true;
+                    continue;
+                }
+            };
+            let mut octets = buffer[..header].to_vec();
+            let reply = self.replies.remove(&call).unwrap_or_default();
+            for range in ranges {
+                octets.extend(reply.part(range));
+            }
+            self.send_judged(&octets, Role::Responder);
+            self.to_requester.push_back(Posted::Send { octets, invalidate });
+        }
+    }
+
+    fn place(&mut self, call: CallId, at: u32, octets: &[u8]) {
+        let memory = self.assembled.entry(call).or_default();
+        let end = at as usize + octets.len();
+        memory.resize(memory.len().max(end), 0);
+        memory[at as usize..end].copy_from_slice(octets);
+    }
+
+    fn deliver(&mut self, call: CallId, message: Message) {
+        let octets = match message {
+            Message::Inline { receive, from, length } => {
+                let octets = self.receives_there[&receive][from..].to_vec();
+                assert_eq!(octets.len(), length as usize);
+                octets
+            }
+            Message::Assembled { length } => {
+                self.counts.assembled += 1;
+                let mut octets = self.assembled.remove(&call).unwrap();
+                // The padding at the end was never placed.
+                assert!(octets.len().next_multiple_of(4) == length as usize);
+                octets.resize(length as usize, 0);
+                octets
+            }
+        };
+        let xid = self.responder.xid(call).unwrap();
+        if let Some(called) = self.calls.get(&self.by_xid[&xid]) {
+            assert!(octets == called.call.octets, "xid {xid}");
+        }
+        self.delivered.push((call, xid));
+    }
+
+    fn reply(&mut self) {
+        let (call, xid) = self.delivered.swap_remove(self.random.below(self.delivered.len()));
+        if self.random.below(20) == 0 {
+            return self.responder.refuse(call).unwrap();
+        }
+        if self.random.below(4) == 0 {
+            let credits = 1 + self.random.below(6) as u32;
+            self.responder.grant(credits).unwrap();
+        }
+        let mut head = [0; 24];
+        head[..4].copy_from_slice(&xid.to_be_bytes());
+        head[7] = 1;
+        let stream = Stream::new(&head, &mut self.random);
+        let reply = responder::Reply { head: &head, length: stream.length(), results: &stream.items, protected: false };
+        self.responder.reply(call, &reply).unwrap();
+        if let Some(called) = self.calls.get_mut(&self.by_xid[&xid]) {
+            called.reply = stream.clone();
+        }
+        self.replies.insert(call, stream);
+    }
+
+    /// The memory of a segment, if it can be reached.
+    fn reach(&mut self, segment: Segment) -> Option<&mut [u8]> {
+        let (call, memory) = self.exposed.get(&segment.handle)?.clone();
+        let called = self.calls.get_mut(&call)?;
+        let (octets, range) = match memory {
+            Memory::Argument(range) => (&mut called.call.octets, range),
+            Memory::Result(chunk, range) => (&mut called.results[usize::from(chunk)], range),
+            Memory::Reply(range) => (&mut called.room, range),
+        };
+        // The offset is one of the handle's own.
+        let start = segment.offset.checked_sub(u64::from(segment.handle) << 16)? as usize;
+        octets.get_mut(range.start as usize..range.end as usize)?.get_mut(start..start + segment.length as usize)
+    }
+
+    /// The Responder's adapter carries out the next thing.
+    fn carry_out(&mut self, posted: Posted) {
+        match posted {
+            Posted::Read { call, source, at } => match self.reach(source).map(|octets| octets.to_vec()) {
+                Some(octets) => {
+                    self.place(call, at, &octets);
+                    self.work.push(Work::Completed { call });
+                }
+                None => self.failed = true,
+            },
+            Posted::Write { data, target } => match self.reach(target) {
+                Some(octets) => octets.copy_from_slice(&data),
+                None => self.failed = true,
+            },
+            Posted::Send { octets, invalidate } => {
+                if let Some(handle) = invalidate
+                    && self.exposed.remove(&handle).is_none()
+                {
+                    self.failed = true;
+                    return;
+                }
+                let reply = v1::Message::decode(&octets).unwrap();
+                let call = self.by_xid[&reply.header.xid];
+                if let Some(called) = self.calls.get(&call)
+                    && reply.header.chunks().is_some()
+                {
+                    let call = v1::Message::decode(&called.wire).unwrap();
+                    rules::exchange(&Exchange { call, reply }, &mut no_finding);
+                }
+                self.credits.reply(reply.header.credit);
+                self.receive += 1;
+                self.receives.insert(self.receive, octets.clone());
+                let receive = self.receive;
+                let input = requester::Input::Received { receive, octets: &octets, invalidated: invalidate };
+                self.requester.handle(input).unwrap();
+                self.poll_requester();
+            }
+        }
+    }
+
+    fn work(&mut self) {
+        let work = self.work.swap_remove(self.random.below(self.work.len()));
+        let input = match work {
+            Work::Completed { call } => {
+                self.responder.handle(responder::Input::Completed { call }).unwrap();
+                return self.poll_responder();
+            }
+            Work::Registered { call, region, memory } => {
+                self.handle += 1;
+                self.exposed.insert(self.handle, (call, memory));
+                let memory = Some((self.handle, u64::from(self.handle) << 16));
+                requester::Input::Registered { call, region, memory }
+            }
+            Work::Invalidated { call, region, handle } => {
+                self.exposed.remove(&handle);
+                requester::Input::Invalidated { call, region }
+            }
+            Work::Sent { call } => requester::Input::Sent { call },
+        };
+        self.requester.handle(input).unwrap();
+        self.poll_requester();
+    }
+
+    fn step(&mut self) {
+        match self.random.below(4) {
+            0 if !self.to_responder.is_empty() => {
+                let octets = self.to_responder.pop_front().unwrap();
+                self.receive += 1;
+                let receive = self.receive;
+                self.receives_there.insert(receive, octets.clone());
+                assert!(self.receives_there.len() <= 6, "no Receive is posted");
+                self.responder.handle(responder::Input::Received { receive, octets: &octets }).unwrap();
+                self.poll_responder();
+            }
+            1 if !self.to_requester.is_empty() => {
+                let posted = self.to_requester.pop_front().unwrap();
+                self.carry_out(posted);
+            }
+            2 if !self.work.is_empty() => self.work(),
+            3 if !self.delivered.is_empty() => {
+                self.reply();
+                self.poll_responder();
+            }
+            _ => {}
+        }
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.to_responder.is_empty()
+            && self.to_requester.is_empty()
+            && self.work.is_empty()
+            && self.delivered.is_empty()
+    }
+
+    /// The connection ends; whatever was under way is gone, and nothing can be reached.
+    fn disconnect(&mut self) {
+        self.exposed.clear();
+        self.work.clear();
+        self.requester.handle(requester::Input::Failed).unwrap();
+        self.poll_requester();
+        self.requester.handle(requester::Input::Disconnected).unwrap();
+        self.poll_requester();
+        self.responder.handle(responder::Input::Disconnected).unwrap();
+        self.poll_responder();
+    }
+}
+
+/// A connection, to its end.
+fn run(seed: u64, cancel: bool, fail: bool) -> Counts {
+    let mut world = World::new(seed);
+    let mut xid = 0;
+    let mut open: HashSet<CallId> = HashSet::new();
+    for turn in 0..3000 {
+        if turn < 2000 && world.random.below(6) == 0 {
+            xid += 1;
+            world.call(xid);
+            world.poll_requester();
+            open = world.calls.keys().copied().collect();
+        }
+        if cancel && world.random.below(60) == 0 {
+            let mut calls: Vec<_> =
+                open.iter().filter_map(|id| world.calls.get(id).map(|called| (called.xid, *id))).collect();
+            calls.sort_unstable_by_key(|(xid, _)| *xid);
+            if let Some((_, call)) = calls.first() {
+                // Its `Done` may be given already.
+                let _ = world.requester.cancel(*call);
+                world.poll_requester();
+            }
+        }
+        world.step();
+        if world.failed || (fail && world.random.below(1000) == 0) {
+            world.disconnect();
+            break;
+        }
+    }
+    while !world.failed && !world.is_quiet() {
+        world.step();
+    }
+    if world.failed {
+        world.disconnect();
+    }
+    assert!(world.calls.is_empty(), "{} calls never ended", world.calls.len());
+    assert!(world.exposed.is_empty() && world.receives.is_empty());
+    assert!(world.failed || fail || world.requester.in_flight() == 0);
+    world.counts
+}
+
+fn sum(seeds: Range<u64>, cancel: bool, fail: bool) -> Counts {
+    let mut sum = Counts::default();
+    for seed in seeds {
+        let counts = run(seed, cancel, fail);
+        sum.short += counts.short;
+        sum.long += counts.long;
+        sum.errors += counts.errors;
+        sum.cancelled += counts.cancelled;
+        sum.lost += counts.lost;
+        sum.assembled += counts.assembled;
+        sum.results += counts.results;
+    }
+    sum
+}
+
+#[test]
+fn what_is_called_arrives_and_what_is_replied_comes_back() {
+    let counts = sum(1..120, false, false);
+    let enough = counts.short > 1000 && counts.long > 100 && counts.assembled > 1000 && counts.results > 100;
+    // Replies without room, and refusals.
+    assert!(enough && counts.errors > 100, "{counts:?}");
+    assert_eq!((counts.cancelled, counts.lost), (0, 0));
+}
+
+#[test]
+fn cancelled_calls_are_fenced() {
+    let counts = sum(100..200, true, false);
+    // What is written to a cancelled call ends the connection.
+    assert!(counts.cancelled > 100 && counts.lost > 0, "{counts:?}");
+}
+
+#[test]
+fn a_lost_connection_ends_every_call_once() {
+    let counts = sum(200..300, true, true);
+    assert!(counts.lost > 50, "{counts:?}");
+}
