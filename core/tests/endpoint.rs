@@ -3,7 +3,8 @@
 
 use rpcrdma::endpoint::requester::{self, CallError, End, InputError};
 use rpcrdma::endpoint::responder::{self, Form, Message, ReplyFault};
-use rpcrdma::endpoint::{CallId, Item, Limits, Requester, Responder, Terms};
+use rpcrdma::endpoint::{CallId, Direction, Item, Limits, Requester, Responder, Terms};
+use rpcrdma::private_data::{Agreement, PrivateData};
 use rpcrdma::rpc::{self, Auth, Flavor, GssCredential, GssProcedure, GssService};
 use rpcrdma::segment::Segment;
 
@@ -414,6 +415,25 @@ fn a_reply_that_is_not_sound_is_dropped_without_a_word() {
 }
 
 #[test]
+fn a_write_chunk_is_filled_in_order_and_its_result_fits() {
+    let mut pair = Pair::with(Terms::default(), 100, Limits::default());
+    pair.call(&requester::Call { results: &[200], ..plain(null(), 40, 40) });
+    pair.registered(0, 0x51);
+    pair.registered(1, 0x52);
+    pair.received_by_responder();
+    let (call, results) = (pair.answer.unwrap(), [Item { position: 28, length: 201 }]);
+    let too_long = responder::Reply { head: reply_head(XID), length: 232, results: &results, protected: false };
+    assert_eq!(pair.responder.reply(call, &too_long), Ok(Form::Refused));
+    pair.wire = [7, 1, 4, 0, 0, 1, 2, 0x51, 99, 0, 0x1000, 0x52, 1, 0, 0x1000, 0, 0, 7, 1, 0, 0, 0, 0]
+        .iter()
+        .flat_map(|word: &u32| word.to_be_bytes())
+        .collect();
+    assert_eq!(pair.received_by_requester(None), ["release 9"], "the first segment is not full");
+    pair.wire[35] = 100;
+    assert_eq!(pair.received_by_requester(None), ["invalidate 0 51", "invalidate 1 52"]);
+}
+
+#[test]
 fn never_more_calls_than_granted() {
     let mut pair = Pair::new();
     let heads: Vec<_> = (7..11).map(|xid| call_head(xid, Auth::NONE)).collect();
@@ -581,4 +601,51 @@ fn what_cannot_be_called_or_replied_is_refused() {
     assert_eq!(pair.responder.refuse(call), Err(ReplyFault::NoCall));
     assert_eq!(pair.responder_outputs(&[]), ["release 5", "send 7 1 4 4 2 + []"]);
     assert_ne!(End::Lost, End::Cancelled);
+}
+
+/// The client calls the server, and the server the client, with the same XID on the same connection.
+#[test]
+fn both_directions_have_their_own_credits_and_xids() {
+    let announced = |send_size, receive_size| Some(PrivateData { send_size, receive_size, ..PrivateData::default() });
+    let agreement = Agreement::new(announced(4096, 2048), announced(8192, 8192));
+    let (forward, reverse) = (Terms::forward(&agreement), Terms::reverse(&agreement));
+    assert_eq!((forward.call_threshold, forward.reply_threshold), (4096, 2048));
+    assert_eq!((reverse.call_threshold, reverse.reply_threshold), (2048, 4096));
+
+    let mut there = Pair::with(forward, 0x1_0000, Limits::default());
+    let mut back = Pair::with(reverse, 0x1_0000, Limits::NO_CHUNKS);
+    there.call(&plain(null(), 40, 24));
+    back.call(&plain(null(), 40, 24));
+    for pair in [&mut there, &mut back] {
+        assert_eq!(Direction::of(&pair.wire), Direction::Call);
+        assert_eq!(pair.received_by_responder(), ["deliver inline 28 40"]);
+    }
+    back.responder.grant(1).unwrap();
+    for (pair, granted) in [(&mut there, 4), (&mut back, 1)] {
+        pair.reply(24, &[]);
+        pair.sent();
+        assert_eq!(Direction::of(&pair.wire), Direction::Reply);
+        pair.received_by_requester(None);
+        let free = (100..104).filter(|&xid| {
+            pair.requester.call(&plain(call_head(xid, Auth::NONE), 40, 24)).unwrap();
+            pair.requester_outputs(null()).len() == 1
+        });
+        assert_eq!(free.count(), granted);
+    }
+}
+
+#[test]
+fn a_reverse_responder_without_chunks_answers_err_chunk_to_any() {
+    for call in [
+        plain(null(), 2000, 24),
+        plain(null(), 40, 3000),
+        requester::Call { arguments: &[Item { position: 44, length: 2000 }], ..plain(null(), 2044, 24) },
+        requester::Call { results: &[9], ..plain(null(), 40, 24) },
+    ] {
+        let mut pair = Pair::with(Terms::default(), 0x1_0000, Limits::NO_CHUNKS);
+        assert_eq!(pair.call(&call).len(), 1);
+        pair.registered(0, 0x51);
+        assert_eq!(Direction::of(&pair.wire), Direction::Call);
+        assert_eq!(pair.received_by_responder(), ["release 5", "send 7 1 4 4 2 + []"]);
+    }
 }

@@ -19,6 +19,12 @@ pub struct Limits {
     pub octets: u32,
 }
 
+impl Limits {
+    /// No chunk at all, and so Calls within the inline threshold only: enough for a reverse direction whose upper layer
+    /// needs no more (RFC 8167 section 5.3).
+    pub const NO_CHUNKS: Self = Self { read_chunks: 0, write_chunks: 0, segments: 0, octets: u32::MAX };
+}
+
 /// One chunk of each kind of 16 segments, which a server of NFS has to take (RFC 8267 section 6.4.2), and 1 MiB of data.
 impl Default for Limits {
     fn default() -> Self {

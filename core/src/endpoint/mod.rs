@@ -27,9 +27,13 @@
 //!   cannot be foretold from those before it (RFC 8166 sections 8.1.1, 8.1.2). No handle is given twice at a time: the
 //!   Requester refuses that. It never advertises memory longer than one call.
 //!
-//! Not there yet:
-//! - Reverse direction (RFC 8167) as one endpoint of both: [`Direction`] says for which of the two a Send is, and a pair of
-//!   them with [`Terms::reverse`] has its own credits in each direction; who joins them is the driver.
+//! # Both directions
+//! An end that is called too (RFC 8167) has one of each, which know nothing of each other: so credits are counted apart, and
+//! an XID may be in use both ways. [`Direction::of`] says which of the two a Send is for, and [`Terms::reverse`] is what
+//! holds for the RPCs that the server calls. Apart from the Receives for its replies, that end has those of its Responder
+//! posted.
+//!
+//! # Not there yet
 //! - Responder-provided Read chunks and `RDMA_DONE`: a reply that fits nowhere is answered with `ERR_CHUNK`, and what
 //!   comes from a peer that uses them is discarded.
 //! - `ERR_CHUNK` on a new connection for a call whose memory could not be used on the one before (section 4.5.3).

@@ -534,9 +534,6 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             for (chunk, &item) in chunks.writes.iter().zip(reply.results) {
                 // The result of an empty chunk stays where it is (section 4.3.2.3).
                 let length = if chunk.is_empty() { 0 } else { item.length };
-                if u64::from(length) > chunk.length() {
-                    return None;
-                }
                 written.push(u64::from(length)).ok()?;
                 if !chunk.is_empty() {
                     items.push(item).ok()?;
