@@ -2,6 +2,8 @@
 //! time. What goes over it is judged by `rpcrdma::rules`; what arrives is compared with what was sent.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+mod support;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
@@ -581,4 +583,131 @@ fn cancelled_calls_are_fenced() {
 fn a_lost_connection_ends_every_call_once() {
     let counts = sum(200..300, true, true);
     assert!(counts.lost > 50, "{counts:?}");
+}
+
+/// The vectors, as Sends: where the Payload stream follows the header, with one that begins as a Call.
+fn sends() -> Vec<Vec<u8>> {
+    let send = |name: &String| {
+        let mut octets = support::vector(name);
+        let message = v1::Message::decode(&octets).unwrap();
+        if let (v1::Body::Msg(_), length) = (message.header.body, message.header_length) {
+            octets.truncate(length);
+            octets.extend_from_within(..4);
+            octets.resize(length + 600, 0);
+        }
+        octets
+    };
+    support::names("").iter().map(send).collect()
+}
+
+#[test]
+fn whatever_comes_a_responder_gives_each_receive_back_and_pulls_no_more_than_its_limit() {
+    let (mut random, sends) = (Random(77), sends());
+    let limits = Limits { read_chunks: 4, write_chunks: 4, segments: 40, octets: 1_000_000 };
+    let mut responder = Responder::<2, 1024, 4>::new(Terms::default(), limits);
+    let (mut delivered, mut refused) = (0, 0);
+    for round in 0..100_000 {
+        let mut octets = sends[random.below(sends.len())].clone();
+        for _ in 0..random.below(4) {
+            let at = random.below(octets.len());
+            octets[at] = [0, 1, 4, 0xff, random.next() as u8][random.below(5)];
+        }
+        octets.truncate(if random.below(8) == 0 { random.below(octets.len()) } else { octets.len() });
+        responder.handle(responder::Input::Received { receive: round, octets: &octets }).unwrap();
+        let (mut held, mut pulled, mut outputs, mut buffer) = (true, 0, 0, [0; 1100]);
+        while let Some(output) = responder.poll(&mut buffer).unwrap() {
+            use responder::Output;
+            outputs += 1;
+            let (call, length) = match output {
+                Output::Release { receive } => {
+                    assert!(held && receive == round);
+                    held = false;
+                    continue;
+                }
+                Output::Place { receive, from, length, .. } => {
+                    assert!(held && receive == round && octets.len() >= from + length as usize);
+                    continue;
+                }
+                Output::Read { call, source, at } => (call, u64::from(source.length) + u64::from(at)),
+                Output::Deliver { call, .. } => {
+                    delivered += 1;
+                    let mut head = [0; 24];
+                    head[..4].copy_from_slice(&responder.xid(call).unwrap().to_be_bytes());
+                    head[7] = 1;
+                    let results = [Item { position: 28, length: 5 }];
+                    let reply = responder::Reply { head: &head, length: 100, results: &results, protected: false };
+                    responder.reply(call, &reply).unwrap();
+                    continue;
+                }
+                Output::Send { header, .. } => {
+                    refused += usize::from(header == 20);
+                    continue;
+                }
+                Output::Write { .. } => continue,
+                Output::Disconnect => panic!("one Call at a time was sent"),
+            };
+            assert!(length <= 1_000_000);
+            pulled += 1;
+            responder.handle(responder::Input::Completed { call }).unwrap();
+        }
+        assert!(!held && pulled <= 80 && outputs <= 200, "{outputs}");
+    }
+    assert!(delivered > 10_000 && refused > 10_000, "{delivered} {refused}");
+}
+
+#[test]
+fn whatever_comes_a_requester_ends_its_call_once_or_waits() {
+    let (mut random, mut ended) = (Random(78), 0);
+    let mut head = [0; 40];
+    (head[3], head[11]) = (7, 2);
+    // Replies to a Call with a Write chunk and a Reply chunk: short, long, and an error.
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>();
+    let chunks = [1, 1, 50, 20, 0, 0x1000, 0, 1, 1, 51, 200, 0, 0x1000];
+    let replies = [
+        words(&[&[7, 1, 4, 0, 0][..], &chunks, &[7, 1, 0, 0, 0, 0]].concat()),
+        words(&[&[7, 1, 4, 1, 0][..], &chunks].concat()),
+        words(&[7, 1, 4, 4, 2]),
+    ];
+    for round in 0..100_000 {
+        let mut requester = Requester::<2, 4>::new(Terms::default(), 2, 4096);
+        let asked = requester::Call { head: &head, length: 40, arguments: &[], results: &[30], reply_length: 2000 };
+        let call = requester.call(&asked).unwrap();
+        let mut buffer = [0; 200];
+        while requester.poll(&mut buffer).unwrap().is_some() {}
+        for region in 0..2 {
+            let memory = Some((50 + u32::from(region), 0x1000));
+            requester.handle(requester::Input::Registered { call, region, memory }).unwrap();
+        }
+        while requester.poll(&mut buffer).unwrap().is_some() {}
+        requester.handle(requester::Input::Sent { call }).unwrap();
+        let mut octets = replies[round % 3].clone();
+        for _ in 0..random.below(3) {
+            let at = random.below(octets.len());
+            octets[at] = [0, 1, 4, 0xff, random.next() as u8][random.below(5)];
+        }
+        requester.handle(requester::Input::Received { receive: 1, octets: &octets, invalidated: None }).unwrap();
+        let (mut done, mut fenced, mut released) = (0, 0, 0);
+        while let Some(output) = requester.poll(&mut buffer).unwrap() {
+            use requester::Output;
+            match output {
+                Output::Invalidate { call, region, .. } => {
+                    fenced += 1;
+                    requester.handle(requester::Input::Invalidated { call, region }).unwrap();
+                }
+                Output::Release { .. } => released += 1,
+                Output::Done { end, results, .. } => {
+                    assert!(results[0] <= 30);
+                    released += i32::from(matches!(end, End::Reply { .. }));
+                    assert!(!matches!(end, End::LongReply(length) if length > 2000));
+                    done += 1;
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(released, 1);
+        assert_eq!(fenced, 2 * done);
+        assert_eq!(requester.in_flight(), 1 - done);
+        ended += done;
+    }
+    assert!(ended > 30_000 && ended < 99_000, "{ended}");
 }

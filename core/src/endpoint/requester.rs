@@ -92,7 +92,8 @@ pub enum Input<'a> {
     },
     /// Something that was posted could not be carried out, an invalidation too.
     Failed,
-    /// The connection is over: nothing more can come, and the peer can reach no memory any more.
+    /// The connection is over: nothing more can come, and the peer can reach no memory any more. What is still registered,
+    /// or about to be, is the driver's to undo.
     Disconnected,
 }
 
