@@ -27,6 +27,35 @@
 //!   cannot be foretold from those before it (RFC 8166 sections 8.1.1, 8.1.2). No handle is given twice at a time: the
 //!   Requester refuses that. It never advertises memory longer than one call.
 //!
+//! ```
+//! use rpcrdma::endpoint::requester::{self, End, Input, Output, Requester};
+//! use rpcrdma::endpoint::responder::{self, Message, Responder};
+//! use rpcrdma::endpoint::{Limits, Terms};
+//!
+//! // At most 8 calls, each of 16 segments; headers of Calls of 1024 octets, with 2 chunks of a kind.
+//! let mut requester = Requester::<8, 16>::new(Terms::default(), 8, 65_536);
+//! let mut responder = Responder::<8, 1024, 2>::new(Terms::default(), Limits::default());
+//! let mut send = [0; 1024];
+//!
+//! // A NULL call, and the Send it becomes.
+//! let mut message = [0; 40];
+//! (message[3], message[11]) = (7, 2);
+//! let call = requester::Call { head: &message, length: 40, arguments: &[], results: &[], reply_length: 24 };
+//! requester.call(&call).unwrap();
+//! let Some(Output::Send { call, header, payload }) = requester.poll(&mut send).unwrap() else { unreachable!() };
+//! assert!(payload.eq(std::iter::once(0..40)));
+//! send[header..header + 40].copy_from_slice(&message);
+//!
+//! // The Responder receives it, and has it delivered.
+//! let input = responder::Input::Received { receive: 1, octets: &send[..header + 40] };
+//! responder.handle(input).unwrap();
+//! let Some(responder::Output::Deliver { message, .. }) = responder.poll(&mut []).unwrap() else { unreachable!() };
+//! assert_eq!(message, Message::Inline { receive: 1, from: 28, length: 40 });
+//! # requester.handle(Input::Sent { call }).unwrap();
+//! # requester.handle(Input::Disconnected).unwrap();
+//! # assert!(matches!(requester.poll(&mut send), Ok(Some(Output::Done { end: End::Lost, .. }))));
+//! ```
+//!
 //! # Both directions
 //! An end that is called too (RFC 8167) has one of each, which know nothing of each other: so credits are counted apart, and
 //! an XID may be in use both ways. [`Direction::of`] says which of the two a Send is for, and [`Terms::reverse`] is what
