@@ -589,6 +589,11 @@ fn what_cannot_be_called_or_replied_is_refused() {
     }
     assert!(matches!(pair.requester.call(&plain(&head[..39], 40, 24)), Err(CallError::Rpc(_))));
     assert_eq!(pair.requester.call(&plain(head, 40, 9 * 0x1_0000)), Err(CallError::TooManySegments));
+    // The header of the reply brings back a Reply chunk of 62 segments in 1024 octets, of 63 in 1040.
+    for (reply_length, fits) in [(1240, true), (1260, false)] {
+        let mut requester = Requester::<1, 64>::new(Terms { call_threshold: 4096, ..Terms::default() }, 1, 20);
+        assert_eq!(requester.call(&plain(head, 40, reply_length)).is_ok(), fits);
+    }
     pair.call(&plain(head, 40, 24));
     pair.received_by_responder();
     let call = pair.answer.unwrap();

@@ -9,20 +9,22 @@
 //! `Done` is given when nothing of the Call can be touched any more: all of its memory is invalidated, and its Send is
 //! complete. A cancelled Call keeps its credit, and its XID, until its reply has come.
 
+mod slot;
+
 use core::ops::Range;
 
 use heapless::Vec;
+use slot::{Access, Slot, Stage, Step};
 
 use super::queue::Queue;
 use super::slots::Slots;
-use super::stream::{self, Item, Ranges, roundup};
+use super::stream::{self, Item, Ranges};
 use super::window::Window;
 use super::{CallId, Terms, is_protected};
 use crate::error::EncodeError;
-use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
-use crate::rpc::{self, MessageType, RpcError};
-use crate::segment::{ReadSegment, Segment};
-use crate::v1::{Body, ErrorBody, Header, Message, ReplyHeader};
+use crate::rpc::{self, RpcError};
+use crate::segment::Segment;
+use crate::v1::{ErrorBody, Message};
 
 /// What is to be called.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +55,7 @@ pub enum CallError {
     XidInUse,
     /// As many Calls as there is room for.
     TooManyCalls,
-    /// More segments than there is room for, or than a header within the inline threshold can have.
+    /// More segments than there is room for, or than a header within the inline threshold can have, that of the reply too.
     TooManySegments,
 }
 
@@ -216,74 +218,6 @@ enum State {
     Closed,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
-    #[default]
-    Waiting,
-    Registering,
-    Sent,
-}
-
-/// One Call.
-#[derive(Debug, Default)]
-struct Slot<const SEGMENTS: usize> {
-    xid: u32,
-    stage: Stage,
-    queued: bool,
-    /// A credit is taken, and no reply has come.
-    credit: bool,
-    /// The Send is posted and not complete.
-    sending: bool,
-    /// `Done` was given; the reply may still come.
-    reported: bool,
-    end: Option<End>,
-    /// `RDMA_NOMSG`.
-    long: bool,
-    length: u32,
-    items: Vec<Item, SEGMENTS>,
-    /// Room of each Write chunk; with the reply, octets in it.
-    results: Vec<u32, SEGMENTS>,
-    regions: Vec<Region, SEGMENTS>,
-}
-
-/// A segment, and the memory it is for.
-#[derive(Clone, Copy, Debug)]
-struct Region {
-    kind: Kind,
-    from: u32,
-    segment: Segment,
-    access: Access,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Position.
-    Read(u32),
-    /// Which of the Write chunks.
-    Write(u16),
-    Reply,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
-    /// Nobody but this side has it.
-    Local,
-    /// `Register` was given.
-    Registering,
-    /// The peer can reach it.
-    Exposed,
-    /// `Invalidate` was given.
-    Invalidating,
-}
-
-enum Step {
-    Register(u16, Memory),
-    Send,
-    Invalidate(u16, u32),
-    End,
-    Wait,
-}
-
 impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// A new connection. `credits` are asked for in each Call; a memory region has at most `segment_length` octets, a
     /// multiple of four.
@@ -332,8 +266,8 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             return Err(CallError::XidInUse);
         }
         let (id, slot) = self.slots.take().ok_or(CallError::TooManyCalls)?;
-        let opaque = is_protected(&header);
-        if slot.plan(header.xid, call, opaque, &self.terms, self.segment_length).is_none() {
+        let protected = is_protected(&header);
+        if slot.plan(header.xid, call, protected, &self.terms, self.segment_length).is_none() {
             self.slots.free(id);
             return Err(CallError::TooManySegments);
         }
@@ -577,255 +511,6 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             }
             slot.lose();
             self.ready(id);
-        }
-    }
-}
-
-impl<const SEGMENTS: usize> Slot<SEGMENTS> {
-    /// Chooses the form of the Call, and the memory it needs; `None` where that is too much.
-    fn plan(&mut self, xid: u32, call: &Call<'_>, opaque: bool, terms: &Terms, most: u32) -> Option<()> {
-        *self = Self { xid, length: call.length, ..Self::default() };
-        let (arguments, results) = if opaque { (&[][..], &[][..]) } else { (call.arguments, call.results) };
-        // What was to come in Write chunks now comes with the rest.
-        let more = if opaque {
-            call.results.iter().fold(0, |sum: u64, &room| sum.saturating_add(roundup(u64::from(room))))
-        } else {
-            0
-        };
-        for (chunk, &room) in results.iter().enumerate() {
-            self.results.push(room).ok()?;
-            self.add(Kind::Write(u16::try_from(chunk).ok()?), 0..room, most)?;
-        }
-        let longest = u64::from(call.reply_length).saturating_add(more);
-        let reply = self.with_chunks(|chunks| ReplyHeader::new(xid, 0, &chunks).encoded_len());
-        if longest.saturating_add(reply as u64) > u64::from(terms.reply_threshold) {
-            self.add(Kind::Reply, 0..u32::try_from(roundup(longest)).ok()?, most)?;
-        }
-        self.reduce(arguments, terms.call_threshold, most)
-    }
-
-    /// Short, if that fits; else without the items, as a chunked message; else a long one.
-    fn reduce(&mut self, arguments: &[Item], threshold: u32, most: u32) -> Option<()> {
-        let fits = |header: usize, payload: u64| payload.saturating_add(header as u64) <= u64::from(threshold);
-        let header = self.header_length();
-        if fits(header, u64::from(self.length)) {
-            return Some(());
-        }
-        for item in arguments.iter().filter(|item| item.length > 0) {
-            self.items.push(*item).ok()?;
-        }
-        let items = self.items.clone();
-        let count =
-            |item: &Item| item.length.saturating_sub(1).checked_div(most).unwrap_or(0).saturating_add(1) as usize;
-        let segments = items.iter().fold(0_usize, |sum, item| sum.saturating_add(count(item)));
-        let reads = segments.saturating_mul(ReadSegment::LEN);
-        let left = u64::from(self.length).saturating_sub(stream::taken(&items));
-        if !fits(header.saturating_add(reads), left) {
-            self.long = true;
-            for range in Ranges::new(&items, self.length) {
-                self.add(Kind::Read(0), range, most)?;
-            }
-        }
-        for item in &items {
-            let end = item.position.saturating_add(item.length);
-            self.add(Kind::Read(item.position), item.position..end, most)?;
-        }
-        (!self.long || fits(self.header_length(), 0)).then_some(())
-    }
-
-    /// Segments for a range of memory.
-    fn add(&mut self, kind: Kind, mut range: Range<u32>, most: u32) -> Option<()> {
-        while !range.is_empty() {
-            let length = range.end.saturating_sub(range.start).min(most);
-            let segment = Segment { length, ..Segment::default() };
-            self.regions.push(Region { kind, from: range.start, segment, access: Access::Local }).ok()?;
-            range.start = range.start.saturating_add(length);
-        }
-        Some(())
-    }
-
-    fn region(&mut self, region: u16) -> Option<&mut Region> {
-        self.regions.get_mut(usize::from(region))
-    }
-
-    fn exposes(&self, handle: u32) -> bool {
-        let held = |region: &Region| matches!(region.access, Access::Exposed | Access::Invalidating);
-        self.regions.iter().any(|region| held(region) && region.segment.handle == handle)
-    }
-
-    fn chunk(&self, kind: Kind) -> impl Iterator<Item = Segment> {
-        self.regions.iter().filter(move |region| region.kind == kind).map(|region| region.segment)
-    }
-
-    /// The chunks of the Call, as they are known so far.
-    fn with_chunks<R>(&self, then: impl FnOnce(Chunks<'_>) -> R) -> R {
-        if self.regions.is_empty() && self.results.is_empty() {
-            return then(Chunks::default());
-        }
-        let (mut reads, mut memory): (Vec<_, SEGMENTS>, Vec<_, SEGMENTS>) = (Vec::new(), Vec::new());
-        for region in &self.regions {
-            // There are no more of either than regions.
-            if let Kind::Read(position) = region.kind {
-                let _ = reads.push(ReadSegment { position, target: region.segment }.to_entry());
-            } else {
-                let _ = memory.push(region.segment.to_octets());
-            }
-        }
-        let mut rest = memory.as_slice();
-        let mut writes: Vec<_, SEGMENTS> = Vec::new();
-        for chunk in 0..self.results.len() {
-            let segments = self.chunk(Kind::Write(u16::try_from(chunk).unwrap_or(u16::MAX)));
-            let count = segments.fold(0_usize, |count, _| count.saturating_add(1));
-            let (segments, others) = rest.split_at_checked(count).unwrap_or_default();
-            let _ = writes.push(WriteChunk::new(segments));
-            rest = others;
-        }
-        let reply = if rest.is_empty() { None } else { Some(WriteChunk::new(rest)) };
-        then(Chunks { reads: ReadList::new(&reads), writes: WriteList::from_chunks(&writes), reply })
-    }
-
-    fn with_header<R>(&self, credit: u32, then: impl FnOnce(&Header<'_>) -> R) -> R {
-        self.with_chunks(|chunks| {
-            let body = if self.long { Body::Nomsg(chunks) } else { Body::Msg(chunks) };
-            then(&Header { xid: self.xid, credit, body })
-        })
-    }
-
-    fn header_length(&self) -> usize {
-        self.with_header(0, |header| header.encoded_len())
-    }
-
-    fn encode(&self, credit: u32, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        self.with_header(credit, |header| header.encode(buffer))
-    }
-
-    /// What of the Payload stream goes with the header.
-    fn inline(&self) -> Ranges<'_> {
-        if self.long { Ranges::empty() } else { Ranges::new(&self.items, self.length) }
-    }
-
-    fn step(&mut self) -> Step {
-        if self.reported {
-            return Step::Wait;
-        }
-        let ending = self.end.is_some();
-        let wanted = if ending { Access::Exposed } else { Access::Local };
-        if ending || self.stage == Stage::Registering {
-            for (number, region) in (0..u16::MAX).zip(&mut self.regions) {
-                if region.access == wanted {
-                    region.access = if ending { Access::Invalidating } else { Access::Registering };
-                    let handle = region.segment.handle;
-                    return if ending {
-                        Step::Invalidate(number, handle)
-                    } else {
-                        Step::Register(number, region.memory())
-                    };
-                }
-            }
-        }
-        let settled = if ending { Access::Local } else { Access::Exposed };
-        let all = self.regions.iter().all(|region| region.access == settled);
-        match (ending, self.stage) {
-            (true, _) if all && !self.sending => Step::End,
-            (false, Stage::Registering) if all => Step::Send,
-            _ => Step::Wait,
-        }
-    }
-
-    fn invalidated(&mut self, region: u16) -> Result<(), InputError> {
-        match self.region(region) {
-            Some(region) if region.access == Access::Invalidating => {
-                region.access = Access::Local;
-                Ok(())
-            }
-            _ => Err(InputError::Unexpected),
-        }
-    }
-
-    /// The reply's Send has invalidated `handle`: whether it is of this Call. An invalidation of this side that is under
-    /// way already goes on.
-    fn invalidated_remotely(&mut self, handle: u32) -> bool {
-        let Some(region) = self.regions.iter_mut().find(|region| region.segment.handle == handle) else { return false };
-        if region.access == Access::Exposed {
-            region.access = Access::Local;
-        }
-        true
-    }
-
-    /// The connection is gone, and with it all access.
-    fn lose(&mut self) {
-        for region in &mut self.regions {
-            region.access = Access::Local;
-        }
-        self.queued = false;
-        self.sending = false;
-        self.credit = false;
-        // A reply that came before is still good.
-        self.end.get_or_insert(End::Lost);
-    }
-
-    /// How a message ends the Call; `None` where it is no sound reply to it.
-    fn end_of(&mut self, receive: u32, length: usize, message: &Message<'_>) -> Option<End> {
-        match message.header.body {
-            Body::Error(error) => Some(End::Error(error)),
-            Body::Msg(chunks) => {
-                let reply = MessageType::peek(message.payload) == Some((self.xid, MessageType::REPLY));
-                if !reply || !chunks.reads.is_empty() {
-                    return None;
-                }
-                self.returned(&chunks)?;
-                Some(End::Reply { receive, payload: message.header_length..length })
-            }
-            Body::Nomsg(chunks) if chunks.reads.is_empty() && message.payload.is_empty() => {
-                let reply = chunks.reply.filter(|chunk| !chunk.is_empty())?;
-                let length = filled(self.chunk(Kind::Reply), reply).filter(|&length| length > 0)?;
-                self.returned(&chunks)?;
-                Some(End::LongReply(length))
-            }
-            _ => None,
-        }
-    }
-
-    /// Takes over how much is in each Write chunk; `None` where they are not those of the Call.
-    fn returned(&mut self, chunks: &Chunks<'_>) -> Option<()> {
-        if chunks.writes.len() != self.results.len() {
-            return None;
-        }
-        let mut lengths: Vec<u32, SEGMENTS> = Vec::new();
-        for (number, back) in (0..u16::MAX).zip(chunks.writes) {
-            lengths.push(filled(self.chunk(Kind::Write(number)), back)?).ok()?;
-        }
-        self.results = lengths;
-        Some(())
-    }
-}
-
-/// Octets in a chunk that came back; `None` where it is not the one `given`, or not filled in order (section 3.4.6). A
-/// chunk without segments, as RFC 8267 has unused ones, is taken for an unused one.
-fn filled(given: impl Iterator<Item = Segment>, back: WriteChunk<'_>) -> Option<u32> {
-    if back.is_empty() {
-        return Some(0);
-    }
-    let (mut back, mut sum, mut full) = (back.iter(), 0_u32, true);
-    for given in given {
-        let back = back.next()?;
-        let same = (back.handle, back.offset) == (given.handle, given.offset);
-        if !same || back.length > given.length || (!full && back.length > 0) {
-            return None;
-        }
-        full = back.length == given.length;
-        sum = sum.checked_add(back.length)?;
-    }
-    if back.next().is_some() { None } else { Some(sum) }
-}
-
-impl Region {
-    fn memory(&self) -> Memory {
-        let range = self.from..self.from.saturating_add(self.segment.length);
-        match self.kind {
-            Kind::Read(_) => Memory::Argument(range),
-            Kind::Write(chunk) => Memory::Result(chunk, range),
-            Kind::Reply => Memory::Reply(range),
         }
     }
 }

@@ -1,0 +1,270 @@
+//! One call of a Responder: how it is put together, the form its reply takes, and what is moved next.
+
+use heapless::Vec;
+
+use super::{Form, Message, Reply};
+use crate::endpoint::Terms;
+use crate::endpoint::limits::position_zero;
+use crate::endpoint::stream::{self, Item, Ranges};
+use crate::error::{EncodeError, Reaction};
+use crate::lists::Chunks;
+use crate::prefix::Prefix;
+use crate::segment::Segment;
+use crate::v1::{ErrorReply, Header, ReplyHeader};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Pulling,
+    Delivered,
+    Answering,
+    /// An `RDMA_ERROR` goes back.
+    Refusing(Prefix, Reaction),
+}
+
+/// One Call.
+#[derive(Debug)]
+pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
+    pub(super) stage: Stage,
+    pub(super) queued: bool,
+    pub(super) prefix: Prefix,
+    /// The transport header, where it has chunks.
+    pub(super) header: Vec<u8, HEADER>,
+    pub(super) receive: Option<u32>,
+    /// Where the Payload stream begins in the Receive.
+    pub(super) from: usize,
+    pub(super) protected: bool,
+    /// Reads that are not complete.
+    pub(super) reading: u32,
+    /// Of the Call first, then of the reply.
+    pub(super) items: Vec<Item, CHUNKS>,
+    pub(super) length: u32,
+    pub(super) long: bool,
+    /// Octets in each Write chunk.
+    written: Vec<u64, CHUNKS>,
+    /// The item that is moved, or, behind the last, the rest; and how much of it was.
+    part: usize,
+    moved: u64,
+}
+
+pub(super) enum Step {
+    Wait,
+    Move(Place),
+    Deliver,
+    Release(u32),
+    Send,
+}
+
+/// A piece, from a Receive or from memory of the peer.
+pub(super) enum Place {
+    Inline { from: usize, length: u32, at: u32 },
+    Remote { at: u32, segment: Segment },
+}
+
+impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> {
+    fn default() -> Self {
+        let prefix = Prefix { xid: 0, version: 0, credit: 0, procedure: crate::prefix::Procedure::RDMA_MSG };
+        Self {
+            stage: Stage::Pulling,
+            queued: false,
+            prefix,
+            header: Vec::new(),
+            receive: None,
+            from: 0,
+            protected: false,
+            reading: 0,
+            items: Vec::new(),
+            length: 0,
+            long: false,
+            written: Vec::new(),
+            part: 0,
+            moved: 0,
+        }
+    }
+}
+
+impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
+    pub(super) fn begin(&mut self, receive: u32, stage: Stage, prefix: Prefix) {
+        *self = Self { stage, prefix, receive: Some(receive), ..Self::default() };
+    }
+
+    /// The chunks of the Call. Its header was decoded before.
+    pub(super) fn chunks(&self) -> Chunks<'_> {
+        if self.header.is_empty() {
+            return Chunks::default();
+        }
+        Header::decode(&self.header).ok().and_then(|(header, _)| header.chunks()).unwrap_or_default()
+    }
+
+    /// Chooses the form of the reply, and what goes into which chunk; `None` where there is no room.
+    pub(super) fn plan(&mut self, reply: &Reply<'_>, terms: &Terms, grant: u32) -> Option<Form> {
+        let (mut items, mut written): (Vec<_, CHUNKS>, Vec<_, CHUNKS>) = (Vec::new(), Vec::new());
+        let chunks = self.chunks();
+        if !reply.protected && !self.protected {
+            for (chunk, &item) in chunks.writes.iter().zip(reply.results) {
+                // The result of an empty chunk stays where it is (section 4.3.2.3).
+                let length = if chunk.is_empty() { 0 } else { item.length };
+                written.push(u64::from(length)).ok()?;
+                if !chunk.is_empty() {
+                    items.push(item).ok()?;
+                }
+            }
+        }
+        let left = u64::from(reply.length).saturating_sub(stream::taken(&items));
+        let header = ReplyHeader::new(self.prefix.xid, grant, &chunks).with_writes(&written).ok()?;
+        let short = left.saturating_add(header.encoded_len() as u64);
+        let long = short > u64::from(terms.reply_threshold);
+        if long {
+            let header = header.with_reply(left).ok()?;
+            if header.encoded_len() as u64 > u64::from(terms.reply_threshold) {
+                return None;
+            }
+        }
+        (self.part, self.moved) = (0, 0);
+        (self.items, self.written, self.length, self.long) = (items, written, reply.length, long);
+        Some(if long { Form::Long } else { Form::Short })
+    }
+
+    pub(super) fn encode(&self, grant: u32, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        if let Stage::Refusing(prefix, reaction) = self.stage {
+            return ErrorReply::new(&prefix, grant, reaction).map_or(Ok(0), |reply| reply.encode(buffer));
+        }
+        let chunks = self.chunks();
+        // `plan` has seen that both fit.
+        let header = ReplyHeader::new(self.prefix.xid, grant, &chunks);
+        let header = header.with_writes(&self.written).unwrap_or(header);
+        let left = u64::from(self.length).saturating_sub(stream::taken(&self.items));
+        let header = if self.long { header.with_reply(left).unwrap_or(header) } else { header };
+        header.encode(buffer)
+    }
+
+    /// The one handle that the reply may invalidate: any of the Call's.
+    pub(super) fn first_handle(&self) -> Option<u32> {
+        let chunks = self.chunks();
+        let mut writes = chunks.writes.iter().chain(chunks.reply).flat_map(|chunk| chunk.iter());
+        let read = chunks.reads.get(0).map(|read| read.target);
+        read.or_else(|| writes.next()).map(|segment| segment.handle)
+    }
+
+    pub(super) fn message(&self) -> Message {
+        match self.receive {
+            Some(receive) => Message::Inline { receive, from: self.from, length: self.length },
+            None => Message::Assembled { length: self.length },
+        }
+    }
+
+    pub(super) fn step(&mut self) -> Step {
+        match self.stage {
+            Stage::Delivered => Step::Wait,
+            Stage::Pulling => self.pull(),
+            _ => {
+                // The Receive first, so that it is posted again when the peer has its credit back.
+                if let Some(receive) = self.receive.take() {
+                    return Step::Release(receive);
+                }
+                if self.stage == Stage::Answering
+                    && let Some(piece) = self.next_write()
+                {
+                    return Step::Move(piece);
+                }
+                Step::Send
+            }
+        }
+    }
+
+    fn pull(&mut self) -> Step {
+        let inline = self.chunks().reads.is_empty();
+        if !inline {
+            if let Some(piece) = self.next_read() {
+                if matches!(piece, Place::Remote { .. }) {
+                    self.reading = self.reading.saturating_add(1);
+                }
+                return Step::Move(piece);
+            }
+            if let Some(receive) = self.receive.take() {
+                return Step::Release(receive);
+            }
+            if self.reading > 0 {
+                return Step::Wait;
+            }
+        }
+        self.stage = Stage::Delivered;
+        Step::Deliver
+    }
+
+    /// The next piece of the Call: of each Read chunk, then of what is around them.
+    fn next_read(&mut self) -> Option<Place> {
+        loop {
+            let chunks = self.chunks();
+            let (first, rest) = position_zero(chunks.reads);
+            let remote = |piece: stream::Piece| Place::Remote { at: piece.at, segment: piece.remote };
+            let (place, last) = match self.items.get(self.part) {
+                Some(item) => {
+                    let chunk = rest.chunks().nth(self.part)?;
+                    let segments = chunk.segments.iter().map(|read| read.target);
+                    (stream::piece(stream::whole(item.position, item.length), segments, self.moved).map(remote), false)
+                }
+                None if first.is_empty() => (self.next_inline(), true),
+                None => {
+                    let segments = first.iter().map(|read| read.target);
+                    (stream::piece(Ranges::new(&self.items, self.length), segments, self.moved).map(remote), true)
+                }
+            };
+            if let Some(place) = place {
+                self.moved = self.moved.saturating_add(u64::from(place.length()));
+                return Some(place);
+            }
+            if last {
+                return None;
+            }
+            (self.part, self.moved) = (self.part.saturating_add(1), 0);
+        }
+    }
+
+    fn next_inline(&self) -> Option<Place> {
+        // The Receive as one segment; the Call was found to end with it.
+        let inline = Segment { length: u32::MAX, ..Segment::default() };
+        let ranges = Ranges::new(&self.items, self.length);
+        let piece = stream::piece(ranges, core::iter::once(inline), self.moved)?;
+        let from = self.from.saturating_add(usize::try_from(self.moved).ok()?);
+        Some(Place::Inline { from, length: piece.remote.length, at: piece.at })
+    }
+
+    /// The next piece of the reply: of each result that has a chunk, then of a Long Reply.
+    fn next_write(&mut self) -> Option<Place> {
+        if self.items.is_empty() && !self.long {
+            return None;
+        }
+        loop {
+            let chunks = self.chunks();
+            let (piece, last) = match self.items.get(self.part) {
+                Some(item) => {
+                    let chunk = chunks.writes.iter().filter(|chunk| !chunk.is_empty()).nth(self.part)?;
+                    let range = stream::whole(item.position, item.length);
+                    (stream::piece(range, chunk.iter(), self.moved), false)
+                }
+                None if self.long => {
+                    let ranges = Ranges::new(&self.items, self.length);
+                    (stream::piece(ranges, chunks.reply?.iter(), self.moved), true)
+                }
+                None => return None,
+            };
+            if let Some(piece) = piece {
+                self.moved = self.moved.saturating_add(u64::from(piece.remote.length));
+                return Some(Place::Remote { at: piece.at, segment: piece.remote });
+            }
+            if last {
+                return None;
+            }
+            (self.part, self.moved) = (self.part.saturating_add(1), 0);
+        }
+    }
+}
+
+impl Place {
+    pub(super) const fn length(&self) -> u32 {
+        match self {
+            Self::Inline { length, .. } => *length,
+            Self::Remote { segment, .. } => segment.length,
+        }
+    }
+}
