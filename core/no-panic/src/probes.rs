@@ -528,8 +528,9 @@ fn requester(input: &[u8], output: &mut [u8]) {
     };
     let mut named: Option<CallId> = None;
     for octet in input {
-        if let Ok(call) = requester.call(&call) {
-            named = Some(call);
+        match requester.call(&call) {
+            Ok(call) => named = Some(call),
+            Err(error) => show(&error),
         }
         let Some(call) = black_box(named) else { continue };
         let region = u16::from(*octet);
@@ -547,7 +548,9 @@ fn requester(input: &[u8], output: &mut [u8]) {
             }
             see(done);
         }
-        see(requester.cancel(call));
+        if let Err(error) = requester.cancel(call) {
+            show(&error);
+        }
         requester.request_credits(black_box(0));
         see((requester.in_flight(), Direction::of(input)));
     }
@@ -560,7 +563,9 @@ fn responder(input: &[u8], output: &mut [u8]) {
     let (head, results) = (input, items.get(..black_box(1)).unwrap_or_default());
     let reply = responder::Reply { head, length: black_box(60), results, protected: black_box(false) };
     for octet in input {
-        see(responder.handle(responder::Input::Received { receive: 1, octets: input }));
+        if let Err(error) = responder.handle(responder::Input::Received { receive: 1, octets: input }) {
+            show(&error);
+        }
         let mut named: Option<CallId> = None;
         while let Ok(Some(next)) = responder.poll(output) {
             if let responder::Output::Deliver { call, .. } | responder::Output::Read { call, .. } = next {
@@ -570,16 +575,22 @@ fn responder(input: &[u8], output: &mut [u8]) {
         }
         let Some(call) = named else { continue };
         see((responder.xid(call), responder.chunks(call)));
-        see(match octet & 7 {
-            0 => responder.reply(call, &reply),
-            1 => responder.refuse(call).map(|()| responder::Form::Refused),
-            _ => Err(responder::ReplyFault::NoCall),
-        });
+        let answered = if octet & 1 == 0 {
+            responder.reply(call, &reply)
+        } else {
+            responder.refuse(call).map(|()| responder::Form::Refused)
+        };
+        match answered {
+            Ok(form) => see(form),
+            Err(error) => show(&error),
+        }
         see(responder.handle(match octet >> 6 {
             0 => responder::Input::Failed,
             1 => responder::Input::Disconnected,
             _ => responder::Input::Completed { call },
         }));
-        see(responder.grant(black_box(2)));
+        if let Err(error) = responder.grant(black_box(2)) {
+            show(&error);
+        }
     }
 }

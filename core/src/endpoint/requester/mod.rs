@@ -11,6 +11,7 @@
 
 mod slot;
 
+use core::fmt;
 use core::ops::Range;
 
 use heapless::Vec;
@@ -190,6 +191,33 @@ pub enum InputError {
     /// This handle is that of another region. The memory is to be given another one.
     HandleInUse,
 }
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("the connection is over"),
+            Self::Rpc(error) => write!(f, "not an RPC Call: {error}"),
+            Self::Items => f.write_str("length or arguments do not fit each other"),
+            Self::XidInUse => f.write_str("the XID is in use"),
+            Self::TooManyCalls => f.write_str("too many calls at a time"),
+            Self::TooManySegments => f.write_str("too many segments"),
+        }
+    }
+}
+
+impl core::error::Error for CallError {}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotPolled => "outputs are to be taken first",
+            Self::Unexpected => "there is nothing for which this could be said",
+            Self::HandleInUse => "the handle is that of another region",
+        })
+    }
+}
+
+impl core::error::Error for InputError {}
 
 /// The Requester of one connection: at most `CALLS` calls at a time, with at most `SEGMENTS` segments each.
 #[derive(Debug)]

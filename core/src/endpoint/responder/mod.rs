@@ -11,6 +11,8 @@
 
 mod slot;
 
+use core::fmt;
+
 use heapless::Vec;
 use slot::{Place, Slot, Stage, Step};
 
@@ -178,6 +180,37 @@ pub enum InputError {
 /// A grant that cannot be given: 0, or more than there is room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrantError;
+
+impl fmt::Display for ReplyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoCall => "there is no such call to answer",
+            Self::Xid => "not an RPC Reply with the XID of the Call",
+            Self::Items => "length or results do not fit each other",
+        })
+    }
+}
+
+impl core::error::Error for ReplyFault {}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotPolled => "outputs are to be taken first",
+            Self::Unexpected => "there is nothing for which this could be said",
+        })
+    }
+}
+
+impl core::error::Error for InputError {}
+
+impl fmt::Display for GrantError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a grant of 0, or of more calls than there is room for")
+    }
+}
+
+impl core::error::Error for GrantError {}
 
 /// The Responder of one connection: at most `CALLS` calls at a time, with headers of at most `HEADER` octets, and at most
 /// `CHUNKS` Read chunks and as many Write chunks each.
