@@ -67,6 +67,8 @@
 //!   comes from a peer that uses them is discarded.
 //! - `ERR_CHUNK` on a new connection for a call whose memory could not be used on the one before (section 4.5.3).
 //! - A bound on the RDMA Reads under way: adapters have one.
+//! - Read chunks whose Positions descend, which RFC 8166 does not forbid: they are answered with `ERR_CHUNK`.
+//! - A memory of handles that are in use no more: that a new one is not an old one is the driver's promise alone.
 
 mod direction;
 mod limits;
