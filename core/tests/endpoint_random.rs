@@ -428,7 +428,7 @@ impl World {
                     && reply.header.chunks().is_some()
                 {
                     let call = v1::Message::decode(&called.wire).unwrap();
-                    rules::exchange(&Exchange { call, reply }, &mut no_finding);
+                    rules::exchange(&Exchange { call: (&call).into(), reply: (&reply).into() }, &mut no_finding);
                 }
                 self.credits.reply(reply.header.credit);
                 self.receive += 1;
