@@ -1,5 +1,7 @@
 //! One connection as RPC-over-RDMA sees it: its messages, the memory its calls advertise, and the calls that wait.
 
+mod provided;
+mod sequence;
 mod watch;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -8,26 +10,26 @@ use rpcrdma::prefix::Prefix;
 use rpcrdma::reader::Reader;
 use rpcrdma::rpc::MessageType;
 use rpcrdma::v1::{Body, ErrorReply};
-use rpcrdma::v2::{self, Continuation, Family};
+use rpcrdma::v2::{self, Family};
 
 use crate::assembly::{Assembled, Assembly, Part};
 use crate::connection::Connection;
 use crate::event::{Event, Lost, Opened};
 use crate::header::{self, Decoded, Dialect, Header};
 use crate::memory::{Access, Map, Memory, Place};
-use crate::message::{self, Answered, Captured, Detail, Direction, Dropped, Earlier, Message, Rpc};
+use crate::message::{self, Captured, Detail, Direction, Message, Rpc};
 use crate::nfs::Procedure;
 use crate::operation::{Operation, OperationKind, Side, Sides};
 use crate::rpc::{self, Described};
-use crate::transaction::{Call, NotRebuilt, Reply, Transaction, first_word, read_chunks};
+use crate::transaction::{Call, Reply, Transaction, first_word, read_chunks};
+use provided::provides;
+use sequence::Sequence;
 use watch::Watch;
 
 /// Calls of one end that may wait for their replies; past that the oldest is given up. Credits are far fewer.
 const CALLS: usize = 4096;
 /// Read requests whose data may still come.
 const READS: usize = 256;
-/// Octets of a Payload stream in several Sends that are kept.
-const STREAM: usize = 16 << 20;
 
 /// What a session needs from outside.
 pub(crate) struct Context<'a> {
@@ -67,51 +69,6 @@ pub(crate) struct Session {
     /// RDMA Writes and Reads that aim at no memory a call of this capture advertised.
     pub(crate) unclaimed: u64,
     watch: Watch,
-}
-
-/// What an end has sent of a Payload stream in several Sends (version 2).
-#[derive(Debug, Default)]
-struct Sequence {
-    order: Continuation,
-    octets: Vec<u8>,
-    /// What the end sent before is known.
-    follows: bool,
-    /// Why `octets` are not all.
-    missing: Option<NotRebuilt>,
-}
-
-impl Sequence {
-    /// Takes note of where a Payload stream begins: at its first part, or before it where the capture missed that.
-    fn begin(&mut self, offset: u64, xid: u32, payload: &[u8]) {
-        if offset > 0 {
-            return;
-        }
-        self.octets.clear();
-        // After a loss the rest of a stream looks like one of its own, but for its first words.
-        let is_start = self.follows || MessageType::peek(payload).is_some_and(|(first, _)| first == xid);
-        self.missing = (!is_start).then_some(NotRebuilt::Earlier);
-        self.follows = true;
-    }
-
-    /// What was brought before the last part, at `offset`, if anything was.
-    fn end(&mut self, offset: u64) -> Option<Earlier> {
-        let octets = core::mem::take(&mut self.octets);
-        let cut = ((octets.len() as u64) < offset).then_some(NotRebuilt::Earlier);
-        let missing = self.missing.take().or(cut);
-        (offset > 0 || missing.is_some()).then_some(Earlier { octets, length: offset, missing })
-    }
-
-    /// Keeps a part. Where one before it was cut, it has no place.
-    fn put(&mut self, offset: u64, payload: &[u8]) {
-        if self.missing.is_some() || self.octets.len() as u64 != offset {
-            return;
-        }
-        if self.octets.len() + payload.len() > STREAM {
-            self.missing = Some(NotRebuilt::TooMuch);
-        } else {
-            self.octets.extend_from_slice(payload);
-        }
-    }
 }
 
 impl Session {
@@ -396,66 +353,6 @@ impl Session {
         }
     }
 
-    /// The provided reply that a message ends.
-    fn done(&self, message: &Message) -> Option<u64> {
-        let provided = self.provided.get(message.sender.other());
-        if provided.is_empty() {
-            return None;
-        }
-        let decoded = message.decode_v1().filter(|decoded| decoded.header.body == Body::Done)?;
-        provided.get(&decoded.header.xid).copied()
-    }
-
-    /// Joins a message with those of the same sender that brought parts of its Payload stream before. False where the
-    /// stream is not at its end, or the message is to be dropped.
-    fn joins(&mut self, message: &mut Message) -> bool {
-        let Dialect::Version2(_) = message.dialect else { return true };
-        let sequence = self.sequences.get_mut(message.sender);
-        let decoded = match message.decode() {
-            Ok(decoded) => decoded,
-            Err(_) if message.captured == Captured::Whole => return true,
-            // It may be a part of a stream.
-            Err(_) => {
-                *sequence = Sequence::default();
-                return true;
-            }
-        };
-        let Decoded { header: Header::V2(header), header_length, payload } = decoded else { return true };
-        if message.captured == Captured::Head {
-            // Its length is not known, so nor is where the next one goes on.
-            let goes_on = sequence.order.is_open() && decoded.header.place() == header::Place::Inline;
-            *sequence = Sequence::default();
-            let missing = Some(NotRebuilt::Earlier);
-            message.earlier = goes_on.then(|| Box::new(Earlier { missing, ..Earlier::default() }));
-            return true;
-        }
-        match sequence.order.accept(&header, message.length.saturating_sub(header_length)) {
-            Ok(v2::Part::Payload { offset, is_last: false }) => {
-                sequence.begin(offset, header.xid(), payload);
-                sequence.put(offset, payload);
-                false
-            }
-            Ok(v2::Part::Payload { offset, is_last: true }) => {
-                sequence.begin(offset, header.xid(), payload);
-                message.earlier = sequence.end(offset).map(Box::new);
-                true
-            }
-            Ok(v2::Part::Nothing) => true,
-            Ok(v2::Part::Discard) if header.error().is_some() => {
-                message.dropped = Some(Dropped::ErrorWithFlags);
-                false
-            }
-            Ok(v2::Part::Discard) => {
-                message.dropped = Some(Dropped::OfDroppedSequence);
-                false
-            }
-            Err(error) => {
-                message.dropped = Some(Dropped::Misplaced(error));
-                false
-            }
-        }
-    }
-
     /// Whether a message asks or answers. The payload says it; without one, its chunks and the calls that wait do, and
     /// last that a client asks: so a request that cannot be read meets its answer.
     fn direction(&self, message: &Message) -> Option<Direction> {
@@ -634,54 +531,6 @@ impl Session {
         }
         message
     }
-}
-
-impl Session {
-    /// Takes note of a reply in memory that the requester is to read (draft-cel-nfsv4-reliable-reply section 4.1). It ends
-    /// with the RDMA_DONE that says that this was done.
-    fn provide(
-        &mut self,
-        mut message: Message,
-        (call, long_xid): (Call, Option<u32>),
-        context: &mut Context<'_>,
-    ) -> Message {
-        let xid = message.prefix().map_or(0, |prefix| prefix.xid);
-        message.rpc = reply_of(&call);
-        if context.operations {
-            let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets, long_xid };
-            let detail =
-                Detail { walked: None, answers: Some(answered), long_xid: None, forgotten: self.watch.given_up };
-            message.detail = Some(Box::new(detail));
-        }
-        if let Some(&before) = self.provided.get(message.sender).get(&xid) {
-            self.give_up(before, context);
-        }
-        let mut provided = Call::new(message.clone(), (None, None), call.reverse, context.transactions);
-        provided.answers = Some(Box::new(call));
-        self.wait(provided, context);
-        message
-    }
-
-    /// Ends a call whose reply was read from the responder's memory.
-    fn conclude(&self, call: Call, provided: Call, context: &mut Context<'_>) {
-        let mut message = provided.message.clone();
-        let xid = message.prefix().map_or(0, |prefix| prefix.xid);
-        let reply = Reply::with_payload(&message, Some(&call), provided.rebuild());
-        message.rpc = reply.rpc().or(message.rpc);
-        if context.transactions {
-            let mut transaction = Transaction::new(Some(call), Some((&message, reply)), xid);
-            if let Some(transaction) = &mut transaction {
-                transaction.read_octets += provided.read_octets;
-            }
-            context.events.extend(transaction.map(Box::new).map(Event::Transaction));
-        }
-    }
-}
-
-/// Whether a reply is in Position Zero Read chunks of its responder.
-fn provides(message: &Message) -> bool {
-    let decoded = message.decode_v1();
-    decoded.is_some_and(|decoded| matches!(decoded.header.body, Body::Nomsg(chunks) if !chunks.reads.is_empty()))
 }
 
 /// Whether a Payload stream asks or answers.

@@ -1,0 +1,67 @@
+//! Replies in Read chunks that the responder provides (draft-cel-nfsv4-reliable-reply): the requester reads them, and
+//! says with RDMA_DONE that it did.
+
+use rpcrdma::v1::Body;
+
+use super::{Context, Session, reply_of};
+use crate::event::Event;
+use crate::message::{Answered, Detail, Message};
+use crate::transaction::{Call, Reply, Transaction};
+
+impl Session {
+    /// Takes note of a reply in memory that the requester is to read (draft-cel-nfsv4-reliable-reply section 4.1). It ends
+    /// with the RDMA_DONE that says that this was done.
+    pub(super) fn provide(
+        &mut self,
+        mut message: Message,
+        (call, long_xid): (Call, Option<u32>),
+        context: &mut Context<'_>,
+    ) -> Message {
+        let xid = message.prefix().map_or(0, |prefix| prefix.xid);
+        message.rpc = reply_of(&call);
+        if context.operations {
+            let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets, long_xid };
+            let detail =
+                Detail { walked: None, answers: Some(answered), long_xid: None, forgotten: self.watch.given_up };
+            message.detail = Some(Box::new(detail));
+        }
+        if let Some(&before) = self.provided.get(message.sender).get(&xid) {
+            self.give_up(before, context);
+        }
+        let mut provided = Call::new(message.clone(), (None, None), call.reverse, context.transactions);
+        provided.answers = Some(Box::new(call));
+        self.wait(provided, context);
+        message
+    }
+
+    /// Ends a call whose reply was read from the responder's memory.
+    pub(super) fn conclude(&self, call: Call, provided: Call, context: &mut Context<'_>) {
+        let mut message = provided.message.clone();
+        let xid = message.prefix().map_or(0, |prefix| prefix.xid);
+        let reply = Reply::with_payload(&message, Some(&call), provided.rebuild());
+        message.rpc = reply.rpc().or(message.rpc);
+        if context.transactions {
+            let mut transaction = Transaction::new(Some(call), Some((&message, reply)), xid);
+            if let Some(transaction) = &mut transaction {
+                transaction.read_octets += provided.read_octets;
+            }
+            context.events.extend(transaction.map(Box::new).map(Event::Transaction));
+        }
+    }
+
+    /// The provided reply that a message ends.
+    pub(super) fn done(&self, message: &Message) -> Option<u64> {
+        let provided = self.provided.get(message.sender.other());
+        if provided.is_empty() {
+            return None;
+        }
+        let decoded = message.decode_v1().filter(|decoded| decoded.header.body == Body::Done)?;
+        provided.get(&decoded.header.xid).copied()
+    }
+}
+
+/// Whether a reply is in Position Zero Read chunks of its responder.
+pub(super) fn provides(message: &Message) -> bool {
+    let decoded = message.decode_v1();
+    decoded.is_some_and(|decoded| matches!(decoded.header.body, Body::Nomsg(chunks) if !chunks.reads.is_empty()))
+}
