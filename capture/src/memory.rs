@@ -22,6 +22,12 @@ impl Account {
         self.held = self.held.saturating_sub(before).saturating_add(now);
     }
 
+    /// Takes note that something holds `now` octets, and notes there what it `held` before.
+    pub const fn update(&mut self, held: &mut usize, now: usize) {
+        self.change(*held, now);
+        *held = now;
+    }
+
     /// More is held than may be.
     #[must_use]
     pub const fn is_exceeded(&self) -> bool {

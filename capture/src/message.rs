@@ -265,6 +265,11 @@ impl Message {
         Prefix::decode(self.readable()).ok()
     }
 
+    /// `rdma_xid`; 0 where that cannot be read.
+    pub(crate) fn xid(&self) -> u32 {
+        self.prefix().map_or(0, |prefix| prefix.xid)
+    }
+
     /// The name of its `rdma_proc`, or in version 2 of its `rdma_htype`, where it has one.
     #[must_use]
     pub fn type_name(&self) -> Option<&'static str> {

@@ -218,6 +218,11 @@ pub(crate) fn read_chunks(chunks: &Chunks<'_>) -> Vec<(u64, u64)> {
     chunks.reads.chunks().map(|chunk| (u64::from(chunk.position), chunk.segments.length())).collect()
 }
 
+/// Length of each Write chunk.
+pub(crate) fn write_lengths(chunks: &Chunks<'_>) -> Vec<u64> {
+    chunks.writes.iter().map(|chunk| chunk.length()).collect()
+}
+
 impl Call {
     /// A call of which the data items are kept if it is to be rebuilt `whole`; else only what holds a Payload stream.
     pub(crate) fn new(
@@ -408,7 +413,7 @@ impl Reply {
             None => Err(NotRebuilt::CallMissing),
             Some(call) => call.returned(&returned),
         };
-        let written: Vec<u64> = returned.writes.iter().map(|chunk| chunk.length()).collect();
+        let written = write_lengths(&returned);
         let called = call.and_then(|call| call.called.as_ref());
         let mut described = payload.as_ref().ok().and_then(|payload| rpc::reply(payload, called, &written));
         if let Some(described) = described.as_mut().filter(|_| message.padding.is_none()) {
@@ -629,8 +634,8 @@ impl Call {
     /// The same, where the data items beside that chunk are not kept.
     pub(crate) fn describe_reduced(&mut self) {
         let Ok(decoded) = self.message.decode() else { return };
-        let reads = decoded.header.chunks().unwrap_or_default().reads;
-        let entries = decoded.header.call_chunk().iter().chain(reads.iter());
+        let chunks = decoded.header.chunks().unwrap_or_default();
+        let entries = decoded.header.call_chunk().iter().chain(chunks.reads.iter());
         let mut payload = Vec::new();
         for (segment, entry) in self.segments.iter().zip(entries) {
             let length = u64::from(entry.target.length);
@@ -638,7 +643,7 @@ impl Call {
                 return;
             }
         }
-        let reads: Vec<_> = reads.chunks().map(|chunk| (u64::from(chunk.position), chunk.segments.length())).collect();
+        let reads = read_chunks(&chunks);
         self.describe(&payload, &reads);
     }
 

@@ -75,29 +75,22 @@ fn written(xid: u32, data: &[u8]) -> Vec<u8> {
     [write3(xid, data.len() as u32), padded(data)].concat()
 }
 
-fn of(found: &Found, xid: u32) -> &Transaction {
-    let mut all = found.transactions.iter().filter(|transaction| transaction.xid == xid);
-    let one = all.next().unwrap_or_else(|| panic!("no transaction {xid}"));
-    assert!(all.next().is_none(), "{xid} is there twice");
-    one
-}
-
 /// A READ is whole, and what was read is `data`.
 fn assert_read(found: &Found, xid: u32, data: &[u8]) {
-    let transaction = of(found, xid);
+    let transaction = found.of(xid);
     assert!(whole(&transaction.reply) == read3_reply(xid, data), "{transaction:?}");
     assert_eq!(whole(&transaction.call), read3(xid, data.len() as u32));
 }
 
 fn assert_written(found: &Found, xid: u32, data: &[u8]) {
-    let transaction = of(found, xid);
+    let transaction = found.of(xid);
     assert!(whole(&transaction.call) == written(xid, data), "{transaction:?}");
     assert_eq!(whole(&transaction.reply), write3_reply(xid, data.len() as u32));
 }
 
 fn assert_nulls(found: &Found, xids: std::ops::Range<u32>) {
     for xid in xids {
-        assert_eq!((whole(&of(found, xid).call), whole(&of(found, xid).reply)), (&null(xid)[..], &reply(xid, &[])[..]));
+        assert_eq!((whole(&found.of(xid).call), whole(&found.of(xid).reply)), (&null(xid)[..], &reply(xid, &[])[..]));
     }
 }
 
@@ -187,7 +180,7 @@ fn a_retransmission_whose_negative_acknowledgement_was_not_seen_is_one_message()
     let found = dissect(&trace);
     assert_eq!(found.messages.len(), 2);
     assert_read(&found, 1, &data);
-    assert_eq!(of(&found, 1).write_octets, 3000, "what was sent twice was moved once");
+    assert_eq!(found.of(1).write_octets, 3000, "what was sent twice was moved once");
     assert_eq!(found.reports[0].counts.passive.retransmitted, 3);
 }
 
@@ -203,7 +196,7 @@ fn packets_captured_twice_change_nothing() {
     assert_eq!((found.messages.len(), found.transactions.len(), found.reports.len()), (4, 2, 1));
     assert_read(&found, 1, &one);
     assert_written(&found, 2, &two);
-    assert_eq!((of(&found, 1).write_octets, of(&found, 2).read_octets), (5000, 4001));
+    assert_eq!((found.of(1).write_octets, found.of(2).read_octets), (5000, 4001));
 }
 
 #[test]
@@ -218,8 +211,8 @@ fn a_packet_of_a_write_that_was_missed_spoils_that_rpc_only_and_is_named() {
         let found = dissect(&without(&trace, &[4 + lost]));
         // With its first packet the Write lost its address, so what follows it is nowhere.
         let captured = if lost == 0 { 0 } else { captured };
-        assert_eq!(why(&of(&found, 1).reply), missing(ChunkName::Write(0), captured, 5000), "{lost}");
-        assert_eq!(whole(&of(&found, 1).call), read3(1, 5000));
+        assert_eq!(why(&found.of(1).reply), missing(ChunkName::Write(0), captured, 5000), "{lost}");
+        assert_eq!(whole(&found.of(1).call), read3(1, 5000));
         assert_read(&found, 2, &octets(2, 2000));
         assert_nulls(&found, 10..60);
         assert_eq!(found.reports[0].counts.passive.missed, 1);
@@ -238,8 +231,8 @@ fn a_packet_of_a_read_response_that_was_missed_spoils_that_rpc_only_and_is_named
         trace.extend(nulls(&mut wire, 10..60));
         let found = dissect(&without(&trace, &[5 + lost]));
         let expected = missing(ChunkName::Read(WRITE3_POSITION), captured, 5001);
-        assert_eq!(why(&of(&found, 1).call), expected, "{lost}");
-        assert_eq!(whole(&of(&found, 1).reply), write3_reply(1, 5001));
+        assert_eq!(why(&found.of(1).call), expected, "{lost}");
+        assert_eq!(whole(&found.of(1).reply), write3_reply(1, 5001));
         assert_written(&found, 2, &octets(2, 2000));
         assert_nulls(&found, 10..60);
     }
@@ -252,8 +245,8 @@ fn a_read_request_that_was_missed_leaves_its_responses_nowhere() {
     trace.extend(write_rpc(&mut wire, 1, MEMORY, &octets(1, 5001)));
     trace.extend(nulls(&mut wire, 10..60));
     let found = dissect(&without(&trace, &[4]));
-    assert_eq!(why(&of(&found, 1).call), missing(ChunkName::Read(WRITE3_POSITION), 0, 5001));
-    assert_eq!(whole(&of(&found, 1).reply), write3_reply(1, 5001));
+    assert_eq!(why(&found.of(1).call), missing(ChunkName::Read(WRITE3_POSITION), 0, 5001));
+    assert_eq!(whole(&found.of(1).reply), write3_reply(1, 5001));
     assert_nulls(&found, 10..60);
 }
 
@@ -277,9 +270,9 @@ fn a_send_of_which_a_packet_was_missed_is_shown_as_far_as_it_is_there() {
         if shown[0] == Captured::Head {
             let head = found.messages.iter().find(|message| message.captured == Captured::Head).unwrap();
             assert!(send.starts_with(&head.octets));
-            assert_eq!(why(&of(&found, 1).reply), NotRebuilt::Send);
+            assert_eq!(why(&found.of(1).reply), NotRebuilt::Send);
         } else {
-            assert!(of(&found, 1).reply.is_none());
+            assert!(found.of(1).reply.is_none());
         }
         assert_nulls(&found, 10..60);
         assert_eq!(found.messages.len(), 101 + shown.len());
@@ -293,8 +286,8 @@ fn a_reply_whose_call_was_missed_is_not_guessed() {
     trace.extend(read_rpc(&mut wire, 1, MEMORY, &octets(1, 3000)));
     trace.extend(nulls(&mut wire, 10..60));
     let found = dissect(&without(&trace, &[3]));
-    assert!(of(&found, 1).call.is_none());
-    assert_eq!(why(&of(&found, 1).reply), NotRebuilt::CallMissing);
+    assert!(found.of(1).call.is_none());
+    assert_eq!(why(&found.of(1).reply), NotRebuilt::CallMissing);
     assert_eq!(found.reports[0].unclaimed, 1, "one RDMA Write");
     assert_nulls(&found, 10..60);
 }
@@ -306,8 +299,8 @@ fn a_call_whose_reply_was_missed_is_given_without_one() {
     trace.extend(write_rpc(&mut wire, 1, MEMORY, &octets(1, 3000)));
     trace.extend(nulls(&mut wire, 10..60));
     let found = dissect(&without(&trace, &[8]));
-    assert!(of(&found, 1).reply.is_none());
-    assert_eq!(whole(&of(&found, 1).call), written(1, &octets(1, 3000)));
+    assert!(found.of(1).reply.is_none());
+    assert_eq!(whole(&found.of(1).call), written(1, &octets(1, 3000)));
     assert_nulls(&found, 10..60);
 }
 
@@ -338,7 +331,7 @@ fn a_write_that_comes_late_lands_in_its_own_place() {
     let late = trace.remove(5);
     trace.insert(120, late);
     let found = dissect(&trace);
-    assert_eq!(why(&of(&found, 1).reply), missing(ChunkName::Write(0), 1024, 5000));
+    assert_eq!(why(&found.of(1).reply), missing(ChunkName::Write(0), 1024, 5000));
     assert_read(&found, 2, &other);
 }
 
@@ -420,7 +413,7 @@ fn a_read_that_is_asked_for_again_from_its_middle_gives_the_same_data() {
             trace.extend(rpc[7..].iter().cloned());
             let found = dissect(&trace);
             assert_written(&found, 1, &data);
-            assert_eq!(of(&found, 1).read_octets, 5001);
+            assert_eq!(found.of(1).read_octets, 5001);
             assert_eq!(found.reports[0].counts.passive.retransmitted, 1);
         }
     }
@@ -515,10 +508,10 @@ fn responses_to_a_request_that_was_missed_are_not_those_of_the_one_before() {
             }
             trace.extend(nulls(&mut wire, 20..60));
             let found = dissect(&trace);
-            if let Ok(call) = &of(&found, 1).call.as_ref().unwrap().message {
+            if let Ok(call) = &found.of(1).call.as_ref().unwrap().message {
                 assert!(call.octets == written(1, &one), "an octet of one call is in another: {length}");
             }
-            if let Ok(call) = &of(&found, 2).call.as_ref().unwrap().message {
+            if let Ok(call) = &found.of(2).call.as_ref().unwrap().message {
                 assert!(call.octets == written(2, &two), "an octet of one call is in another: {length}");
             }
             if !lost_responses {
@@ -545,9 +538,9 @@ fn a_handle_used_again_after_a_missed_reply_mixes_no_octets() {
             trace.extend(second[usize::from(lost_calls)..].iter().cloned());
             trace.extend(nulls(&mut wire, 20..60));
             let found = dissect(&trace);
-            assert!(of(&found, 1).reply.is_none());
+            assert!(found.of(1).reply.is_none());
             if lost_calls {
-                assert_eq!(why(&of(&found, 2).reply), NotRebuilt::CallMissing);
+                assert_eq!(why(&found.of(2).reply), NotRebuilt::CallMissing);
             } else {
                 assert_read(&found, 2, &two);
             }
@@ -572,7 +565,7 @@ fn a_write_that_comes_late_does_not_land_in_a_call_that_uses_the_handle_now() {
         trace.extend(second);
         trace.extend(nulls(&mut wire, 60..70));
         let found = dissect(&trace);
-        assert_eq!(why(&of(&found, 1).reply), missing(ChunkName::Write(0), 0, 1000));
+        assert_eq!(why(&found.of(1).reply), missing(ChunkName::Write(0), 0, 1000));
         if reads {
             assert_written(&found, 2, &two);
         } else {
@@ -675,12 +668,12 @@ fn no_more_is_held_than_the_configuration_allows() {
     }
     trace.extend(read_rpc(&mut wire, 3, MEMORY, &octets(3, 20_000)));
     let found = dissect_with(&trace, Config { memory: 30_000, ..Config::default() });
-    assert_eq!(why(&of(&found, 1).reply), NotRebuilt::TooMuch, "the oldest is let go");
+    assert_eq!(why(&found.of(1).reply), NotRebuilt::TooMuch, "the oldest is let go");
     assert_read(&found, 2, &two);
     assert_read(&found, 3, &octets(3, 20_000));
     assert_eq!(found.messages.len(), 6);
     let found = dissect_with(&trace, Config { memory: 5000, ..Config::default() });
-    assert!((1..4).all(|xid| why(&of(&found, xid).reply) == NotRebuilt::TooMuch));
+    assert!((1..4).all(|xid| why(&found.of(xid).reply) == NotRebuilt::TooMuch));
     assert_eq!(found.messages.len(), 6);
 }
 
@@ -889,9 +882,9 @@ fn calling(procedure: u32, reads: &[(u32, &[u8])], payload: &[u8]) -> Found {
 fn a_position_zero_chunk_is_the_whole_call() {
     let data = octets(1, 3001);
     let found = calling(NOMSG, &[(0, &written(1, &data))], &[]);
-    let call = of(&found, 1).call.as_ref().unwrap();
+    let call = found.of(1).call.as_ref().unwrap();
     assert_eq!((call.form, call.inline), (Form::Long, 0));
-    assert_eq!(of(&found, 1).name, Some("NFSv3 WRITE"));
+    assert_eq!(found.of(1).name, Some("NFSv3 WRITE"));
     let rebuilt = call.message.as_ref().unwrap();
     assert!(rebuilt.octets == written(1, &data));
     assert_eq!(rebuilt.data(&rebuilt.items[0]), data);
@@ -906,8 +899,8 @@ fn a_long_call_may_have_a_reduced_data_item() {
             reads.reverse(); // no rule sorts the Read list
         }
         let found = calling(NOMSG, &reads, &[]);
-        assert!(whole(&of(&found, 1).call) == written(1, &data));
-        assert_eq!(of(&found, 1).name, Some("NFSv3 WRITE"));
+        assert!(whole(&found.of(1).call) == written(1, &data));
+        assert_eq!(found.of(1).name, Some("NFSv3 WRITE"));
     }
 }
 
@@ -919,10 +912,10 @@ fn two_read_chunks_go_to_their_positions() {
     let payload = [head, words(&[2003, 0xfeed])].concat();
     let second = 48 + 1004 + 4;
     let found = calling(MSG, &[(48, &one), (second, &two)], &payload);
-    assert!(whole(&of(&found, 1).call) == whole_call);
-    assert_eq!(of(&found, 1).call.as_ref().unwrap().form, Form::Chunked);
+    assert!(whole(&found.of(1).call) == whole_call);
+    assert_eq!(found.of(1).call.as_ref().unwrap().form, Form::Chunked);
     let found = calling(MSG, &[(second, &two), (48, &one)], &payload);
-    assert!(whole(&of(&found, 1).call) == whole_call, "no rule sorts the Read list");
+    assert!(whole(&found.of(1).call) == whole_call, "no rule sorts the Read list");
 }
 
 #[test]
@@ -930,8 +923,8 @@ fn a_read_chunk_may_have_the_padding_or_not() {
     let data = octets(1, 1001);
     for sent in [data.clone(), padded(&data)] {
         let found = calling(MSG, &[(WRITE3_POSITION, &sent)], &write3(1, 1001));
-        assert!(whole(&of(&found, 1).call) == written(1, &data));
-        let rebuilt = of(&found, 1).call.as_ref().unwrap().message.as_ref().unwrap();
+        assert!(whole(&found.of(1).call) == written(1, &data));
+        let rebuilt = found.of(1).call.as_ref().unwrap().message.as_ref().unwrap();
         assert_eq!(rebuilt.data(&rebuilt.items[0]), data);
     }
 }
@@ -941,19 +934,19 @@ fn segments_of_a_read_chunk_may_have_odd_lengths() {
     let data = octets(1, 1001);
     let parts = [(WRITE3_POSITION, &data[..333]), (WRITE3_POSITION, &data[333..334]), (WRITE3_POSITION, &data[334..])];
     let found = calling(MSG, &parts, &write3(1, 1001));
-    assert!(whole(&of(&found, 1).call) == written(1, &data));
+    assert!(whole(&found.of(1).call) == written(1, &data));
 }
 
 #[test]
 fn a_position_zero_chunk_beside_an_inline_payload_is_not_guessed() {
     let found = calling(MSG, &[(0, &written(1, &[1, 2, 3]))], &null(1));
-    assert_eq!(why(&of(&found, 1).call), NotRebuilt::PositionZeroInMessage);
+    assert_eq!(why(&found.of(1).call), NotRebuilt::PositionZeroInMessage);
 }
 
 #[test]
 fn a_position_outside_the_payload_is_named() {
     let found = calling(MSG, &[(72, &octets(1, 100))], &write3(1, 100));
-    assert_eq!(why(&of(&found, 1).call), NotRebuilt::Position(72));
+    assert_eq!(why(&found.of(1).call), NotRebuilt::Position(72));
 }
 
 #[test]
@@ -965,9 +958,9 @@ fn a_long_call_in_the_reverse_direction_is_one() {
     trace.extend(wire.read(Client, MEMORY, &back));
     trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &reply(1, &words(&[0, 0, 0])))));
     let found = dissect(&trace);
-    assert_eq!(whole(&of(&found, 1).call), back);
-    assert!(of(&found, 1).reverse);
-    assert_eq!(of(&found, 1).name, Some("NFSv4 CB_COMPOUND"));
+    assert_eq!(whole(&found.of(1).call), back);
+    assert!(found.of(1).reverse);
+    assert_eq!(found.of(1).name, Some("NFSv4 CB_COMPOUND"));
 }
 
 // --- The forms of a reply ------------------------------------------------------------------------------------------------
@@ -998,10 +991,10 @@ fn a_write_chunk_of_several_segments_may_be_filled_in_part() {
     let writes = [((1, 0), &data[..1000]), ((2, 0x10), &data[1000..])];
     let results = read3_results(1501);
     let found = answering(&read3(1, 3000), &offered, &writes, (MSG, &returned), &reply(1, &results));
-    assert!(whole(&of(&found, 1).reply) == read3_reply(1, &data));
+    assert!(whole(&found.of(1).reply) == read3_reply(1, &data));
     // What the reply says was returned and was not written is missing.
     let found = answering(&read3(1, 3000), &offered, &writes[..1], (MSG, &returned), &reply(1, &results));
-    assert_eq!(why(&of(&found, 1).reply), missing(ChunkName::Write(0), 1000, 1501));
+    assert_eq!(why(&found.of(1).reply), missing(ChunkName::Write(0), 1000, 1501));
 }
 
 #[test]
@@ -1011,8 +1004,8 @@ fn an_unused_write_chunk_may_keep_its_segments_or_not() {
     // RFC 8166 section 4.3.2.2, RFC 8267 section 6.4.1.
     for returned in [Lists::writes(&[&[(1, 0, 0), (2, 0x10, 0)]]), Lists::writes(&[&[]])] {
         let found = answering(&read3(1, 3000), &offered, &[], (MSG, &returned), &read3_reply(1, &data));
-        assert!(whole(&of(&found, 1).reply) == read3_reply(1, &data));
-        assert_eq!(of(&found, 1).reply.as_ref().unwrap().form, Form::Short);
+        assert!(whole(&found.of(1).reply) == read3_reply(1, &data));
+        assert_eq!(found.of(1).reply.as_ref().unwrap().form, Form::Short);
     }
 }
 
@@ -1044,7 +1037,7 @@ fn two_reads_of_one_compound_have_a_write_chunk_each() {
     let returned = Lists::writes(&[&[(1, 0, 1001)], &[(2, 0, 2002)]]);
     let writes = [((1, 0), &one[..]), ((2, 0), &two[..])];
     let found = answering(&compound_call(2), &offered, &writes, (MSG, &returned), &reduced);
-    let transaction = of(&found, 1);
+    let transaction = found.of(1);
     assert!(whole(&transaction.reply) == all);
     let names: Vec<_> = transaction.operations.iter().map(|operation| operation.name).collect();
     assert_eq!(names, ["PUTFH", "READ", "READ"]);
@@ -1054,7 +1047,7 @@ fn two_reads_of_one_compound_have_a_write_chunk_each() {
     let returned = Lists::writes(&[&[(1, 0, 1001)], &[]]);
     let payload = [&reduced[..], &padded(&two)].concat();
     let found = answering(&compound_call(2), &offered, &writes[..1], (MSG, &returned), &payload);
-    assert!(whole(&of(&found, 1).reply) == all);
+    assert!(whole(&found.of(1).reply) == all);
 }
 
 #[test]
@@ -1067,12 +1060,12 @@ fn a_long_reply_may_be_reduced() {
     returned.reply = Some(vec![(2, 0, 20), (3, 0x10, reduced.len() as u32 - 20)]);
     let writes = [((2, 0), &reduced[..20]), ((3, 0x10), &reduced[20..]), ((1, 0), &data[..])];
     let found = answering(&compound_call(1), &offered, &writes, (NOMSG, &returned), &[]);
-    let half = of(&found, 1).reply.as_ref().unwrap();
+    let half = found.of(1).reply.as_ref().unwrap();
     assert_eq!((half.form, half.inline), (Form::Long, 0));
-    assert!(whole(&of(&found, 1).reply) == all);
+    assert!(whole(&found.of(1).reply) == all);
     // Without the chunk that holds the Payload stream there is nothing.
     let found = answering(&compound_call(1), &offered, &writes[2..], (NOMSG, &returned), &[]);
-    assert_eq!(why(&of(&found, 1).reply), missing(ChunkName::Reply, 0, reduced.len() as u64));
+    assert_eq!(why(&found.of(1).reply), missing(ChunkName::Reply, 0, reduced.len() as u64));
 }
 
 #[test]
@@ -1089,10 +1082,10 @@ fn chunks_that_are_not_the_calls_are_not_used() {
         Lists::writes(&[&[(1, 0x40, 1000)], &[(1, 0x40, 1000)]]),
     ] {
         let found = answering(&read3(1, 1000), &offered, &writes, (MSG, &returned), &payload);
-        assert_eq!(why(&of(&found, 1).reply), NotRebuilt::ForeignChunks, "{returned:?}");
+        assert_eq!(why(&found.of(1).reply), NotRebuilt::ForeignChunks, "{returned:?}");
     }
     let found = answering(&read3(1, 1000), &offered, &writes, (NOMSG, &Lists::reply(&[(1, 0x40, 1000)])), &[]);
-    assert_eq!(why(&of(&found, 1).reply), NotRebuilt::ForeignChunks, "no Reply chunk was offered");
+    assert_eq!(why(&found.of(1).reply), NotRebuilt::ForeignChunks, "no Reply chunk was offered");
 }
 
 #[test]
@@ -1101,7 +1094,7 @@ fn a_write_chunk_whose_length_is_not_the_items_is_not_used() {
     let lists = Lists::writes(&[&[(1, 0x40, 1000)]]);
     let found =
         answering(&read3(1, 1000), &lists, &[((1, 0x40), &data)], (MSG, &lists), &reply(1, &read3_results(900)));
-    let NotRebuilt::Results(error) = why(&of(&found, 1).reply) else { panic!() };
+    let NotRebuilt::Results(error) = why(&found.of(1).reply) else { panic!() };
     assert_eq!((error.reason, error.operation), (WalkError::WRITE_CHUNK_LENGTH, Some("NFSv3 READ")));
 }
 
@@ -1112,10 +1105,10 @@ fn results_of_an_unknown_program_are_rebuilt_where_nothing_is_reduced() {
     let lists = Lists::writes(&[&[(1, 0x40, 1000)]]);
     let payload = reply(1, &words(&[1000]));
     let found = answering(&unknown, &lists, &[((1, 0x40), &data)], (MSG, &lists), &payload);
-    let NotRebuilt::Results(error) = why(&of(&found, 1).reply) else { panic!() };
+    let NotRebuilt::Results(error) = why(&found.of(1).reply) else { panic!() };
     assert_eq!(error.reason, WalkError::UNKNOWN_PROCEDURE);
     let found = answering(&unknown, &lists, &[], (MSG, &Lists::writes(&[&[(1, 0x40, 0)]])), &payload);
-    assert_eq!(whole(&of(&found, 1).reply), payload);
+    assert_eq!(whole(&found.of(1).reply), payload);
 }
 
 #[test]
@@ -1126,7 +1119,7 @@ fn an_error_ends_its_call() {
     trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &null(1))));
     trace.extend(wire.send(Server, &error));
     let found = dissect(&trace);
-    assert!(matches!(why(&of(&found, 1).reply), NotRebuilt::Error(_)));
+    assert!(matches!(why(&found.of(1).reply), NotRebuilt::Error(_)));
     assert_eq!(found.messages.len(), 2);
 }
 
@@ -1152,7 +1145,7 @@ fn what_privacy_seals_stays_sealed_and_exact() {
     let returned = Lists::reply(&[(3, 0, sealed_reply.len() as u32)]);
     trace.extend(wire.send(Server, &message(NOMSG, 1, &returned, &[])));
     let found = dissect(&trace);
-    let transaction = of(&found, 1);
+    let transaction = found.of(1);
     assert!(whole(&transaction.call) == call && whole(&transaction.reply) == sealed_reply);
     assert_eq!(transaction.security, Some(Security::Privacy));
     for half in [&transaction.call, &transaction.reply] {
@@ -1174,7 +1167,7 @@ fn what_integrity_protects_is_walked() {
     trace.extend(wire.read(Server, MEMORY, &call));
     trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &answer)));
     let found = dissect(&trace);
-    let transaction = of(&found, 1);
+    let transaction = found.of(1);
     assert!(whole(&transaction.call) == call && whole(&transaction.reply) == answer);
     assert_eq!((transaction.security, transaction.name), (Some(Security::Integrity), Some("NFSv3 WRITE")));
     let rebuilt = transaction.call.as_ref().unwrap().message.as_ref().unwrap();

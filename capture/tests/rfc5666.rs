@@ -13,41 +13,15 @@ use rpcrdma_capture::file::Time;
 use rpcrdma_capture::message::{Direction, Message, Status};
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{json, tree};
-use rpcrdma_capture::transaction::{ChunkName, Form, NotRebuilt, Transaction};
+use rpcrdma_capture::transaction::{ChunkName, Form, NotRebuilt};
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{Lists, MSG, NOMSG, Segment, message, null, octets, padded, read3, read3_reply, reply, words};
 use synthetic::rpc::{read3_results, write3, write3_reply};
 use synthetic::v2::rebuilt;
-use synthetic::{By, Found, Packet, Wire, dissect};
+use synthetic::{Found, Packet, Wire, assert_rpc, connected, dissect, sends};
 
 const MSGP: u32 = 2;
 const ERROR: u32 = 4;
-
-fn connected() -> (Wire, Vec<Packet>) {
-    let mut wire = Wire::default();
-    let trace = wire.connect();
-    (wire, trace)
-}
-
-/// Sends, each acknowledged.
-fn sends(wire: &mut Wire, trace: &mut Vec<Packet>, messages: &[(By, Vec<u8>)]) {
-    for (by, octets) in messages {
-        trace.extend(wire.send(*by, octets));
-        trace.push(wire.ack_all(if *by == Client { Server } else { Client }));
-    }
-}
-
-fn of(found: &Found, xid: u32) -> &Transaction {
-    let mut all = found.transactions.iter().filter(|transaction| transaction.xid == xid);
-    let one = all.next().unwrap_or_else(|| panic!("no transaction {xid}"));
-    assert!(all.next().is_none(), "{xid} is there twice");
-    one
-}
-
-fn assert_rpc(found: &Found, xid: u32, call: &[u8], reply: &[u8]) {
-    let transaction = of(found, xid);
-    assert!(rebuilt(transaction) == [Some(call), Some(reply)], "{transaction:?}");
-}
 
 fn shown(message: &Message) -> [String; 3] {
     let mut outs = [Vec::new(), Vec::new(), Vec::new()];
@@ -110,7 +84,7 @@ fn a_provided_reply_is_what_was_read_until_done() {
     );
     let found = dissect(&trace);
     assert_rpc(&found, 1, &read3(1, 3000), &reply);
-    let transaction = of(&found, 1);
+    let transaction = found.of(1);
     assert_eq!(transaction.reply.as_ref().unwrap().form, Form::Long);
     assert_eq!((transaction.read_octets, transaction.status), (reply.len() as u64, Some(Status::Success(Some(0)))));
     assert_eq!(found.transactions[0].xid, 1, "as it ended first");
@@ -187,7 +161,7 @@ fn reads_that_are_not_in_the_capture_leave_the_reply_not_rebuilt() {
         let mut rest = trace.clone();
         rest.remove(place);
         let found = dissect(&rest);
-        match &of(&found, 1).reply.as_ref().unwrap().message {
+        match &found.of(1).reply.as_ref().unwrap().message {
             Ok(message) => assert!(message.octets == reply, "without {place}"),
             Err(NotRebuilt::Chunk { chunk: ChunkName::Read(0), length, .. }) => {
                 assert_eq!(*length, reply.len() as u64);
@@ -209,7 +183,7 @@ fn what_is_read_after_a_loss_may_be_another_reply() {
     pull(&mut wire, &mut trace, &other);
     let found = dissect(&trace);
     assert_eq!(missed.len(), 1);
-    let error = of(&found, 1).reply.as_ref().unwrap().message.as_ref().unwrap_err();
+    let error = found.of(1).reply.as_ref().unwrap().message.as_ref().unwrap_err();
     assert!(matches!(error, NotRebuilt::Chunk { chunk: ChunkName::Read(0), .. }), "{error}");
 }
 
@@ -293,7 +267,7 @@ fn the_padding_of_a_call_is_left_out() {
             let data = octets(20, length);
             let found = write_padded((align, 1200), &data);
             assert_rpc(&found, 1, &written(1, &data), &write3_reply(1, length as u32));
-            let transaction = of(&found, 1);
+            let transaction = found.of(1);
             assert_eq!((transaction.name, transaction.read_octets), (Some("NFSv3 WRITE"), 0));
             let padding = found.messages[0].padding.as_ref().unwrap();
             let expected = 104_usize.next_multiple_of(align as usize) - 104;
@@ -310,7 +284,7 @@ fn what_is_shorter_than_the_threshold_is_not_padded() {
     let data = octets(21, 1000);
     let head = words(&[1, 1, 32, MSGP, 4096, 1001, 0, 0, 0]);
     sends(&mut wire, &mut trace, &[(Client, [head, written(1, &data)].concat())]);
-    assert_eq!(rebuilt(of(&dissect(&trace), 1))[0], Some(&written(1, &data)[..]));
+    assert_eq!(rebuilt(dissect(&trace).of(1))[0], Some(&written(1, &data)[..]));
 }
 
 #[test]
@@ -319,7 +293,7 @@ fn a_sender_that_pads_only_what_exceeds_the_threshold_is_understood() {
     let data = octets(22, 1000);
     let head = words(&[1, 1, 32, MSGP, 512, 1000, 0, 0, 0]);
     sends(&mut wire, &mut trace, &[(Client, [head, written(1, &data)].concat())]);
-    assert_eq!(rebuilt(of(&dissect(&trace), 1))[0], Some(&written(1, &data)[..]));
+    assert_eq!(rebuilt(dissect(&trace).of(1))[0], Some(&written(1, &data)[..]));
 }
 
 #[test]
@@ -349,7 +323,7 @@ fn where_padding_may_be_anywhere_nothing_is_guessed() {
         let (mut wire, mut trace) = connected();
         sends(&mut wire, &mut trace, &[(Client, call)]);
         let found = dissect(&trace);
-        let error = of(&found, 1).call.as_ref().unwrap().message.as_ref().unwrap_err();
+        let error = found.of(1).call.as_ref().unwrap().message.as_ref().unwrap_err();
         assert_eq!((*error, &found.messages[0].padding), (NotRebuilt::Padding, &None));
         let [_, object, tree] = shown(&found.messages[0]);
         assert!(object.contains(r#""padding_length":null,"#), "{object}");
@@ -407,7 +381,7 @@ fn octets_after_an_error_are_shown_as_such() {
         ],
     );
     let found = dissect(&trace);
-    assert!(matches!(of(&found, 1).status, Some(Status::Error(_))));
+    assert!(matches!(found.of(1).status, Some(Status::Error(_))));
     let [text, object, tree] = shown(&found.messages[1]);
     assert!(text.ends_with("ERR_CHUNK\n"), "{text}");
     assert!(object.contains(r#""header_length":20,"payload_length":0,"trailing_length":32,"#), "{object}");
@@ -420,5 +394,5 @@ fn octets_after_an_error_are_shown_as_such() {
         "{object}"
     );
     assert!(tree.contains("0010  rdma_err          3"), "{tree}");
-    assert!(of(&found, 2).reply.is_none());
+    assert!(found.of(2).reply.is_none());
 }

@@ -19,14 +19,7 @@ use synthetic::By::{Client, Server};
 use synthetic::rpc::{self, Lists, Segment, WRITE3_POSITION, message, null, octets, padded, read3, read3_reply};
 use synthetic::rpc::{read3_results, words, write3, write3_reply};
 use synthetic::v2::{self, FAMILIES, Family, MORE, RESPONSE, TPMORE, a, rebuilt};
-use synthetic::{By, Found, Packet, Wire, dissect, dissect_with};
-
-/// A connection of which the set-up was captured, and its first packets.
-fn connected() -> (Wire, Vec<Packet>) {
-    let mut wire = Wire::default();
-    let trace = wire.connect();
-    (wire, trace)
-}
+use synthetic::{By, Found, Packet, Wire, assert_rpc, connected, dissect, dissect_with, sends};
 
 /// A connection that has shown its family: a NULL and its reply went over it.
 fn shown(family: Family) -> (Wire, Vec<Packet>) {
@@ -34,27 +27,6 @@ fn shown(family: Family) -> (Wire, Vec<Packet>) {
     sends(&mut wire, &mut trace, &[(Client, v2::call(family, 1, 0, &Lists::default(), &null(1)))]);
     sends(&mut wire, &mut trace, &[(Server, v2::reply(family, 1, &[], &rpc::reply(1, &[])))]);
     (wire, trace)
-}
-
-/// Sends, each acknowledged.
-fn sends(wire: &mut Wire, trace: &mut Vec<Packet>, messages: &[(By, Vec<u8>)]) {
-    for (by, octets) in messages {
-        trace.extend(wire.send(*by, octets));
-        trace.push(wire.ack_all(if *by == Client { Server } else { Client }));
-    }
-}
-
-fn of(found: &Found, xid: u32) -> &Transaction {
-    let mut all = found.transactions.iter().filter(|transaction| transaction.xid == xid);
-    let one = all.next().unwrap_or_else(|| panic!("no transaction {xid}"));
-    assert!(all.next().is_none(), "{xid} is there twice");
-    one
-}
-
-/// An RPC is whole, and its call and its reply are these.
-fn assert_rpc(found: &Found, xid: u32, call: &[u8], reply: &[u8]) {
-    let transaction = of(found, xid);
-    assert!(rebuilt(transaction) == [Some(call), Some(reply)], "{transaction:?}");
 }
 
 fn forms(transaction: &Transaction) -> [Option<Form>; 2] {
@@ -94,7 +66,7 @@ fn a_short_call_and_its_reply() {
         let found = dissect(&trace);
         assert_rpc(&found, 1, &null(1), &rpc::reply(1, &[]));
         assert_eq!(v2::dialects(&found.messages), [Dialect::Version2(family); 2]);
-        let transaction = of(&found, 1);
+        let transaction = found.of(1);
         assert_eq!((transaction.name, transaction.status), (Some("NFSv3 NULL"), Some(Status::Success(None))));
         assert_eq!(forms(transaction), [Some(Form::Short); 2]);
         assert_eq!([&transaction.call, &transaction.reply].map(|half| half.as_ref().unwrap().inline), [40, 24]);
@@ -121,7 +93,7 @@ fn a_read_whose_data_is_in_a_write_chunk() {
         let data = octets(5, 5001);
         let found = dissect(&read_by_write(family, 2, &data));
         assert_rpc(&found, 2, &read3(2, 5001), &read3_reply(2, &data));
-        let transaction = of(&found, 2);
+        let transaction = found.of(2);
         assert_eq!(forms(transaction), [Some(Form::Short), Some(Form::Chunked)]);
         assert_eq!((transaction.read_octets, transaction.write_octets), (0, 5001));
         assert_eq!(found.messages[3].invalidates, Some(0x51));
@@ -149,8 +121,8 @@ fn a_write_whose_data_is_in_a_read_chunk() {
         let data = octets(6, 2503);
         let found = dissect(&write_by_read(family, 3, &data));
         assert_rpc(&found, 3, &written(3, &data), &write3_reply(3, 2503));
-        assert_eq!(forms(of(&found, 3)), [Some(Form::Chunked), Some(Form::Short)]);
-        assert_eq!(of(&found, 3).read_octets, 2503);
+        assert_eq!(forms(found.of(3)), [Some(Form::Chunked), Some(Form::Short)]);
+        assert_eq!(found.of(3).read_octets, 2503);
     }
 }
 
@@ -174,8 +146,8 @@ fn a_long_call_with_a_data_item_beside_it() {
         let data = octets(7, 1999);
         let found = dissect(&long_write(family, 4, &data));
         assert_rpc(&found, 4, &written(4, &data), &write3_reply(4, 1999));
-        assert_eq!(forms(of(&found, 4)), [Some(Form::Long), Some(Form::Short)]);
-        assert_eq!(of(&found, 4).name, Some("NFSv3 WRITE"));
+        assert_eq!(forms(found.of(4)), [Some(Form::Long), Some(Form::Short)]);
+        assert_eq!(found.of(4).name, Some("NFSv3 WRITE"));
         // What is called is known also where the data itself is not kept.
         let found = dissect_with(&long_write(family, 4, &data), Config { transactions: false, ..Config::default() });
         let names: Vec<_> =
@@ -206,8 +178,8 @@ fn a_long_reply() {
         let data = octets(8, 4001);
         let found = dissect(&long_read(family, 5, &data));
         assert_rpc(&found, 5, &read3(5, 4001), &read3_reply(5, &data));
-        assert_eq!(forms(of(&found, 5)), [Some(Form::Short), Some(Form::Long)]);
-        assert_eq!(of(&found, 5).status, Some(Status::Success(Some(0))));
+        assert_eq!(forms(found.of(5)), [Some(Form::Short), Some(Form::Long)]);
+        assert_eq!(found.of(5).status, Some(Status::Success(Some(0))));
     }
 }
 
@@ -236,7 +208,7 @@ fn parts_are_joined() {
         sends(&mut wire, &mut trace, &parts(family, &data));
         let found = dissect(&trace);
         assert_rpc(&found, XID, &written(XID, &data), &write3_reply(XID, 2501));
-        let transaction = of(&found, XID);
+        let transaction = found.of(XID);
         assert_eq!(forms(transaction), [Some(Form::Continued); 2]);
         assert_eq!(transaction.call.as_ref().unwrap().inline, 68 + 2504, "of all its Sends");
         assert_eq!(transaction.name, Some("NFSv3 WRITE"));
@@ -336,7 +308,7 @@ fn an_error_with_a_flag_that_none_has_is_dropped() {
     sends(&mut wire, &mut trace, &[(Server, a(4, 40, RESPONSE | MORE, &words(&[2])))]);
     let found = dissect(&trace);
     assert_eq!(found.messages[3].dropped, Some(Dropped::ErrorWithFlags));
-    assert!(of(&found, 40).reply.is_none(), "the call still waits");
+    assert!(found.of(40).reply.is_none(), "the call still waits");
 }
 
 /// The places in a trace of the packets that carry data.
@@ -402,7 +374,7 @@ fn a_capture_that_begins_among_the_parts_says_so() {
             &[(Server, v2::reply(family, 1, &[], &rpc::reply(1, &[]))), second, third, part, last],
         );
         let found = dissect(&trace);
-        let transaction = of(&found, XID);
+        let transaction = found.of(XID);
         assert_eq!(rebuilt(transaction), [None, Some(&write3_reply(XID, 2501)[..])], "{transaction:?}");
         assert_eq!(why(transaction.call.as_ref()), NotRebuilt::Earlier);
         assert_eq!(forms(transaction), [Some(Form::Continued); 2]);
@@ -512,7 +484,7 @@ fn every_error_ends_its_call() {
             sends(&mut wire, &mut trace, &[(Client, v2::call(family, 60, 0, &Lists::default(), &null(60)))]);
             sends(&mut wire, &mut trace, &[(Server, v2::error(family, 60, body))]);
             let found = dissect(&trace);
-            let transaction = of(&found, 60);
+            let transaction = found.of(60);
             assert!(matches!(transaction.status, Some(Status::Error(_))), "{transaction:?}");
             assert!(matches!(why(transaction.reply.as_ref()), NotRebuilt::Error(_)));
             let message = &found.messages[3];
@@ -546,7 +518,7 @@ fn a_version_1_server_refuses_version_2_and_the_client_goes_on_in_version_1() {
             ],
         );
         let found = dissect(&trace);
-        let refused = of(&found, 70);
+        let refused = found.of(70);
         assert_eq!(rebuilt(refused), [Some(&null(70)[..]), None]);
         let Some(Status::Error(error)) = refused.status else { panic!("{refused:?}") };
         assert_eq!(error.to_string().split_once("ERR_VERS ").unwrap().1, "1 to 1");
@@ -572,7 +544,7 @@ fn a_version_2_server_refuses_version_2_in_its_own_layout() {
     sends(&mut wire, &mut trace, &[(Server, v2::error(Family::A, 72, &[1, 3, 4]))]);
     let found = dissect(&trace);
     assert_eq!(found.messages[3].octets.len(), 32);
-    let Some(Status::Error(error)) = of(&found, 72).status else { panic!("no error") };
+    let Some(Status::Error(error)) = found.of(72).status else { panic!("no error") };
     assert!(error.to_string().ends_with("3 to 4"), "{error}");
 }
 
@@ -1024,7 +996,7 @@ fn a_stream_longer_than_is_kept_is_not_rebuilt() {
         ],
     );
     let found = dissect(&trace);
-    let transaction = of(&found, XID);
+    let transaction = found.of(XID);
     assert_eq!(why(transaction.call.as_ref()), NotRebuilt::TooMuch);
     assert_eq!((transaction.name, rebuilt(transaction)[1].is_some()), (Some("NFSv3 WRITE"), true));
 }

@@ -10,6 +10,7 @@ use super::{About, Book};
 use crate::header;
 use crate::message::{Message, Security, Status, Walked};
 use crate::nfs::WalkError;
+use crate::transaction::write_lengths;
 
 /// Judges a message; false where what the capture holds does not tell.
 type RpcRow = Row<fn(&Subject<'_>, &mut Report<'_>) -> bool>;
@@ -277,7 +278,7 @@ fn read_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
 /// The lengths of the Write chunks of a reply.
 fn returned(subject: &Subject<'_>) -> Vec<u64> {
     match subject.chunks() {
-        Some(chunks) if !subject.is_call() => chunks.writes.iter().map(|chunk| chunk.length()).collect(),
+        Some(chunks) if !subject.is_call() => write_lengths(&chunks),
         _ => Vec::new(),
     }
 }

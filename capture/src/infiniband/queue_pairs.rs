@@ -521,8 +521,7 @@ impl<S> Entry<S> {
     fn account(&mut self, handler: &mut impl Handler<Session = S>) {
         let now = self.ordering.held() + handler.held(&self.session);
         if now != self.held {
-            handler.account().change(self.held, now);
-            self.held = now;
+            handler.account().update(&mut self.held, now);
         }
     }
 

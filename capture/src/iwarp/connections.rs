@@ -286,8 +286,7 @@ impl<S> Entry<S> {
         let session = session.as_ref().map_or(0, |session| handler.held(session));
         let now = self.reassembly.held() + framings.active.held() + framings.passive.held() + session;
         if now != self.held {
-            handler.account().change(self.held, now);
-            self.held = now;
+            handler.account().update(&mut self.held, now);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::link::Address;
 use crate::message::{Captured, Message};
 use crate::operation::{Side, Stamp};
 use crate::rpc::{self, Described};
-use crate::transaction::read_chunks;
+use crate::transaction::{read_chunks, write_lengths};
 
 /// The message in a Send that is of no capture: frame, time, connection and addresses have no meaning.
 ///
@@ -48,7 +48,7 @@ pub fn message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
 fn described(message: &Message) -> Option<Described> {
     let decoded = message.decode().ok().filter(|decoded| decoded.header.place() == Place::Inline)?;
     let chunks = decoded.header.chunks()?;
-    let written: Vec<u64> = chunks.writes.iter().map(|chunk| chunk.length()).collect();
+    let written = write_lengths(&chunks);
     match MessageType::peek(decoded.payload)?.1 {
         MessageType::CALL => {
             let mut described = rpc::call(&message.stream(&decoded), false, &read_chunks(&chunks))?.1;

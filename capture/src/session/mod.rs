@@ -21,7 +21,7 @@ use crate::message::{self, Captured, Detail, Direction, Message, Rpc};
 use crate::nfs::Procedure;
 use crate::operation::{Operation, OperationKind, Side, Sides};
 use crate::rpc::{self, Described};
-use crate::transaction::{Call, Reply, Transaction, first_word, read_chunks};
+use crate::transaction::{Call, Reply, Transaction, first_word, read_chunks, write_lengths};
 use provided::provides;
 use sequence::Sequence;
 use watch::Watch;
@@ -40,6 +40,13 @@ pub(crate) struct Context<'a> {
     /// The number of the last connection that was recognised.
     pub(crate) last_number: &'a mut u32,
     pub(crate) events: &'a mut VecDeque<Event>,
+}
+
+impl Context<'_> {
+    /// Gives a transaction that has ended.
+    fn ended(&mut self, transaction: Option<Transaction>) {
+        self.events.extend(transaction.map(Box::new).map(Event::Transaction));
+    }
 }
 
 /// A connection's state.
@@ -169,10 +176,10 @@ impl Session {
             return false;
         }
         let answers = self.client == Some(from.other());
-        let dialect = Dialect::of(send, false, &mut self.family.clone());
+        let mut family = self.family;
+        let dialect = Dialect::of(send, false, &mut family);
         let Ok(decoded) = Decoded::decode(dialect, send) else {
-            // An RDMA_ERROR of another version.
-            // What it refuses may be a version 2 message of a wire format that is not known: those are not kept as calls.
+            // An RDMA_ERROR of another version. What it refuses may be a version 2 message of a wire format that is not known: those are not kept as calls.
             let refuses_unknown = dialect == Dialect::Version1 && self.undecided;
             let error = ErrorReply::decode(send).is_ok() && answers && !refuses_unknown;
             return error && Prefix::decode(send).is_ok_and(|prefix| !self.waits(from.other(), prefix.xid));
@@ -367,7 +374,8 @@ impl Session {
             return None;
         }
         let Ok(decoded) = message.decode() else { return asks };
-        let answers = self.client == Some(sender.other()) || self.xids.get(sender.other()).contains_key(&xid);
+        let waits = self.waits(sender.other(), xid);
+        let answers = self.client == Some(sender.other()) || waits;
         let header = match decoded.header {
             Header::V1(header) => header,
             Header::V2(header) => return self.direction_v2(message, &decoded, &header),
@@ -377,7 +385,6 @@ impl Session {
             // A long call has a Position Zero Read chunk; a long reply has no Read list (RFC 8166 section 4.3.1), unless
             // the responder provides it (draft-cel-nfsv4-reliable-reply).
             Body::Nomsg(chunks) if !chunks.reads.is_empty() => {
-                let waits = self.xids.get(sender.other()).contains_key(&xid);
                 let is_provided = self.client == Some(sender.other()) && waits && chunks.reply.is_none();
                 Some(if is_provided { Direction::Reply } else { Direction::Call })
             }
@@ -486,16 +493,15 @@ impl Session {
             return self.conclude(*answered, call, context);
         }
         self.watch.given_up = true;
-        let xid = call.message.prefix().map_or(0, |prefix| prefix.xid);
+        let xid = call.message.xid();
         if context.transactions {
-            let transaction = Transaction::new(Some(call), None, xid).map(Box::new).map(Event::Transaction);
-            context.events.extend(transaction);
+            context.ended(Transaction::new(Some(call), None, xid));
         }
     }
 
     /// Takes a reply to its call, and gives its message back with what is known of it.
     fn reply(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
-        let xid = message.prefix().map_or(0, |prefix| prefix.xid);
+        let xid = message.xid();
         let id = self.xids.get(message.sender.other()).get(&xid).copied();
         let mut call = id.and_then(|id| self.take(id));
         let mut long_xid = None;
@@ -514,7 +520,7 @@ impl Session {
             return self.provide(message, (call, long_xid), context);
         }
         if let Some((msgp, payload, chunks)) = message.msgp() {
-            let written: Vec<u64> = chunks.writes.iter().map(|chunk| chunk.length()).collect();
+            let written = write_lengths(&chunks);
             let called = call.as_ref().and_then(|call| call.called.as_ref());
             message.padding = called.and_then(|called| msgp.padding_of_reply(payload, called, &written));
         }
@@ -526,8 +532,7 @@ impl Session {
         }
         let is_stray = call.is_none() && message.error().is_some();
         if context.transactions && !is_stray {
-            let transaction = Transaction::new(call, Some((&message, reply)), xid);
-            context.events.extend(transaction.map(Box::new).map(Event::Transaction));
+            context.ended(Transaction::new(call, Some((&message, reply)), xid));
         }
         message
     }
@@ -552,7 +557,7 @@ fn reply_of(call: &Call) -> Option<Rpc> {
 /// message whose XID is the header's, or exactly the chunks of a long message.
 fn is_rpc_over_rdma(octets: &[u8]) -> bool {
     let Ok(decoded) = Decoded::decode(Dialect::of(octets, true, &mut None), octets) else { return false };
-    let Some(prefix) = Prefix::decode(octets).ok() else { return false };
+    let Ok(prefix) = Prefix::decode(octets) else { return false };
     match decoded.header.place() {
         header::Place::Inline => {
             let mut payload = Reader::new(decoded.payload);

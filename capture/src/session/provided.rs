@@ -4,7 +4,6 @@
 use rpcrdma::v1::Body;
 
 use super::{Context, Session, reply_of};
-use crate::event::Event;
 use crate::message::{Answered, Detail, Message};
 use crate::transaction::{Call, Reply, Transaction};
 
@@ -17,7 +16,7 @@ impl Session {
         (call, long_xid): (Call, Option<u32>),
         context: &mut Context<'_>,
     ) -> Message {
-        let xid = message.prefix().map_or(0, |prefix| prefix.xid);
+        let xid = message.xid();
         message.rpc = reply_of(&call);
         if context.operations {
             let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets, long_xid };
@@ -37,7 +36,7 @@ impl Session {
     /// Ends a call whose reply was read from the responder's memory.
     pub(super) fn conclude(&self, call: Call, provided: Call, context: &mut Context<'_>) {
         let mut message = provided.message.clone();
-        let xid = message.prefix().map_or(0, |prefix| prefix.xid);
+        let xid = message.xid();
         let reply = Reply::with_payload(&message, Some(&call), provided.rebuild());
         message.rpc = reply.rpc().or(message.rpc);
         if context.transactions {
@@ -45,7 +44,7 @@ impl Session {
             if let Some(transaction) = &mut transaction {
                 transaction.read_octets += provided.read_octets;
             }
-            context.events.extend(transaction.map(Box::new).map(Event::Transaction));
+            context.ended(transaction);
         }
     }
 

@@ -128,7 +128,7 @@ impl Session {
             _ => return,
         };
         let Some(call) = self.calls.get(&place.call) else { return };
-        let xid = call.message.prefix().map_or(0, |prefix| prefix.xid);
+        let xid = call.message.xid();
         // Requests are carried out in order: of the Reads that are not answered the first is the one that is refused.
         let aimed = self.watch.aimed.get_mut(operation.from);
         if write || aimed.is_none_or(|aimed| aimed.write) {

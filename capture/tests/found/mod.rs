@@ -36,6 +36,14 @@ impl Found {
         }
     }
 
+    /// The only transaction with this XID.
+    pub fn of(&self, xid: u32) -> &Transaction {
+        let mut all = self.transactions.iter().filter(|transaction| transaction.xid == xid);
+        let one = all.next().unwrap_or_else(|| panic!("no transaction {xid}"));
+        assert!(all.next().is_none(), "{xid} is there twice");
+        one
+    }
+
     /// Takes the rest, at the end of the capture.
     pub fn finish(mut self, mut dissector: Dissector) -> Self {
         dissector.finish();

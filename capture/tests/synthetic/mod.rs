@@ -301,6 +301,27 @@ fn frame(source: u8, destination: u8, packet: &[u8]) -> Packet {
     octets
 }
 
+/// A connection of which the set-up was captured, and its first packets.
+pub fn connected() -> (Wire, Vec<Packet>) {
+    let mut wire = Wire::default();
+    let trace = wire.connect();
+    (wire, trace)
+}
+
+/// Sends, each acknowledged.
+pub fn sends(wire: &mut Wire, trace: &mut Vec<Packet>, messages: &[(By, Vec<u8>)]) {
+    for (by, octets) in messages {
+        trace.extend(wire.send(*by, octets));
+        trace.push(wire.ack_all(if *by == By::Client { By::Server } else { By::Client }));
+    }
+}
+
+/// An RPC is whole, and its call and its reply are these.
+pub fn assert_rpc(found: &Found, xid: u32, call: &[u8], reply: &[u8]) {
+    let transaction = found.of(xid);
+    assert!(v2::rebuilt(transaction) == [Some(call), Some(reply)], "{transaction:?}");
+}
+
 /// Dissects packets that were captured a microsecond apart.
 pub fn dissect(packets: &[Packet]) -> Found {
     dissect_with(packets, Config::default())

@@ -43,6 +43,11 @@ pub(super) fn taken(items: &[Item]) -> u64 {
     items.iter().fold(0, |sum: u64, item| sum.saturating_add(item.room()))
 }
 
+/// Whether a stream of `length` octets that begins with `head` can have these items.
+pub(super) fn is_sound(head: &[u8], length: u32, items: &[Item]) -> bool {
+    length.is_multiple_of(4) && length as usize >= head.len() && in_order(items, u64::from(length))
+}
+
 /// Whether the items lie in a stream of `length` octets, one behind the other, at multiples of four.
 pub(super) fn in_order(items: &[Item], length: u64) -> bool {
     let mut at = 4;

@@ -284,10 +284,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             return Err(CallError::Closed);
         }
         let (header, _) = rpc::Call::decode(call.head).map_err(CallError::Rpc)?;
-        if !call.length.is_multiple_of(4)
-            || (call.length as usize) < call.head.len()
-            || !stream::in_order(call.arguments, u64::from(call.length))
-        {
+        if !stream::is_sound(call.head, call.length, call.arguments) {
             return Err(CallError::Items);
         }
         if self.slots.iter().any(|(_, slot)| slot.xid == header.xid) {

@@ -308,8 +308,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if MessageType::peek(reply.head) != Some((slot.prefix.xid, MessageType::REPLY)) {
             return Err(ReplyFault::Xid);
         }
-        let sound = reply.length.is_multiple_of(4) && reply.length as usize >= reply.head.len();
-        if !sound || !stream::in_order(reply.results, u64::from(reply.length)) {
+        if !stream::is_sound(reply.head, reply.length, reply.results) {
             return Err(ReplyFault::Items);
         }
         let form = slot.plan(reply, &terms, grant).unwrap_or(Form::Refused);
