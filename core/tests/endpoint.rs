@@ -190,8 +190,11 @@ fn section_3_5_2_a_read_chunk() {
     let call = requester::Call { arguments: &[Item { position: 44, length: 1003 }], ..plain(null(), 1052, 24) };
     assert_eq!(pair.call(&call), ["register 0 Argument(44..1047)"]);
     assert_eq!(pair.registered(0, 0x51), ["send 7 1 20 0 1 2c 51 3eb 0 1000 0 0 0 + [0..44, 1048..1052]"]);
-    let pulled = ["read 51 3eb 1000 at 44", "place 52 44 at 0", "place 96 4 at 1048", "release 5"];
+    let pulled = ["place 52 44 at 0", "place 96 4 at 1048", "release 5", "read 51 3eb 1000 at 44"];
     assert_eq!(pair.received_by_responder(), pulled);
+    let answer = pair.answer.unwrap();
+    assert_eq!((pair.responder.length(answer), answer.index()), (Some(1052), 0));
+    assert!(pair.responder.padding(answer).eq(std::iter::once(1047..1048)));
     assert_eq!(pair.completed(), ["deliver assembled 1052"]);
     assert_eq!(pair.reply(24, &[]), ["send 7 1 4 0 0 0 0 + [0..24]"]);
     assert!(pair.sent().is_empty());
@@ -219,7 +222,7 @@ fn section_3_5_3_a_long_call() {
     let mut pair = Pair::new();
     assert_eq!(pair.call(&plain(null(), 2000, 24)), ["register 0 Argument(0..2000)"]);
     assert_eq!(pair.registered(0, 0x51), ["send 7 1 20 1 1 0 51 7d0 0 1000 0 0 0 + []"]);
-    assert_eq!(pair.received_by_responder(), ["read 51 7d0 1000 at 0", "release 5"]);
+    assert_eq!(pair.received_by_responder(), ["release 5", "read 51 7d0 1000 at 0"]);
     assert_eq!(pair.completed(), ["deliver assembled 2000"]);
     assert_eq!(pair.reply(24, &[]), ["send 7 1 4 0 0 0 0 + [0..24]"]);
     assert!(pair.sent().is_empty());
@@ -278,14 +281,16 @@ fn a_long_call_still_has_its_items_reduced_and_segments_have_a_length() {
                 1 418 54 3e8 0 1000 1 418 55 1f5 0 1000 0 0 0 + []";
     assert_eq!(pair.registered(4, 0x55), [send]);
     let pulled = [
+        "release 5",
         "read 54 3e8 1000 at 1048",
         "read 55 1f5 1000 at 2048",
         "read 51 3e8 1000 at 0",
         "read 52 30 1000 at 1000",
         "read 53 1c0 1000 at 2552",
-        "release 5",
     ];
     assert_eq!(pair.received_by_responder(), pulled);
+    let answer = pair.answer.unwrap();
+    assert!(pair.responder.padding(answer).eq(std::iter::once(2549..2552)));
     for _ in 0..4 {
         assert!(pair.completed().is_empty());
     }
@@ -364,6 +369,7 @@ fn a_bad_header_is_answered_or_not_as_section_4_5_has_it() {
         ("another XID", with(&[7, 1, 1, 0, 0, 0, 0], other_xid), err_chunk.clone()),
         ("a Reply", with(&[7, 1, 1, 0, 0, 0, 0], reply_head(7)), err_chunk.clone()),
         ("no message", with(&[7, 1, 1, 1, 0, 0, 0], &[]), err_chunk.clone()),
+        ("a message of no octets", with(&[7, 1, 1, 1, 1, 0, 5, 0, 0, 0, 0, 0, 0], &[]), err_chunk.clone()),
         ("a message twice", with(&[7, 1, 1, 1, 1, 0, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
         ("Position Zero in RDMA_MSG", with(&[7, 1, 1, 0, 1, 0, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
         ("Position beyond the end", with(&[7, 1, 1, 0, 1, 44, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),

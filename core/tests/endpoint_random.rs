@@ -101,6 +101,12 @@ enum Posted {
     Send { octets: Vec<u8>, invalidate: Option<u32> },
 }
 
+impl Posted {
+    fn reads_for(&self, of: CallId) -> bool {
+        matches!(self, Self::Read { call, .. } if *call == of)
+    }
+}
+
 struct World {
     random: Random,
     requester: Requester<6, 24>,
@@ -305,6 +311,7 @@ impl World {
                 }
                 Some(Output::Place { call, receive, from, length, at }) => {
                     let octets = self.receives_there[&receive][from..from + length as usize].to_vec();
+                    assert!(!self.to_requester.iter().any(|posted| posted.reads_for(call)), "copied after a Read");
                     self.place(call, at, &octets);
                     continue;
                 }
@@ -336,11 +343,16 @@ impl World {
         }
     }
 
+    /// Memory that was used before: only what is padding is zeros.
     fn place(&mut self, call: CallId, at: u32, octets: &[u8]) {
-        let memory = self.assembled.entry(call).or_default();
-        let end = at as usize + octets.len();
-        memory.resize(memory.len().max(end), 0);
-        memory[at as usize..end].copy_from_slice(octets);
+        let memory = self.assembled.entry(call).or_insert_with(|| {
+            let mut memory = vec![0xa5; self.responder.length(call).unwrap() as usize];
+            for padding in self.responder.padding(call) {
+                memory[padding.start as usize..padding.end as usize].fill(0);
+            }
+            memory
+        });
+        memory[at as usize..at as usize + octets.len()].copy_from_slice(octets);
     }
 
     fn deliver(&mut self, call: CallId, message: Message) {
@@ -352,10 +364,8 @@ impl World {
             }
             Message::Assembled { length } => {
                 self.counts.assembled += 1;
-                let mut octets = self.assembled.remove(&call).unwrap();
-                // The padding at the end was never placed.
-                assert!(octets.len().next_multiple_of(4) == length as usize);
-                octets.resize(length as usize, 0);
+                let octets = self.assembled.remove(&call).unwrap();
+                assert!(octets.len() == length as usize);
                 octets
             }
         };

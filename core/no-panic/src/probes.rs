@@ -574,7 +574,8 @@ fn responder(input: &[u8], output: &mut [u8]) {
             see(next);
         }
         let Some(call) = named else { continue };
-        see((responder.xid(call), responder.chunks(call)));
+        see((responder.xid(call), responder.chunks(call), responder.length(call), call.index()));
+        responder.padding(call).for_each(see);
         let answered = if octet & 1 == 0 {
             responder.reply(call, &reply)
         } else {

@@ -55,7 +55,7 @@ impl Limits {
         let (first, rest) = position_zero(chunks.reads);
         // A Call is in one place: in the Send, or in a Position Zero chunk.
         let source = match (long, first.is_empty()) {
-            (true, false) if inline == 0 => first.length(),
+            (true, false) if inline == 0 && first.length() > 0 => first.length(),
             (false, true) => inline as u64,
             _ => return None,
         };

@@ -9,6 +9,15 @@ pub struct CallId {
     generation: u32,
 }
 
+impl CallId {
+    /// A number below the endpoint's `CALLS`, for a table of the driver's own. No two calls that last have the same; later
+    /// ones do.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
 /// What is kept of each call. What a call leaves behind stays readable until its place is taken again.
 #[derive(Debug)]
 pub(super) struct Slots<T, const N: usize> {
@@ -36,11 +45,16 @@ impl<T: Default, const N: usize> Slots<T, N> {
     }
 
     fn entry(&mut self, id: CallId) -> Option<&mut Entry<T>> {
-        self.entries.get_mut(usize::from(id.index)).filter(|entry| entry.used && entry.generation == id.generation)
+        self.entries.get_mut(id.index()).filter(|entry| entry.used && entry.generation == id.generation)
     }
 
     pub(super) fn get(&mut self, id: CallId) -> Option<&mut T> {
         self.entry(id).map(|entry| &mut entry.value)
+    }
+
+    pub(super) fn peek(&self, id: CallId) -> Option<&T> {
+        let entry = self.entries.get(id.index())?;
+        (entry.used && entry.generation == id.generation).then_some(&entry.value)
     }
 
     /// Frees a place.

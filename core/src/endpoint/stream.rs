@@ -31,6 +31,13 @@ impl Item {
     fn end(self) -> u64 {
         u64::from(self.position).saturating_add(self.room())
     }
+
+    /// Its padding, where it has any.
+    pub(super) fn padding(self) -> Option<Range<u32>> {
+        let from = self.position.saturating_add(self.length);
+        let to = u32::try_from(self.end()).ok()?;
+        (from < to).then_some(from..to)
+    }
 }
 
 /// `length` octets with the padding to a multiple of four.

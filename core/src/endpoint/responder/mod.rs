@@ -12,9 +12,10 @@
 mod slot;
 
 use core::fmt;
+use core::ops::Range;
 
 use heapless::Vec;
-use slot::{Place, Slot, Stage, Step};
+use slot::{Slot, Stage, Step};
 
 use super::limits::Assembly;
 use super::queue::Queue;
@@ -57,8 +58,8 @@ pub enum Output<'a> {
         /// The driver's name for it.
         receive: u32,
     },
-    /// Copy octets of a Receive into the memory a Call is put together in. That memory is all zeros before; what is never
-    /// placed is XDR padding.
+    /// Copy octets of a Receive into the memory a Call is put together in: [`Responder::length`] says how much of it there
+    /// is. All of a Call come before its first `Read`, and its Receive is released behind them.
     Place {
         /// The Call.
         call: CallId,
@@ -71,7 +72,8 @@ pub enum Output<'a> {
         /// Where in the Call.
         at: u32,
     },
-    /// Post an RDMA Read into the memory a Call is put together in, and say `Completed`.
+    /// Post an RDMA Read into the memory a Call is put together in, and say `Completed`. What neither a `Place` nor a
+    /// `Read` brings is XDR padding, which is to be zeros: [`Responder::padding`].
     Read {
         /// The Call.
         call: CallId,
@@ -262,14 +264,29 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
 
     /// The XID of a Call, from its transport header.
     #[must_use]
-    pub fn xid(&mut self, call: CallId) -> Option<u32> {
-        self.slots.get(call).map(|slot| slot.prefix.xid)
+    pub fn xid(&self, call: CallId) -> Option<u32> {
+        self.slots.peek(call).map(|slot| slot.prefix.xid)
+    }
+
+    /// Octets of the Payload stream of a Call that is not answered: those of the memory it is put together in, from the
+    /// first `Place` or `Read` on.
+    #[must_use]
+    pub fn length(&self, call: CallId) -> Option<u32> {
+        self.slots.peek(call).filter(|slot| slot.is_call()).map(|slot| slot.length)
+    }
+
+    /// What of the memory that a Call is put together in is neither placed nor read: the XDR padding of each Read chunk
+    /// (section 3.4.5.2), at most three octets. Memory that was used before is to have zeros there; the rest of it need
+    /// not. Nothing where no such Call is put together.
+    pub fn padding(&self, call: CallId) -> impl Iterator<Item = Range<u32>> {
+        let slot = self.slots.peek(call).filter(|slot| slot.is_call());
+        slot.into_iter().flat_map(|slot| &slot.items).filter_map(|item| item.padding())
     }
 
     /// The chunks of a Call: what room there is for results.
     #[must_use]
-    pub fn chunks(&mut self, call: CallId) -> Option<Chunks<'_>> {
-        self.slots.get(call).map(|slot| slot.chunks())
+    pub fn chunks(&self, call: CallId) -> Option<Chunks<'_>> {
+        self.slots.peek(call).map(|slot| slot.chunks())
     }
 
     /// Says what happened.
@@ -355,26 +372,19 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 self.ready.pop();
                 continue;
             };
-            let pulling = slot.stage == Stage::Pulling;
-            match slot.step() {
+            return Ok(Some(match slot.step() {
                 Step::Wait => {
                     slot.queued = false;
                     self.ready.pop();
+                    continue;
                 }
-                Step::Release(receive) => return Ok(Some(Output::Release { receive })),
-                Step::Deliver => return Ok(Some(Output::Deliver { call, message: slot.message() })),
-                Step::Move(Place::Inline { from, length, at }) => {
-                    let Some(receive) = slot.receive else { continue };
-                    return Ok(Some(Output::Place { call, receive, from, length, at }));
-                }
-                Step::Move(Place::Remote { at, segment: source }) if pulling => {
-                    return Ok(Some(Output::Read { call, source, at }));
-                }
-                Step::Move(Place::Remote { at: from, segment: target }) => {
-                    return Ok(Some(Output::Write { call, from, target }));
-                }
+                Step::Place { receive, from, length, at } => Output::Place { call, receive, from, length, at },
+                Step::Release(receive) => Output::Release { receive },
+                Step::Read(piece) => Output::Read { call, source: piece.remote, at: piece.at },
+                Step::Deliver => Output::Deliver { call, message: slot.message() },
+                Step::Write(piece) => Output::Write { call, from: piece.at, target: piece.remote },
                 Step::Send => return self.send(call, header),
-            }
+            }));
         }
         Ok(None)
     }
@@ -443,6 +453,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             slot.header = header;
             slot.from = message.header_length;
             (slot.items, slot.length) = (assembly.items, assembly.length);
+            slot.long = matches!(message.header.body, Body::Nomsg(_));
             slot.protected = !chunks.writes.is_empty()
                 && rpc::Call::decode(message.payload).is_ok_and(|(call, _)| is_protected(&call));
         }

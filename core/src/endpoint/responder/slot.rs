@@ -1,11 +1,13 @@
 //! One call of a Responder: how it is put together, the form its reply takes, and what is moved next.
 
+use core::iter;
+
 use heapless::Vec;
 
 use super::{Form, Message, Reply};
 use crate::endpoint::Terms;
 use crate::endpoint::limits::position_zero;
-use crate::endpoint::stream::{self, Item, Ranges};
+use crate::endpoint::stream::{self, Item, Piece, Ranges};
 use crate::error::{EncodeError, Reaction};
 use crate::lists::Chunks;
 use crate::prefix::Prefix;
@@ -38,6 +40,7 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     /// Of the Call first, then of the reply.
     pub(super) items: Vec<Item, CHUNKS>,
     pub(super) length: u32,
+    /// Whether there is a Position Zero chunk, or a Reply chunk is used.
     pub(super) long: bool,
     /// Octets in each Write chunk.
     written: Vec<u64, CHUNKS>,
@@ -48,16 +51,12 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
 
 pub(super) enum Step {
     Wait,
-    Move(Place),
+    Place { receive: u32, from: usize, length: u32, at: u32 },
+    Read(Piece),
     Deliver,
     Release(u32),
+    Write(Piece),
     Send,
-}
-
-/// A piece, from a Receive or from memory of the peer.
-pub(super) enum Place {
-    Inline { from: usize, length: u32, at: u32 },
-    Remote { at: u32, segment: Segment },
 }
 
 impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> {
@@ -85,6 +84,11 @@ impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> 
 impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     pub(super) fn begin(&mut self, receive: u32, stage: Stage, prefix: Prefix) {
         *self = Self { stage, prefix, receive: Some(receive), ..Self::default() };
+    }
+
+    /// Whether `items` and `length` are those of the Call.
+    pub(super) fn is_call(&self) -> bool {
+        matches!(self.stage, Stage::Pulling | Stage::Delivered)
     }
 
     /// The chunks of the Call. Its header was decoded before.
@@ -164,7 +168,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                 if self.stage == Stage::Answering
                     && let Some(piece) = self.next_write()
                 {
-                    return Step::Move(piece);
+                    return Step::Write(piece);
                 }
                 Step::Send
             }
@@ -172,16 +176,17 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 
     fn pull(&mut self) -> Step {
-        let inline = self.chunks().reads.is_empty();
-        if !inline {
-            if let Some(piece) = self.next_read() {
-                if matches!(piece, Place::Remote { .. }) {
-                    self.reading = self.reading.saturating_add(1);
-                }
-                return Step::Move(piece);
+        if !self.chunks().reads.is_empty() {
+            // All that is copied comes before all that is pulled: the memory is then not touched by this side any more.
+            if let Some(receive) = self.receive {
+                return self.next_place(receive).unwrap_or_else(|| {
+                    (self.receive, self.moved) = (None, 0);
+                    Step::Release(receive)
+                });
             }
-            if let Some(receive) = self.receive.take() {
-                return Step::Release(receive);
+            if let Some(piece) = self.next_read() {
+                self.reading = self.reading.saturating_add(1);
+                return Step::Read(piece);
             }
             if self.reading > 0 {
                 return Step::Wait;
@@ -191,27 +196,40 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         Step::Deliver
     }
 
-    /// The next piece of the Call: of each Read chunk, then of what is around them.
-    fn next_read(&mut self) -> Option<Place> {
+    /// The next piece of the Call that came inline.
+    fn next_place(&mut self, receive: u32) -> Option<Step> {
+        if self.long {
+            return None;
+        }
+        // The Receive as one segment; the Call was found to end with it.
+        let inline = Segment { length: u32::MAX, ..Segment::default() };
+        let ranges = Ranges::new(&self.items, self.length);
+        let Piece { at, remote: Segment { length, .. } } = stream::piece(ranges, iter::once(inline), self.moved)?;
+        let from = self.from.saturating_add(usize::try_from(self.moved).ok()?);
+        self.moved = self.moved.saturating_add(u64::from(length));
+        Some(Step::Place { receive, from, length, at })
+    }
+
+    /// The next piece of the Call that is pulled: of each Read chunk, then of a Position Zero chunk.
+    fn next_read(&mut self) -> Option<Piece> {
         loop {
             let chunks = self.chunks();
             let (first, rest) = position_zero(chunks.reads);
-            let remote = |piece: stream::Piece| Place::Remote { at: piece.at, segment: piece.remote };
-            let (place, last) = match self.items.get(self.part) {
+            let (piece, last) = match self.items.get(self.part) {
                 Some(item) => {
                     let chunk = rest.chunks().nth(self.part)?;
                     let segments = chunk.segments.iter().map(|read| read.target);
-                    (stream::piece(stream::whole(item.position, item.length), segments, self.moved).map(remote), false)
+                    (stream::piece(stream::whole(item.position, item.length), segments, self.moved), false)
                 }
-                None if first.is_empty() => (self.next_inline(), true),
-                None => {
+                None if self.long => {
                     let segments = first.iter().map(|read| read.target);
-                    (stream::piece(Ranges::new(&self.items, self.length), segments, self.moved).map(remote), true)
+                    (stream::piece(Ranges::new(&self.items, self.length), segments, self.moved), true)
                 }
+                None => return None,
             };
-            if let Some(place) = place {
-                self.moved = self.moved.saturating_add(u64::from(place.length()));
-                return Some(place);
+            if let Some(piece) = piece {
+                self.moved = self.moved.saturating_add(u64::from(piece.remote.length));
+                return Some(piece);
             }
             if last {
                 return None;
@@ -220,17 +238,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
     }
 
-    fn next_inline(&self) -> Option<Place> {
-        // The Receive as one segment; the Call was found to end with it.
-        let inline = Segment { length: u32::MAX, ..Segment::default() };
-        let ranges = Ranges::new(&self.items, self.length);
-        let piece = stream::piece(ranges, core::iter::once(inline), self.moved)?;
-        let from = self.from.saturating_add(usize::try_from(self.moved).ok()?);
-        Some(Place::Inline { from, length: piece.remote.length, at: piece.at })
-    }
-
     /// The next piece of the reply: of each result that has a chunk, then of a Long Reply.
-    fn next_write(&mut self) -> Option<Place> {
+    fn next_write(&mut self) -> Option<Piece> {
         if self.items.is_empty() && !self.long {
             return None;
         }
@@ -250,21 +259,12 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             };
             if let Some(piece) = piece {
                 self.moved = self.moved.saturating_add(u64::from(piece.remote.length));
-                return Some(Place::Remote { at: piece.at, segment: piece.remote });
+                return Some(piece);
             }
             if last {
                 return None;
             }
             (self.part, self.moved) = (self.part.saturating_add(1), 0);
-        }
-    }
-}
-
-impl Place {
-    pub(super) const fn length(&self) -> u32 {
-        match self {
-            Self::Inline { length, .. } => *length,
-            Self::Remote { segment, .. } => segment.length,
         }
     }
 }
