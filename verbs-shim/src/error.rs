@@ -36,6 +36,8 @@ pub enum Error {
     /// The call would wait for memory that the caller itself holds: it stands in a closure of
     /// [`read`](crate::Verbs::read) or [`write`](crate::Verbs::write).
     MemoryHeld,
+    /// The other side has not answered within the time that was set.
+    TimedOut,
     /// The region is not registered any more.
     Deregistered,
 }
@@ -56,6 +58,7 @@ impl fmt::Display for Error {
             Self::Rejected(_) => "the other side rejected the connection",
             Self::Disconnected => "the connection is over",
             Self::MemoryHeld => "called while the caller holds a memory region",
+            Self::TimedOut => "no answer within the time that was set",
             Self::Deregistered => "the memory region is not registered",
         })
     }

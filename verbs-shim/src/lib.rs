@@ -39,10 +39,24 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod call;
+mod client;
+mod connection;
 mod error;
 pub mod loopback;
+mod pending;
+mod request;
+mod server;
+mod stream;
 mod verbs;
 
+pub use call::{Call, CallError};
+pub use client::Client;
+pub use connection::{Connection, Ended, MAX_CALLS, Provider, Settings};
 pub use error::Error;
+pub use pending::Pending;
+pub use request::Request;
 pub use rpcrdma::segment::Segment;
+pub use server::{Server, Service, Stopper};
+pub use stream::Stream;
 pub use verbs::{Access, Completion, Depths, Kind, Local, Operation, Remote, Status, Verbs, Work};

@@ -135,6 +135,17 @@ pub enum Kind {
     Receive,
 }
 
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Send => "Send",
+            Self::Write => "RDMA Write",
+            Self::Read => "RDMA Read",
+            Self::Receive => "receive",
+        })
+    }
+}
+
 /// How a work request or receive ended. All but [`Success`](Self::Success) mean that the connection is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -135,7 +135,8 @@ impl Default for Terms {
 
 /// Whether RPCSEC_GSS covers arguments and results, so that none may be reduced (RFC 8166 section 8.2.2.3). What cannot
 /// be read is taken for covered.
-fn is_protected(call: &Call<'_>) -> bool {
+#[must_use]
+pub fn is_protected(call: &Call<'_>) -> bool {
     let open = |gss: GssCredential<'_>| matches!(gss.service, GssService::NONE | GssService::CHANNEL_PROTECTION);
     call.credential.flavor == Flavor::RPCSEC_GSS && !GssCredential::decode(call.credential.body).is_ok_and(open)
 }

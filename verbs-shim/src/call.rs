@@ -1,0 +1,117 @@
+//! A call as an application makes it, and what came of it.
+
+use std::fmt;
+use std::ops::Range;
+
+use rpcrdma::endpoint::requester;
+use rpcrdma::v1::ErrorBody;
+
+use crate::connection::Ended;
+use crate::stream::Stream;
+
+/// An RPC call with room for its reply. All buffers are the caller's, and come back with the reply, so that the next call
+/// can be made with the same.
+///
+/// ```
+/// use rpcrdma_verbs::{Call, Stream};
+///
+/// // READ of 4096 octets: all of the reply but the data fits in 200 octets.
+/// let call = Call::new(Stream::from(vec![0; 40]), 200).with_result(vec![0; 4096]);
+/// assert_eq!(call.reply(), b"", "not answered yet");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Call {
+    pub(crate) stream: Stream,
+    pub(crate) results: Vec<Vec<u8>>,
+    pub(crate) reply_length: u32,
+    /// The reply, or what has room for it.
+    pub(crate) reply: Vec<u8>,
+    /// Where in `reply` the reply is.
+    pub(crate) replied: Range<usize>,
+    /// Octets of each result.
+    pub(crate) received: Vec<u32>,
+}
+
+/// Why there is no reply to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The call was not made: it cannot be, or not on this connection.
+    Refused(requester::CallError),
+    /// Memory could not be registered.
+    NotRegistered,
+    /// The other side says that it cannot answer this call; to make it again does not help (RFC 8166 section 4.5).
+    Error(ErrorBody),
+    /// What came in the Reply chunk is no reply to this call.
+    NoReply,
+    /// It took longer than the time that was set. The call may have been carried out.
+    TimedOut,
+    /// The connection ended first. The call may have been carried out.
+    Lost(Ended),
+}
+
+impl Call {
+    /// A call of a message, which begins with the whole RPC header. A reply has at most `reply_length` octets without the
+    /// results that have room of their own, or cannot be taken.
+    #[must_use]
+    pub fn new(message: Stream, reply_length: u32) -> Self {
+        Self { stream: message, reply_length, ..Self::default() }
+    }
+
+    /// The same with room for one more result of those that the Upper-Layer Binding allows to be reduced, as long as the
+    /// buffer is: a Write chunk. The other side fills these in the order of the results.
+    #[must_use]
+    pub fn with_result(mut self, room: Vec<u8>) -> Self {
+        self.results.push(room);
+        self
+    }
+
+    /// The message, to be changed for the next call.
+    pub const fn message(&mut self) -> &mut Stream {
+        &mut self.stream
+    }
+
+    /// The room for results, to be changed for the next call.
+    pub const fn rooms(&mut self) -> &mut Vec<Vec<u8>> {
+        &mut self.results
+    }
+
+    /// Changes how long a reply may be, for the next call.
+    pub const fn set_reply_length(&mut self, octets: u32) {
+        self.reply_length = octets;
+    }
+
+    /// The reply, without the results that have come into their rooms; empty where there is none.
+    #[must_use]
+    pub fn reply(&self) -> &[u8] {
+        self.reply.get(self.replied.clone()).unwrap_or_default()
+    }
+
+    /// What has come into the room of this number; empty where it has none, or the result is in the reply.
+    #[must_use]
+    pub fn result(&self, number: usize) -> &[u8] {
+        let length = self.received.get(number).map_or(0, |&length| length as usize);
+        self.results.get(number).and_then(|room| room.get(..length)).unwrap_or_default()
+    }
+
+    /// Forgets the reply before.
+    pub(crate) fn begin(&mut self) {
+        self.replied = 0..0;
+        self.received.clear();
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => write!(f, "the call cannot be made: {error}"),
+            Self::NotRegistered => f.write_str("the memory of the call could not be registered"),
+            Self::Error(error) => write!(f, "the other side answers with an error: {error}"),
+            Self::NoReply => f.write_str("the Reply chunk holds no reply to this call"),
+            Self::TimedOut => f.write_str("no reply within the time that was set"),
+            Self::Lost(ended) => write!(f, "the connection ended before the reply: {ended}"),
+        }
+    }
+}
+
+impl std::error::Error for CallError {}

@@ -1,0 +1,102 @@
+//! The end that connects.
+
+use std::net::SocketAddr;
+
+use crate::call::{Call, CallError};
+use crate::connection::{Connection, Provider, Settings};
+use crate::error::Error;
+use crate::pending::Pending;
+
+/// A client of RPC-over-RDMA version 1: one connection that calls. Clones share it; the last one that is dropped ends it.
+///
+/// ```
+/// use std::thread;
+///
+/// use rpcrdma_verbs::loopback::Fabric;
+/// use rpcrdma_verbs::{Call, Client, Request, Server, Settings, Stream};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let fabric = Fabric::new();
+/// let (here, there) = (fabric.adapter([192, 0, 2, 1].into())?, fabric.adapter([192, 0, 2, 2].into())?);
+/// let address = "192.0.2.2:20049".parse()?;
+///
+/// // A server that answers each call with five octets, which may go into a Write chunk.
+/// let server = Server::bind(&there, address, Settings::server())?;
+/// let stop = server.stopper();
+/// let served = thread::spawn(move || {
+///     server.serve(&|mut request: Request<_>| {
+///         let reply = request.accept();
+///         reply.push(&5_u32.to_be_bytes());
+///         reply.push_item(b"hello".to_vec());
+///         let _ = request.answer();
+///     })
+/// });
+///
+/// // A call of procedure 1 of program 400100: with room for the octets apart from the reply.
+/// let client = Client::connect(&here, address, &Settings::client())?;
+/// let header = rpcrdma::rpc::Call {
+///     xid: client.xid(),
+///     rpc_version: 2,
+///     program: 400_100,
+///     version: 1,
+///     procedure: 1,
+///     credential: rpcrdma::rpc::Auth::NONE,
+///     verifier: rpcrdma::rpc::Auth::NONE,
+/// };
+/// let mut message = vec![0; 40];
+/// header.encode(&mut message)?;
+/// let mut call = Call::new(Stream::from(message), 28).with_result(vec![0; 100]);
+/// client.call(&mut call)?;
+/// assert_eq!((call.reply().len(), call.result(0)), (28, &b"hello"[..]));
+///
+/// stop.stop();
+/// served.join().unwrap()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Client<V: Provider> {
+    connection: Connection<V>,
+}
+
+impl<V: Provider> Client<V> {
+    /// Connects.
+    ///
+    /// # Errors
+    /// Of [`Verbs::connect`](crate::Verbs::connect) and [`Verbs::connected`](crate::Verbs::connected);
+    /// [`Error::TimedOut`]; [`Error::Depth`] for settings with more calls than can be.
+    pub fn connect(verbs: &V, address: SocketAddr, settings: &Settings) -> Result<Self, Error> {
+        Ok(Self { connection: Connection::connect(verbs, address, settings)? })
+    }
+
+    /// Makes a call, and waits for its reply: [`Connection::call`].
+    ///
+    /// # Errors
+    /// A [`CallError`].
+    pub fn call(&self, call: &mut Call) -> Result<(), CallError> {
+        self.connection.call(call)
+    }
+
+    /// Makes a call whose reply is waited for later, or in an asynchronous function: [`Connection::start`].
+    pub fn start(&self, call: Call) -> Pending<V> {
+        self.connection.start(call)
+    }
+
+    /// An XID for a call: [`Connection::xid`].
+    #[must_use]
+    pub fn xid(&self) -> u32 {
+        self.connection.xid()
+    }
+
+    /// The connection, for what is seldom needed.
+    #[must_use]
+    pub const fn connection(&self) -> &Connection<V> {
+        &self.connection
+    }
+}
+
+impl<V: Provider> Clone for Client<V> {
+    fn clone(&self) -> Self {
+        Self { connection: self.connection.clone() }
+    }
+}

@@ -1,0 +1,293 @@
+//! The Responder of a connection, and the memory of the calls it answers.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::ops::Range;
+
+use rpcrdma::endpoint::responder::{self, Form, Input, Message, Output, ReplyFault};
+use rpcrdma::endpoint::{CallId, Item, Responder, Terms};
+use rpcrdma::rpc::MessageType;
+use rpcrdma::segment::Segment;
+
+use super::buffers::{Buffers, Sent};
+use super::{Ended, MAX_CALLS, Port, Provider, Settings, Work};
+use crate::stream::{Part, Stream};
+use crate::verbs::{Access, Local, Verbs};
+
+const CALLS: usize = MAX_CALLS as usize;
+/// Octets of the header of a Call that has chunks.
+const HEADER: usize = 2048;
+/// Read chunks of a Call, and Write chunks.
+const CHUNKS: usize = 16;
+
+/// The calls of the other side.
+pub(crate) struct Answering<V: Verbs> {
+    responder: Box<Responder<CALLS, HEADER, CHUNKS>>,
+    answers: Vec<Answer<V::Region>>,
+    free: Vec<usize>,
+    /// The answer to the call in each place of the Responder.
+    of_call: [Option<usize>; CALLS],
+    /// Those that are to be handed to the application.
+    delivered: VecDeque<usize>,
+    items: Vec<Item>,
+}
+
+/// A call that is answered, until its reply is on its way.
+struct Answer<R> {
+    call: Option<CallId>,
+    xid: u32,
+    /// The call, whole.
+    message: Vec<u8>,
+    /// Where it is put together, while it is.
+    pulled: Option<R>,
+    reply: Stream,
+    regions: Vec<(Option<Part>, R)>,
+}
+
+/// A call that is handed to the application.
+#[derive(Default)]
+pub(crate) struct Asked {
+    pub(crate) number: usize,
+    pub(crate) xid: u32,
+    pub(crate) message: Vec<u8>,
+    /// An empty one, with the buffers of replies before.
+    pub(crate) reply: Stream,
+}
+
+impl<V: Provider> Answering<V> {
+    pub(super) fn new(terms: Terms, settings: &Settings) -> Self {
+        let mut responder = Box::new(Responder::new(terms, settings.limits));
+        // As many Receives are posted; `Settings` has seen that it can be.
+        let _ = responder.grant(settings.served);
+        Self {
+            responder,
+            answers: Vec::new(),
+            free: Vec::new(),
+            of_call: [None; CALLS],
+            delivered: VecDeque::new(),
+            items: Vec::new(),
+        }
+    }
+
+    /// A Send has come; whether that could be.
+    pub(super) fn received(&mut self, receive: u32, octets: &[u8]) -> bool {
+        self.responder.handle(Input::Received { receive, octets }).is_ok()
+    }
+
+    /// An RDMA Read is complete.
+    pub(super) fn pulled(&mut self, number: u32) {
+        if let Some(call) = self.answers.get(number as usize).and_then(|answer| answer.call) {
+            let _ = self.responder.handle(Input::Completed { call });
+        }
+    }
+
+    /// The Send of a reply is complete, and so is all that it was made of: the memory of the reply is free.
+    pub(super) fn sent(&mut self, port: &Port<V>, number: usize) {
+        if let Some(answer) = self.answers.get_mut(number) {
+            answer.release(port);
+            self.free.push(number);
+        }
+    }
+
+    /// The connection is over.
+    pub(super) fn lost(&mut self, port: &Port<V>) {
+        let _ = self.responder.handle(Input::Disconnected);
+        self.delivered.clear();
+        self.of_call = [None; CALLS];
+        for answer in &mut self.answers {
+            answer.release(port);
+        }
+    }
+
+    /// The next call for the application.
+    pub(super) fn next(&mut self) -> Option<Asked> {
+        let number = self.delivered.pop_front()?;
+        let answer = self.answers.get_mut(number)?;
+        let (message, reply) = (mem::take(&mut answer.message), mem::take(&mut answer.reply));
+        Some(Asked { number, xid: answer.xid, message, reply })
+    }
+
+    /// Answers a call, and takes its buffers.
+    pub(crate) fn reply(&mut self, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
+        let answer = self.answers.get_mut(asked.number).ok_or(ReplyFault::NoCall)?;
+        let call = answer.call.ok_or(ReplyFault::NoCall)?;
+        let length = asked.reply.places(&mut self.items).ok_or(ReplyFault::Items)?;
+        let given = responder::Reply { head: asked.reply.head(), length, results: &self.items, protected };
+        let form = self.responder.reply(call, &given)?;
+        (answer.message, answer.reply) = (mem::take(&mut asked.message), mem::take(&mut asked.reply));
+        Ok(form)
+    }
+
+    /// Does the next thing the Responder asks for; whether there was one.
+    pub(super) fn step(&mut self, port: &Port<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
+        let output = match self.responder.poll(&mut buffers.header) {
+            Ok(None) => return Ok(false),
+            Ok(Some(output)) => output,
+            Err(_) => return Err(Ended::Protocol),
+        };
+        match output {
+            Output::Release { receive } => buffers.post_receive(port, receive)?,
+            Output::Place { call, receive, from, length, at } => {
+                let answer = self.answer(call)?;
+                let target = answer.message.get_mut(at as usize..).and_then(|rest| rest.get_mut(..length as usize));
+                let target = target.ok_or(Ended::Protocol)?;
+                let copied = buffers.look(port, receive, |octets| {
+                    let source = octets.get(from..).and_then(|rest| rest.get(..target.len()));
+                    source.map(|source| target.copy_from_slice(source))
+                })?;
+                copied.ok_or(Ended::Protocol)?;
+            }
+            Output::Read { call, source, at } => self.read(port, buffers, call, source, at)?,
+            Output::Deliver { call, message } => self.deliver(port, buffers, call, message)?,
+            Output::Write { call, from, target } => {
+                let number = self.number(call).ok_or(Ended::Protocol)?;
+                let answer = self.answers.get_mut(number).ok_or(Ended::Protocol)?;
+                let range = from..from.checked_add(target.length).ok_or(Ended::Protocol)?;
+                let (region, local) = answer.source(port, &range)?;
+                buffers.transfer(port, (Work::Write, false), target, Local { region, range: local })?;
+            }
+            Output::Send { call, header, payload, invalidate } => {
+                let number = self.of_call.get_mut(call.index()).and_then(Option::take);
+                // A call that was refused before anything of it was kept.
+                let (sent, nothing) = (number.map_or(Sent::Nothing, Sent::Reply), Stream::default());
+                let answer = number.and_then(|number| self.answers.get_mut(number));
+                let stream = answer.map_or(&nothing, |answer| {
+                    answer.call = None;
+                    &answer.reply
+                });
+                buffers.send(port, (header, payload, stream), (sent, invalidate))?;
+            }
+            Output::Disconnect => return Err(Ended::Protocol),
+        }
+        Ok(true)
+    }
+
+    fn number(&self, call: CallId) -> Option<usize> {
+        self.of_call.get(call.index()).copied().flatten()
+    }
+
+    /// What is kept of a call; memory to put it together in where it is new.
+    fn answer(&mut self, call: CallId) -> Result<&mut Answer<V::Region>, Ended> {
+        let number = match self.number(call) {
+            Some(number) => number,
+            None => self.begin(call)?,
+        };
+        self.answers.get_mut(number).ok_or(Ended::Protocol)
+    }
+
+    fn begin(&mut self, call: CallId) -> Result<usize, Ended> {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.answers.push(Answer::default());
+            self.answers.len() - 1
+        });
+        let place = self.of_call.get_mut(call.index()).ok_or(Ended::Protocol)?;
+        *place = Some(number);
+        let answer = self.answers.get_mut(number).ok_or(Ended::Protocol)?;
+        (answer.call, answer.xid) = (Some(call), self.responder.xid(call).ok_or(Ended::Protocol)?);
+        let length = self.responder.length(call).ok_or(Ended::Protocol)?;
+        answer.message.resize(length as usize, 0);
+        for padding in self.responder.padding(call) {
+            if let Some(octets) = answer.message.get_mut(padding.start as usize..padding.end as usize) {
+                octets.fill(0);
+            }
+        }
+        Ok(number)
+    }
+
+    fn read(
+        &mut self,
+        port: &Port<V>,
+        buffers: &mut Buffers<V>,
+        call: CallId,
+        source: Segment,
+        at: u32,
+    ) -> Result<(), Ended> {
+        let answer = self.answer(call)?;
+        if answer.pulled.is_none() {
+            let message = mem::take(&mut answer.message);
+            answer.pulled = Some(port.verbs.register(&port.domain, message, Access::LOCAL_WRITE)?);
+        }
+        let number = self.number(call).and_then(|number| u32::try_from(number).ok()).ok_or(Ended::Protocol)?;
+        let answer = self.answers.get(number as usize).ok_or(Ended::Protocol)?;
+        let region = answer.pulled.as_ref().ok_or(Ended::Protocol)?;
+        let start = at as usize;
+        let local = Local { region, range: start..start + source.length as usize };
+        Ok(buffers.transfer(port, (Work::Read(number), true), source, local)?)
+    }
+
+    fn deliver(&mut self, port: &Port<V>, buffers: &Buffers<V>, call: CallId, message: Message) -> Result<(), Ended> {
+        let answer = self.answer(call)?;
+        match message {
+            Message::Inline { receive, from, length } => {
+                let copied = buffers.look(port, receive, |octets| {
+                    let octets = octets.get(from..).and_then(|rest| rest.get(..length as usize))?;
+                    answer.message.copy_from_slice(octets);
+                    Some(())
+                })?;
+                copied.ok_or(Ended::Protocol)?;
+            }
+            Message::Assembled { .. } => {
+                if let Some(region) = answer.pulled.take() {
+                    answer.message = port.verbs.deregister(region)?;
+                }
+            }
+        }
+        // What was pulled may be anything.
+        if MessageType::peek(&answer.message) == Some((answer.xid, MessageType::CALL)) {
+            self.delivered.extend(self.number(call));
+        } else {
+            self.responder.refuse(call).map_err(|_| Ended::Protocol)?;
+        }
+        Ok(())
+    }
+}
+
+impl<R> Default for Answer<R> {
+    fn default() -> Self {
+        Self { call: None, xid: 0, message: Vec::new(), pulled: None, reply: Stream::default(), regions: Vec::new() }
+    }
+}
+
+impl<R> Answer<R> {
+    /// Where a range of the reply is in memory that is registered.
+    fn source<V: Verbs<Region = R>>(
+        &mut self,
+        port: &Port<V>,
+        range: &Range<u32>,
+    ) -> Result<(&R, Range<usize>), Ended> {
+        let register = |buffer| port.verbs.register(&port.domain, buffer, Access::empty());
+        let (region, local) = match self.reply.part(range) {
+            Some((part, local)) => {
+                let known = self.regions.iter().position(|(of, _)| *of == Some(part));
+                let region = match known {
+                    Some(known) => known,
+                    None => {
+                        self.regions.push((Some(part), register(self.reply.take(part))?));
+                        self.regions.len() - 1
+                    }
+                };
+                (region, local)
+            }
+            // Items among it that the other side has no Write chunk for.
+            None => {
+                let mut copy = Vec::with_capacity(range.len());
+                self.reply.gather(range, |octets| copy.extend_from_slice(octets));
+                let local = 0..copy.len();
+                self.regions.push((None, register(copy)?));
+                (self.regions.len() - 1, local)
+            }
+        };
+        self.regions.get(region).map(|(_, region)| (region, local)).ok_or(Ended::Protocol)
+    }
+
+    /// Takes its memory back.
+    fn release<V: Verbs<Region = R>>(&mut self, port: &Port<V>) {
+        for (part, region) in self.regions.drain(..) {
+            if let (Ok(buffer), Some(part)) = (port.verbs.deregister(region), part) {
+                self.reply.put_back(part, buffer);
+            }
+        }
+        self.reply.clear();
+        (self.call, self.pulled) = (None, None);
+    }
+}

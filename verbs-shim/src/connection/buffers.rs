@@ -1,0 +1,151 @@
+//! The Receives and Sends of a connection: buffers that are registered as long as it lasts.
+
+use std::ops::Range;
+
+use rpcrdma::endpoint::CallId;
+
+use super::{Ended, Port, Work};
+use crate::error::Error;
+use crate::stream::Stream;
+use crate::verbs::{Access, Local, Operation, Verbs};
+use crate::{Remote, Segment};
+
+/// A connection's own buffers, and what is posted of its work.
+pub(super) struct Buffers<V: Verbs> {
+    /// The endpoints' name of a Receive is its place here.
+    receives: Vec<V::Region>,
+    sends: Vec<V::Region>,
+    /// What a Send that is posted carries.
+    pub(super) sent: Vec<Sent>,
+    idle: Vec<u32>,
+    /// Work requests that may still be posted.
+    room: usize,
+    /// Octets of each buffer.
+    receive_size: usize,
+    /// Where the endpoints write headers.
+    pub(super) header: Vec<u8>,
+}
+
+/// What a Send carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sent {
+    Nothing,
+    Call(CallId),
+    /// The reply of this number, whose memory is free when the Send is complete.
+    Reply(usize),
+}
+
+impl<V: Verbs> Buffers<V> {
+    /// Registers them, and posts the Receives.
+    pub(super) fn new(
+        port: &Port<V>,
+        receives: usize,
+        sends: usize,
+        sizes: (u32, u32),
+        room: usize,
+    ) -> Result<Self, Error> {
+        let (send_size, receive_size) = (sizes.0 as usize, sizes.1 as usize);
+        let register = |octets: usize, access| port.verbs.register(&port.domain, vec![0; octets], access);
+        let buffers = Self {
+            receives: (0..receives).map(|_| register(receive_size, Access::LOCAL_WRITE)).collect::<Result<_, _>>()?,
+            sends: (0..sends).map(|_| register(send_size, Access::empty())).collect::<Result<_, _>>()?,
+            sent: vec![Sent::Nothing; sends],
+            idle: (0..sends as u32).rev().collect(),
+            room,
+            receive_size,
+            header: vec![0; send_size],
+        };
+        for receive in 0..buffers.receives.len() as u32 {
+            buffers.post_receive(port, receive)?;
+        }
+        Ok(buffers)
+    }
+
+    /// Whether one work request more can be posted, be it a Send or not.
+    pub(super) fn are_ready(&self) -> bool {
+        self.room > 0 && !self.idle.is_empty()
+    }
+
+    /// A work request is complete.
+    pub(super) fn completed(&mut self) {
+        self.room += 1;
+    }
+
+    pub(super) fn post_receive(&self, port: &Port<V>, receive: u32) -> Result<(), Error> {
+        let region = self.receives.get(receive as usize).ok_or(Error::Range)?;
+        port.verbs.post_receive(&port.queue_pair, Work::Receive(receive).to_id(), Local::all(region, self.receive_size))
+    }
+
+    /// Looks at what has come.
+    pub(super) fn look<T>(&self, port: &Port<V>, receive: u32, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        let region = self.receives.get(receive as usize).ok_or(Error::Range)?;
+        port.verbs.read(region, look)
+    }
+
+    /// Posts a Send of the first `header` octets of the header buffer and of these ranges of a stream.
+    pub(super) fn send(
+        &mut self,
+        port: &Port<V>,
+        (header, payload, stream): (usize, impl Iterator<Item = Range<u32>>, &Stream),
+        (sent, invalidate): (Sent, Option<u32>),
+    ) -> Result<(), Error> {
+        let slot = self.idle.pop().ok_or(Error::QueueFull)?;
+        let region = self.sends.get(slot as usize).ok_or(Error::Range)?;
+        let mut filled = 0;
+        let fits = port.verbs.write(region, |buffer| {
+            let mut put = |octets: &[u8]| {
+                if let Some(place) = buffer.get_mut(filled..filled + octets.len()) {
+                    place.copy_from_slice(octets);
+                }
+                filled += octets.len();
+            };
+            put(self.header.get(..header).unwrap_or_default());
+            for range in payload {
+                stream.gather(&range, &mut put);
+            }
+            filled <= buffer.len()
+        })?;
+        if !fits {
+            return Err(Error::Range);
+        }
+        let operation = invalidate.map_or(Operation::Send, Operation::SendWithInvalidate);
+        let work = crate::verbs::Work::new(Work::Send(slot).to_id(), operation, Local::all(region, filled));
+        if let Some(place) = self.sent.get_mut(slot as usize) {
+            *place = sent;
+        }
+        port.verbs.post(&port.queue_pair, work)?;
+        self.room -= 1;
+        Ok(())
+    }
+
+    /// A Send is complete: what it carried.
+    pub(super) fn take_sent(&mut self, slot: u32) -> Sent {
+        let Some(sent) = self.sent.get_mut(slot as usize) else { return Sent::Nothing };
+        self.idle.push(slot);
+        std::mem::replace(sent, Sent::Nothing)
+    }
+
+    /// Posts an RDMA Read or Write of a part of a region of one's own.
+    pub(super) fn transfer(
+        &mut self,
+        port: &Port<V>,
+        (id, read): (Work, bool),
+        remote: Segment,
+        local: Local<'_, V::Region>,
+    ) -> Result<(), Error> {
+        let remote = Remote::from(remote);
+        let operation = if read { Operation::Read(remote) } else { Operation::Write(remote) };
+        port.verbs.post(&port.queue_pair, crate::verbs::Work::new(id.to_id(), operation, local))?;
+        self.room -= 1;
+        Ok(())
+    }
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Disconnected => Self::Peer,
+            error => Self::Refused(error),
+        }
+    }
+}

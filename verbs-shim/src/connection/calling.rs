@@ -1,0 +1,362 @@
+//! The Requester of a connection, and the memory of its calls.
+
+use std::mem;
+use std::ops::Range;
+use std::task::Waker;
+
+use rpcrdma::endpoint::requester::{self, End, Input, InputError, Memory, Output};
+use rpcrdma::endpoint::{CallId, Item, Requester, Terms};
+use rpcrdma::rpc::MessageType;
+
+use super::buffers::{Buffers, Sent};
+use super::{Ended, MAX_CALLS, Port, Provider};
+use crate::Segment;
+use crate::call::{Call, CallError};
+use crate::stream::Part;
+use crate::verbs::{Access, Verbs};
+
+const CALLS: usize = MAX_CALLS as usize;
+/// Segments of a call: data items, rooms for results, and what is around them in a long call.
+const SEGMENTS: usize = 32;
+/// Each buffer is one region, as long as it is.
+const SEGMENT_LENGTH: u32 = u32::MAX;
+
+/// The calls of one end.
+pub(crate) struct Calling<V: Verbs> {
+    requester: Box<Requester<CALLS, SEGMENTS>>,
+    tickets: Vec<Ticket<V::Region>>,
+    free: Vec<usize>,
+    /// The ticket of the call in each place of the Requester.
+    of_call: [usize; CALLS],
+    /// Wait until there is a place.
+    waiting: Vec<Waker>,
+    items: Vec<Item>,
+    rooms: Vec<u32>,
+    xid: u32,
+    /// Why the connection is over.
+    ended: Option<Ended>,
+}
+
+/// A call, from its beginning until its outcome was taken.
+struct Ticket<R> {
+    call: Call,
+    xid: u32,
+    id: Option<CallId>,
+    /// By their number.
+    regions: Vec<Option<(R, Home)>>,
+    outcome: Option<Result<(), CallError>>,
+    waker: Option<Waker>,
+    /// Nobody will ask for the outcome.
+    forgotten: bool,
+}
+
+/// Where the buffer of a region belongs.
+#[derive(Clone, Copy)]
+enum Home {
+    Message(Part),
+    /// Nowhere: it was put together for this.
+    Copy,
+    Result(usize),
+    Reply,
+}
+
+impl<V: Provider> Calling<V> {
+    pub(super) fn new(terms: Terms, calls: u32) -> Self {
+        Self {
+            requester: Box::new(Requester::new(terms, calls, SEGMENT_LENGTH)),
+            tickets: Vec::new(),
+            free: Vec::new(),
+            of_call: [0; CALLS],
+            waiting: Vec::new(),
+            items: Vec::new(),
+            rooms: Vec::new(),
+            xid: first_xid(),
+            ended: None,
+        }
+    }
+
+    pub(super) const fn xid(&mut self) -> u32 {
+        self.xid = self.xid.wrapping_add(1);
+        self.xid
+    }
+
+    /// Begins a call, and takes it; none where there are as many as there can be.
+    pub(super) fn begin(&mut self, call: &mut Call) -> Result<Option<usize>, CallError> {
+        let refused = |error| Err(CallError::Refused(error));
+        let Some(length) = call.stream.places(&mut self.items) else {
+            return refused(requester::CallError::Items);
+        };
+        self.rooms.clear();
+        for room in &call.results {
+            let Ok(room) = u32::try_from(room.len()) else { return refused(requester::CallError::Items) };
+            self.rooms.push(room);
+        }
+        call.begin();
+        let head = call.stream.head();
+        let asked = requester::Call {
+            head,
+            length,
+            arguments: &self.items,
+            results: &self.rooms,
+            reply_length: call.reply_length,
+        };
+        let id = match self.requester.call(&asked) {
+            Ok(id) => id,
+            Err(requester::CallError::TooManyCalls) => return Ok(None),
+            Err(error) => return refused(error),
+        };
+        let xid = MessageType::peek(head).map_or(0, |(xid, _)| xid);
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.tickets.push(Ticket::default());
+            self.tickets.len() - 1
+        });
+        if let (Some(ticket), Some(place)) = (self.tickets.get_mut(number), self.of_call.get_mut(id.index())) {
+            *place = number;
+            (ticket.xid, ticket.id) = (xid, Some(id));
+            mem::swap(&mut ticket.call, call);
+        }
+        Ok(Some(number))
+    }
+
+    /// The outcome of a call, if it has come to its end; the call is given back.
+    pub(crate) fn outcome(&mut self, number: usize, call: &mut Call) -> Option<Result<(), CallError>> {
+        let ticket = self.tickets.get_mut(number)?;
+        let outcome = ticket.outcome.take()?;
+        mem::swap(&mut ticket.call, call);
+        ticket.reset();
+        self.free.push(number);
+        Some(outcome)
+    }
+
+    pub(super) fn cancel(&mut self, number: usize) {
+        if let Some(id) = self.tickets.get(number).and_then(|ticket| ticket.id) {
+            // Where it has ended already, its outcome is there.
+            let _ = self.requester.cancel(id);
+        }
+    }
+
+    /// Nobody asks for the outcome any more.
+    pub(crate) fn forget(&mut self, number: usize) {
+        self.cancel(number);
+        let Some(ticket) = self.tickets.get_mut(number) else { return };
+        ticket.forgotten = true;
+        if ticket.outcome.is_some() {
+            self.outcome(number, &mut Call::default());
+        }
+    }
+
+    pub(crate) fn wake_by(&mut self, number: usize, waker: &Waker) {
+        if let Some(ticket) = self.tickets.get_mut(number) {
+            ticket.waker = Some(waker.clone());
+        }
+    }
+
+    /// Wakes when a call has ended, so that another can begin.
+    pub(crate) fn wake_when_free(&mut self, waker: &Waker) {
+        if !self.waiting.iter().any(|waiting| waiting.will_wake(waker)) {
+            self.waiting.push(waker.clone());
+        }
+    }
+
+    /// A Send has come; whether that could be.
+    pub(super) fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> bool {
+        self.requester.handle(Input::Received { receive, octets, invalidated }).is_ok()
+    }
+
+    pub(super) fn sent(&mut self, call: CallId) {
+        // A call that was lost meanwhile is not there any more.
+        let _ = self.requester.handle(Input::Sent { call });
+    }
+
+    pub(super) fn lost(&mut self, ended: Ended) {
+        self.ended = Some(ended);
+        let _ = self.requester.handle(Input::Disconnected);
+        self.waiting.drain(..).for_each(Waker::wake);
+    }
+
+    /// Does the next thing the Requester asks for; whether there was one.
+    pub(super) fn step(&mut self, port: &Port<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
+        let output = match self.requester.poll(&mut buffers.header) {
+            Ok(None) => return Ok(false),
+            Ok(Some(output)) => output,
+            // Headers are no larger than the inline threshold.
+            Err(_) => return Err(Ended::Protocol),
+        };
+        match output {
+            Output::Register { call, region, memory } => self.register(port, call, region, &memory)?,
+            Output::Send { call, header, payload } => {
+                let number = self.of_call.get(call.index()).copied().unwrap_or_default();
+                let ticket = self.tickets.get(number).ok_or(Ended::Protocol)?;
+                buffers.send(port, (header, payload, &ticket.call.stream), (Sent::Call(call), None))?;
+            }
+            Output::Invalidate { call, region, .. } => {
+                if let Some(ticket) = self.ticket(call) {
+                    ticket.deregister(port, usize::from(region))?;
+                }
+                self.requester.handle(Input::Invalidated { call, region }).map_err(|_| Ended::Protocol)?;
+            }
+            Output::Release { receive } => buffers.post_receive(port, receive)?,
+            Output::Done { call, end, results } => {
+                let number = self.of_call.get(call.index()).copied().unwrap_or_default();
+                let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
+                ticket.call.received.extend_from_slice(results);
+                self.done(port, buffers, number, end)?;
+            }
+            Output::Disconnect => return Err(Ended::Protocol),
+        }
+        Ok(true)
+    }
+
+    fn ticket(&mut self, call: CallId) -> Option<&mut Ticket<V::Region>> {
+        self.of_call.get(call.index()).and_then(|&number| self.tickets.get_mut(number))
+    }
+
+    fn register(&mut self, port: &Port<V>, call: CallId, region: u16, memory: &Memory) -> Result<(), Ended> {
+        /// That a new handle is one that the Requester still has for another memory is as good as impossible.
+        const TRIES: usize = 4;
+        for _ in 0..TRIES {
+            let ticket = self.ticket(call).ok_or(Ended::Protocol)?;
+            let segment = ticket.register(port, usize::from(region), memory);
+            let memory = segment.map(|segment| (segment.handle, segment.offset));
+            match self.requester.handle(Input::Registered { call, region, memory }) {
+                Ok(()) => return Ok(()),
+                Err(InputError::HandleInUse) => {
+                    let ticket = self.ticket(call).ok_or(Ended::Protocol)?;
+                    ticket.deregister(port, usize::from(region))?;
+                }
+                Err(_) => return Err(Ended::Protocol),
+            }
+        }
+        Err(Ended::Protocol)
+    }
+
+    fn done(&mut self, port: &Port<V>, buffers: &Buffers<V>, number: usize, end: End) -> Result<(), Ended> {
+        let Some(ticket) = self.tickets.get_mut(number) else { return Err(Ended::Protocol) };
+        for region in 0..ticket.regions.len() {
+            ticket.deregister(port, region)?;
+        }
+        let outcome = match end {
+            End::Reply { receive, payload } => {
+                let call = &mut ticket.call;
+                call.reply.clear();
+                buffers.look(port, receive, |octets| {
+                    call.reply.extend_from_slice(octets.get(payload).unwrap_or_default());
+                })?;
+                call.replied = 0..call.reply.len();
+                // A connection that is over has no use for it.
+                match buffers.post_receive(port, receive).map_err(Ended::from) {
+                    Ok(()) | Err(Ended::Peer) => Ok(()),
+                    Err(ended) => return Err(ended),
+                }
+            }
+            End::LongReply(length) => {
+                ticket.call.replied = 0..length as usize;
+                match MessageType::peek(ticket.call.reply()) {
+                    Some((xid, MessageType::REPLY)) if xid == ticket.xid => Ok(()),
+                    _ => Err(CallError::NoReply),
+                }
+            }
+            End::Error(error) => Err(CallError::Error(error)),
+            End::NotRegistered => Err(CallError::NotRegistered),
+            End::Cancelled => Err(CallError::TimedOut),
+            End::Lost => Err(CallError::Lost(self.ended.clone().unwrap_or(Ended::Peer))),
+        };
+        if outcome.is_err() {
+            ticket.call.begin();
+        }
+        ticket.outcome = Some(outcome);
+        if let Some(waker) = ticket.waker.take() {
+            waker.wake();
+        }
+        if ticket.forgotten {
+            self.outcome(number, &mut Call::default());
+        }
+        self.waiting.drain(..).for_each(Waker::wake);
+        Ok(())
+    }
+}
+
+impl<R> Default for Ticket<R> {
+    fn default() -> Self {
+        Self {
+            call: Call::default(),
+            xid: 0,
+            id: None,
+            regions: Vec::new(),
+            outcome: None,
+            waker: None,
+            forgotten: false,
+        }
+    }
+}
+
+impl<R> Ticket<R> {
+    /// Makes it ready for another call, with the memory it has.
+    fn reset(&mut self) {
+        self.regions.clear();
+        (self.id, self.outcome, self.waker, self.forgotten) = (None, None, None, false);
+    }
+
+    /// Registers memory of the call; none where that is not possible.
+    fn register<V: Verbs<Region = R>>(&mut self, port: &Port<V>, region: usize, memory: &Memory) -> Option<Segment> {
+        let (buffer, home, access) = self.take(memory)?;
+        let registered = port.verbs.register(&port.domain, buffer, access).ok()?;
+        let segment = port.verbs.segment(&registered);
+        if self.regions.len() <= region {
+            self.regions.resize_with(region + 1, || None);
+        }
+        *self.regions.get_mut(region)? = Some((registered, home));
+        Some(segment)
+    }
+
+    /// The buffer that is memory of the call, and no more than that.
+    fn take(&mut self, memory: &Memory) -> Option<(Vec<u8>, Home, Access)> {
+        let writable = Access::LOCAL_WRITE | Access::REMOTE_WRITE;
+        match memory {
+            Memory::Argument(range) => {
+                let all = |(part, within): &(Part, Range<usize>)| {
+                    within.start == 0 && within.end == self.call.stream.part_len(*part)
+                };
+                if let Some((part, _)) = self.call.stream.part(range).filter(all) {
+                    return Some((self.call.stream.take(part), Home::Message(part), Access::REMOTE_READ));
+                }
+                let mut copy = Vec::with_capacity((range.end - range.start) as usize);
+                self.call.stream.gather(range, |octets| copy.extend_from_slice(octets));
+                Some((copy, Home::Copy, Access::REMOTE_READ))
+            }
+            Memory::Result(number, _) => {
+                let number = usize::from(*number);
+                let room = mem::take(self.call.results.get_mut(number)?);
+                Some((room, Home::Result(number), writable))
+            }
+            Memory::Reply(range) => {
+                let mut room = mem::take(&mut self.call.reply);
+                room.resize(range.end as usize, 0);
+                Some((room, Home::Reply, writable))
+            }
+        }
+    }
+
+    /// Ends a registration, if it has not ended, and puts the buffer where it belongs.
+    fn deregister<V: Verbs<Region = R>>(&mut self, port: &Port<V>, region: usize) -> Result<(), Ended> {
+        let Some((region, home)) = self.regions.get_mut(region).and_then(Option::take) else { return Ok(()) };
+        let buffer = port.verbs.deregister(region)?;
+        match home {
+            Home::Message(part) => self.call.stream.put_back(part, buffer),
+            Home::Result(number) => {
+                if let Some(room) = self.call.results.get_mut(number) {
+                    *room = buffer;
+                }
+            }
+            Home::Reply => self.call.reply = buffer,
+            Home::Copy => {}
+        }
+        Ok(())
+    }
+}
+
+/// An XID that cannot be foretold, so that a connection does not have those of the one before.
+fn first_xid() -> u32 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0) as u32
+}

@@ -1,0 +1,526 @@
+//! A connection: the Requester and the Responder of one end of it, driven over an adapter.
+//!
+//! There is no thread of its own. Whoever waits for something takes completions, one thread at a time, and what it finds
+//! for others wakes them. A call in flight of one thread is so answered without a change of threads.
+
+mod answering;
+mod buffers;
+mod calling;
+mod settings;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rpcrdma::endpoint::{Direction, Terms};
+use rpcrdma::private_data::{Agreement, PrivateData};
+
+use self::answering::Answering;
+pub(crate) use self::answering::Asked;
+use self::buffers::{Buffers, Sent};
+use self::calling::Calling;
+pub use self::settings::{MAX_CALLS, Settings};
+use crate::call::{Call, CallError};
+use crate::error::Error;
+use crate::pending::Pending;
+use crate::request::Request;
+use crate::verbs::{Completion, Kind, Status, Verbs};
+
+/// What of [`Verbs`] can be used by several threads: each provider here.
+pub trait Provider:
+    Verbs<Domain: Send + Sync, Region: Send + Sync, QueuePair: Send + Sync, Listener: Send + Sync>
+    + Clone
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<V> Provider for V where
+    V: Verbs<Domain: Send + Sync, Region: Send + Sync, QueuePair: Send + Sync, Listener: Send + Sync>
+        + Clone
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// Why a connection is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ended {
+    /// This side has ended it.
+    Here,
+    /// The other side has ended it, or does not know of it any more.
+    Peer,
+    /// Something that was posted failed.
+    Failed(Kind, Status),
+    /// The other side does what RPC-over-RDMA does not allow, or memory could not be fenced otherwise.
+    Protocol,
+    /// The adapter refused something.
+    Refused(Error),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Here => f.write_str("this side ended it"),
+            Self::Peer => f.write_str("the other side ended it"),
+            Self::Failed(kind, status) => write!(f, "{kind} failed: {status}"),
+            Self::Protocol => f.write_str("the other side broke the protocol"),
+            Self::Refused(error) => write!(f, "the adapter refused: {error}"),
+        }
+    }
+}
+
+/// One end of a connection. Clones are the same end; the last one that is dropped ends it.
+///
+/// It calls, and it answers: a client's answers calls only where [`Settings::served`] is not 0 (RFC 8167).
+pub struct Connection<V: Provider> {
+    shared: Arc<Shared<V>>,
+}
+
+/// What never changes.
+pub(crate) struct Port<V: Verbs> {
+    pub(crate) verbs: V,
+    pub(crate) domain: V::Domain,
+    pub(crate) queue_pair: V::QueuePair,
+}
+
+/// A connection, as all that use it share it.
+pub(crate) struct Shared<V: Provider> {
+    port: Port<V>,
+    state: Mutex<State<V>>,
+    changed: Condvar,
+    peer: SocketAddr,
+    timeout: Option<Duration>,
+    /// There is a thread that takes completions, as some wait by being woken.
+    has_thread: AtomicBool,
+}
+
+pub(crate) struct State<V: Provider> {
+    buffers: Buffers<V>,
+    calling: Calling<V>,
+    answering: Option<Answering<V>>,
+    /// Receives that are filled and that the endpoints do not know of yet: they take one when all they ask for is done.
+    arrived: VecDeque<Arrived>,
+    /// A thread waits for completions.
+    led: bool,
+    /// Threads that wait for that one.
+    following: usize,
+    ended: Option<Ended>,
+    /// All completions were taken.
+    closed: bool,
+}
+
+/// A Receive that is filled.
+struct Arrived {
+    receive: u32,
+    length: usize,
+    invalidated: Option<u32>,
+}
+
+/// The number of a work request or Receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    Receive(u32),
+    Send(u32),
+    /// An RDMA Read for the call with this number.
+    Read(u32),
+    Write,
+}
+
+impl Work {
+    const fn to_id(self) -> u64 {
+        match self {
+            Self::Receive(number) => number as u64,
+            Self::Send(number) => 1 << 32 | number as u64,
+            Self::Read(number) => 2 << 32 | number as u64,
+            Self::Write => 3 << 32,
+        }
+    }
+
+    const fn from_id(id: u64) -> Self {
+        let number = id as u32;
+        match id >> 32 {
+            0 => Self::Receive(number),
+            1 => Self::Send(number),
+            2 => Self::Read(number),
+            _ => Self::Write,
+        }
+    }
+}
+
+impl<V: Provider> Connection<V> {
+    /// Connects. What the acceptance says decides the inline thresholds (RFC 8797).
+    pub(crate) fn connect(verbs: &V, address: SocketAddr, settings: &Settings) -> Result<Self, Error> {
+        let (port, buffers) = settings.prepare(verbs)?;
+        let ours = settings.private_data();
+        verbs.connect(&port.queue_pair, address, &ours.to_octets())?;
+        let theirs = verbs.connected(&port.queue_pair, settings.connect_timeout)?.ok_or(Error::TimedOut)?;
+        let agreement = Agreement::new(Some(ours), PrivateData::find(&theirs));
+        let (calls, answers) = (Terms::forward(&agreement), Terms::reverse(&agreement));
+        Ok(Self::new(port, buffers, (calls, answers), address, settings))
+    }
+
+    /// Accepts a request for a connection.
+    pub(crate) fn accept(verbs: &V, request: V::Request, settings: &Settings) -> Result<Self, Error> {
+        let (port, buffers) = settings.prepare(verbs)?;
+        let ours = settings.private_data();
+        let agreement = Agreement::new(PrivateData::find(verbs.private_data(&request)), Some(ours));
+        let peer = verbs.peer(&request);
+        verbs.accept(request, &port.queue_pair, &ours.to_octets())?;
+        let (calls, answers) = (Terms::reverse(&agreement), Terms::forward(&agreement));
+        Ok(Self::new(port, buffers, (calls, answers), peer, settings))
+    }
+
+    fn new(
+        port: Port<V>,
+        buffers: Buffers<V>,
+        (calls, answers): (Terms, Terms),
+        peer: SocketAddr,
+        settings: &Settings,
+    ) -> Self {
+        let state = State {
+            buffers,
+            calling: Calling::new(calls, settings.calls),
+            answering: (settings.served > 0).then(|| Answering::new(answers, settings)),
+            arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
+            led: false,
+            following: 0,
+            ended: None,
+            closed: false,
+        };
+        Self {
+            shared: Arc::new(Shared {
+                port,
+                state: Mutex::new(state),
+                changed: Condvar::new(),
+                peer,
+                timeout: settings.timeout,
+                has_thread: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// An XID that no call of this connection has had for long.
+    #[must_use]
+    pub fn xid(&self) -> u32 {
+        self.shared.lock().calling.xid()
+    }
+
+    /// Makes a call, and waits for its reply. What has come is in the [`Call`] then. Where there are as many calls already
+    /// as the connection can have, it waits for that too.
+    ///
+    /// # Errors
+    /// A [`CallError`]. In each case nobody can reach the memory of the call any more.
+    pub fn call(&self, call: &mut Call) -> Result<(), CallError> {
+        self.shared.call(call, self.shared.deadline())
+    }
+
+    /// Makes a call whose reply is waited for later, or in an asynchronous function: [`Pending`] is a future.
+    pub fn start(&self, call: Call) -> Pending<V> {
+        Pending::new(Arc::clone(&self.shared), call)
+    }
+
+    /// The next call of the other side; none where there is none within that time.
+    ///
+    /// # Errors
+    /// [`Ended`] where the connection is over.
+    pub fn request(&self, timeout: Duration) -> Result<Option<Request<V>>, Ended> {
+        let deadline = Instant::now().checked_add(timeout);
+        let mut state = self.shared.lock();
+        loop {
+            if let Some(asked) = state.answering.as_mut().and_then(Answering::next) {
+                drop(state);
+                return Ok(Some(Request::new(Arc::clone(&self.shared), asked)));
+            }
+            if state.closed {
+                return Err(state.ended.clone().unwrap_or(Ended::Peer));
+            }
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                return Ok(None);
+            }
+            state = self.shared.progress(state, deadline);
+        }
+    }
+
+    /// Who is at the other end.
+    #[must_use]
+    pub fn peer(&self) -> SocketAddr {
+        self.shared.peer
+    }
+
+    /// Why the connection is over; none where it is not.
+    #[must_use]
+    pub fn ended(&self) -> Option<Ended> {
+        self.shared.lock().ended.clone()
+    }
+
+    /// Ends the connection: all calls are lost.
+    pub fn disconnect(&self) {
+        self.shared.disconnect();
+    }
+}
+
+impl<V: Provider> Clone for Connection<V> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<V: Provider> fmt::Debug for Connection<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("peer", &self.shared.peer).finish_non_exhaustive()
+    }
+}
+
+/// Who only waits to be told looks again after this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+impl<V: Provider> Shared<V> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<V>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until something has happened, for some time at most, or until the deadline. One thread waits for the adapter,
+    /// the others for that one.
+    pub(crate) fn progress<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State<V>>,
+        deadline: Option<Instant>,
+    ) -> MutexGuard<'a, State<V>> {
+        let left = deadline.map_or(LOOK_AGAIN, |deadline| deadline.saturating_duration_since(Instant::now()));
+        let left = left.min(LOOK_AGAIN);
+        if state.led {
+            state.following += 1;
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state.following -= 1;
+            return state;
+        }
+        state.led = true;
+        drop(state);
+        let mut completion = self.port.verbs.completion(&self.port.queue_pair, left);
+        let mut state = self.lock();
+        state.led = false;
+        while state.completed(&self.port, completion) {
+            completion = self.port.verbs.completion(&self.port.queue_pair, Duration::ZERO);
+        }
+        state.carry_out(&self.port);
+        self.tell(&state);
+        state
+    }
+
+    /// Wakes the threads that wait for this one.
+    pub(crate) fn tell(&self, state: &State<V>) {
+        if state.following > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// When a call that begins now is given up.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.timeout.and_then(|timeout| Instant::now().checked_add(timeout))
+    }
+
+    pub(crate) fn call(&self, call: &mut Call, deadline: Option<Instant>) -> Result<(), CallError> {
+        let mut state = self.lock();
+        let ticket = loop {
+            match state.begin(&self.port, call)? {
+                Some(ticket) => break ticket,
+                None if deadline.is_some_and(|deadline| deadline <= Instant::now()) => return Err(CallError::TimedOut),
+                None => state = self.progress(state, deadline),
+            }
+        };
+        drop(state);
+        self.wait(ticket, call, deadline)
+    }
+
+    /// Waits for the end of a call that was begun.
+    pub(crate) fn wait(&self, ticket: usize, call: &mut Call, deadline: Option<Instant>) -> Result<(), CallError> {
+        /// To fence its memory a call that is given up still needs its own Send to complete.
+        const FENCING: Duration = Duration::from_secs(10);
+        let mut given_up: Option<Instant> = None;
+        let mut state = self.lock();
+        loop {
+            if let Some(outcome) = state.calling.outcome(ticket, call) {
+                let gone = given_up.is_some() && outcome == Err(CallError::Lost(Ended::Here));
+                return if gone { Err(CallError::TimedOut) } else { outcome };
+            }
+            let now = Instant::now();
+            match given_up {
+                None if deadline.is_some_and(|deadline| deadline <= now) => {
+                    given_up = now.checked_add(FENCING);
+                    state.calling.cancel(ticket);
+                    state.carry_out(&self.port);
+                    continue;
+                }
+                Some(until) if until <= now => state.end(&self.port, Ended::Here),
+                _ => {}
+            }
+            state = self.progress(state, given_up.or(deadline));
+        }
+    }
+
+    /// Has a thread take completions from now on, as somebody waits who cannot.
+    pub(crate) fn have_thread(self: &Arc<Self>) {
+        if self.has_thread.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let shared = Arc::downgrade(self);
+        let run = move || {
+            while let Some(shared) = shared.upgrade() {
+                let state = shared.lock();
+                if state.closed {
+                    break;
+                }
+                drop(shared.progress(state, None));
+            }
+        };
+        let _ = thread::Builder::new().name("rpcrdma completions".to_owned()).spawn(run);
+    }
+
+    pub(crate) fn disconnect(&self) {
+        let mut state = self.lock();
+        state.end(&self.port, Ended::Here);
+        self.tell(&state);
+    }
+
+    pub(crate) const fn port(&self) -> &Port<V> {
+        &self.port
+    }
+}
+
+impl<V: Provider> State<V> {
+    /// Takes a completion; whether there may be another.
+    fn completed(&mut self, port: &Port<V>, completion: Result<Option<Completion>, Error>) -> bool {
+        match completion {
+            Ok(None) => false,
+            Ok(Some(completion)) => {
+                if let Err(ended) = self.happened(port, &completion) {
+                    self.end(port, ended);
+                }
+                true
+            }
+            Err(Error::Disconnected) => {
+                self.close(port);
+                false
+            }
+            Err(error) => {
+                self.end(port, Ended::Refused(error));
+                false
+            }
+        }
+    }
+
+    fn happened(&mut self, port: &Port<V>, completion: &Completion) -> Result<(), Ended> {
+        let Completion { id, kind, status, length, invalidated } = *completion;
+        let work = Work::from_id(id);
+        if !matches!(work, Work::Receive(_)) {
+            self.buffers.completed();
+        }
+        if let Work::Send(slot) = work {
+            match self.buffers.take_sent(slot) {
+                Sent::Call(call) if status == Status::Success => self.calling.sent(call),
+                Sent::Reply(number) => self.answering.iter_mut().for_each(|answering| answering.sent(port, number)),
+                _ => {}
+            }
+        }
+        match (work, status) {
+            (_, Status::Flushed) => return Err(Ended::Peer),
+            (Work::Receive(receive), Status::Success) => {
+                self.arrived.push_back(Arrived { receive, length, invalidated });
+            }
+            (Work::Read(number), Status::Success) => {
+                self.answering.iter_mut().for_each(|answering| answering.pulled(number));
+            }
+            (_, Status::Success) => {}
+            _ => return Err(Ended::Failed(kind, status)),
+        }
+        Ok(())
+    }
+
+    /// Does what the endpoints ask for, as long as there is room for it, and tells them what has come.
+    pub(crate) fn carry_out(&mut self, port: &Port<V>) {
+        while self.closed || self.buffers.are_ready() {
+            match self.step(port) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(ended) => {
+                    self.end(port, ended);
+                    break;
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, port: &Port<V>) -> Result<bool, Ended> {
+        let Self { buffers, calling, answering, arrived, .. } = self;
+        if calling.step(port, buffers)? {
+            return Ok(true);
+        }
+        if let Some(answering) = answering
+            && answering.step(port, buffers)?
+        {
+            return Ok(true);
+        }
+        let Some(Arrived { receive, length, invalidated }) = arrived.pop_front() else { return Ok(false) };
+        // For the Requester or for the Responder (RFC 8167 section 5).
+        let taken = buffers.look(port, receive, |octets| {
+            let octets = octets.get(..length).unwrap_or_default();
+            match answering {
+                Some(answering) if Direction::of(octets) != Direction::Reply => answering.received(receive, octets),
+                _ => calling.received(receive, octets, invalidated),
+            }
+        })?;
+        if taken { Ok(true) } else { Err(Ended::Protocol) }
+    }
+
+    /// Begins a call; none where there are as many as there can be.
+    pub(crate) fn begin(&mut self, port: &Port<V>, call: &mut Call) -> Result<Option<usize>, CallError> {
+        if let Some(ended) = &self.ended {
+            return Err(CallError::Lost(ended.clone()));
+        }
+        let ticket = self.calling.begin(call)?;
+        self.carry_out(port);
+        Ok(ticket)
+    }
+
+    /// Ends the connection. That it is over is known when its last completion was taken.
+    fn end(&mut self, port: &Port<V>, ended: Ended) {
+        if self.ended.is_none() {
+            self.ended = Some(ended);
+            // There is nothing to be done where it cannot be: it is over.
+            let _ = port.verbs.disconnect(&port.queue_pair);
+        }
+    }
+
+    /// No completion will come any more: all calls come to their end.
+    fn close(&mut self, port: &Port<V>) {
+        if self.closed {
+            return;
+        }
+        self.closed = true;
+        self.arrived.clear();
+        let ended = self.ended.get_or_insert(Ended::Peer).clone();
+        self.calling.lost(ended);
+        if let Some(answering) = &mut self.answering {
+            answering.lost(port);
+        }
+        self.carry_out(port);
+    }
+
+    pub(crate) fn calling(&mut self) -> &mut Calling<V> {
+        &mut self.calling
+    }
+
+    pub(crate) fn answer<T>(&mut self, port: &Port<V>, answer: impl FnOnce(&mut Answering<V>) -> T) -> Option<T> {
+        let done = self.answering.as_mut().map(answer);
+        self.carry_out(port);
+        done
+    }
+}

@@ -1,0 +1,98 @@
+//! What an end of a connection is set up with.
+
+use std::time::Duration;
+
+use rpcrdma::endpoint::Limits;
+use rpcrdma::private_data::{Flags, PrivateData};
+
+use super::buffers::Buffers;
+use super::{Port, Provider};
+use crate::error::Error;
+use crate::verbs::Depths;
+
+/// Calls that a connection has under way at most, each way.
+pub const MAX_CALLS: u32 = 64;
+
+/// How an end of a connection is set up.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use rpcrdma_verbs::Settings;
+///
+/// let settings = Settings { timeout: Some(Duration::from_secs(5)), ..Settings::client() };
+/// assert_eq!((settings.calls, settings.served), (32, 0));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Calls that are made at once at most: credits that are asked for, and Receives that are posted. 1 to
+    /// [`MAX_CALLS`] where anything is to be called, else 0.
+    pub calls: u32,
+    /// Calls of the other side that are answered at once at most: credits that are granted, and Receives that are posted.
+    /// At most [`MAX_CALLS`]. Of a client, 0 has it ignore all calls.
+    pub served: u32,
+    /// Octets that are sent inline at most (RFC 8797 section 4.2).
+    pub send_size: u32,
+    /// Octets that can be received inline.
+    pub receive_size: u32,
+    /// Whether the other side may be told that Send with Invalidate is understood (RFC 8797 section 4.1). It is where the
+    /// adapter can do it too.
+    pub remote_invalidation: bool,
+    /// What a call of the other side may bring.
+    pub limits: Limits,
+    /// How long setting up a connection may take.
+    pub connect_timeout: Duration,
+    /// How long a call may take; without end where there is none. What a call waits for may never come: an adapter does
+    /// not notice that the other side is gone while it has nothing to send to it.
+    pub timeout: Option<Duration>,
+}
+
+impl Settings {
+    /// Those of an end that calls, and is not called.
+    #[must_use]
+    pub const fn client() -> Self {
+        Self {
+            calls: 32,
+            served: 0,
+            send_size: 4096,
+            receive_size: 4096,
+            remote_invalidation: true,
+            limits: Limits { read_chunks: 1, write_chunks: 1, segments: 64, octets: 0x11_0000 },
+            connect_timeout: Duration::from_secs(10),
+            timeout: Some(Duration::from_secs(60)),
+        }
+    }
+
+    /// Those of an end that is called, and does not call.
+    #[must_use]
+    pub const fn server() -> Self {
+        Self { calls: 0, served: 32, ..Self::client() }
+    }
+
+    pub(super) fn private_data(&self) -> PrivateData {
+        let flags = if self.remote_invalidation { Flags::REMOTE_INVALIDATION } else { Flags::empty() };
+        PrivateData { flags, send_size: self.sizes().0, receive_size: self.sizes().1 }
+    }
+
+    /// Those of the buffers: what can be said of them (RFC 8797 section 4.2).
+    fn sizes(&self) -> (u32, u32) {
+        let said = |size: u32| (size & !1023).clamp(PrivateData::SMALLEST_SIZE, PrivateData::LARGEST_SIZE);
+        (said(self.send_size), said(self.receive_size))
+    }
+
+    /// A queue pair with its buffers, not connected.
+    pub(super) fn prepare<V: Provider>(&self, verbs: &V) -> Result<(Port<V>, Buffers<V>), Error> {
+        /// RDMA Reads and Writes that are posted apart from the Sends.
+        const TRANSFERS: usize = 64;
+        if self.calls > MAX_CALLS || self.served > MAX_CALLS || self.calls + self.served == 0 {
+            return Err(Error::Depth);
+        }
+        let messages = (self.calls + self.served) as usize;
+        let depths = Depths { send: messages + TRANSFERS, receive: messages, ..Depths::default() };
+        let domain = verbs.domain()?;
+        let queue_pair = verbs.queue_pair(&domain, depths)?;
+        let port = Port { verbs: verbs.clone(), domain, queue_pair };
+        let buffers = Buffers::new(&port, messages, messages, self.sizes(), depths.send)?;
+        Ok((port, buffers))
+    }
+}

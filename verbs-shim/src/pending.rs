@@ -1,0 +1,103 @@
+//! A call whose reply is waited for later.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use crate::call::{Call, CallError};
+use crate::connection::{Provider, Shared};
+
+/// A call that was begun: a future of any runtime, and also something to wait for. It gives the call back with what has
+/// come of it. Dropped, the call is given up, and its memory is freed when nobody can reach it any more.
+///
+/// As a future it has no time of its own: [`Settings::timeout`](crate::Settings::timeout) is for who waits; wrap it in
+/// the runtime's.
+#[must_use]
+pub struct Pending<V: Provider> {
+    shared: Arc<Shared<V>>,
+    /// Until it is begun, or where it is refused.
+    call: Option<Call>,
+    ticket: Option<usize>,
+    refused: Option<CallError>,
+}
+
+impl<V: Provider> Pending<V> {
+    /// Begins it, if there is room.
+    pub(crate) fn new(shared: Arc<Shared<V>>, call: Call) -> Self {
+        let mut pending = Self { shared, call: Some(call), ticket: None, refused: None };
+        pending.begin();
+        pending
+    }
+
+    fn begin(&mut self) {
+        let Some(call) = &mut self.call else { return };
+        let mut state = self.shared.lock();
+        match state.begin(self.shared.port(), call) {
+            Ok(ticket) => self.ticket = ticket,
+            Err(refused) => self.refused = Some(refused),
+        }
+        self.shared.tell(&state);
+    }
+
+    /// Waits for the reply. Gives the call, and, where there is no reply, why.
+    pub fn wait(mut self) -> (Call, Result<(), CallError>) {
+        let deadline = self.shared.deadline();
+        let mut call = self.call.take().unwrap_or_default();
+        let outcome = match (self.refused.take(), self.ticket.take()) {
+            (Some(refused), _) => Err(refused),
+            (None, Some(ticket)) => self.shared.wait(ticket, &mut call, deadline),
+            (None, None) => self.shared.call(&mut call, deadline),
+        };
+        (call, outcome)
+    }
+}
+
+impl<V: Provider> Future for Pending<V> {
+    type Output = (Call, Result<(), CallError>);
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        this.shared.have_thread();
+        if this.ticket.is_none() && this.refused.is_none() {
+            // Whoever ends between the two is seen by trying again after saying so.
+            this.shared.lock().calling().wake_when_free(context.waker());
+            this.begin();
+        }
+        if let Some(refused) = this.refused.take() {
+            return Poll::Ready((this.call.take().unwrap_or_default(), Err(refused)));
+        }
+        let Some(ticket) = this.ticket else { return Poll::Pending };
+        let mut state = this.shared.lock();
+        let mut call = this.call.take().unwrap_or_default();
+        match state.calling().outcome(ticket, &mut call) {
+            Some(outcome) => {
+                this.ticket = None;
+                Poll::Ready((call, outcome))
+            }
+            None => {
+                state.calling().wake_by(ticket, context.waker());
+                this.call = Some(call);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<V: Provider> Drop for Pending<V> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            let mut state = self.shared.lock();
+            state.calling().forget(ticket);
+            state.carry_out(self.shared.port());
+            self.shared.tell(&state);
+        }
+    }
+}
+
+impl<V: Provider> fmt::Debug for Pending<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").field("ticket", &self.ticket).finish_non_exhaustive()
+    }
+}

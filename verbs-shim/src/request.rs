@@ -1,0 +1,115 @@
+//! A call of the other side, to be answered.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rpcrdma::endpoint::is_protected;
+use rpcrdma::endpoint::responder::{Form, ReplyFault};
+use rpcrdma::rpc::{self, AcceptStatus, Auth, ReplyBody};
+
+use crate::connection::{Asked, Provider, Shared};
+use crate::stream::Stream;
+
+/// A call of the other side: the whole message, put together from wherever it was. It can be answered by any thread, and
+/// later. Dropped without an answer it is answered with `SYSTEM_ERR`.
+pub struct Request<V: Provider> {
+    shared: Arc<Shared<V>>,
+    asked: Option<Asked>,
+}
+
+impl<V: Provider> Request<V> {
+    pub(crate) fn new(shared: Arc<Shared<V>>, asked: Asked) -> Self {
+        Self { shared, asked: Some(asked) }
+    }
+
+    /// The RPC message.
+    #[must_use]
+    pub fn message(&self) -> &[u8] {
+        self.asked.as_ref().map_or(&[], |asked| &asked.message)
+    }
+
+    /// Its XID.
+    #[must_use]
+    pub fn xid(&self) -> u32 {
+        self.asked.as_ref().map_or(0, |asked| asked.xid)
+    }
+
+    /// The call, and its arguments.
+    ///
+    /// # Errors
+    /// Where it is none of RPC version 2; there is no answer to that but `ERR_CHUNK` or an RPC error.
+    pub fn decode(&self) -> Result<(rpc::Call<'_>, &[u8]), rpc::RpcError> {
+        rpc::Call::decode(self.message())
+    }
+
+    /// Where the reply goes: an empty stream, which has the buffers of replies before.
+    pub fn reply(&mut self) -> &mut Stream {
+        // There is one until the answer, which takes the request.
+        &mut self.asked.get_or_insert_default().reply
+    }
+
+    /// Sends what was put into [`reply`](Self::reply).
+    ///
+    /// # Errors
+    /// A [`ReplyFault`]: that is no reply to this call, and `SYSTEM_ERR` is sent in its place; or the connection is over.
+    pub fn answer(mut self) -> Result<Form, ReplyFault> {
+        self.send()
+    }
+
+    /// Puts the header of a reply that has been accepted into it, and nothing behind it.
+    fn begin(&mut self, status: AcceptStatus) {
+        let body = ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None };
+        let header = rpc::Reply { xid: self.xid(), body };
+        let mut octets = [0; 24];
+        if let Ok(length) = header.encode(&mut octets) {
+            let reply = self.reply();
+            reply.clear();
+            reply.push(octets.get(..length).unwrap_or_default());
+        }
+    }
+
+    /// Puts the header of a successful reply into it; the results follow.
+    pub fn accept(&mut self) -> &mut Stream {
+        self.begin(AcceptStatus::SUCCESS);
+        self.reply()
+    }
+
+    /// Answers that the call was not carried out.
+    ///
+    /// # Errors
+    /// As [`answer`](Self::answer).
+    pub fn refuse(mut self, status: AcceptStatus) -> Result<Form, ReplyFault> {
+        self.begin(status);
+        self.send()
+    }
+
+    fn send(&mut self) -> Result<Form, ReplyFault> {
+        let Some(asked) = &mut self.asked else { return Err(ReplyFault::NoCall) };
+        let protected = rpc::Call::decode(&asked.message).is_ok_and(|(call, _)| is_protected(&call));
+        let mut state = self.shared.lock();
+        let done = state.answer(self.shared.port(), |answering| answering.reply(asked, protected));
+        self.shared.tell(&state);
+        drop(state);
+        let done = done.unwrap_or(Err(ReplyFault::NoCall));
+        if matches!(done, Ok(_) | Err(ReplyFault::NoCall)) {
+            self.asked = None;
+        }
+        done
+    }
+}
+
+impl<V: Provider> Drop for Request<V> {
+    fn drop(&mut self) {
+        if self.asked.is_some() {
+            self.begin(AcceptStatus::SYSTEM_ERR);
+            // The connection may be over.
+            let _ = self.send();
+        }
+    }
+}
+
+impl<V: Provider> fmt::Debug for Request<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").field("xid", &self.xid()).finish_non_exhaustive()
+    }
+}

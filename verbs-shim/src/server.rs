@@ -1,0 +1,148 @@
+//! The end that is connected to.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::connection::{Connection, Ended, Provider, Settings};
+use crate::error::Error;
+use crate::request::Request;
+
+/// A server of RPC-over-RDMA version 1. See [`Client`](crate::Client) for an example.
+pub struct Server<V: Provider> {
+    verbs: V,
+    listener: V::Listener,
+    settings: Settings,
+    most: usize,
+    stop: Stopper,
+}
+
+/// Stops a server.
+#[derive(Clone, Debug, Default)]
+pub struct Stopper(Arc<AtomicBool>);
+
+/// What a server does. A closure that takes a [`Request`] is one.
+pub trait Service<V: Provider>: Sync {
+    /// A call: [`Request::answer`] it, here or later and elsewhere. While this runs, no other call of the same connection
+    /// is looked at, so what takes long is better done elsewhere.
+    fn call(&self, request: Request<V>);
+
+    /// Somebody has connected.
+    fn connected(&self, connection: &Connection<V>) {
+        let _ = connection;
+    }
+
+    /// A connection is over.
+    fn ended(&self, peer: SocketAddr, why: &Ended) {
+        let _ = (peer, why);
+    }
+
+    /// Somebody wanted to connect, and could not.
+    fn failed(&self, peer: SocketAddr, why: &Error) {
+        let _ = (peer, why);
+    }
+}
+
+impl<V: Provider, F: Fn(Request<V>) + Sync> Service<V> for F {
+    fn call(&self, request: Request<V>) {
+        self(request);
+    }
+}
+
+/// How long it takes at most to see that the server is to stop.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// Requests for connections that wait.
+const BACKLOG: usize = 16;
+
+impl<V: Provider> Server<V> {
+    /// Connections that a server has at once, unless told otherwise.
+    pub const CONNECTIONS: usize = 64;
+
+    /// Listens at an address.
+    ///
+    /// # Errors
+    /// Of [`Verbs::listen`](crate::Verbs::listen).
+    pub fn bind(verbs: &V, address: SocketAddr, settings: Settings) -> Result<Self, Error> {
+        let listener = verbs.listen(address, BACKLOG)?;
+        Ok(Self { verbs: verbs.clone(), listener, settings, most: Self::CONNECTIONS, stop: Stopper::default() })
+    }
+
+    /// The same, which rejects connections where it has so many already.
+    #[must_use]
+    pub fn with_connections(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
+    /// What stops it.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        self.stop.clone()
+    }
+
+    /// The next connection, for who has no use for threads; none where there is none within that time.
+    ///
+    /// # Errors
+    /// Of [`Verbs::request`](crate::Verbs::request), [`Verbs::queue_pair`](crate::Verbs::queue_pair) and
+    /// [`Verbs::accept`](crate::Verbs::accept).
+    pub fn accept(&self, timeout: Duration) -> Result<Option<Connection<V>>, Error> {
+        let request = self.verbs.request(&self.listener, timeout)?;
+        request.map(|request| Connection::accept(&self.verbs, request, &self.settings)).transpose()
+    }
+
+    /// Answers all calls, with a thread for each connection, until it is stopped.
+    ///
+    /// # Errors
+    /// Of [`Verbs::request`](crate::Verbs::request). What goes wrong with a connection is told to the service.
+    pub fn serve(&self, service: &impl Service<V>) -> Result<(), Error> {
+        let live = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            while !self.stop.is_stopped() {
+                let Some(request) = self.verbs.request(&self.listener, LOOK_AGAIN)? else { continue };
+                let peer = self.verbs.peer(&request);
+                if live.load(Ordering::Relaxed) >= self.most {
+                    service.failed(peer, &Error::Exhausted);
+                    let _ = self.verbs.reject(request, &[]);
+                    continue;
+                }
+                match Connection::accept(&self.verbs, request, &self.settings) {
+                    Ok(connection) => {
+                        live.fetch_add(1, Ordering::Relaxed);
+                        let live = &live;
+                        scope.spawn(move || {
+                            self.answer(&connection, service);
+                            live.fetch_sub(1, Ordering::Relaxed);
+                        });
+                    }
+                    Err(error) => service.failed(peer, &error),
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn answer(&self, connection: &Connection<V>, service: &impl Service<V>) {
+        service.connected(connection);
+        let ended = loop {
+            match connection.request(LOOK_AGAIN) {
+                Ok(Some(request)) => service.call(request),
+                Ok(None) if self.stop.is_stopped() => connection.disconnect(),
+                Ok(None) => {}
+                Err(ended) => break ended,
+            }
+        };
+        service.ended(connection.peer(), &ended);
+    }
+}
+
+impl Stopper {
+    /// Has the server end: no connection is accepted any more, and those there are end.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,265 @@
+//! An RPC message as an application has it: most of it in one buffer, the data in buffers of its own.
+
+use std::mem;
+use std::ops::Range;
+
+use rpcrdma::endpoint::Item;
+
+/// A Payload stream, with the data items that the Upper-Layer Binding allows to be reduced (RFC 8166 section 3.4.1), each
+/// in a buffer of its own. Such a buffer is the memory that is registered: its data is moved from there, never copied,
+/// where it is reduced; where it is not, it is copied into the Send with the rest.
+///
+/// ```
+/// use rpcrdma_verbs::Stream;
+///
+/// // An opaque of 5 octets: its count stays in the stream, its data and padding may leave it.
+/// let mut stream = Stream::from(vec![0; 40]);
+/// stream.push(&5_u32.to_be_bytes());
+/// stream.push_item(b"hello".to_vec());
+/// stream.push(&[0, 0, 0, 9]);
+/// assert_eq!(stream.len(), 40 + 4 + 8 + 4);
+/// assert_eq!(stream.items().collect::<Vec<_>>(), [b"hello"]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Stream {
+    /// All but the items and their padding.
+    octets: Vec<u8>,
+    /// Octets in it, also while it is taken.
+    length: usize,
+    items: Vec<Data>,
+    spare: Vec<Vec<u8>>,
+}
+
+/// A data item.
+#[derive(Clone, Debug)]
+struct Data {
+    /// Where in `octets` it is to be inserted.
+    before: usize,
+    octets: Vec<u8>,
+    /// Octets in it, also while it is taken.
+    length: usize,
+}
+
+/// A buffer of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The one of all that is no item.
+    Octets,
+    /// The one of an item.
+    Item(usize),
+}
+
+/// Buffers that are kept for the next items.
+const MAX_SPARE: usize = 16;
+
+impl Stream {
+    /// Appends octets.
+    pub fn push(&mut self, octets: &[u8]) {
+        self.octets.extend_from_slice(octets);
+        self.length = self.octets.len();
+    }
+
+    /// Appends a data item that may be reduced, without its padding, which is understood. It has to begin at a multiple
+    /// of four, so behind its count.
+    pub fn push_item(&mut self, data: Vec<u8>) {
+        self.items.push(Data { before: self.length, length: data.len(), octets: data });
+    }
+
+    /// Octets of the whole stream, with all items and their padding.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.iter().fold(self.length, |sum, item| sum.saturating_add(room(item.length)))
+    }
+
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The data items.
+    pub fn items(&self) -> impl Iterator<Item = &[u8]> {
+        self.items.iter().map(|item| &item.octets[..])
+    }
+
+    /// Takes everything out, and keeps the buffers for later.
+    pub fn clear(&mut self) {
+        self.octets.clear();
+        self.length = 0;
+        for item in self.items.drain(..) {
+            if self.spare.len() < MAX_SPARE {
+                self.spare.push(item.octets);
+            }
+        }
+    }
+
+    /// A buffer that an item was in before [`clear`](Self::clear), with what is still in it; an empty one where there is
+    /// none.
+    #[must_use]
+    pub fn buffer(&mut self) -> Vec<u8> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// The octets before the first item.
+    pub(crate) fn head(&self) -> &[u8] {
+        let end = self.items.first().map_or(self.length, |item| item.before);
+        self.octets.get(..end).unwrap_or_default()
+    }
+
+    /// The items as places in the stream; none where they are too large for one.
+    pub(crate) fn places(&self, places: &mut Vec<Item>) -> Option<u32> {
+        places.clear();
+        let mut inserted = 0_usize;
+        for item in &self.items {
+            let position = u32::try_from(item.before.checked_add(inserted)?).ok()?;
+            places.push(Item { position, length: u32::try_from(item.length).ok()? });
+            inserted = inserted.checked_add(room(item.length))?;
+        }
+        u32::try_from(self.length.checked_add(inserted)?).ok()
+    }
+
+    /// Hands out the octets of a range of the whole stream, piece by piece; none of buffers that are taken.
+    pub(crate) fn gather(&self, range: &Range<u32>, mut take: impl FnMut(&[u8])) {
+        let (start, end) = (range.start as usize, range.end as usize);
+        let (mut at, mut done) = (0, 0);
+        let mut piece = |octets: Option<&[u8]>, length: usize| {
+            let from = start.saturating_sub(at).min(length);
+            let to = end.saturating_sub(at).min(length);
+            if let Some(part) = octets.and_then(|octets| octets.get(from..to)).filter(|part| !part.is_empty()) {
+                take(part);
+            }
+            at += length;
+        };
+        for item in &self.items {
+            piece(self.octets.get(done..item.before), item.before - done);
+            piece(Some(&item.octets), item.length);
+            piece(Some(&[0; 3]), room(item.length) - item.length);
+            done = item.before;
+        }
+        piece(self.octets.get(done..), self.length - done);
+    }
+
+    /// The buffer that holds a whole range of the stream, and where in it; none where no single one does.
+    pub(crate) fn part(&self, range: &Range<u32>) -> Option<(Part, Range<usize>)> {
+        let (start, end) = (range.start as usize, range.end as usize);
+        let mut inserted = 0;
+        for (number, item) in self.items.iter().enumerate() {
+            let at = item.before + inserted;
+            if end <= at {
+                break;
+            }
+            if start >= at && end <= at + item.length {
+                return Some((Part::Item(number), start - at..end - at));
+            }
+            if start < at + room(item.length) {
+                return None;
+            }
+            inserted += room(item.length);
+        }
+        let here = start.checked_sub(inserted)?..end.checked_sub(inserted)?;
+        (here.end <= self.length).then_some((Part::Octets, here))
+    }
+
+    /// Octets of a buffer, also while it is taken.
+    pub(crate) fn part_len(&self, part: Part) -> usize {
+        match part {
+            Part::Octets => self.length,
+            Part::Item(number) => self.items.get(number).map_or(0, |item| item.length),
+        }
+    }
+
+    /// A buffer, to be registered. [`put_back`](Self::put_back) it before anything else is done.
+    pub(crate) fn take(&mut self, part: Part) -> Vec<u8> {
+        self.place(part).map(mem::take).unwrap_or_default()
+    }
+
+    /// Puts a buffer back.
+    pub(crate) fn put_back(&mut self, part: Part, octets: Vec<u8>) {
+        if let Some(place) = self.place(part) {
+            *place = octets;
+        }
+    }
+
+    fn place(&mut self, part: Part) -> Option<&mut Vec<u8>> {
+        match part {
+            Part::Octets => Some(&mut self.octets),
+            Part::Item(number) => self.items.get_mut(number).map(|item| &mut item.octets),
+        }
+    }
+}
+
+/// `length` octets with the padding to a multiple of four.
+const fn room(length: usize) -> usize {
+    length.next_multiple_of(4)
+}
+
+/// A stream without items.
+impl From<Vec<u8>> for Stream {
+    fn from(octets: Vec<u8>) -> Self {
+        Self { length: octets.len(), octets, ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream() -> Stream {
+        let mut stream = Stream::from(b"headcoun".to_vec());
+        stream.push_item(b"12345".to_vec());
+        stream.push(b"then");
+        stream.push_item(b"abcd".to_vec());
+        stream.push_item(Vec::new());
+        stream.push(b"tail");
+        stream
+    }
+
+    fn gathered(stream: &Stream, range: Range<u32>) -> Vec<u8> {
+        let mut octets = Vec::new();
+        stream.gather(&range, |piece| octets.extend_from_slice(piece));
+        octets
+    }
+
+    #[test]
+    fn items_stand_where_they_were_pushed_with_their_padding() {
+        let whole = b"headcoun12345\0\0\0thenabcdtail";
+        assert_eq!(stream().len(), whole.len());
+        for start in 0..whole.len() {
+            for end in start..=whole.len() {
+                assert_eq!(gathered(&stream(), start as u32..end as u32), whole[start..end]);
+            }
+        }
+        let mut places = Vec::new();
+        assert_eq!(stream().places(&mut places), Some(28));
+        let places: Vec<_> = places.iter().map(|item| (item.position, item.length)).collect();
+        assert_eq!(places, [(8, 5), (20, 4), (24, 0)]);
+        assert_eq!(stream().head(), b"headcoun");
+    }
+
+    #[test]
+    fn a_range_is_in_one_buffer_or_in_none() {
+        let stream = stream();
+        assert_eq!(stream.part(&(0..8)), Some((Part::Octets, 0..8)));
+        assert_eq!(stream.part(&(8..13)), Some((Part::Item(0), 0..5)));
+        assert_eq!(stream.part(&(9..12)), Some((Part::Item(0), 1..4)));
+        assert_eq!(stream.part(&(16..20)), Some((Part::Octets, 8..12)));
+        assert_eq!(stream.part(&(20..24)), Some((Part::Item(1), 0..4)));
+        assert_eq!(stream.part(&(24..28)), Some((Part::Octets, 12..16)));
+        for range in [0..9, 8..14, 12..16, 13..16, 16..24, 20..28, 24..32] {
+            assert_eq!(stream.part(&range), None, "{range:?}");
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_is_taken_leaves_its_place() {
+        let mut stream = stream();
+        let taken = stream.take(Part::Item(0));
+        assert_eq!(gathered(&stream, 16..24), b"thenabcd");
+        stream.put_back(Part::Item(0), taken);
+        assert_eq!(gathered(&stream, 6..14), b"un12345\0");
+        stream.clear();
+        assert!(stream.is_empty());
+        assert_eq!(stream.buffer(), b"");
+        assert_eq!([stream.buffer(), stream.buffer(), stream.buffer()], [&b"abcd"[..], b"12345", b""]);
+    }
+}

@@ -1,0 +1,379 @@
+//! A client and a server over the loopback: every form that a call and its reply can take, and what goes wrong.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rpcrdma::endpoint::Limits;
+use rpcrdma::endpoint::responder::Form;
+use rpcrdma::rpc::{AcceptStatus, Auth, Call as Header, ReplyBody};
+use rpcrdma::v1::ErrorBody;
+use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults};
+use rpcrdma_verbs::{
+    Call, CallError, Client, Connection, Ended, Kind, Request, Server, Settings, Status, Stopper, Stream,
+};
+
+const ADDRESS: &str = "192.0.2.2:20049";
+
+fn adapters() -> (Fabric, Adapter, Adapter) {
+    let fabric = Fabric::new();
+    let (here, there) =
+        (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
+    (fabric, here, there)
+}
+
+/// Runs a server as long as `test` runs.
+fn with_server<T>(
+    there: &Adapter,
+    settings: Settings,
+    service: impl Fn(Request<Adapter>) + Sync,
+    test: impl FnOnce() -> T,
+) -> T {
+    let server = Server::bind(there, ADDRESS.parse().unwrap(), settings).unwrap();
+    let stop = server.stopper();
+    thread::scope(|scope| {
+        let served = scope.spawn(|| server.serve(&service));
+        // A test that fails stops it too.
+        let stopping = Stopping(stop);
+        let done = test();
+        drop(stopping);
+        served.join().unwrap().unwrap();
+        done
+    })
+}
+
+struct Stopping(Stopper);
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+fn data(length: usize, seed: u8) -> Vec<u8> {
+    (0..length).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8 ^ seed).collect()
+}
+
+fn header(xid: u32, procedure: u32) -> Vec<u8> {
+    let header = Header {
+        xid,
+        rpc_version: 2,
+        program: 400_100,
+        version: 1,
+        procedure,
+        credential: Auth::NONE,
+        verifier: Auth::NONE,
+    };
+    let mut octets = vec![0; 40];
+    header.encode(&mut octets).unwrap();
+    octets
+}
+
+/// Procedures 0 and 1: nothing, and the argument as a result that may be reduced; 2: as one that may not.
+fn echo(mut request: Request<Adapter>) {
+    let (call, arguments) = request.decode().unwrap();
+    let (procedure, arguments) = (call.procedure, arguments.to_vec());
+    let reply = request.accept();
+    if procedure > 0 {
+        let (count, rest) = arguments.split_first_chunk::<4>().unwrap();
+        let length = u32::from_be_bytes(*count) as usize;
+        assert_eq!(rest.len(), length.next_multiple_of(4));
+        assert!(rest[length..].iter().all(|&octet| octet == 0), "padding");
+        reply.push(count);
+        if procedure == 1 {
+            reply.push_item(rest[..length].to_vec());
+        } else {
+            reply.push(rest);
+        }
+    }
+    request.answer().unwrap();
+}
+
+/// A call of `echo`, with the argument as one that may be reduced or not.
+fn echo_call(xid: u32, procedure: u32, argument: &[u8], reducible: bool) -> Stream {
+    let mut stream = Stream::from(header(xid, procedure));
+    stream.push(&(argument.len() as u32).to_be_bytes());
+    if reducible {
+        stream.push_item(argument.to_vec());
+    } else {
+        stream.push(argument);
+        stream.push(&[0; 3][..argument.len().next_multiple_of(4) - argument.len()]);
+    }
+    stream
+}
+
+const SIZES: [usize; 12] = [0, 1, 3, 4, 900, 1023, 1024, 4000, 4096, 65_537, 262_144, 1_000_001];
+
+#[test]
+fn every_way_of_carrying_the_argument_and_the_result() {
+    let (_fabric, here, there) = adapters();
+    with_server(&there, Settings::server(), echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        for (seed, &length) in SIZES.iter().enumerate() {
+            let argument = data(length, seed as u8);
+            for reducible in [false, true] {
+                // Into a Write chunk.
+                let stream = echo_call(client.xid(), 1, &argument, reducible);
+                let mut call = Call::new(stream, 28).with_result(vec![0; length]);
+                client.call(&mut call).unwrap();
+                assert_eq!(call.reply().len(), 28, "{length}");
+                assert!(call.result(0) == argument, "{length} {reducible}");
+                assert_eq!(
+                    call.message().items().next().is_some_and(|item| item == argument),
+                    reducible,
+                    "buffers come back"
+                );
+                // Inline or into a Reply chunk, by a server that may reduce it, and by one that may not.
+                for procedure in [1, 2] {
+                    let stream = echo_call(client.xid(), procedure, &argument, reducible);
+                    let mut call = Call::new(stream, 28 + length.next_multiple_of(4) as u32);
+                    client.call(&mut call).unwrap();
+                    assert!(call.reply()[28..28 + length] == argument, "{length} {procedure} {reducible}");
+                    assert_eq!(call.reply().len(), 28 + length.next_multiple_of(4));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_call_can_be_made_again_with_its_buffers() {
+    let (fabric, here, there) = adapters();
+    with_server(&there, Settings::server(), echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let argument = data(100_000, 7);
+        let mut call = Call::new(Stream::default(), 28).with_result(vec![0; 100_000]);
+        let mut buffer = argument.clone();
+        let mut places = Vec::new();
+        for _ in 0..3 {
+            let message = call.message();
+            message.clear();
+            message.push(&header(client.xid(), 1));
+            message.push(&100_000_u32.to_be_bytes());
+            message.push_item(buffer);
+            let before = fabric.copies();
+            client.call(&mut call).unwrap();
+            let after = fabric.copies();
+            assert!(call.result(0) == argument);
+            assert_eq!(after.moved - before.moved, after.copied - before.copied, "one copy of each octet");
+            places.push((call.result(0).as_ptr(), call.message().items().next().unwrap().as_ptr()));
+            call.message().clear();
+            buffer = call.message().buffer();
+        }
+        assert!(places.windows(2).all(|two| two[0] == two[1]), "the memory that is registered is the caller's");
+    });
+}
+
+#[test]
+fn many_threads_share_a_connection() {
+    let (_fabric, here, there) = adapters();
+    with_server(&there, Settings { served: 4, ..Settings::server() }, echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        thread::scope(|scope| {
+            for seed in 0..8 {
+                let client = client.clone();
+                scope.spawn(move || {
+                    for round in 0..100 {
+                        let argument = data(round * 97, seed);
+                        let stream = echo_call(client.xid(), 1, &argument, true);
+                        let mut call = Call::new(stream, 28).with_result(vec![0; argument.len()]);
+                        client.call(&mut call).unwrap();
+                        assert!(call.result(0) == argument);
+                    }
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn an_answer_can_be_given_later_and_elsewhere() {
+    let (_fabric, here, there) = adapters();
+    let (sender, receiver) = mpsc::channel();
+    let elsewhere = thread::spawn(move || {
+        // There is one credit until the first reply.
+        echo(receiver.recv().unwrap());
+        let mut requests: Vec<Request<Adapter>> = (0..5).map(|_| receiver.recv().unwrap()).collect();
+        // In another order.
+        requests.drain(..).rev().for_each(echo);
+    });
+    with_server(
+        &there,
+        Settings::server(),
+        move |request| sender.send(request).unwrap(),
+        || {
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
+            let calls: Vec<_> = (0..5)
+                .map(|seed| Call::new(echo_call(client.xid(), 2, &data(50, seed), false), 84))
+                .map(|call| client.start(call))
+                .collect();
+            for (seed, pending) in calls.into_iter().enumerate() {
+                let (call, outcome) = pending.wait();
+                outcome.unwrap();
+                assert!(call.reply()[28..78] == data(50, seed as u8));
+            }
+        },
+    );
+    elsewhere.join().unwrap();
+}
+
+#[test]
+fn a_request_that_is_dropped_is_answered_with_system_err() {
+    let (_fabric, here, there) = adapters();
+    with_server(&there, Settings::server(), drop, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+        client.call(&mut call).unwrap();
+        let (reply, _) = rpcrdma::rpc::Reply::decode(call.reply()).unwrap();
+        assert!(matches!(reply.body, ReplyBody::Accepted { status: AcceptStatus::SYSTEM_ERR, .. }));
+    });
+}
+
+#[test]
+fn a_wrong_answer_is_told_and_does_not_leave_the_call_open() {
+    let (_fabric, here, there) = adapters();
+    let wrong = |mut request: Request<Adapter>| {
+        request.accept().push(b"odd");
+        assert!(request.answer().is_err());
+    };
+    with_server(&there, Settings { served: 1, ..Settings::server() }, wrong, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        for _ in 0..3 {
+            let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+            client.call(&mut call).unwrap();
+            let (reply, _) = rpcrdma::rpc::Reply::decode(call.reply()).unwrap();
+            assert!(matches!(reply.body, ReplyBody::Accepted { status: AcceptStatus::SYSTEM_ERR, .. }));
+        }
+    });
+}
+
+#[test]
+fn a_reply_without_room_is_refused_and_so_is_a_call_beyond_the_limits() {
+    let (_fabric, here, there) = adapters();
+    let refused = |mut request: Request<Adapter>| {
+        request.accept().push(&[7; 5000]);
+        assert_eq!(request.answer(), Ok(Form::Refused));
+    };
+    with_server(&there, Settings::server(), refused, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+        assert_eq!(client.call(&mut call), Err(CallError::Error(ErrorBody::Chunk)));
+    });
+    let limits = Limits { octets: 10_000, ..Limits::default() };
+    with_server(&there, Settings { limits, ..Settings::server() }, echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let mut call = Call::new(echo_call(client.xid(), 1, &data(10_001, 1), true), 28).with_result(vec![0; 10_001]);
+        assert_eq!(client.call(&mut call), Err(CallError::Error(ErrorBody::Chunk)));
+        let mut call = Call::new(echo_call(client.xid(), 1, &data(9000, 1), true), 28).with_result(vec![0; 9000]);
+        assert_eq!(client.call(&mut call), Ok(()));
+    });
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_given_up() {
+    let (_fabric, here, there) = adapters();
+    let (sender, receiver) = mpsc::channel();
+    with_server(
+        &there,
+        Settings::server(),
+        move |request| sender.send(request).unwrap(),
+        || {
+            let settings = Settings { timeout: Some(Duration::from_millis(50)), ..Settings::client() };
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+            let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+            assert_eq!(client.call(&mut call), Err(CallError::TimedOut));
+            // Its reply comes to nothing, and the next call is answered all the same.
+            let late: Request<Adapter> = receiver.recv().unwrap();
+            echo(late);
+            let answers = thread::spawn(move || {
+                echo(receiver.recv().unwrap());
+                receiver
+            });
+            let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+            assert_eq!(client.call(&mut call), Ok(()));
+            let _receiver = answers.join().unwrap();
+            // Memory that the other side had is fenced; what it does with that later ends the connection.
+            let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24).with_result(vec![1; 100]);
+            assert_eq!(client.call(&mut call), Err(CallError::TimedOut));
+            assert_eq!(call.rooms()[0], vec![1; 100], "buffers come back");
+        },
+    );
+}
+
+#[test]
+fn a_lost_connection_ends_all_calls() {
+    let (_fabric, here, there) = adapters();
+    let (sender, receiver) = mpsc::channel();
+    let start = Instant::now();
+    with_server(
+        &there,
+        Settings::server(),
+        move |request| sender.send(request).unwrap(),
+        || {
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            let pending: Vec<_> = (0..3)
+                .map(|_| Call::new(echo_call(client.xid(), 1, &data(20_000, 3), true), 28).with_result(vec![0; 20_000]))
+                .map(|call| client.start(call))
+                .collect();
+            // The server has one of them, and does not answer.
+            let _request: Request<Adapter> = receiver.recv().unwrap();
+            client.connection().disconnect();
+            for pending in pending {
+                let (mut call, outcome) = pending.wait();
+                assert_eq!(outcome, Err(CallError::Lost(Ended::Here)));
+                assert!(call.message().items().next().unwrap() == data(20_000, 3), "buffers come back");
+                assert_eq!(call.rooms()[0].len(), 20_000);
+            }
+            let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+            assert_eq!(client.call(&mut call), Err(CallError::Lost(Ended::Here)));
+        },
+    );
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn what_the_adapter_says_is_why_a_connection_ended() {
+    let (_fabric, here, there) = adapters();
+    // The first work request of the client is its Send.
+    let here = here.with_faults(Faults::none().at(1, Fault::Complete(Status::NoAnswer)));
+    with_server(&there, Settings::server(), echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+        let error = client.call(&mut call).unwrap_err();
+        assert_eq!(error, CallError::Lost(Ended::Failed(Kind::Send, Status::NoAnswer)));
+        assert_eq!(
+            error.to_string(),
+            "the connection ended before the reply: Send failed: the other side does not answer"
+        );
+    });
+}
+
+#[test]
+fn both_ends_can_call() {
+    let (_fabric, here, there) = adapters();
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings { calls: 4, ..Settings::server() }).unwrap();
+    let answer_one = |connection: &Connection<Adapter>| {
+        echo(connection.request(Duration::from_secs(10)).unwrap().expect("a call"));
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let connection = server.accept(Duration::from_secs(10)).unwrap().expect("a connection");
+            answer_one(&connection);
+            // The same XID as that of the client's call, in the other direction.
+            let mut call = Call::new(echo_call(77, 2, b"backwards", false), 40);
+            connection.call(&mut call).unwrap();
+            assert_eq!(&call.reply()[28..37], b"backwards");
+            answer_one(&connection);
+            assert_eq!(connection.request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+        });
+        let settings = Settings { served: 2, ..Settings::client() };
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let mut call = Call::new(echo_call(77, 1, b"forwards", true), 28).with_result(vec![0; 8]);
+        client.call(&mut call).unwrap();
+        assert_eq!(call.result(0), b"forwards");
+        answer_one(client.connection());
+        client.call(&mut Call::new(Stream::from(header(78, 0)), 24)).unwrap();
+    });
+}
