@@ -374,12 +374,94 @@ fn a_bad_header_is_answered_or_not_as_section_4_5_has_it() {
         ("Position Zero in RDMA_MSG", with(&[7, 1, 1, 0, 1, 0, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
         ("Position beyond the end", with(&[7, 1, 1, 0, 1, 44, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
         ("Position not aligned", with(&[7, 1, 1, 0, 1, 38, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
+        (
+            "a Position twice",
+            with(&[7, 1, 1, 0, 1, 40, 5, 0, 0, 0, 1, 44, 5, 4, 0, 0, 1, 40, 5, 4, 0, 0, 0, 0, 0], head),
+            err_chunk.clone(),
+        ),
+        (
+            "Position Zero twice",
+            with(&[7, 1, 1, 1, 1, 0, 5, 40, 0, 0, 1, 40, 5, 4, 0, 0, 1, 0, 5, 4, 0, 0, 0, 0, 0], &[]),
+            err_chunk.clone(),
+        ),
         ("a segment that wraps", with(&[7, 1, 1, 0, 1, 40, 5, 40, !0, !0, 0, 0, 0], head), err_chunk.clone()),
         ("too many octets", with(&[7, 1, 1, 0, 1, 40, 5, 0x11_0000, 0, 0, 0, 0, 0], head), err_chunk.clone()),
         ("too many Write chunks", with(&[7, 1, 1, 0, 0, 1, 0, 1, 0, 0, 0], head), err_chunk),
     ] {
         assert_eq!(Pair::new().responder_receives(&octets), expected, "{why}");
     }
+}
+
+/// RFC 8166 demands no order.
+#[test]
+fn read_chunks_come_in_any_order() {
+    let mut pair = Pair::with(Terms::default(), 0x1_0000, Limits { read_chunks: 2, ..Limits::default() });
+    let words = [7, 1, 1, 1, 1, 52, 5, 4, 0, 0, 1, 40, 6, 7, 0, 0, 1, 40, 6, 1, 0, 0x70, 1, 0, 7, 44, 0, 0, 0, 0, 0];
+    let call: Vec<_> = words.iter().flat_map(|word: &u32| word.to_be_bytes()).collect();
+    let pulled = [
+        "release 5",
+        "read 6 7 0 at 40",
+        "read 6 1 70 at 47",
+        "read 5 4 0 at 52",
+        "read 7 28 0 at 0",
+        "read 7 4 28 at 48",
+    ];
+    assert_eq!(pair.responder_receives(&call), pulled);
+}
+
+#[test]
+fn no_more_rdma_reads_than_the_adapter_takes() {
+    let mut pair = Pair::with(Terms::default(), 1000, Limits::default());
+    pair.responder.limit_reads(2);
+    pair.call(&plain(null(), 2996, 24));
+    for region in 0..3 {
+        pair.registered(region, 0x51 + u32::from(region));
+    }
+    let first = ["release 5", "read 51 3e8 1000 at 0", "read 52 3e8 1000 at 1000"];
+    assert_eq!(pair.received_by_responder(), first);
+    let waiting = pair.answer;
+    // Another waits too; what needs no RDMA Read does not.
+    pair.wire[3] = 8;
+    assert_eq!(pair.received_by_responder(), ["release 5"]);
+    let inline = [&[0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0][..], &[0; 12], call_head(9, Auth::NONE)].concat();
+    assert_eq!(pair.responder_receives(&inline), ["deliver inline 28 40"]);
+    pair.answer = waiting;
+    assert_eq!(pair.completed(), ["read 53 3e4 1000 at 2000"]);
+    assert_eq!(pair.completed(), ["read 51 3e8 1000 at 0"]);
+    let other = std::mem::replace(&mut pair.answer, waiting);
+    assert_eq!(pair.completed(), ["deliver assembled 2996", "read 52 3e8 1000 at 1000"]);
+    pair.answer = other;
+    assert_eq!(pair.completed(), ["read 53 3e4 1000 at 2000"]);
+    assert!(pair.completed().is_empty());
+    assert_eq!(pair.completed(), ["deliver assembled 2996"]);
+}
+
+/// A connection that an RDMA Read has ended is made anew, and the Call is sent again.
+#[test]
+fn section_4_5_3_a_call_whose_rdma_failed_is_err_chunk_on_the_next_connection() {
+    let mut pair = Pair::new();
+    pair.call(&plain(null(), 2000, 24));
+    pair.registered(0, 0x51);
+    let call = pair.wire.clone();
+    pair.responder_receives(&call);
+    let xid = pair.responder.xid(pair.answer.unwrap()).unwrap();
+    pair.responder.handle(responder::Input::Failed).unwrap();
+    assert_eq!(pair.responder_outputs(&[]), ["disconnect"]);
+
+    pair.responder = Responder::new(Terms::default(), Limits::default());
+    for other in [1, 2, 3, xid] {
+        pair.responder.refuse_xid(other);
+    }
+    let refused = ["release 5", "send 7 1 4 4 2 + []"];
+    assert_eq!(pair.responder_receives(&call), refused);
+    assert_eq!(pair.responder_receives(&call), ["release 5", "read 51 7d0 1000 at 0"], "once");
+    // There is room for four.
+    for other in [xid, 1, 2, 3, 4] {
+        pair.responder.refuse_xid(other);
+    }
+    assert_eq!(pair.responder_receives(&call), ["release 5", "read 51 7d0 1000 at 0"]);
+    pair.responder.refuse_xid(xid);
+    assert_eq!(pair.responder_receives(&call), refused);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A Requester and a Responder against each other, over memory that plays the adapter: in order, but each thing takes its
 //! time. What goes over it is judged by `rpcrdma::rules`; what arrives is compared with what was sent.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod support;
 
@@ -111,6 +111,8 @@ struct World {
     random: Random,
     requester: Requester<6, 24>,
     responder: Responder<6, 1024, 4>,
+    /// How many more RDMA Reads may be under way.
+    reads: u32,
     threshold: u32,
     credits: Credits,
     calls: HashMap<CallId, Called>,
@@ -155,9 +157,13 @@ impl World {
         let terms = Terms { call_threshold: threshold, reply_threshold: threshold, remote_invalidation };
         let limits = Limits { read_chunks: 4, write_chunks: 4, segments: 40, octets: 100_000 };
         let segment_length = [700, 4096, 0x1_0000][random.below(3)];
+        let most_reads = [1, 3, 1000][random.below(3)];
+        let mut responder = Responder::new(terms, limits);
+        responder.limit_reads(most_reads);
         Self {
             requester: Requester::new(terms, 5, segment_length),
-            responder: Responder::new(terms, limits),
+            responder,
+            reads: most_reads,
             random,
             threshold,
             credits: Credits::new(),
@@ -316,6 +322,7 @@ impl World {
                     continue;
                 }
                 Some(Output::Read { call, source, at }) => {
+                    self.reads = self.reads.checked_sub(1).expect("too many RDMA Reads");
                     self.to_requester.push_back(Posted::Read { call, source, at });
                     continue;
                 }
@@ -455,6 +462,7 @@ impl World {
         let work = self.work.swap_remove(self.random.below(self.work.len()));
         let input = match work {
             Work::Completed { call } => {
+                self.reads += 1;
                 self.responder.handle(responder::Input::Completed { call }).unwrap();
                 return self.poll_responder();
             }

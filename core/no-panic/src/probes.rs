@@ -562,7 +562,9 @@ fn responder(input: &[u8], output: &mut [u8]) {
     let items = [Item { position: black_box(28), length: black_box(9) }];
     let (head, results) = (input, items.get(..black_box(1)).unwrap_or_default());
     let reply = responder::Reply { head, length: black_box(60), results, protected: black_box(false) };
+    responder.limit_reads(black_box(3));
     for octet in input {
+        responder.refuse_xid(u32::from(*octet));
         if let Err(error) = responder.handle(responder::Input::Received { receive: 1, octets: input }) {
             show(&error);
         }

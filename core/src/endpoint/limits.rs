@@ -1,9 +1,12 @@
 //! What a Responder takes from a peer that may be hostile (RFC 8166 section 8.1.4), and which of it can be put together.
 
+use core::cmp::Ordering;
+use core::mem;
+
 use heapless::Vec;
 
 use super::stream::{Item, in_order, taken};
-use crate::lists::{Chunks, ReadList};
+use crate::lists::Chunks;
 use crate::segment::Segment;
 
 /// How much a Call may bring. What goes beyond is answered with `ERR_CHUNK`, before anything is pulled.
@@ -52,18 +55,21 @@ impl Limits {
         if !self.allow(chunks) {
             return None;
         }
-        let (first, rest) = position_zero(chunks.reads);
+        let (mut first, mut items) = (None, Vec::new());
+        for chunk in chunks.reads.chunks() {
+            let length = u32::try_from(chunk.segments.length()).ok()?;
+            if chunk.position > 0 {
+                insert(&mut items, Item { position: chunk.position, length })?;
+            } else if first.replace(length).is_some() {
+                return None;
+            }
+        }
         // A Call is in one place: in the Send, or in a Position Zero chunk.
-        let source = match (long, first.is_empty()) {
-            (true, false) if inline == 0 && first.length() > 0 => first.length(),
-            (false, true) => inline as u64,
+        let source = match (long, first) {
+            (true, Some(length)) if inline == 0 && length > 0 => u64::from(length),
+            (false, None) => inline as u64,
             _ => return None,
         };
-        let mut items = Vec::new();
-        for chunk in rest.chunks().take(CHUNKS.saturating_add(1)) {
-            let length = u32::try_from(chunk.segments.length()).ok()?;
-            items.push(Item { position: chunk.position, length }).ok()?;
-        }
         let length = source.saturating_add(taken(&items));
         let sound = items.len() <= self.read_chunks && length <= u64::from(self.octets) && in_order(&items, length);
         Some(Assembly { items, length: u32::try_from(length).ok().filter(|_| sound)? })
@@ -80,7 +86,18 @@ impl Limits {
     }
 }
 
-/// The Position Zero chunk, empty where there is none, and the other Read chunks.
-pub(super) fn position_zero(reads: ReadList<'_>) -> (ReadList<'_>, ReadList<'_>) {
-    reads.split_at(reads.iter().take_while(|read| read.position == 0).count())
+/// Puts an item among those before it, by Position: RFC 8166 demands no order of a Read list. `None` where there is no
+/// room, or one of this Position already.
+fn insert<const CHUNKS: usize>(items: &mut Vec<Item, CHUNKS>, item: Item) -> Option<()> {
+    items.push(item).ok()?;
+    for end in (1..items.len()).rev() {
+        if let Some([before, last]) = items.get_mut(end.saturating_sub(1)..=end) {
+            match before.position.cmp(&last.position) {
+                Ordering::Less => break,
+                Ordering::Equal => return None,
+                Ordering::Greater => mem::swap(before, last),
+            }
+        }
+    }
+    Some(())
 }

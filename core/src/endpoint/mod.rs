@@ -23,6 +23,8 @@
 //! - A `Release` hands back a Receive, and is to be followed by posting one, before what comes next is carried out.
 //! - A Requester's side has a Receive posted for each call in flight, a Responder's side as many as `CALLS`: no grant is
 //!   larger, so that a larger grant always finds its Receives.
+//! - A server that knows its Requesters again names the Call whose RDMA has failed to the Responder of the next connection:
+//!   [`Responder::refuse_xid`].
 //! - A memory region is registered for each `Register`, in the connection's own protection domain, under a handle that
 //!   cannot be foretold from those before it (RFC 8166 sections 8.1.1, 8.1.2). No handle is given twice at a time: the
 //!   Requester refuses that. It never advertises memory longer than one call.
@@ -65,9 +67,7 @@
 //! # Not there yet
 //! - Responder-provided Read chunks and `RDMA_DONE`: a reply that fits nowhere is answered with `ERR_CHUNK`, and what
 //!   comes from a peer that uses them is discarded.
-//! - `ERR_CHUNK` on a new connection for a call whose memory could not be used on the one before (section 4.5.3).
-//! - A bound on the RDMA Reads under way: adapters have one.
-//! - Read chunks whose Positions descend, which RFC 8166 does not forbid: they are answered with `ERR_CHUNK`.
+//! - Read chunks whose segments do not stand side by side in the Read list: they are answered with `ERR_CHUNK`.
 //! - A memory of handles that are in use no more: that a new one is not an old one is the driver's promise alone.
 
 mod direction;

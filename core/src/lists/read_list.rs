@@ -96,12 +96,6 @@ impl<'a> ReadList<'a> {
         ReadChunks { entries: self.entries }
     }
 
-    /// The first `count` read segments, and the others.
-    pub(crate) fn split_at(&self, count: usize) -> (Self, Self) {
-        let (entries, rest) = self.entries.split_at_checked(count).unwrap_or((self.entries, &[]));
-        (Self { entries }, Self { entries: rest })
-    }
-
     /// Octets in all segments together.
     #[inline]
     #[must_use]

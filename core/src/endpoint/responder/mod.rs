@@ -224,6 +224,13 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     slots: Slots<Slot<HEADER, CHUNKS>, CALLS>,
     /// Calls there may be something to do for, each once.
     ready: Queue<CALLS>,
+    /// Calls that wait for RDMA Reads of others to complete.
+    held: Queue<CALLS>,
+    /// RDMA Reads that are not complete, and how many there may be.
+    reading: u32,
+    most_reads: u32,
+    /// Calls that are not to be tried again.
+    refused: Vec<u32, CALLS>,
     release: Option<u32>,
     state: State,
 }
@@ -245,6 +252,10 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             grant: u32::try_from(CALLS).unwrap_or(u32::MAX),
             slots: Slots::new(),
             ready: Queue::new(),
+            held: Queue::new(),
+            reading: 0,
+            most_reads: u32::MAX,
+            refused: Vec::new(),
             release: None,
             state: State::Open,
         }
@@ -260,6 +271,28 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
         self.grant = credits;
         Ok(())
+    }
+
+    /// Has at most so many RDMA Reads under way from now on: those that the adapter and the connection allow at a time
+    /// (ORD, RFC 6581 section 3). With more of them, replies would wait behind them. 0 is taken for 1; without a bound there
+    /// are at most `CALLS` times [`Limits::segments`].
+    pub const fn limit_reads(&mut self, most: u32) {
+        self.most_reads = if most == 0 { 1 } else { most };
+    }
+
+    /// Has the next Call with this XID answered with `ERR_CHUNK` and pulls nothing of it, once (section 4.5.3).
+    ///
+    /// An RDMA Read, RDMA Write or Send that fails ends the connection. The Requester makes a new one, sends the Call again,
+    /// and would lose that one too. Only the driver knows that it is the same Requester, and which request was the one that
+    /// failed: the others are flushed, and say nothing of their Call. It keeps [`Responder::xid`] with what it posts, and
+    /// hands it to the Responder of the new connection before the first Receive. Of more than `CALLS` XIDs the oldest is
+    /// forgotten.
+    pub fn refuse_xid(&mut self, xid: u32) {
+        if self.refused.is_full() {
+            self.refused.rotate_left(1);
+            self.refused.pop();
+        }
+        let _ = self.refused.push(xid);
     }
 
     /// The XID of a Call, from its transport header.
@@ -299,7 +332,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             Input::Completed { call } => {
                 let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
                 slot.reading = slot.reading.checked_sub(1).ok_or(InputError::Unexpected)?;
+                self.reading = self.reading.saturating_sub(1);
                 self.ready(call);
+                while let Some(call) = self.held.pop() {
+                    self.ready.push(call);
+                }
                 Ok(())
             }
             Input::Failed => {
@@ -310,6 +347,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 self.state = State::Over;
                 self.slots.free_all();
                 self.ready.clear();
+                self.held.clear();
                 Ok(())
             }
         }
@@ -372,15 +410,24 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 self.ready.pop();
                 continue;
             };
-            return Ok(Some(match slot.step() {
+            let may_read = self.reading < self.most_reads;
+            return Ok(Some(match slot.step(may_read) {
                 Step::Wait => {
                     slot.queued = false;
                     self.ready.pop();
                     continue;
                 }
+                Step::Hold => {
+                    self.ready.pop();
+                    self.held.push(call);
+                    continue;
+                }
                 Step::Place { receive, from, length, at } => Output::Place { call, receive, from, length, at },
                 Step::Release(receive) => Output::Release { receive },
-                Step::Read(piece) => Output::Read { call, source: piece.remote, at: piece.at },
+                Step::Read(piece) => {
+                    self.reading = self.reading.saturating_add(1);
+                    Output::Read { call, source: piece.remote, at: piece.at }
+                }
                 Step::Deliver => Output::Deliver { call, message: slot.message() },
                 Step::Write(piece) => Output::Write { call, from: piece.at, target: piece.remote },
                 Step::Send => return self.send(call, header),
@@ -445,7 +492,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             let header = if chunks.is_empty() { &[][..] } else { octets.get(..message.header_length)? };
             Some((chunks, assembly, Vec::from_slice(header).ok()?))
         });
-        let Some((chunks, assembly, header)) = judged else {
+        let Some((chunks, assembly, header)) = judged.filter(|_| !self.is_refused(prefix.xid)) else {
             self.admit(receive, Stage::Refusing(prefix, Reaction::ErrChunk), prefix);
             return;
         };
@@ -457,6 +504,19 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             slot.protected = !chunks.writes.is_empty()
                 && rpc::Call::decode(message.payload).is_ok_and(|(call, _)| is_protected(&call));
         }
+    }
+
+    /// Whether a Call is not to be tried again. It is asked for once.
+    fn is_refused(&mut self, xid: u32) -> bool {
+        if !self.refused.contains(&xid) {
+            return false;
+        }
+        let mut others = Vec::new();
+        for other in self.refused.iter().filter(|&&other| other != xid) {
+            let _ = others.push(*other);
+        }
+        self.refused = others;
+        true
     }
 
     /// The chunks of a Call, and how it is put together; `None` where it is answered with `ERR_CHUNK`.

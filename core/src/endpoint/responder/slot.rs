@@ -6,7 +6,6 @@ use heapless::Vec;
 
 use super::{Form, Message, Reply};
 use crate::endpoint::Terms;
-use crate::endpoint::limits::position_zero;
 use crate::endpoint::stream::{self, Item, Piece, Ranges};
 use crate::error::{EncodeError, Reaction};
 use crate::lists::Chunks;
@@ -51,7 +50,14 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
 
 pub(super) enum Step {
     Wait,
-    Place { receive: u32, from: usize, length: u32, at: u32 },
+    /// There is something to read, but not now.
+    Hold,
+    Place {
+        receive: u32,
+        from: usize,
+        length: u32,
+        at: u32,
+    },
     Read(Piece),
     Deliver,
     Release(u32),
@@ -156,10 +162,10 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
     }
 
-    pub(super) fn step(&mut self) -> Step {
+    pub(super) fn step(&mut self, may_read: bool) -> Step {
         match self.stage {
             Stage::Delivered => Step::Wait,
-            Stage::Pulling => self.pull(),
+            Stage::Pulling => self.pull(may_read),
             _ => {
                 // The Receive first, so that it is posted again when the peer has its credit back.
                 if let Some(receive) = self.receive.take() {
@@ -175,7 +181,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
     }
 
-    fn pull(&mut self) -> Step {
+    fn pull(&mut self, may_read: bool) -> Step {
         if !self.chunks().reads.is_empty() {
             // All that is copied comes before all that is pulled: the memory is then not touched by this side any more.
             if let Some(receive) = self.receive {
@@ -183,6 +189,9 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                     (self.receive, self.moved) = (None, 0);
                     Step::Release(receive)
                 });
+            }
+            if !may_read {
+                return Step::Hold;
             }
             if let Some(piece) = self.next_read() {
                 self.reading = self.reading.saturating_add(1);
@@ -213,17 +222,18 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     /// The next piece of the Call that is pulled: of each Read chunk, then of a Position Zero chunk.
     fn next_read(&mut self) -> Option<Piece> {
         loop {
-            let chunks = self.chunks();
-            let (first, rest) = position_zero(chunks.reads);
+            let reads = self.chunks().reads;
+            let segments = |position| {
+                let chunk = reads.chunks().find(|chunk| chunk.position == position)?;
+                Some(chunk.segments.iter().map(|read| read.target))
+            };
             let (piece, last) = match self.items.get(self.part) {
                 Some(item) => {
-                    let chunk = rest.chunks().nth(self.part)?;
-                    let segments = chunk.segments.iter().map(|read| read.target);
-                    (stream::piece(stream::whole(item.position, item.length), segments, self.moved), false)
+                    let range = stream::whole(item.position, item.length);
+                    (stream::piece(range, segments(item.position)?, self.moved), false)
                 }
                 None if self.long => {
-                    let segments = first.iter().map(|read| read.target);
-                    (stream::piece(Ranges::new(&self.items, self.length), segments, self.moved), true)
+                    (stream::piece(Ranges::new(&self.items, self.length), segments(0)?, self.moved), true)
                 }
                 None => return None,
             };
