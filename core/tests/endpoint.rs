@@ -48,6 +48,7 @@ impl Pair {
                     format!("send {} + {ranges:?}", words(&buffer[..header]))
                 }
                 Output::Invalidate { region, handle, .. } => format!("invalidate {region} {handle:x}"),
+                Output::Read { source, at, .. } => format!("read {} at {at}", segment(source)),
                 Output::Release { receive } => format!("release {receive}"),
                 Output::Done { end, results, .. } => format!("done {end:?} {results:?}"),
                 Output::Disconnect => "disconnect".into(),
@@ -74,6 +75,8 @@ impl Pair {
                         Message::Assembled { length } => format!("deliver assembled {length}"),
                     }
                 }
+                Output::Register { length, .. } => format!("register {length}"),
+                Output::Invalidate { handle, .. } => format!("invalidate {handle:x}"),
                 Output::Write { from, target, .. } => format!("write {from} {}", segment(target)),
                 Output::Send { header, payload, invalidate, .. } => {
                     let ranges: Vec<_> = payload.collect();
@@ -740,5 +743,202 @@ fn a_reverse_responder_without_chunks_answers_err_chunk_to_any() {
         pair.registered(0, 0x51);
         assert_eq!(Direction::of(&pair.wire), Direction::Call);
         assert_eq!(pair.received_by_responder(), ["release 5", "send 7 1 4 4 2 + []"]);
+    }
+}
+
+/// A Requester that pulls long replies, and a Responder that provides them, with the Call it was given.
+fn read_read(call: &requester::Call<'_>) -> Pair {
+    let mut pair = Pair::new();
+    pair.requester.pull_replies();
+    pair.responder.provide_replies(u32::MAX);
+    pair.call(call);
+    pair
+}
+
+impl Pair {
+    fn provided(&mut self, handle: u32) -> Vec<String> {
+        let (call, memory) = (self.answer.unwrap(), Some((handle, 0x9000)));
+        self.responder.handle(responder::Input::Registered { call, memory }).unwrap();
+        self.responder_outputs(reply_head(XID))
+    }
+
+    fn pulled(&mut self) -> Vec<String> {
+        self.requester.handle(requester::Input::Completed { call: self.call.unwrap() }).unwrap();
+        self.requester_outputs(&[])
+    }
+
+    fn forgotten(&mut self) -> Vec<String> {
+        self.responder.handle(responder::Input::Invalidated { call: self.answer.unwrap() }).unwrap();
+        self.responder_outputs(&[])
+    }
+}
+
+#[test]
+fn rfc_5666_section_3_5_a_long_reply_is_pulled_and_done_is_said() {
+    let mut pair = read_read(&plain(null(), 40, 3000));
+    assert_eq!(pair.received_by_responder(), ["deliver inline 28 40"], "nothing is registered");
+    assert_eq!(pair.reply(2000, &[]), ["release 5", "register 2000"]);
+    assert_eq!(pair.provided(0x61), ["send 7 1 3 1 1 0 61 7d0 0 9000 0 0 0 + []"], "a credit less");
+    assert!(pair.sent().is_empty());
+    assert_eq!(pair.received_by_requester(None), ["release 9", "read 61 7d0 9000 at 0"]);
+    assert_eq!(pair.pulled(), ["send 7 1 20 3 + []"]);
+    assert_eq!(pair.requester.in_flight(), 1, "RDMA_DONE has no answer");
+    assert_eq!(pair.received_by_responder(), ["release 5", "invalidate 61"]);
+    assert!(pair.forgotten().is_empty());
+    assert_eq!(pair.sent(), ["done LongReply(2000) []"]);
+    assert_eq!(pair.requester.in_flight(), 0);
+    // The credit is granted again.
+    pair.call(&plain(null(), 40, 3000));
+    pair.received_by_responder();
+    assert_eq!(pair.reply(24, &[]), ["release 5", "send 7 1 4 0 0 0 0 + [0..24]"]);
+}
+
+#[test]
+fn what_is_provided_is_what_write_chunks_leave() {
+    let mut pair = read_read(&requester::Call { results: &[1003], ..plain(null(), 40, 3000) });
+    pair.registered(0, 0x51);
+    pair.received_by_responder();
+    let reply = pair.reply(28 + 504 + 1000, &[Item { position: 28, length: 501 }]);
+    assert_eq!(reply, ["release 5", "register 1532"]);
+    let send = "send 7 1 3 1 1 0 61 1c 0 9000 1 0 61 3e8 0 9214 0 1 1 51 1f5 0 1000 0 0 + []";
+    assert_eq!(pair.provided(0x61), ["write 28 51 1f5 1000", send]);
+    pair.sent();
+    let pulled = ["release 9", "invalidate 0 51", "read 61 1c 9000 at 0", "read 61 3e8 9214 at 28"];
+    assert_eq!(pair.received_by_requester(None), pulled);
+    assert!(pair.invalidated(0).is_empty());
+    assert!(pair.pulled().is_empty());
+    assert_eq!(pair.pulled(), ["send 7 1 20 3 + []"]);
+    assert_eq!(pair.sent(), ["done LongReply(1028) [501]"]);
+}
+
+/// A peer that never says `RDMA_DONE` gets three replies of four calls, and one credit to the last.
+#[test]
+fn provided_replies_are_bounded_and_expire() {
+    let mut pair = Pair::new();
+    pair.responder.provide_replies(u32::MAX);
+    pair.call(&plain(null(), 40, 24));
+    let call = pair.wire.clone();
+    let mut provided = Vec::new();
+    for (handle, grant) in [(0x61, 3), (0x62, 2), (0x63, 1)] {
+        pair.responder_receives(&call);
+        pair.reply(2000, &[]);
+        provided.push(pair.answer.unwrap());
+        if handle == 0x62 {
+            let again = responder::Input::Registered { call: provided[1], memory: Some((0x61, 0)) };
+            assert_eq!(pair.responder.handle(again), Err(responder::InputError::HandleInUse));
+        }
+        let send = format!("send 7 1 {grant:x} 1 1 0 {handle:x} 7d0 0 9000 0 0 0 + []");
+        assert_eq!(pair.provided(handle), [send]);
+    }
+    pair.responder_receives(&call);
+    assert_eq!(pair.reply(2000, &[]), ["release 5", "send 7 1 1 4 2 + []"]);
+
+    pair.responder.expire(provided[1]).unwrap();
+    assert_eq!(pair.responder_outputs(&[]), ["invalidate 62"]);
+    assert_eq!(pair.responder.expire(provided[1]), Err(responder::InputError::Unexpected));
+    pair.answer = Some(provided[1]);
+    pair.forgotten();
+    let forgotten = responder::Input::Invalidated { call: provided[1] };
+    assert_eq!(pair.responder.handle(forgotten), Err(responder::InputError::Unexpected));
+    // Memory that cannot be registered takes no place.
+    for _ in 0..2 {
+        pair.responder_receives(&call);
+        assert_eq!(pair.reply(2000, &[]), ["release 5", "register 2000"]);
+        let refused = responder::Input::Registered { call: pair.answer.unwrap(), memory: None };
+        pair.responder.handle(refused).unwrap();
+        assert_eq!(pair.responder_outputs(&[]), ["send 7 1 2 4 2 + []"]);
+    }
+    // `RDMA_DONE` of another XID, then each of the two that are left.
+    let done = |xid| [0, 0, 0, xid, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 3];
+    assert_eq!(pair.responder_receives(&done(8)), ["release 5"]);
+    assert_eq!(pair.responder_receives(&done(7)), ["release 5", "invalidate 61"]);
+    assert_eq!(pair.responder_receives(&done(7)), ["release 5", "invalidate 63"]);
+    assert_eq!(pair.responder_receives(&done(7)), ["release 5"]);
+}
+
+#[test]
+fn a_provided_reply_to_a_cancelled_call_is_not_pulled_but_given_back() {
+    for fenced in [false, true] {
+        let mut pair = read_read(&requester::Call { results: &[9], ..plain(null(), 40, 3000) });
+        pair.registered(0, 0x51);
+        pair.sent();
+        pair.received_by_responder();
+        pair.reply(2000, &[]);
+        pair.provided(0x61);
+        pair.requester.cancel(pair.call.unwrap()).unwrap();
+        assert_eq!(pair.requester_outputs(&[]), ["invalidate 0 51"]);
+        if fenced {
+            assert_eq!(pair.invalidated(0), ["done Cancelled [9]"]);
+        }
+        assert_eq!(pair.received_by_requester(None), ["release 9", "send 7 1 20 3 + []"]);
+        assert_eq!(pair.requester.in_flight(), 1);
+        assert!(pair.sent().is_empty());
+        if !fenced {
+            assert_eq!(pair.invalidated(0), ["done Cancelled [0]"]);
+        }
+        assert_eq!(pair.requester.in_flight(), 0);
+        assert!(pair.requester.call(&plain(null(), 40, 24)).is_ok(), "the XID is free");
+    }
+}
+
+#[test]
+fn a_provided_reply_that_is_not_pulled_whole_is_lost_with_the_connection() {
+    for (pulled, end) in [(false, "done Lost []"), (true, "done LongReply(2000) []")] {
+        let mut pair = read_read(&plain(null(), 40, 3000));
+        pair.sent();
+        pair.received_by_responder();
+        pair.reply(2000, &[]);
+        pair.provided(0x61);
+        pair.received_by_requester(None);
+        if pulled {
+            pair.pulled();
+        }
+        pair.requester.handle(requester::Input::Disconnected).unwrap();
+        assert_eq!(pair.requester_outputs(&[]), [end]);
+    }
+}
+
+#[test]
+fn a_provided_reply_is_dropped_where_it_is_not_wanted_or_not_sound() {
+    let good = [7, 1, 3, 1, 1, 0, 0x61, 2000, 0, 0x9000, 0, 0, 0];
+    let with = |at: usize, value: u32| {
+        let mut words = good;
+        words[at] = value;
+        words.to_vec()
+    };
+    let entries = |count: usize| [&good[..4], &[1, 0, 0x61, 8, 0, 0x9000].repeat(count), &[0; 3]].concat();
+    let dropped = ["release 9"].map(String::from).to_vec();
+    let taken = |reads: &[&str]| ["release 9"].iter().chain(reads).map(|output| output.to_string()).collect::<Vec<_>>();
+    let given_back = |end: &str| taken(&["send 7 1 20 3 + []", &format!("done {end} []")]);
+    for (why, words, pull, expected) in [
+        ("sound", good.to_vec(), true, taken(&["read 61 7d0 9000 at 0"])),
+        ("it was not asked for", good.to_vec(), false, dropped.clone()),
+        ("a Position", with(5, 4), true, dropped.clone()),
+        ("no octets", with(7, 0), true, dropped.clone()),
+        ("all there is room for", with(7, 3000), true, taken(&["read 61 bb8 9000 at 0"])),
+        ("too many octets", with(7, 3001), true, given_back("NoRoom(3001)")),
+        (
+            "a segment that wraps",
+            with(8, !0).iter().map(|&word| if word == 0x9000 { !0 } else { word }).collect(),
+            true,
+            dropped.clone(),
+        ),
+        ("a Write chunk that was not given", [&good[..11], &[1, 0, 0, 0]].concat(), true, dropped.clone()),
+        ("a Reply chunk that was not given", [&good[..12], &[1, 0]].concat(), true, dropped.clone()),
+        ("a Payload stream", [&good[..], &[7, 1]].concat(), true, dropped.clone()),
+        ("too many segments", entries(9), true, given_back("NoRoom(72)")),
+    ] {
+        let mut pair = Pair::new();
+        if pull {
+            pair.requester.pull_replies();
+        }
+        pair.call(&plain(null(), 40, if pull { 3000 } else { 900 }));
+        pair.sent();
+        pair.wire = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        let mut outputs = pair.received_by_requester(None);
+        if outputs.last().is_some_and(|last| last.starts_with("send")) {
+            outputs.extend(pair.sent());
+        }
+        assert_eq!(outputs, expected, "{why}");
     }
 }

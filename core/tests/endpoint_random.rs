@@ -89,6 +89,9 @@ struct Called {
 
 /// What is on its way from one side, or in an adapter.
 enum Work {
+    Provided { call: CallId },
+    Withdrawn { call: CallId, handle: u32 },
+    Pulled { call: CallId, source: Segment, at: u32 },
     Registered { call: CallId, region: u16, memory: Memory },
     Invalidated { call: CallId, region: u16, handle: u32 },
     Sent { call: CallId },
@@ -111,6 +114,10 @@ struct World {
     random: Random,
     requester: Requester<6, 24>,
     responder: Responder<6, 1024, 4>,
+    /// Long replies are pulled (RFC 5666 section 3.5).
+    provide: bool,
+    /// Replies that can be pulled, by handle.
+    provided: HashMap<u32, (CallId, Stream)>,
     /// How many more RDMA Reads may be under way.
     reads: u32,
     threshold: u32,
@@ -142,6 +149,7 @@ struct Counts {
     cancelled: usize,
     lost: usize,
     assembled: usize,
+    provided: usize,
     results: usize,
 }
 
@@ -150,7 +158,7 @@ fn no_finding(finding: &Finding<'_>) {
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, provide: bool) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let threshold = [1024, 4096][random.below(2)];
         let remote_invalidation = random.below(2) == 0;
@@ -160,8 +168,15 @@ impl World {
         let most_reads = [1, 3, 1000][random.below(3)];
         let mut responder = Responder::new(terms, limits);
         responder.limit_reads(most_reads);
+        let mut requester = Requester::new(terms, if provide { 6 } else { 5 }, segment_length);
+        if provide {
+            requester.pull_replies();
+            responder.provide_replies([2, 100][random.below(2)]);
+        }
         Self {
-            requester: Requester::new(terms, 5, segment_length),
+            requester,
+            provide,
+            provided: HashMap::new(),
             responder,
             reads: most_reads,
             random,
@@ -200,7 +215,9 @@ impl World {
         let call = Stream::new(&head, &mut self.random);
         let arguments: Vec<_> = call.items.iter().copied().filter(|_| self.random.below(3) > 0).collect();
         let rooms: Vec<u32> = (0..self.random.below(4)).map(|_| self.random.length() as u32).collect();
-        let reply_length = 24 + 3 * self.random.length() as u32;
+        // Where it costs no registration, there is more room.
+        let room = if self.provide { 5000 } else { 0 };
+        let reply_length = 24 + room + 3 * self.random.length() as u32;
         let asked = requester::Call {
             head: &call.octets[..40],
             length: call.length(),
@@ -221,7 +238,10 @@ impl World {
 
     fn send_judged(&mut self, octets: &[u8], from: Role) {
         assert!(octets.len() <= self.threshold as usize);
-        rules::send(&Sent::new(octets, Some(from)), &mut no_finding);
+        // RFC 8166 has no such replies, nor `RDMA_DONE`.
+        if !self.provide {
+            rules::send(&Sent::new(octets, Some(from)), &mut no_finding);
+        }
     }
 
     fn poll_requester(&mut self) {
@@ -241,6 +261,11 @@ impl World {
                     self.work.push(Work::Registered { call, region, memory });
                     continue;
                 }
+                Some(Output::Read { call, source, at }) => {
+                    assert!(self.provide);
+                    self.work.push(Work::Pulled { call, source, at });
+                    continue;
+                }
                 Some(Output::Invalidate { call, region, handle }) => {
                     self.work.push(Work::Invalidated { call, region, handle });
                     continue;
@@ -255,12 +280,21 @@ impl World {
                 }
             };
             let mut octets = buffer[..header].to_vec();
+            if header == 16 {
+                // `RDMA_DONE`
+                assert!(self.provide && ranges.is_empty());
+                self.work.push(Work::Sent { call });
+                self.to_responder.push_back(octets);
+                continue;
+            }
             let called = self.calls.get_mut(&call).unwrap();
             for range in ranges {
                 octets.extend(called.call.part(range));
             }
             called.wire = octets.clone();
-            self.credits.call().unwrap();
+            if !self.provide {
+                self.credits.call().unwrap();
+            }
             self.work.push(Work::Sent { call });
             self.send_judged(&octets, Role::Requester);
             self.to_responder.push_back(octets);
@@ -290,6 +324,10 @@ impl World {
                 called.room[..length as usize].to_vec()
             }
             End::Error(_) => return self.counts.errors += 1,
+            End::NoRoom(length) => {
+                assert!(length > called.room.len() as u64 && length == inline.len() as u64);
+                return self.counts.errors += 1;
+            }
             End::Cancelled => return self.counts.cancelled += 1,
             End::Lost => return self.counts.lost += 1,
             End::NotRegistered => panic!("all memory can be registered"),
@@ -328,6 +366,15 @@ impl World {
                 }
                 Some(Output::Deliver { call, message }) => {
                     self.deliver(call, message);
+                    continue;
+                }
+                Some(Output::Register { call, length }) => {
+                    assert!(self.provide && length == self.replies[&call].length());
+                    self.work.push(Work::Provided { call });
+                    continue;
+                }
+                Some(Output::Invalidate { call, handle }) => {
+                    self.work.push(Work::Withdrawn { call, handle });
                     continue;
                 }
                 Some(Output::Write { call, from, target }) => {
@@ -442,7 +489,7 @@ impl World {
                 let reply = v1::Message::decode(&octets).unwrap();
                 let call = self.by_xid[&reply.header.xid];
                 if let Some(called) = self.calls.get(&call)
-                    && reply.header.chunks().is_some()
+                    && reply.header.chunks().is_some_and(|chunks| chunks.reads.is_empty())
                 {
                     let call = v1::Message::decode(&called.wire).unwrap();
                     rules::exchange(&Exchange { call: (&call).into(), reply: (&reply).into() }, &mut no_finding);
@@ -458,9 +505,37 @@ impl World {
         }
     }
 
+    /// The Requester's adapter pulls from what is provided.
+    fn pull(&mut self, call: CallId, source: Segment, at: u32) {
+        let Some((_, reply)) = self.provided.get(&source.handle) else { return self.failed = true };
+        let from = (source.offset - (u64::from(source.handle) << 16)) as u32;
+        let octets = reply.part(from..from + source.length);
+        let room = &mut self.calls.get_mut(&call).unwrap().room;
+        room[at as usize..at as usize + octets.len()].copy_from_slice(octets);
+        self.requester.handle(requester::Input::Completed { call }).unwrap();
+        self.poll_requester();
+    }
+
     fn work(&mut self) {
         let work = self.work.swap_remove(self.random.below(self.work.len()));
         let input = match work {
+            Work::Pulled { call, source, at } => return self.pull(call, source, at),
+            Work::Provided { call } => {
+                self.counts.provided += 1;
+                self.handle += 1;
+                self.provided.insert(self.handle, (call, self.replies[&call].clone()));
+                let memory = (self.random.below(10) > 0).then_some((self.handle, u64::from(self.handle) << 16));
+                if memory.is_none() {
+                    self.provided.remove(&self.handle);
+                }
+                self.responder.handle(responder::Input::Registered { call, memory }).unwrap();
+                return self.poll_responder();
+            }
+            Work::Withdrawn { call, handle } => {
+                assert!(self.provided.remove(&handle).is_some());
+                self.responder.handle(responder::Input::Invalidated { call }).unwrap();
+                return self.poll_responder();
+            }
             Work::Completed { call } => {
                 self.reads += 1;
                 self.responder.handle(responder::Input::Completed { call }).unwrap();
@@ -516,6 +591,7 @@ impl World {
     /// The connection ends; whatever was under way is gone, and nothing can be reached.
     fn disconnect(&mut self) {
         self.exposed.clear();
+        self.provided.clear();
         self.work.clear();
         self.requester.handle(requester::Input::Failed).unwrap();
         self.poll_requester();
@@ -527,8 +603,8 @@ impl World {
 }
 
 /// A connection, to its end.
-fn run(seed: u64, cancel: bool, fail: bool) -> Counts {
-    let mut world = World::new(seed);
+fn run(seed: u64, provide: bool, cancel: bool, fail: bool) -> Counts {
+    let mut world = World::new(seed, provide);
     let mut xid = 0;
     let mut open: HashSet<CallId> = HashSet::new();
     for turn in 0..3000 {
@@ -562,20 +638,22 @@ fn run(seed: u64, cancel: bool, fail: bool) -> Counts {
     }
     assert!(world.calls.is_empty(), "{} calls never ended", world.calls.len());
     assert!(world.exposed.is_empty() && world.receives.is_empty());
+    assert!(world.provided.is_empty(), "{} replies are never given back", world.provided.len());
     assert!(world.failed || fail || world.requester.in_flight() == 0);
     world.counts
 }
 
-fn sum(seeds: Range<u64>, cancel: bool, fail: bool) -> Counts {
+fn sum(seeds: Range<u64>, provide: bool, cancel: bool, fail: bool) -> Counts {
     let mut sum = Counts::default();
     for seed in seeds {
-        let counts = run(seed, cancel, fail);
+        let counts = run(seed, provide, cancel, fail);
         sum.short += counts.short;
         sum.long += counts.long;
         sum.errors += counts.errors;
         sum.cancelled += counts.cancelled;
         sum.lost += counts.lost;
         sum.assembled += counts.assembled;
+        sum.provided += counts.provided;
         sum.results += counts.results;
     }
     sum
@@ -583,7 +661,7 @@ fn sum(seeds: Range<u64>, cancel: bool, fail: bool) -> Counts {
 
 #[test]
 fn what_is_called_arrives_and_what_is_replied_comes_back() {
-    let counts = sum(1..120, false, false);
+    let counts = sum(1..120, false, false, false);
     let enough = counts.short > 1000 && counts.long > 100 && counts.assembled > 1000 && counts.results > 100;
     // Replies without room, and refusals.
     assert!(enough && counts.errors > 100, "{counts:?}");
@@ -592,15 +670,27 @@ fn what_is_called_arrives_and_what_is_replied_comes_back() {
 
 #[test]
 fn cancelled_calls_are_fenced() {
-    let counts = sum(100..200, true, false);
+    let counts = sum(100..200, false, true, false);
     // What is written to a cancelled call ends the connection.
     assert!(counts.cancelled > 100 && counts.lost > 0, "{counts:?}");
 }
 
 #[test]
 fn a_lost_connection_ends_every_call_once() {
-    let counts = sum(200..300, true, true);
+    let counts = sum(200..300, false, true, true);
     assert!(counts.lost > 50, "{counts:?}");
+}
+
+#[test]
+fn long_replies_are_pulled_and_given_back() {
+    let counts = sum(300..400, true, false, false);
+    let enough = counts.short > 1000 && counts.long > 500 && counts.provided > 500 && counts.results > 100;
+    assert!(enough && counts.errors > 100, "{counts:?}");
+    assert_eq!((counts.cancelled, counts.lost), (0, 0));
+    let counts = sum(400..450, true, true, false);
+    assert!(counts.cancelled > 50 && counts.provided > 50, "{counts:?}");
+    let counts = sum(450..500, true, true, true);
+    assert!(counts.lost > 20 && counts.provided > 50, "{counts:?}");
 }
 
 /// The vectors, as Sends: where the Payload stream follows the header, with one that begins as a Call.
@@ -623,7 +713,8 @@ fn whatever_comes_a_responder_gives_each_receive_back_and_pulls_no_more_than_its
     let (mut random, sends) = (Random(77), sends());
     let limits = Limits { read_chunks: 4, write_chunks: 4, segments: 40, octets: 1_000_000 };
     let mut responder = Responder::<2, 1024, 4>::new(Terms::default(), limits);
-    let (mut delivered, mut refused) = (0, 0);
+    responder.provide_replies(1);
+    let (mut delivered, mut refused, mut provided, mut waiting) = (0, 0, 0, None);
     for round in 0..100_000 {
         let mut octets = sends[random.below(sends.len())].clone();
         for _ in 0..random.below(4) {
@@ -653,7 +744,8 @@ fn whatever_comes_a_responder_gives_each_receive_back_and_pulls_no_more_than_its
                     head[..4].copy_from_slice(&responder.xid(call).unwrap().to_be_bytes());
                     head[7] = 1;
                     let results = [Item { position: 28, length: 5 }];
-                    let reply = responder::Reply { head: &head, length: 100, results: &results, protected: false };
+                    let length = if round % 4 == 0 { 2000 } else { 100 };
+                    let reply = responder::Reply { head: &head, length, results: &results, protected: false };
                     responder.reply(call, &reply).unwrap();
                     continue;
                 }
@@ -662,6 +754,17 @@ fn whatever_comes_a_responder_gives_each_receive_back_and_pulls_no_more_than_its
                     continue;
                 }
                 Output::Write { .. } => continue,
+                Output::Register { call, .. } => {
+                    provided += 1;
+                    let memory = Some((round, 0));
+                    responder.handle(responder::Input::Registered { call, memory }).unwrap();
+                    waiting = Some(call);
+                    continue;
+                }
+                Output::Invalidate { call, .. } => {
+                    responder.handle(responder::Input::Invalidated { call }).unwrap();
+                    continue;
+                }
                 Output::Disconnect => panic!("one Call at a time was sent"),
             };
             assert!(length <= 1_000_000);
@@ -669,13 +772,19 @@ fn whatever_comes_a_responder_gives_each_receive_back_and_pulls_no_more_than_its
             responder.handle(responder::Input::Completed { call }).unwrap();
         }
         assert!(!held && pulled <= 80 && outputs <= 200, "{outputs}");
+        if round % 8 == 0
+            && let Some(call) = waiting.take()
+        {
+            // `RDMA_DONE` may have come.
+            let _ = responder.expire(call);
+        }
     }
-    assert!(delivered > 10_000 && refused > 10_000, "{delivered} {refused}");
+    assert!(delivered > 10_000 && refused > 10_000 && provided > 100, "{delivered} {refused} {provided}");
 }
 
 #[test]
 fn whatever_comes_a_requester_ends_its_call_once_or_waits() {
-    let (mut random, mut ended) = (Random(78), 0);
+    let (mut random, mut ended, mut pulled) = (Random(78), 0, 0);
     let mut head = [0; 40];
     (head[3], head[11]) = (7, 2);
     // Replies to a Call with a Write chunk and a Reply chunk: short, long, and an error.
@@ -685,20 +794,26 @@ fn whatever_comes_a_requester_ends_its_call_once_or_waits() {
         words(&[&[7, 1, 4, 0, 0][..], &chunks, &[7, 1, 0, 0, 0, 0]].concat()),
         words(&[&[7, 1, 4, 1, 0][..], &chunks].concat()),
         words(&[7, 1, 4, 4, 2]),
+        words(&[&[7, 1, 4, 1, 1, 0, 60, 200, 0, 0x1000, 1, 0, 61, 9, 0, 0x1000, 0], &chunks[..7], &[0]].concat()),
     ];
     for round in 0..100_000 {
         let mut requester = Requester::<2, 4>::new(Terms::default(), 2, 4096);
         let asked = requester::Call { head: &head, length: 40, arguments: &[], results: &[30], reply_length: 2000 };
+        let provided = round % 4 == 3;
+        if provided {
+            requester.pull_replies();
+        }
         let call = requester.call(&asked).unwrap();
         let mut buffer = [0; 200];
         while requester.poll(&mut buffer).unwrap().is_some() {}
-        for region in 0..2 {
+        let regions: u16 = if provided { 1 } else { 2 };
+        for region in 0..regions {
             let memory = Some((50 + u32::from(region), 0x1000));
             requester.handle(requester::Input::Registered { call, region, memory }).unwrap();
         }
         while requester.poll(&mut buffer).unwrap().is_some() {}
         requester.handle(requester::Input::Sent { call }).unwrap();
-        let mut octets = replies[round % 3].clone();
+        let mut octets = replies[round % 4].clone();
         for _ in 0..random.below(3) {
             let at = random.below(octets.len());
             octets[at] = [0, 1, 4, 0xff, random.next() as u8][random.below(5)];
@@ -713,6 +828,15 @@ fn whatever_comes_a_requester_ends_its_call_once_or_waits() {
                     requester.handle(requester::Input::Invalidated { call, region }).unwrap();
                 }
                 Output::Release { .. } => released += 1,
+                Output::Read { call, source, at } => {
+                    assert!(provided && at + source.length <= 2000);
+                    pulled += 1;
+                    requester.handle(requester::Input::Completed { call }).unwrap();
+                }
+                Output::Send { call, header, .. } => {
+                    assert!(provided && header == 16);
+                    requester.handle(requester::Input::Sent { call }).unwrap();
+                }
                 Output::Done { end, results, .. } => {
                     assert!(results[0] <= 30);
                     released += i32::from(matches!(end, End::Reply { .. }));
@@ -723,9 +847,9 @@ fn whatever_comes_a_requester_ends_its_call_once_or_waits() {
             }
         }
         assert_eq!(released, 1);
-        assert_eq!(fenced, 2 * done);
+        assert_eq!(fenced, u32::from(regions) * done);
         assert_eq!(requester.in_flight(), 1 - done);
         ended += done;
     }
-    assert!(ended > 30_000 && ended < 99_000, "{ended}");
+    assert!(ended > 30_000 && ended < 99_000 && pulled > 10_000, "{ended} {pulled}");
 }

@@ -207,6 +207,7 @@ fn reply(input: &[u8], output: &mut [u8]) {
         .and_then(|reply| if black_box(false) { reply.with_reply(black_box(9)) } else { Ok(reply) });
     match made {
         Ok(reply) => {
+            let reply = if black_box(false) { reply.with_reads(provided.reads) } else { reply };
             see((reply.procedure(), reply.encoded_len()));
             encoded(reply.encode(output));
         }
@@ -534,12 +535,16 @@ fn requester(input: &[u8], output: &mut [u8]) {
         }
         let Some(call) = black_box(named) else { continue };
         let region = u16::from(*octet);
+        if octet & 1 == 0 {
+            requester.pull_replies();
+        }
         see(requester.handle(match octet >> 5 {
             0 => requester::Input::Received { receive: 1, octets: input, invalidated: black_box(None) },
             1 => requester::Input::Registered { call, region, memory: black_box(Some((2, 3))) },
             2 => requester::Input::Invalidated { call, region },
             3 => requester::Input::Sent { call },
             4 => requester::Input::Failed,
+            5 => requester::Input::Completed { call },
             _ => requester::Input::Disconnected,
         }));
         while let Ok(Some(done)) = requester.poll(output) {
@@ -563,6 +568,7 @@ fn responder(input: &[u8], output: &mut [u8]) {
     let (head, results) = (input, items.get(..black_box(1)).unwrap_or_default());
     let reply = responder::Reply { head, length: black_box(60), results, protected: black_box(false) };
     responder.limit_reads(black_box(3));
+    responder.provide_replies(black_box(2));
     for octet in input {
         responder.refuse_xid(u32::from(*octet));
         if let Err(error) = responder.handle(responder::Input::Received { receive: 1, octets: input }) {
@@ -592,6 +598,9 @@ fn responder(input: &[u8], output: &mut [u8]) {
             1 => responder::Input::Disconnected,
             _ => responder::Input::Completed { call },
         }));
+        see(responder.handle(responder::Input::Registered { call, memory: black_box(Some((2, 3))) }));
+        see(responder.expire(call));
+        see(responder.handle(responder::Input::Invalidated { call }));
         if let Err(error) = responder.grant(black_box(2)) {
             show(&error);
         }

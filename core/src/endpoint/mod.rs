@@ -64,9 +64,16 @@
 //! holds for the RPCs that the server calls. Apart from the Receives for its replies, that end has those of its Responder
 //! posted.
 //!
+//! # Replies that are pulled
+//! A reply that fits neither a Send nor a Reply chunk is answered with `ERR_CHUNK`, and RFC 8166 has nothing else. Between
+//! peers that both know it, the Responder registers the reply and sends an `RDMA_NOMSG` with a Position Zero Read chunk; the
+//! Requester pulls that and says `RDMA_DONE` (RFC 5666 section 3.5): [`Responder::provide_replies`],
+//! [`Requester::pull_replies`]. Both are off at first: a Responder then discards `RDMA_DONE`, and a Requester such a reply.
+//! Not on a connection whose ends both call: [`Direction`] takes such a reply for a Call.
+//!
 //! # Not there yet
-//! - Responder-provided Read chunks and `RDMA_DONE`: a reply that fits nowhere is answered with `ERR_CHUNK`, and what
-//!   comes from a peer that uses them is discarded.
+//! - Read chunks of single results in a reply, which RFC 5666 has too: a Responder does not provide them, and a Requester
+//!   discards what has them.
 //! - Read chunks whose segments do not stand side by side in the Read list: they are answered with `ERR_CHUNK`.
 //! - A memory of handles that are in use no more: that a new one is not an old one is the driver's promise alone.
 

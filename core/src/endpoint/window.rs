@@ -49,11 +49,15 @@ impl Window {
         self.taken = self.taken.saturating_sub(1);
     }
 
-    /// A call is answered. A grant of 0, which nobody may give, is refused: it would end all calls; one may be sent.
-    pub(super) fn reply(&mut self, granted: u32) {
+    /// What a reply grants. 0, which nobody may grant, is refused: it would end all calls; one may be sent.
+    pub(super) fn grant(&mut self, granted: u32) {
+        self.granted = granted.max(1);
+    }
+
+    /// A call is answered.
+    pub(super) fn answered(&mut self) {
         self.give_back();
         self.sent = self.sent.saturating_sub(1);
-        self.granted = granted.max(1);
     }
 
     pub(super) const fn in_flight(&self) -> u32 {
@@ -64,6 +68,11 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn reply(window: &mut Window, granted: u32) {
+        window.grant(granted);
+        window.answered();
+    }
 
     fn take_and_send(window: &mut Window) -> bool {
         let free = window.take() && window.may_send();
@@ -77,13 +86,13 @@ mod tests {
     fn one_until_the_first_reply_then_the_lower_of_asked_and_granted() {
         let mut window = Window::new(3);
         assert_eq!([(); 2].map(|()| take_and_send(&mut window)), [true, false]);
-        window.reply(32);
+        reply(&mut window, 32);
         assert_eq!([(); 4].map(|()| take_and_send(&mut window)), [true, true, true, false]);
-        window.reply(2);
+        reply(&mut window, 2);
         assert!(!window.take(), "two are in flight, two granted");
-        window.reply(0);
+        reply(&mut window, 0);
         assert!(!window.take(), "one is in flight; 0 is taken for 1");
-        window.reply(0);
+        reply(&mut window, 0);
         assert_eq!([(); 2].map(|()| take_and_send(&mut window)), [true, false]);
         assert_eq!(window.in_flight(), 1);
     }
@@ -92,11 +101,11 @@ mod tests {
     fn a_credit_taken_before_the_grant_became_smaller_has_to_wait() {
         let mut window = Window::new(8);
         assert!(take_and_send(&mut window));
-        window.reply(3);
+        reply(&mut window, 3);
         assert!(take_and_send(&mut window) && take_and_send(&mut window) && window.take());
-        window.reply(1);
+        reply(&mut window, 1);
         assert!(!window.may_send(), "one is sent, one granted");
-        window.reply(1);
+        reply(&mut window, 1);
         assert!(window.may_send());
     }
 }

@@ -1,7 +1,8 @@
 //! The header of a Reply, made from the chunks its Call provided (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
 //!
 //! A Responder returns every Write chunk and the Reply chunk of the Call, segment by segment, and changes nothing but the
-//! lengths: to what it has written. The Read list stays empty.
+//! lengths: to what it has written. The Read list stays empty, but between peers that both know responder-provided Read
+//! chunks (RFC 5666 section 3.5).
 
 use core::fmt;
 
@@ -38,6 +39,7 @@ pub struct ReplyHeader<'a> {
     xid: u32,
     credit: u32,
     procedure: Procedure,
+    reads: ReadList<'a>,
     writes: WriteList<'a>,
     reply: Option<WriteChunk<'a>>,
     written: &'a [u64],
@@ -67,6 +69,7 @@ impl<'a> ReplyHeader<'a> {
             xid,
             credit,
             procedure: Procedure::RDMA_MSG,
+            reads: ReadList::new(&[]),
             writes: provided.writes,
             reply: provided.reply,
             written: &[],
@@ -94,6 +97,13 @@ impl<'a> ReplyHeader<'a> {
     pub fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
         fits(self.reply, length)?;
         Ok(Self { procedure: Procedure::RDMA_NOMSG, reply_length: length, ..self })
+    }
+
+    /// The same as an `RDMA_NOMSG` with the Payload stream in a Position Zero chunk that the Responder provides (RFC 5666
+    /// section 3.5). RFC 8166 has none of that: only for a Requester that is known to pull it and to say `RDMA_DONE`.
+    #[must_use]
+    pub const fn with_reads(self, reads: ReadList<'a>) -> Self {
+        Self { procedure: Procedure::RDMA_NOMSG, reads, ..self }
     }
 
     /// `rdma_proc`: `RDMA_MSG`, or `RDMA_NOMSG` for a Long Reply.
@@ -130,7 +140,7 @@ impl Emit for ReplyHeader<'_> {
     fn emit<S: Sink>(&self, sink: &mut S) {
         let Self { xid, credit, procedure, .. } = *self;
         Prefix { xid, version: VERSION, credit, procedure }.emit(sink);
-        let chunks = Chunks { reads: ReadList::default(), writes: self.writes, reply: self.reply };
+        let chunks = Chunks { reads: self.reads, writes: self.writes, reply: self.reply };
         chunks.emit(sink, Some(Returned { writes: self.written, reply: self.reply_length }));
     }
 }
@@ -145,3 +155,24 @@ impl fmt::Display for ReplyError {
 }
 
 impl core::error::Error for ReplyError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::{ReadSegment, Segment};
+    use std::vec::Vec;
+
+    #[test]
+    fn a_provided_reply_has_a_read_list_and_no_octet_in_the_reply_chunk() {
+        let memory = [Segment { handle: 1, length: 64, offset: 2 }.to_octets()];
+        let provided = Chunks { reply: Some(WriteChunk::new(&memory)), ..Chunks::default() };
+        let entry = [ReadSegment { position: 0, target: Segment { handle: 3, length: 99, offset: 4 } }.to_entry()];
+        let reply = ReplyHeader::new(7, 32, &provided).with_reads(ReadList::new(&entry));
+        let mut octets = [0xa5; 80];
+        let length = reply.encode(&mut octets).unwrap();
+        assert_eq!(length, reply.encoded_len());
+        let words: Vec<_> =
+            octets[..length].chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap())).collect();
+        assert_eq!(words, [7, 1, 32, 1, 1, 0, 3, 99, 0, 4, 0, 0, 1, 1, 1, 0, 0, 2]);
+    }
+}

@@ -4,6 +4,8 @@
 //!
 //! ```text
 //! Waiting for a credit -> Registering memory -> Sent -> [answered | cancelled | lost] -> Fencing memory -> Done
+//!                                                             |                            ^
+//!                                                             +-> Pulling the reply -> RDMA_DONE
 //! ```
 //!
 //! `Done` is given when nothing of the Call can be touched any more: all of its memory is invalidated, and its Send is
@@ -15,7 +17,7 @@ use core::fmt;
 use core::ops::Range;
 
 use heapless::Vec;
-use slot::{Access, Slot, Stage, Step};
+use slot::{Access, How, Slot, Stage, Step};
 
 use super::queue::Queue;
 use super::slots::Slots;
@@ -25,7 +27,7 @@ use super::{CallId, Terms, is_protected};
 use crate::error::EncodeError;
 use crate::rpc::{self, RpcError};
 use crate::segment::Segment;
-use crate::v1::{ErrorBody, Message};
+use crate::v1::{Body, ErrorBody, Header, Message};
 
 /// What is to be called.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +90,11 @@ pub enum Input<'a> {
         /// From the output.
         region: u16,
     },
+    /// A `Read` is complete.
+    Completed {
+        /// From the output.
+        call: CallId,
+    },
     /// A `Send` is complete.
     Sent {
         /// From the output.
@@ -124,6 +131,9 @@ pub enum Output<'a> {
         memory: Memory,
     },
     /// Post a Send: the octets of the header from the buffer, then the ranges of the Call's Payload stream. Say `Sent`.
+    ///
+    /// After [`Requester::pull_replies`] there may be a second one for a Call, without any payload: the `RDMA_DONE`. That of
+    /// a cancelled Call may come after its `Done`.
     Send {
         /// The Call.
         call: CallId,
@@ -131,6 +141,15 @@ pub enum Output<'a> {
         header: usize,
         /// What of the Payload stream follows.
         payload: Ranges<'a>,
+    },
+    /// Post an RDMA Read into the room for a Long Reply, and say `Completed`. Only after [`Requester::pull_replies`].
+    Read {
+        /// The Call.
+        call: CallId,
+        /// What is read.
+        source: Segment,
+        /// Where in the room for the reply.
+        at: u32,
     },
     /// Invalidate the memory of this handle, and say `Invalidated`.
     Invalidate {
@@ -173,6 +192,9 @@ pub enum End {
     LongReply(u32),
     /// The Responder answers `RDMA_ERROR`; to call again does not help (section 4.5).
     Error(ErrorBody),
+    /// The Responder provides a reply of so many octets, or of so many segments, that there is no room for it. It is not
+    /// pulled.
+    NoRoom(u64),
     /// Memory could not be registered.
     NotRegistered,
     /// [`Requester::cancel`] was called.
@@ -222,8 +244,7 @@ impl core::error::Error for InputError {}
 /// The Requester of one connection: at most `CALLS` calls at a time, with at most `SEGMENTS` segments each.
 #[derive(Debug)]
 pub struct Requester<const CALLS: usize, const SEGMENTS: usize> {
-    terms: Terms,
-    segment_length: u32,
+    how: How,
     window: Window,
     slots: Slots<Slot<SEGMENTS>, CALLS>,
     /// Calls without a credit, the oldest first.
@@ -252,8 +273,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     #[must_use]
     pub fn new(terms: Terms, credits: u32, segment_length: u32) -> Self {
         Self {
-            terms,
-            segment_length: (segment_length & !3).max(4),
+            how: How { terms, segment_length: (segment_length & !3).max(4), pull: false },
             window: Window::new(credits),
             slots: Slots::new(),
             waiting: Queue::new(),
@@ -267,6 +287,16 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// Asks for so many credits from the next Call on; 0 is taken for 1.
     pub const fn request_credits(&mut self, credits: u32) {
         self.window.requested = if credits == 0 { 1 } else { credits };
+    }
+
+    /// Has no Reply chunk given from the next Call on: a reply too long for a Send comes in a Position Zero Read chunk of the
+    /// Responder and is pulled, as far as there is room for [`Call::reply_length`] octets; `RDMA_DONE` is said then (RFC 5666
+    /// section 3.5). RFC 8166 forbids it: only with a Responder that is known to provide such chunks, and not where this end
+    /// is called too, as [`Direction`](super::Direction) takes such a reply for a Call.
+    ///
+    /// The Call keeps its credit until the Send of `RDMA_DONE` is complete, as that has no answer.
+    pub const fn pull_replies(&mut self) {
+        self.how.pull = true;
     }
 
     /// Calls that hold a credit: sent, or about to be, and not answered.
@@ -292,7 +322,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
         let (id, slot) = self.slots.take().ok_or(CallError::TooManyCalls)?;
         let protected = is_protected(&header);
-        if slot.plan(header.xid, call, protected, &self.terms, self.segment_length).is_none() {
+        if slot.plan(header.xid, call, protected, &self.how).is_none() {
             self.slots.free(id);
             return Err(CallError::TooManySegments);
         }
@@ -325,14 +355,13 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                 self.ready(call);
                 Ok(())
             }
-            Input::Sent { call } => {
-                let slot = self.slots.get(call).filter(|slot| slot.sending).ok_or(InputError::Unexpected)?;
-                slot.sending = false;
-                if slot.end.is_some() {
-                    self.ready(call);
-                }
+            Input::Completed { call } => {
+                let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
+                slot.reading = slot.reading.checked_sub(1).ok_or(InputError::Unexpected)?;
+                self.ready(call);
                 Ok(())
             }
+            Input::Sent { call } => self.sent(call),
             Input::Failed => {
                 self.fail();
                 Ok(())
@@ -364,6 +393,10 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                 Step::Wait => self.rest(id),
                 Step::Register(region, memory) => return Ok(Some(Output::Register { call: id, region, memory })),
                 Step::Invalidate(region, handle) => return Ok(Some(Output::Invalidate { call: id, region, handle })),
+                Step::Read(piece) => {
+                    return Ok(Some(Output::Read { call: id, source: piece.remote, at: piece.at }));
+                }
+                Step::SendDone => return self.send_done(id, header),
                 Step::Send if self.window.may_send() => return self.send(id, header),
                 Step::Send => {
                     self.rest(id);
@@ -393,6 +426,34 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         slot.stage = Stage::Sent;
         slot.sending = true;
         Ok(Some(Output::Send { call: id, header, payload: slot.inline() }))
+    }
+
+    fn send_done(&mut self, id: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
+        let Some(slot) = self.slots.get(id) else { return Ok(None) };
+        let done = Header { xid: slot.xid, credit: self.window.requested, body: Body::Done };
+        let header = done.encode(buffer)?;
+        (slot.owes_done, slot.sending) = (false, true);
+        Ok(Some(Output::Send { call: id, header, payload: Ranges::empty() }))
+    }
+
+    fn sent(&mut self, id: CallId) -> Result<(), InputError> {
+        let slot = self.slots.get(id).filter(|slot| slot.sending).ok_or(InputError::Unexpected)?;
+        slot.sending = false;
+        // The Send of the Call, or of `RDMA_DONE`, with which the credit is free.
+        if slot.stage == Stage::Pulling && !slot.owes_done {
+            slot.credit = false;
+            let reported = slot.reported;
+            self.window.answered();
+            if reported {
+                self.slots.free(id);
+            }
+            self.wake();
+            self.start();
+        }
+        if self.slots.get(id).is_some_and(|slot| slot.end.is_some()) {
+            self.ready(id);
+        }
+        Ok(())
     }
 
     fn done(&mut self, id: CallId) -> Option<Output<'_>> {
@@ -439,7 +500,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     fn finish(&mut self, id: CallId, end: End) -> Result<(), InputError> {
         let slot = self.slots.get(id).filter(|slot| !slot.reported).ok_or(InputError::Unexpected)?;
         slot.end.get_or_insert(end);
-        if slot.stage != Stage::Sent && slot.credit {
+        if slot.credit && !matches!(slot.stage, Stage::Sent | Stage::Pulling) {
             slot.credit = false;
             self.window.give_back();
         }
@@ -485,14 +546,14 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         if let Some(handle) = invalidated {
             let slot = answered.and_then(|(id, _)| self.slots.get(id));
             // Only after both said so, and only memory of the Call that is answered (RFC 8797 section 4.1).
-            if !slot.is_some_and(|slot| slot.invalidated_remotely(handle)) || !self.terms.remote_invalidation {
+            if !slot.is_some_and(|slot| slot.invalidated_remotely(handle)) || !self.how.terms.remote_invalidation {
                 self.fail();
             }
         }
         if let Some((id, _)) = answered {
             self.ready(id);
             // A cancelled call whose reply was still to come.
-            if self.slots.get(id).is_some_and(|slot| slot.reported) {
+            if self.slots.get(id).is_some_and(|slot| slot.reported && !slot.credit) {
                 self.slots.free(id);
             }
         }
@@ -509,14 +570,22 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             self.slots.iter().find(|(_, slot)| slot.xid == xid && slot.credit && slot.stage == Stage::Sent)?;
         let slot = self.slots.get(id)?;
         let end = slot.end_of(receive, octets.len(), &message)?;
-        slot.credit = false;
+        slot.credit = slot.stage == Stage::Pulling;
         let keeps = slot.end.is_none() && matches!(end, End::Reply { .. });
         slot.end.get_or_insert(end);
-        self.window.reply(message.header.credit);
+        self.window.grant(message.header.credit);
+        if !slot.credit {
+            self.window.answered();
+        }
+        self.wake();
+        Some((id, keeps))
+    }
+
+    /// Has those tried again that there may be a credit for now.
+    fn wake(&mut self) {
         while let Some(id) = self.held.pop() {
             self.ready(id);
         }
-        Some((id, keeps))
     }
 
     fn disconnected(&mut self) {

@@ -6,7 +6,7 @@ use heapless::Vec;
 
 use super::{Call, End, InputError, Memory};
 use crate::endpoint::Terms;
-use crate::endpoint::stream::{self, Item, Ranges, roundup};
+use crate::endpoint::stream::{self, Item, Piece, Ranges, roundup};
 use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use crate::rpc::MessageType;
@@ -19,6 +19,8 @@ pub(super) enum Stage {
     Waiting,
     Registering,
     Sent,
+    /// The reply is where the Responder provides it: pulling it, then saying `RDMA_DONE`.
+    Pulling,
 }
 
 /// One Call.
@@ -41,6 +43,25 @@ pub(super) struct Slot<const SEGMENTS: usize> {
     /// Room of each Write chunk; with the reply, octets in it.
     pub(super) results: Vec<u32, SEGMENTS>,
     regions: Vec<Region, SEGMENTS>,
+    /// Whether the Responder may provide the reply, and the room for it.
+    pull: bool,
+    room: u32,
+    /// Where it is; how much of it is asked for, and the RDMA Reads that are not complete.
+    provided: Vec<Segment, SEGMENTS>,
+    pulled: u64,
+    pub(super) reading: u32,
+    /// `RDMA_DONE` is to be sent.
+    pub(super) owes_done: bool,
+}
+
+/// What holds for all Calls.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    pub(super) terms: Terms,
+    /// Octets that a memory region has at most.
+    pub(super) segment_length: u32,
+    /// Long replies are not written into a Reply chunk, but pulled.
+    pub(super) pull: bool,
 }
 
 /// A segment, and the memory it is for.
@@ -77,14 +98,17 @@ pub(super) enum Step {
     Register(u16, Memory),
     Send,
     Invalidate(u16, u32),
+    Read(Piece),
+    SendDone,
     End,
     Wait,
 }
 
 impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// Chooses the form of the Call, and the memory it needs; `None` where that is too much.
-    pub(super) fn plan(&mut self, xid: u32, call: &Call<'_>, protected: bool, terms: &Terms, most: u32) -> Option<()> {
+    pub(super) fn plan(&mut self, xid: u32, call: &Call<'_>, protected: bool, how: &How) -> Option<()> {
         *self = Self { xid, length: call.length, ..Self::default() };
+        let How { terms, segment_length: most, pull } = *how;
         let (arguments, results) = if protected { (&[][..], &[][..]) } else { (call.arguments, call.results) };
         // What was to come in Write chunks now comes with the rest.
         let more = if protected {
@@ -98,7 +122,10 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
         let longest = u64::from(call.reply_length).saturating_add(more);
         let threshold = u64::from(terms.reply_threshold);
-        if longest.saturating_add(self.reply_header_length()) > threshold {
+        if pull {
+            self.pull = true;
+            self.room = u32::try_from(roundup(longest)).ok()?;
+        } else if longest.saturating_add(self.reply_header_length()) > threshold {
             self.add(Kind::Reply, 0..u32::try_from(roundup(longest)).ok()?, most)?;
             // All chunks come back in the header of the reply, which has to fit too.
             if self.reply_header_length() > threshold {
@@ -214,7 +241,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 
     pub(super) fn step(&mut self) -> Step {
         if self.reported {
-            return Step::Wait;
+            return if self.owes_done { Step::SendDone } else { Step::Wait };
         }
         let ending = self.end.is_some();
         let wanted = if ending { Access::Exposed } else { Access::Local };
@@ -231,6 +258,19 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
                 }
             }
         }
+        if self.stage == Stage::Pulling {
+            if let Some(piece) = self.next_read() {
+                self.pulled = self.pulled.saturating_add(u64::from(piece.remote.length));
+                self.reading = self.reading.saturating_add(1);
+                return Step::Read(piece);
+            }
+            if self.reading > 0 || self.sending {
+                return Step::Wait;
+            }
+            if self.owes_done {
+                return Step::SendDone;
+            }
+        }
         let settled = if ending { Access::Local } else { Access::Exposed };
         let all = self.regions.iter().all(|region| region.access == settled);
         match (ending, self.stage) {
@@ -238,6 +278,10 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             (false, Stage::Registering) if all => Step::Send,
             _ => Step::Wait,
         }
+    }
+
+    fn next_read(&self) -> Option<Piece> {
+        stream::piece(stream::whole(0, self.room), self.provided.iter().copied(), self.pulled)
     }
 
     pub(super) fn invalidated(&mut self, region: u16) -> Result<(), InputError> {
@@ -268,7 +312,12 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.queued = false;
         self.sending = false;
         self.credit = false;
-        // A reply that came before is still good.
+        // A reply that came before is still good, if it is here.
+        if self.reading > 0 || self.next_read().is_some() {
+            self.end = Some(End::Lost);
+        }
+        (self.reading, self.owes_done) = (0, false);
+        self.provided.clear();
         self.end.get_or_insert(End::Lost);
     }
 
@@ -290,8 +339,31 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
                 self.returned(&chunks)?;
                 Some(End::LongReply(length))
             }
+            Body::Nomsg(chunks) if message.payload.is_empty() => self.provided(&chunks),
             _ => None,
         }
+    }
+
+    /// A reply in a Position Zero chunk of the Responder (RFC 5666 section 3.5). It is pulled where there is room for it,
+    /// and somebody waits for it still.
+    fn provided(&mut self, chunks: &Chunks<'_>) -> Option<End> {
+        let wraps = |Segment { offset, length, .. }: Segment| offset.checked_add(u64::from(length)).is_none();
+        let sound = |read: ReadSegment| read.position == 0 && !wraps(read.target);
+        let length = chunks.reads.length();
+        // No Reply chunk was given.
+        if !self.pull || chunks.reply.is_some() || length == 0 || !chunks.reads.iter().all(sound) {
+            return None;
+        }
+        self.returned(chunks)?;
+        (self.stage, self.owes_done) = (Stage::Pulling, true);
+        let fits = u32::try_from(length).ok().filter(|&length| length <= self.room && chunks.reads.len() <= SEGMENTS);
+        let Some(length) = fits else { return Some(End::NoRoom(length)) };
+        if self.end.is_none() {
+            for read in chunks.reads {
+                self.provided.push(read.target).ok()?;
+            }
+        }
+        Some(End::LongReply(length))
     }
 
     /// Takes over how much is in each Write chunk; `None` where they are not those of the Call.

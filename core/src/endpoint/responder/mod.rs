@@ -4,6 +4,8 @@
 //!
 //! ```text
 //! Pulling Read chunks -> Delivered -> Answering: pushing results, then the Send -> forgotten
+//!                            |           ^                           |
+//!                            +-> Registering the reply   Provided until RDMA_DONE -> Invalidating -> forgotten
 //! ```
 //!
 //! The Send is the last that is heard of a Call. When it is complete, so are the RDMA Writes before it, and the memory of
@@ -44,9 +46,22 @@ pub enum Input<'a> {
         /// From the output.
         call: CallId,
     },
-    /// Something that was posted could not be carried out.
+    /// A `Register` is carried out.
+    Registered {
+        /// From the output.
+        call: CallId,
+        /// The handle, and the offset of the first octet; `None` where it could not be registered.
+        memory: Option<(u32, u64)>,
+    },
+    /// An `Invalidate` is complete: the peer cannot reach the reply any more, and the Call is forgotten.
+    Invalidated {
+        /// From the output.
+        call: CallId,
+    },
+    /// Something that was posted could not be carried out, an invalidation too.
     Failed,
-    /// The connection is over: nothing more can come. All Calls are forgotten.
+    /// The connection is over: nothing more can come, and the peer can reach no memory any more. All Calls are forgotten;
+    /// what is still registered, or about to be, is the driver's to undo.
     Disconnected,
 }
 
@@ -89,6 +104,21 @@ pub enum Output<'a> {
         /// Where its Payload stream is.
         message: Message,
     },
+    /// Register the whole Payload stream of the reply, for remote read, and say `Registered`. Only after
+    /// [`Responder::provide_replies`].
+    Register {
+        /// The Call that is answered.
+        call: CallId,
+        /// Octets of the Payload stream.
+        length: u32,
+    },
+    /// Invalidate the memory of this handle, and say `Invalidated`.
+    Invalidate {
+        /// The Call that was answered.
+        call: CallId,
+        /// The handle it was given.
+        handle: u32,
+    },
     /// Post an RDMA Write of octets of the reply.
     Write {
         /// The Call that is answered.
@@ -99,7 +129,7 @@ pub enum Output<'a> {
         target: Segment,
     },
     /// Post a Send: the octets of the header from the buffer, then the ranges of the reply's Payload stream. The Call is
-    /// forgotten then.
+    /// forgotten then, unless its reply is [`Form::Provided`].
     Send {
         /// The Call that is answered.
         call: CallId,
@@ -155,6 +185,9 @@ pub enum Form {
     Short,
     /// It is in the Reply chunk.
     Long,
+    /// It stays here, and the Requester pulls it: the Call lasts until the reply is invalidated, which comes with
+    /// `RDMA_DONE` or [`Responder::expire`].
+    Provided,
     /// There is no room for it: `ERR_CHUNK` is sent in its place (section 4.5.3).
     Refused,
 }
@@ -177,6 +210,8 @@ pub enum InputError {
     NotPolled,
     /// There is nothing for which this could be said.
     Unexpected,
+    /// This handle is that of another reply. The memory is to be given another one.
+    HandleInUse,
 }
 
 /// A grant that cannot be given: 0, or more than there is room for.
@@ -200,6 +235,7 @@ impl fmt::Display for InputError {
         f.write_str(match self {
             Self::NotPolled => "outputs are to be taken first",
             Self::Unexpected => "there is nothing for which this could be said",
+            Self::HandleInUse => "the handle is that of another reply",
         })
     }
 }
@@ -229,6 +265,9 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     /// RDMA Reads that are not complete, and how many there may be.
     reading: u32,
     most_reads: u32,
+    /// Replies that are provided, or about to be, and how many there may be.
+    provided: u32,
+    most_provided: u32,
     /// Calls that are not to be tried again.
     refused: Vec<u32, CALLS>,
     release: Option<u32>,
@@ -255,6 +294,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             held: Queue::new(),
             reading: 0,
             most_reads: u32::MAX,
+            provided: 0,
+            most_provided: 0,
             refused: Vec::new(),
             release: None,
             state: State::Open,
@@ -278,6 +319,27 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// are at most `CALLS` times [`Limits::segments`].
     pub const fn limit_reads(&mut self, most: u32) {
         self.most_reads = if most == 0 { 1 } else { most };
+    }
+
+    /// Has a reply that fits nowhere provided in a Position Zero Read chunk instead of refused, at most `most` at a time, and
+    /// never more than `CALLS` less one (RFC 5666 sections 3.5 and 11). RFC 8166 forbids it: only for a Requester that is
+    /// known to pull such replies and to say `RDMA_DONE`. One that does not would wait for ever.
+    ///
+    /// As long as a reply is provided, a credit less is granted: so a Receive is left for its `RDMA_DONE`, and a peer that
+    /// says none does not get more than this. The driver has a timer for each, and calls [`Responder::expire`].
+    pub fn provide_replies(&mut self, most: u32) {
+        self.most_provided = most.min(u32::try_from(CALLS).unwrap_or(u32::MAX).saturating_sub(1));
+    }
+
+    /// Ends the time in which a provided reply can be pulled. If the Requester is pulling it still, the connection ends.
+    ///
+    /// # Errors
+    /// [`InputError::Unexpected`] where there is no such reply, or its end has begun.
+    pub fn expire(&mut self, call: CallId) -> Result<(), InputError> {
+        let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Provided);
+        slot.ok_or(InputError::Unexpected)?.stage = Stage::Invalidate;
+        self.ready(call);
+        Ok(())
     }
 
     /// Has the next Call with this XID answered with `ERR_CHUNK` and pulls nothing of it, once (section 4.5.3).
@@ -339,6 +401,14 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 }
                 Ok(())
             }
+            Input::Registered { call, memory } => self.registered(call, memory),
+            Input::Invalidated { call } => {
+                let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Invalidating);
+                slot.ok_or(InputError::Unexpected)?;
+                self.slots.free(call);
+                self.provided = self.provided.saturating_sub(1);
+                Ok(())
+            }
             Input::Failed => {
                 self.fail();
                 Ok(())
@@ -358,7 +428,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// # Errors
     /// A [`ReplyFault`] where this is no reply to it; nothing is done then.
     pub fn reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<Form, ReplyFault> {
-        let (terms, grant) = (self.terms, self.grant);
+        let (terms, may_provide) = (self.terms, self.provided < self.most_provided);
         let slot = self.delivered(call)?;
         if MessageType::peek(reply.head) != Some((slot.prefix.xid, MessageType::REPLY)) {
             return Err(ReplyFault::Xid);
@@ -366,11 +436,13 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if !stream::is_sound(reply.head, reply.length, reply.results) {
             return Err(ReplyFault::Items);
         }
-        let form = slot.plan(reply, &terms, grant).unwrap_or(Form::Refused);
+        let form = slot.plan(reply, &terms, may_provide).unwrap_or(Form::Refused);
         slot.stage = match form {
             Form::Refused => Stage::Refusing(slot.prefix, Reaction::ErrChunk),
-            _ => Stage::Answering,
+            Form::Provided => Stage::Register,
+            Form::Short | Form::Long => Stage::Answering,
         };
+        self.provided = self.provided.saturating_add(u32::from(form == Form::Provided));
         self.ready(call);
         Ok(form)
     }
@@ -429,6 +501,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                     Output::Read { call, source: piece.remote, at: piece.at }
                 }
                 Step::Deliver => Output::Deliver { call, message: slot.message() },
+                Step::Register => Output::Register { call, length: slot.length },
+                Step::Invalidate(handle) => Output::Invalidate { call, handle },
                 Step::Write(piece) => Output::Write { call, from: piece.at, target: piece.remote },
                 Step::Send => return self.send(call, header),
             }));
@@ -437,14 +511,45 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     fn send(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
+        let room = u32::try_from(CALLS).unwrap_or(u32::MAX).saturating_sub(self.provided);
         let Some(slot) = self.slots.get(call) else { return Ok(None) };
-        let header = slot.encode(self.grant, buffer)?;
+        let header = slot.encode(self.grant.min(room), buffer)?;
         self.ready.pop();
-        let Some(slot) = self.slots.free(call) else { return Ok(None) };
         let answering = slot.stage == Stage::Answering;
+        let provided = answering && slot.form == Form::Provided;
+        if provided {
+            (slot.stage, slot.queued) = (Stage::Provided, false);
+        }
+        let Some(slot) = (if provided { self.slots.get(call) } else { self.slots.free(call) }) else { return Ok(None) };
         let invalidate = if answering && self.terms.remote_invalidation { slot.first_handle() } else { None };
-        let payload = if answering && !slot.long { Ranges::new(&slot.items, slot.length) } else { Ranges::empty() };
+        let inline = answering && slot.form == Form::Short;
+        let payload = if inline { Ranges::new(&slot.items, slot.length) } else { Ranges::empty() };
         Ok(Some(Output::Send { call, header, payload, invalidate }))
+    }
+
+    fn registered(&mut self, call: CallId, memory: Option<(u32, u64)>) -> Result<(), InputError> {
+        let held = |slot: &Slot<HEADER, CHUNKS>| slot.memory.map(|(handle, _)| handle);
+        if let Some((handle, _)) = memory
+            && self.slots.iter().any(|(_, slot)| held(slot) == Some(handle))
+        {
+            return Err(InputError::HandleInUse);
+        }
+        let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Registering);
+        let slot = slot.ok_or(InputError::Unexpected)?;
+        (slot.memory, slot.stage) = (memory, Stage::Answering);
+        if memory.is_none() {
+            slot.stage = Stage::Refusing(slot.prefix, Reaction::ErrChunk);
+            self.provided = self.provided.saturating_sub(1);
+        }
+        self.ready(call);
+        Ok(())
+    }
+
+    /// `RDMA_DONE`, for which there is no answer. Where nothing is provided it is discarded (section 4.6.2).
+    fn done(&mut self, xid: u32) {
+        let provided = |slot: &Slot<HEADER, CHUNKS>| slot.stage == Stage::Provided && slot.prefix.xid == xid;
+        let call = self.slots.iter().find(|(_, slot)| provided(slot)).map(|(call, _)| call);
+        let _ = call.map(|call| self.expire(call));
     }
 
     fn ready(&mut self, id: CallId) {
@@ -468,7 +573,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
         let reaction = match Received::decode(octets) {
             Ok(message) => match message.header.body {
-                Body::Done | Body::Error(_) => Reaction::Discard,
+                Body::Done => {
+                    self.done(message.header.xid);
+                    Reaction::Discard
+                }
+                Body::Error(_) => Reaction::Discard,
                 _ => {
                     self.called(receive, &message, octets);
                     return Ok(());
@@ -500,7 +609,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             slot.header = header;
             slot.from = message.header_length;
             (slot.items, slot.length) = (assembly.items, assembly.length);
-            slot.long = matches!(message.header.body, Body::Nomsg(_));
+            slot.form = if matches!(message.header.body, Body::Nomsg(_)) { Form::Long } else { Form::Short };
             slot.protected = !chunks.writes.is_empty()
                 && rpc::Call::decode(message.payload).is_ok_and(|(call, _)| is_protected(&call));
         }

@@ -8,16 +8,23 @@ use super::{Form, Message, Reply};
 use crate::endpoint::Terms;
 use crate::endpoint::stream::{self, Item, Piece, Ranges};
 use crate::error::{EncodeError, Reaction};
-use crate::lists::Chunks;
+use crate::lists::{Chunks, ReadList};
 use crate::prefix::Prefix;
-use crate::segment::Segment;
+use crate::segment::{ReadSegment, Segment};
 use crate::v1::{ErrorReply, Header, ReplyHeader};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     Pulling,
     Delivered,
+    /// The reply is to be registered for remote read.
+    Register,
+    Registering,
     Answering,
+    /// The reply is sent, and may be pulled.
+    Provided,
+    Invalidate,
+    Invalidating,
     /// An `RDMA_ERROR` goes back.
     Refusing(Prefix, Reaction),
 }
@@ -39,8 +46,9 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     /// Of the Call first, then of the reply.
     pub(super) items: Vec<Item, CHUNKS>,
     pub(super) length: u32,
-    /// Whether there is a Position Zero chunk, or a Reply chunk is used.
-    pub(super) long: bool,
+    pub(super) form: Form,
+    /// Handle of the memory that the reply is provided in, and the offset of its first octet.
+    pub(super) memory: Option<(u32, u64)>,
     /// Octets in each Write chunk.
     written: Vec<u64, CHUNKS>,
     /// The item that is moved, or, behind the last, the rest; and how much of it was.
@@ -61,8 +69,10 @@ pub(super) enum Step {
     Read(Piece),
     Deliver,
     Release(u32),
+    Register,
     Write(Piece),
     Send,
+    Invalidate(u32),
 }
 
 impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> {
@@ -79,7 +89,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> 
             reading: 0,
             items: Vec::new(),
             length: 0,
-            long: false,
+            form: Form::Short,
+            memory: None,
             written: Vec::new(),
             part: 0,
             moved: 0,
@@ -105,8 +116,9 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         Header::decode(&self.header).ok().and_then(|(header, _)| header.chunks()).unwrap_or_default()
     }
 
-    /// Chooses the form of the reply, and what goes into which chunk; `None` where there is no room.
-    pub(super) fn plan(&mut self, reply: &Reply<'_>, terms: &Terms, grant: u32) -> Option<Form> {
+    /// Chooses the form of the reply, and what goes into which chunk; `None` where there is no room. What fits nowhere is
+    /// provided, where that `may` be.
+    pub(super) fn plan(&mut self, reply: &Reply<'_>, terms: &Terms, may: bool) -> Option<Form> {
         let (mut items, mut written): (Vec<_, CHUNKS>, Vec<_, CHUNKS>) = (Vec::new(), Vec::new());
         let chunks = self.chunks();
         if !reply.protected && !self.protected {
@@ -120,18 +132,21 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             }
         }
         let left = u64::from(reply.length).saturating_sub(stream::taken(&items));
-        let header = ReplyHeader::new(self.prefix.xid, grant, &chunks).with_writes(&written).ok()?;
-        let short = left.saturating_add(header.encoded_len() as u64);
-        let long = short > u64::from(terms.reply_threshold);
-        if long {
-            let header = header.with_reply(left).ok()?;
-            if header.encoded_len() as u64 > u64::from(terms.reply_threshold) {
-                return None;
-            }
-        }
+        let header = ReplyHeader::new(self.prefix.xid, 0, &chunks).with_writes(&written).ok()?;
+        let fits = |header: &ReplyHeader<'_>, payload: u64| {
+            payload.saturating_add(header.encoded_len() as u64) <= u64::from(terms.reply_threshold)
+        };
+        let form = if fits(&header, left) {
+            Form::Short
+        } else if header.with_reply(left).is_ok_and(|header| fits(&header, 0)) {
+            Form::Long
+        } else {
+            let entries = provided::<CHUNKS>(&items, reply.length, (0, 0)).filter(|_| may)?;
+            fits(&header.with_reads(ReadList::new(&entries)), 0).then_some(Form::Provided)?
+        };
         (self.part, self.moved) = (0, 0);
-        (self.items, self.written, self.length, self.long) = (items, written, reply.length, long);
-        Some(if long { Form::Long } else { Form::Short })
+        (self.items, self.written, self.length, self.form) = (items, written, reply.length, form);
+        Some(form)
     }
 
     pub(super) fn encode(&self, grant: u32, buffer: &mut [u8]) -> Result<usize, EncodeError> {
@@ -139,12 +154,21 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             return ErrorReply::new(&prefix, grant, reaction).map_or(Ok(0), |reply| reply.encode(buffer));
         }
         let chunks = self.chunks();
-        // `plan` has seen that both fit.
+        // `plan` has seen that all fits.
         let header = ReplyHeader::new(self.prefix.xid, grant, &chunks);
         let header = header.with_writes(&self.written).unwrap_or(header);
-        let left = u64::from(self.length).saturating_sub(stream::taken(&self.items));
-        let header = if self.long { header.with_reply(left).unwrap_or(header) } else { header };
-        header.encode(buffer)
+        match self.form {
+            Form::Long => {
+                let left = u64::from(self.length).saturating_sub(stream::taken(&self.items));
+                header.with_reply(left).unwrap_or(header).encode(buffer)
+            }
+            Form::Provided => {
+                let memory = self.memory.unwrap_or_default();
+                let entries = provided::<CHUNKS>(&self.items, self.length, memory).unwrap_or_default();
+                header.with_reads(ReadList::new(&entries)).encode(buffer)
+            }
+            Form::Short | Form::Refused => header.encode(buffer),
+        }
     }
 
     /// The one handle that the reply may invalidate: any of the Call's.
@@ -164,21 +188,24 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
 
     pub(super) fn step(&mut self, may_read: bool) -> Step {
         match self.stage {
-            Stage::Delivered => Step::Wait,
-            Stage::Pulling => self.pull(may_read),
-            _ => {
-                // The Receive first, so that it is posted again when the peer has its credit back.
-                if let Some(receive) = self.receive.take() {
-                    return Step::Release(receive);
-                }
-                if self.stage == Stage::Answering
-                    && let Some(piece) = self.next_write()
-                {
-                    return Step::Write(piece);
-                }
-                Step::Send
+            Stage::Pulling => return self.pull(may_read),
+            Stage::Invalidate => {
+                self.stage = Stage::Invalidating;
+                return self.memory.map_or(Step::Wait, |(handle, _)| Step::Invalidate(handle));
             }
+            Stage::Delivered | Stage::Registering | Stage::Provided | Stage::Invalidating => return Step::Wait,
+            Stage::Register | Stage::Answering | Stage::Refusing(..) => {}
         }
+        // The Receive first, so that it is posted again when the peer has its credit back.
+        if let Some(receive) = self.receive.take() {
+            return Step::Release(receive);
+        }
+        if self.stage == Stage::Register {
+            self.stage = Stage::Registering;
+            return Step::Register;
+        }
+        let answering = self.stage == Stage::Answering;
+        answering.then(|| self.next_write()).flatten().map_or(Step::Send, Step::Write)
     }
 
     fn pull(&mut self, may_read: bool) -> Step {
@@ -207,7 +234,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
 
     /// The next piece of the Call that came inline.
     fn next_place(&mut self, receive: u32) -> Option<Step> {
-        if self.long {
+        if self.form == Form::Long {
             return None;
         }
         // The Receive as one segment; the Call was found to end with it.
@@ -232,7 +259,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                     let range = stream::whole(item.position, item.length);
                     (stream::piece(range, segments(item.position)?, self.moved), false)
                 }
-                None if self.long => {
+                None if self.form == Form::Long => {
                     (stream::piece(Ranges::new(&self.items, self.length), segments(0)?, self.moved), true)
                 }
                 None => return None,
@@ -250,7 +277,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
 
     /// The next piece of the reply: of each result that has a chunk, then of a Long Reply.
     fn next_write(&mut self) -> Option<Piece> {
-        if self.items.is_empty() && !self.long {
+        if self.items.is_empty() && self.form != Form::Long {
             return None;
         }
         loop {
@@ -261,7 +288,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                     let range = stream::whole(item.position, item.length);
                     (stream::piece(range, chunk.iter(), self.moved), false)
                 }
-                None if self.long => {
+                None if self.form == Form::Long => {
                     let ranges = Ranges::new(&self.items, self.length);
                     (stream::piece(ranges, chunks.reply?.iter(), self.moved), true)
                 }
@@ -277,4 +304,20 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             (self.part, self.moved) = (self.part.saturating_add(1), 0);
         }
     }
+}
+
+/// The Position Zero chunk of what is left of a reply in memory with this handle and offset; `None` where it has too many
+/// parts.
+fn provided<const CHUNKS: usize>(
+    items: &[Item],
+    length: u32,
+    (handle, offset): (u32, u64),
+) -> Option<Vec<[u8; ReadSegment::LEN], CHUNKS>> {
+    let mut entries = Vec::new();
+    for range in Ranges::new(items, length) {
+        let length = range.end.saturating_sub(range.start);
+        let target = Segment { handle, length, offset: offset.wrapping_add(u64::from(range.start)) };
+        entries.push(ReadSegment { position: 0, target }.to_entry()).ok()?;
+    }
+    Some(entries)
 }
