@@ -40,11 +40,28 @@ pub enum Error {
     TimedOut,
     /// The region is not registered any more.
     Deregistered,
+    /// The adapter may still write to the region, or still reads it: the other side may write to it as long as it is
+    /// registered, or work on it is posted and its completion not taken.
+    InUse,
+    /// The adapter has no way to that address.
+    Unreachable,
+    /// There is no such adapter.
+    NoAdapter,
+    /// The operating system or the adapter refused what the provider needs.
+    System {
+        /// What was asked of it: the name of the function.
+        function: &'static str,
+        /// Its error number.
+        number: i32,
+    },
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::System { function, number } => {
+                return write!(f, "{function}: {}", std::io::Error::from_raw_os_error(*number));
+            }
             Self::Address => "the address is in use, or not the adapter's",
             Self::Access => "remote writing needs local writing",
             Self::Range => "a range outside its memory region",
@@ -60,6 +77,9 @@ impl fmt::Display for Error {
             Self::MemoryHeld => "called while the caller holds a memory region",
             Self::TimedOut => "no answer within the time that was set",
             Self::Deregistered => "the memory region is not registered",
+            Self::InUse => "the adapter still uses the memory region",
+            Self::Unreachable => "the adapter has no way to that address",
+            Self::NoAdapter => "no such RDMA adapter; `rdma link` shows those that there are",
         })
     }
 }

@@ -213,6 +213,8 @@ pub struct Completion {
 /// longest time to wait; zero looks once, so one thread can drive both sides of a connection.
 ///
 /// Data written by RDMA Write is in place when the completion of the receive that a later Send has filled is taken.
+///
+/// Besides the errors that stand with each, all verbs may fail by [`Error::System`].
 pub trait Verbs {
     /// A protection domain: memory and queue pairs that belong together.
     type Domain;
@@ -224,6 +226,10 @@ pub trait Verbs {
     type Listener;
     /// A request for a connection. Dropping it rejects it.
     type Request;
+
+    /// Whether the other side can take away handles of regions by Send With Invalidate. Where it cannot, such a Send
+    /// breaks the connection, so support must not be announced (RFC 8797 section 4.1). To send them is possible always.
+    fn remote_invalidation(&self) -> bool;
 
     /// A new protection domain.
     ///
@@ -240,7 +246,8 @@ pub trait Verbs {
     /// Ends a registration and gives the buffer back. From then on the handle leads nowhere.
     ///
     /// # Errors
-    /// [`Error::MemoryHeld`]; the registration has ended all the same.
+    /// [`Error::MemoryHeld`]; the registration has ended all the same. [`Error::InUse`] where work on the region is posted
+    /// and its completion not taken, and the provider needs the memory for it; the registration ends with that work.
     fn deregister(&self, region: Self::Region) -> Result<Vec<u8>, Error>;
 
     /// Where the other side finds the region: handle, length, offset of the first octet.
@@ -250,16 +257,17 @@ pub trait Verbs {
     fn is_valid(&self, region: &Self::Region) -> bool;
 
     /// Looks at the memory in place. What the other side writes waits until the closure is done, so it should be short;
-    /// no verb that needs memory can be called in it.
+    /// no verb that needs memory can be called in it. Where the provider cannot let it wait, looking is refused: of a
+    /// region with [`Access::REMOTE_WRITE`], of one with a receive or an RDMA Read under way into it.
     ///
     /// # Errors
-    /// [`Error::MemoryHeld`].
+    /// [`Error::MemoryHeld`], [`Error::InUse`].
     fn read<T>(&self, region: &Self::Region, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error>;
 
-    /// Changes the memory in place; as [`read`](Self::read).
+    /// Changes the memory in place; as [`read`](Self::read), and not while a Send or RDMA Write out of it is under way.
     ///
     /// # Errors
-    /// [`Error::MemoryHeld`].
+    /// [`Error::MemoryHeld`], [`Error::InUse`].
     fn write<T>(&self, region: &Self::Region, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error>;
 
     /// A queue pair, not connected.
@@ -272,13 +280,14 @@ pub trait Verbs {
     /// nothing then comes too early.
     ///
     /// # Errors
-    /// [`Error::QueueFull`], [`Error::Range`], [`Error::Disconnected`].
+    /// [`Error::QueueFull`], [`Error::Range`], [`Error::Disconnected`], [`Error::InUse`] while somebody looks at the region.
     fn post_receive(&self, queue_pair: &Self::QueuePair, id: u64, local: Local<'_, Self::Region>) -> Result<(), Error>;
 
     /// Posts a work request.
     ///
     /// # Errors
-    /// [`Error::QueueFull`], [`Error::Range`], [`Error::NotConnected`], [`Error::Disconnected`].
+    /// [`Error::QueueFull`], [`Error::Range`], [`Error::NotConnected`], [`Error::Disconnected`], [`Error::InUse`] while
+    /// somebody looks at the region.
     fn post(&self, queue_pair: &Self::QueuePair, work: Work<'_, Self::Region>) -> Result<(), Error>;
 
     /// The next completion; none if there is none within that time.
@@ -322,13 +331,14 @@ pub trait Verbs {
     /// Asks for a connection, and does not wait for the answer. What becomes of it, the queue pair is used then.
     ///
     /// # Errors
-    /// [`Error::PrivateData`], [`Error::Used`], [`Error::Refused`].
+    /// [`Error::PrivateData`], [`Error::Used`], [`Error::Refused`], [`Error::Unreachable`].
     fn connect(&self, queue_pair: &Self::QueuePair, address: SocketAddr, private_data: &[u8]) -> Result<(), Error>;
 
     /// The private data of the other side's acceptance; none if it has not come within that time.
     ///
     /// # Errors
-    /// [`Error::Rejected`], [`Error::Disconnected`], [`Error::NotConnected`] where none was asked for.
+    /// [`Error::Rejected`], [`Error::Refused`], [`Error::Unreachable`], [`Error::Disconnected`], [`Error::NotConnected`]
+    /// where none was asked for.
     fn connected(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Vec<u8>>, Error>;
 
     /// Ends the connection: what is posted on either side and not complete is flushed.

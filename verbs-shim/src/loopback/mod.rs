@@ -331,6 +331,10 @@ impl Verbs for Adapter {
     type Listener = Listener;
     type Request = Request;
 
+    fn remote_invalidation(&self) -> bool {
+        true
+    }
+
     fn domain(&self) -> Result<Domain, Error> {
         Ok(Domain::new())
     }
