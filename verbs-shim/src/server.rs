@@ -1,8 +1,9 @@
 //! The end that is connected to.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ pub struct Server<V: Provider> {
     settings: Settings,
     most: usize,
     stop: Stopper,
+    /// Calls whose memory could not be used, and who made them: the newest last (RFC 8166 section 4.5.3).
+    unusable: Mutex<VecDeque<(IpAddr, u32)>>,
 }
 
 /// Stops a server.
@@ -53,6 +56,8 @@ impl<V: Provider, F: Fn(Request<V>) + Sync> Service<V> for F {
 
 /// How long it takes at most to see that the server is to stop.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// Calls that are remembered as those that ended a connection.
+const MAX_UNUSABLE: usize = 64;
 /// Requests for connections that wait.
 const BACKLOG: usize = 16;
 
@@ -66,7 +71,8 @@ impl<V: Provider> Server<V> {
     /// Of [`Verbs::listen`](crate::Verbs::listen).
     pub fn bind(verbs: &V, address: SocketAddr, settings: Settings) -> Result<Self, Error> {
         let listener = verbs.listen(address, BACKLOG)?;
-        Ok(Self { verbs: verbs.clone(), listener, settings, most: Self::CONNECTIONS, stop: Stopper::default() })
+        let (stop, unusable) = (Stopper::default(), Mutex::default());
+        Ok(Self { verbs: verbs.clone(), listener, settings, most: Self::CONNECTIONS, stop, unusable })
     }
 
     /// The same, which rejects connections where it has so many already.
@@ -81,14 +87,26 @@ impl<V: Provider> Server<V> {
         self.stop.clone()
     }
 
-    /// The next connection, for who has no use for threads; none where there is none within that time.
+    /// The next connection, for who has no use for threads; none where there is none within that time. A call whose memory
+    /// could not be used is not remembered for the next connection, as [`serve`](Self::serve) does.
     ///
     /// # Errors
     /// Of [`Verbs::request`](crate::Verbs::request), [`Verbs::queue_pair`](crate::Verbs::queue_pair) and
     /// [`Verbs::accept`](crate::Verbs::accept).
     pub fn accept(&self, timeout: Duration) -> Result<Option<Connection<V>>, Error> {
         let request = self.verbs.request(&self.listener, timeout)?;
-        request.map(|request| Connection::accept(&self.verbs, request, &self.settings)).transpose()
+        request.map(|request| self.connection(request)).transpose()
+    }
+
+    fn connection(&self, request: V::Request) -> Result<Connection<V>, Error> {
+        let peer = self.verbs.peer(&request).ip();
+        let unusable: Vec<u32> = {
+            let mut all = self.unusable.lock().unwrap_or_else(PoisonError::into_inner);
+            let of_peer = all.iter().filter(|(who, _)| *who == peer).map(|(_, xid)| *xid).collect();
+            all.retain(|(who, _)| *who != peer);
+            of_peer
+        };
+        Connection::accept(&self.verbs, request, &self.settings, &unusable)
     }
 
     /// Answers all calls, with a thread for each connection, until it is stopped.
@@ -106,7 +124,7 @@ impl<V: Provider> Server<V> {
                     let _ = self.verbs.reject(request, &[]);
                     continue;
                 }
-                match Connection::accept(&self.verbs, request, &self.settings) {
+                match self.connection(request) {
                     Ok(connection) => {
                         live.fetch_add(1, Ordering::Relaxed);
                         let live = &live;
@@ -132,6 +150,13 @@ impl<V: Provider> Server<V> {
                 Err(ended) => break ended,
             }
         };
+        if let Some(xid) = connection.unusable() {
+            let mut all = self.unusable.lock().unwrap_or_else(PoisonError::into_inner);
+            if all.len() == MAX_UNUSABLE {
+                all.pop_front();
+            }
+            all.push_back((connection.peer().ip(), xid));
+        }
         service.ended(connection.peer(), &ended);
     }
 }

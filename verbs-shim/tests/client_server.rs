@@ -377,3 +377,80 @@ fn both_ends_can_call() {
         client.call(&mut Call::new(Stream::from(header(78, 0)), 24)).unwrap();
     });
 }
+
+#[test]
+fn a_call_that_has_ended_a_connection_does_not_end_the_next() {
+    let (_fabric, here, there) = adapters();
+    let slow = |request: Request<Adapter>| {
+        thread::sleep(Duration::from_millis(150));
+        echo(request);
+    };
+    with_server(&there, Settings::server(), slow, || {
+        let settings = Settings { timeout: Some(Duration::from_millis(30)), ..Settings::client() };
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let again = || Call::new(echo_call(5, 1, &data(5000, 1), true), 28).with_result(vec![0; 5000]);
+        assert_eq!(client.call(&mut again()), Err(CallError::TimedOut));
+        // The result finds its memory gone.
+        assert_eq!(client.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        assert_eq!(client.call(&mut again()), Err(CallError::Error(ErrorBody::Chunk)));
+        assert_eq!(client.call(&mut again()), Ok(()));
+    });
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+#[test]
+fn calls_are_futures_and_answers_can_be_given_by_tasks() {
+    let (_fabric, here, there) = adapters();
+    let (sender, mut requests) = tokio::sync::mpsc::unbounded_channel();
+    with_server(
+        &there,
+        Settings { served: 8, ..Settings::server() },
+        move |request| sender.send(request).unwrap(),
+        || {
+            let answers = thread::spawn(move || {
+                runtime().block_on(async move {
+                    let mut tasks = tokio::task::JoinSet::new();
+                    while let Some(request) = requests.recv().await {
+                        tasks.spawn(async move {
+                            tokio::time::sleep(Duration::from_millis(1)).await;
+                            echo(request);
+                        });
+                    }
+                    tasks.join_all().await;
+                });
+            });
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            runtime().block_on(async {
+                // More than there can be at a time.
+                let mut tasks = tokio::task::JoinSet::new();
+                for seed in 0..150 {
+                    let client = client.clone();
+                    tasks.spawn(async move {
+                        let argument = data(100 * usize::from(seed), seed);
+                        let stream = echo_call(client.xid(), 1, &argument, true);
+                        let call = Call::new(stream, 28).with_result(vec![0; argument.len()]);
+                        let (call, outcome) = client.start(call).await;
+                        outcome.unwrap();
+                        assert!(call.result(0) == argument);
+                    });
+                }
+                tasks.join_all().await;
+                // One that is given up, and the next.
+                let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
+                assert!(tokio::time::timeout(Duration::ZERO, pending).await.is_err());
+                let (_, outcome) = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)).await;
+                outcome.unwrap();
+                client.connection().disconnect();
+                let (_, outcome) = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)).await;
+                assert_eq!(outcome, Err(CallError::Lost(Ended::Here)));
+            });
+            answers
+        },
+    )
+    .join()
+    .unwrap();
+}

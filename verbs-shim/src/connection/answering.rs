@@ -10,6 +10,7 @@ use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 
 use super::buffers::{Buffers, Sent};
+use super::settings::READS;
 use super::{Ended, MAX_CALLS, Port, Provider, Settings, Work};
 use crate::stream::{Part, Stream};
 use crate::verbs::{Access, Local, Verbs};
@@ -35,6 +36,8 @@ pub(crate) struct Answering<V: Verbs> {
 /// A call that is answered, until its reply is on its way.
 struct Answer<R> {
     call: Option<CallId>,
+    /// Until the Send of its reply is complete.
+    is_used: bool,
     xid: u32,
     /// The call, whole.
     message: Vec<u8>,
@@ -55,10 +58,13 @@ pub(crate) struct Asked {
 }
 
 impl<V: Provider> Answering<V> {
-    pub(super) fn new(terms: Terms, settings: &Settings) -> Self {
+    /// `refused` are the XIDs of calls that ended the connection before (RFC 8166 section 4.5.3).
+    pub(super) fn new(terms: Terms, settings: &Settings, refused: &[u32]) -> Self {
         let mut responder = Box::new(Responder::new(terms, settings.limits));
         // As many Receives are posted; `Settings` has seen that it can be.
         let _ = responder.grant(settings.served);
+        responder.limit_reads(READS as u32);
+        refused.iter().for_each(|&xid| responder.refuse_xid(xid));
         Self {
             responder,
             answers: Vec::new(),
@@ -87,6 +93,11 @@ impl<V: Provider> Answering<V> {
             answer.release(port);
             self.free.push(number);
         }
+    }
+
+    /// The XID of a call that is not answered yet.
+    pub(super) fn xid(&self, number: u32) -> Option<u32> {
+        self.answers.get(number as usize).filter(|answer| answer.is_used).map(|answer| answer.xid)
     }
 
     /// The connection is over.
@@ -144,7 +155,7 @@ impl<V: Provider> Answering<V> {
                 let answer = self.answers.get_mut(number).ok_or(Ended::Protocol)?;
                 let range = from..from.checked_add(target.length).ok_or(Ended::Protocol)?;
                 let (region, local) = answer.source(port, &range)?;
-                buffers.transfer(port, (Work::Write, false), target, Local { region, range: local })?;
+                buffers.transfer(port, (Work::Write(id(number)?), false), target, Local { region, range: local })?;
             }
             Output::Send { call, header, payload, invalidate } => {
                 let number = self.of_call.get_mut(call.index()).and_then(Option::take);
@@ -157,7 +168,8 @@ impl<V: Provider> Answering<V> {
                 });
                 buffers.send(port, (header, payload, stream), (sent, invalidate))?;
             }
-            Output::Disconnect => return Err(Ended::Protocol),
+            // The first two come only where replies are provided, which is never asked for here.
+            Output::Register { .. } | Output::Invalidate { .. } | Output::Disconnect => return Err(Ended::Protocol),
         }
         Ok(true)
     }
@@ -183,7 +195,8 @@ impl<V: Provider> Answering<V> {
         let place = self.of_call.get_mut(call.index()).ok_or(Ended::Protocol)?;
         *place = Some(number);
         let answer = self.answers.get_mut(number).ok_or(Ended::Protocol)?;
-        (answer.call, answer.xid) = (Some(call), self.responder.xid(call).ok_or(Ended::Protocol)?);
+        (answer.call, answer.is_used) = (Some(call), true);
+        answer.xid = self.responder.xid(call).ok_or(Ended::Protocol)?;
         let length = self.responder.length(call).ok_or(Ended::Protocol)?;
         answer.message.resize(length as usize, 0);
         for padding in self.responder.padding(call) {
@@ -207,12 +220,12 @@ impl<V: Provider> Answering<V> {
             let message = mem::take(&mut answer.message);
             answer.pulled = Some(port.verbs.register(&port.domain, message, Access::LOCAL_WRITE)?);
         }
-        let number = self.number(call).and_then(|number| u32::try_from(number).ok()).ok_or(Ended::Protocol)?;
-        let answer = self.answers.get(number as usize).ok_or(Ended::Protocol)?;
+        let number = self.number(call).ok_or(Ended::Protocol)?;
+        let answer = self.answers.get(number).ok_or(Ended::Protocol)?;
         let region = answer.pulled.as_ref().ok_or(Ended::Protocol)?;
         let start = at as usize;
         let local = Local { region, range: start..start + source.length as usize };
-        Ok(buffers.transfer(port, (Work::Read(number), true), source, local)?)
+        Ok(buffers.transfer(port, (Work::Read(id(number)?), true), source, local)?)
     }
 
     fn deliver(&mut self, port: &Port<V>, buffers: &Buffers<V>, call: CallId, message: Message) -> Result<(), Ended> {
@@ -242,9 +255,21 @@ impl<V: Provider> Answering<V> {
     }
 }
 
+fn id(number: usize) -> Result<u32, Ended> {
+    u32::try_from(number).map_err(|_| Ended::Protocol)
+}
+
 impl<R> Default for Answer<R> {
     fn default() -> Self {
-        Self { call: None, xid: 0, message: Vec::new(), pulled: None, reply: Stream::default(), regions: Vec::new() }
+        Self {
+            call: None,
+            is_used: false,
+            xid: 0,
+            message: Vec::new(),
+            pulled: None,
+            reply: Stream::default(),
+            regions: Vec::new(),
+        }
     }
 }
 
@@ -288,6 +313,6 @@ impl<R> Answer<R> {
             }
         }
         self.reply.clear();
-        (self.call, self.pulled) = (None, None);
+        (self.call, self.is_used, self.pulled) = (None, false, None);
     }
 }

@@ -202,7 +202,8 @@ impl<V: Provider> Calling<V> {
                 ticket.call.received.extend_from_slice(results);
                 self.done(port, buffers, number, end)?;
             }
-            Output::Disconnect => return Err(Ended::Protocol),
+            // `Read` comes only where replies are pulled, which is never asked for here.
+            Output::Read { .. } | Output::Disconnect => return Err(Ended::Protocol),
         }
         Ok(true)
     }
@@ -257,6 +258,7 @@ impl<V: Provider> Calling<V> {
                 }
             }
             End::Error(error) => Err(CallError::Error(error)),
+            End::NoRoom(_) => Err(CallError::NoReply),
             End::NotRegistered => Err(CallError::NotRegistered),
             End::Cancelled => Err(CallError::TimedOut),
             End::Lost => Err(CallError::Lost(self.ended.clone().unwrap_or(Ended::Peer))),

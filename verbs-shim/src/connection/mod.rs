@@ -113,6 +113,8 @@ pub(crate) struct State<V: Provider> {
     /// Threads that wait for that one.
     following: usize,
     ended: Option<Ended>,
+    /// The XID of the call of the other side whose memory could not be used.
+    unusable: Option<u32>,
     /// All completions were taken.
     closed: bool,
 }
@@ -131,7 +133,8 @@ enum Work {
     Send(u32),
     /// An RDMA Read for the call with this number.
     Read(u32),
-    Write,
+    /// An RDMA Write for the call with this number.
+    Write(u32),
 }
 
 impl Work {
@@ -140,7 +143,7 @@ impl Work {
             Self::Receive(number) => number as u64,
             Self::Send(number) => 1 << 32 | number as u64,
             Self::Read(number) => 2 << 32 | number as u64,
-            Self::Write => 3 << 32,
+            Self::Write(number) => 3 << 32 | number as u64,
         }
     }
 
@@ -150,7 +153,7 @@ impl Work {
             0 => Self::Receive(number),
             1 => Self::Send(number),
             2 => Self::Read(number),
-            _ => Self::Write,
+            _ => Self::Write(number),
         }
     }
 }
@@ -159,23 +162,23 @@ impl<V: Provider> Connection<V> {
     /// Connects. What the acceptance says decides the inline thresholds (RFC 8797).
     pub(crate) fn connect(verbs: &V, address: SocketAddr, settings: &Settings) -> Result<Self, Error> {
         let (port, buffers) = settings.prepare(verbs)?;
-        let ours = settings.private_data();
+        let ours = settings.private_data(verbs);
         verbs.connect(&port.queue_pair, address, &ours.to_octets())?;
         let theirs = verbs.connected(&port.queue_pair, settings.connect_timeout)?.ok_or(Error::TimedOut)?;
         let agreement = Agreement::new(Some(ours), PrivateData::find(&theirs));
         let (calls, answers) = (Terms::forward(&agreement), Terms::reverse(&agreement));
-        Ok(Self::new(port, buffers, (calls, answers), address, settings))
+        Ok(Self::new(port, buffers, (calls, answers), address, (settings, &[])))
     }
 
-    /// Accepts a request for a connection.
-    pub(crate) fn accept(verbs: &V, request: V::Request, settings: &Settings) -> Result<Self, Error> {
+    /// Accepts a request for a connection, of someone who has had the connection end by calls with the XIDs `refused`.
+    pub(crate) fn accept(verbs: &V, request: V::Request, settings: &Settings, refused: &[u32]) -> Result<Self, Error> {
         let (port, buffers) = settings.prepare(verbs)?;
-        let ours = settings.private_data();
+        let ours = settings.private_data(verbs);
         let agreement = Agreement::new(PrivateData::find(verbs.private_data(&request)), Some(ours));
         let peer = verbs.peer(&request);
         verbs.accept(request, &port.queue_pair, &ours.to_octets())?;
         let (calls, answers) = (Terms::reverse(&agreement), Terms::forward(&agreement));
-        Ok(Self::new(port, buffers, (calls, answers), peer, settings))
+        Ok(Self::new(port, buffers, (calls, answers), peer, (settings, refused)))
     }
 
     fn new(
@@ -183,16 +186,17 @@ impl<V: Provider> Connection<V> {
         buffers: Buffers<V>,
         (calls, answers): (Terms, Terms),
         peer: SocketAddr,
-        settings: &Settings,
+        (settings, refused): (&Settings, &[u32]),
     ) -> Self {
         let state = State {
             buffers,
             calling: Calling::new(calls, settings.calls),
-            answering: (settings.served > 0).then(|| Answering::new(answers, settings)),
+            answering: (settings.served > 0).then(|| Answering::new(answers, settings, refused)),
             arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
             led: false,
             following: 0,
             ended: None,
+            unusable: None,
             closed: false,
         };
         Self {
@@ -259,6 +263,11 @@ impl<V: Provider> Connection<V> {
     #[must_use]
     pub fn ended(&self) -> Option<Ended> {
         self.shared.lock().ended.clone()
+    }
+
+    /// The XID of the call of the other side whose memory could not be used, which has ended the connection.
+    pub(crate) fn unusable(&self) -> Option<u32> {
+        self.shared.lock().unusable
     }
 
     /// Ends the connection: all calls are lost.
@@ -439,6 +448,10 @@ impl<V: Provider> State<V> {
                 self.answering.iter_mut().for_each(|answering| answering.pulled(number));
             }
             (_, Status::Success) => {}
+            (Work::Read(number) | Work::Write(number), Status::RemoteAccess) => {
+                self.unusable = self.answering.as_ref().and_then(|answering| answering.xid(number));
+                return Err(Ended::Failed(kind, status));
+            }
             _ => return Err(Ended::Failed(kind, status)),
         }
         Ok(())

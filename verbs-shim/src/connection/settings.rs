@@ -13,6 +13,9 @@ use crate::verbs::Depths;
 /// Calls that a connection has under way at most, each way.
 pub const MAX_CALLS: u32 = 64;
 
+/// RDMA Reads of a connection that are under way at once.
+pub(super) const READS: usize = 16;
+
 /// How an end of a connection is set up.
 ///
 /// ```
@@ -35,8 +38,7 @@ pub struct Settings {
     pub send_size: u32,
     /// Octets that can be received inline.
     pub receive_size: u32,
-    /// Whether the other side may be told that Send with Invalidate is understood (RFC 8797 section 4.1). It is where the
-    /// adapter can do it too.
+    /// Whether the other side may use Send with Invalidate (RFC 8797 section 4.1), where the adapter can do it.
     pub remote_invalidation: bool,
     /// What a call of the other side may bring.
     pub limits: Limits,
@@ -69,8 +71,9 @@ impl Settings {
         Self { calls: 0, served: 32, ..Self::client() }
     }
 
-    pub(super) fn private_data(&self) -> PrivateData {
-        let flags = if self.remote_invalidation { Flags::REMOTE_INVALIDATION } else { Flags::empty() };
+    pub(super) fn private_data<V: Provider>(&self, verbs: &V) -> PrivateData {
+        let can = self.remote_invalidation && verbs.remote_invalidation();
+        let flags = if can { Flags::REMOTE_INVALIDATION } else { Flags::empty() };
         PrivateData { flags, send_size: self.sizes().0, receive_size: self.sizes().1 }
     }
 
@@ -88,7 +91,7 @@ impl Settings {
             return Err(Error::Depth);
         }
         let messages = (self.calls + self.served) as usize;
-        let depths = Depths { send: messages + TRANSFERS, receive: messages, ..Depths::default() };
+        let depths = Depths { send: messages + TRANSFERS, receive: messages, reads: READS, ..Depths::default() };
         let domain = verbs.domain()?;
         let queue_pair = verbs.queue_pair(&domain, depths)?;
         let port = Port { verbs: verbs.clone(), domain, queue_pair };
