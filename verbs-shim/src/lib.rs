@@ -1,7 +1,8 @@
 //! A thin layer over RDMA verbs: what an RPC-over-RDMA endpoint asks of its adapter, and nothing more.
 //!
 //! [`Verbs`] is the layer: one trait. [`loopback`] is a provider of it that lives in this process, needs no hardware
-//! and no rights, and refuses what hardware refuses.
+//! and no rights, and refuses what hardware refuses. With the feature `rdma` the module `rdma` is another, for the
+//! adapters that rdma-core has drivers for; it alone contains unsafe code.
 //!
 //! ```
 //! use std::time::Duration;
@@ -37,17 +38,23 @@
 //! # Ok(())
 //! # }
 //! ```
-#![forbid(unsafe_code)]
+#![cfg_attr(not(feature = "rdma"), forbid(unsafe_code))]
+#![deny(unsafe_code)]
 
 mod call;
 mod client;
 mod connection;
 mod error;
+mod identifiers;
 pub mod loopback;
 mod pending;
 mod request;
 mod server;
 mod stream;
+#[cfg(feature = "rdma")]
+#[allow(unsafe_code, reason = "libibverbs and librdmacm are C libraries")]
+#[deny(clippy::undocumented_unsafe_blocks)]
+pub mod rdma;
 mod verbs;
 
 pub use call::{Call, CallError};

@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rpcrdma::segment::Segment;
 
-use super::identifiers::Identifiers;
 use crate::error::Error;
+use crate::identifiers::Identifiers;
 use crate::verbs::{Access, Local, Remote};
 
 /// Regions of one protection domain.

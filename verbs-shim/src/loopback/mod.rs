@@ -24,7 +24,6 @@
 
 mod capture;
 mod faults;
-mod identifiers;
 mod link;
 mod listener;
 mod management;
@@ -43,7 +42,6 @@ use rpcrdma::segment::Segment;
 
 use self::capture::Recorder;
 pub use self::faults::{Fault, Faults};
-use self::identifiers::Identifiers;
 use self::link::{Link, Phase, Side, Work as Queued};
 pub use self::listener::Request;
 use self::listener::{Asking, Door};
@@ -53,6 +51,7 @@ pub use self::memory::{Domain, MAX_REGIONS, Region};
 pub use self::wire::PathMtu;
 use self::wire::Wire;
 use crate::error::Error;
+use crate::identifiers::Identifiers;
 use crate::verbs::{Access, Completion, Depths, Local, Verbs, Work};
 
 /// Adapters of a fabric.

@@ -16,7 +16,7 @@ enum Use {
 
 /// The source of a fabric's numbers.
 #[derive(Debug, Default)]
-pub(super) struct Identifiers {
+pub(crate) struct Identifiers {
     key: RandomState,
     handles: AtomicU64,
     others: AtomicU64,
@@ -29,7 +29,7 @@ const ROUNDS: u8 = 4;
 impl Identifiers {
     /// A handle that was never given out before; none when all 2^32 were. 0 is not among them, as version two of the
     /// protocol uses it for "none" (version two draft -01, `rdma_inv_handle`).
-    pub(super) fn handle(&self) -> Option<u32> {
+    pub(crate) fn handle(&self) -> Option<u32> {
         loop {
             let count = self.handles.fetch_add(1, Ordering::Relaxed);
             match self.permuted(u32::try_from(count).ok()?) {
@@ -50,12 +50,12 @@ impl Identifiers {
     }
 
     /// Where a region begins: less than 2^63, so that no region passes the end of the address space.
-    pub(super) fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.other(Use::Offset) >> 1
     }
 
     /// Any number: a first packet sequence number, a name for a connection.
-    pub(super) fn name(&self) -> u32 {
+    pub(crate) fn name(&self) -> u32 {
         self.other(Use::Name) as u32
     }
 

@@ -1,0 +1,239 @@
+//! Adapters.
+
+use std::ffi::CStr;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::management::{Channel, Identifier};
+use super::sys;
+use crate::error::Error;
+use crate::identifiers::Identifiers;
+use crate::verbs::Depths;
+
+/// An adapter of this computer. Clones are the same adapter.
+///
+/// ```no_run
+/// use rpcrdma_verbs::rdma::Device;
+///
+/// // Of a server that knows its own address; of a client that knows the server's; by name; any.
+/// let device = Device::with_address("192.0.2.1".parse().unwrap())?;
+/// let device = Device::towards("192.0.2.1:20049".parse().unwrap())?;
+/// let device = Device::named("mlx5_0")?;
+/// let device = Device::first()?;
+/// println!("{} of {:?}", device.name(), Device::names()?);
+/// # Ok::<(), rpcrdma_verbs::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Device {
+    opened: Arc<Opened>,
+    /// Where connections come from, if not from any address of the adapter.
+    source: Option<IpAddr>,
+}
+
+/// librdmacm's list of adapters, each of which it has opened. An adapter stays open as long as it is in such a list.
+struct List {
+    first: NonNull<*mut sys::ibv_context>,
+    length: usize,
+}
+
+struct Opened {
+    _list: List,
+    context: NonNull<sys::ibv_context>,
+    limits: Limits,
+    identifiers: Identifiers,
+}
+
+/// What an adapter can do.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    queue: usize,
+    completions: usize,
+    reads_answered: usize,
+    reads_asked: usize,
+}
+
+// SAFETY: all functions of libibverbs and librdmacm may be called from any thread; the list is read only.
+unsafe impl Send for Opened {}
+// SAFETY: as above.
+unsafe impl Sync for Opened {}
+
+impl List {
+    fn new() -> Result<Self, Error> {
+        let mut length = 0;
+        // SAFETY: `length` can be written.
+        let first = unsafe { sys::rdma_get_devices(&raw mut length) };
+        // It is not told apart why there is none: no adapter, no kernel module, no right.
+        let first = NonNull::new(first).ok_or(Error::NoAdapter)?;
+        let list = Self { first, length: usize::try_from(length).unwrap_or(0) };
+        if list.length == 0 { Err(Error::NoAdapter) } else { Ok(list) }
+    }
+
+    fn contexts(&self) -> impl Iterator<Item = NonNull<sys::ibv_context>> {
+        // SAFETY: so many pointers are in the list, and nobody changes it.
+        (0..self.length).filter_map(|index| NonNull::new(unsafe { *self.first.as_ptr().add(index) }))
+    }
+}
+
+impl Drop for List {
+    fn drop(&mut self) {
+        // SAFETY: made by rdma_get_devices, freed once.
+        unsafe { sys::rdma_free_devices(self.first.as_ptr()) };
+    }
+}
+
+/// # Safety
+/// The adapter is open.
+unsafe fn name(context: NonNull<sys::ibv_context>) -> String {
+    // SAFETY: an open adapter has a device, and that a name that ends with zero.
+    unsafe {
+        let name = sys::ibv_get_device_name(context.as_ref().device);
+        if name.is_null() { String::new() } else { CStr::from_ptr(name).to_string_lossy().into_owned() }
+    }
+}
+
+impl Device {
+    /// The first of the list, whichever that is.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`].
+    pub fn first() -> Result<Self, Error> {
+        Self::find(|_| true)
+    }
+
+    /// The adapter with this name, as `rdma link` shows it.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`].
+    pub fn named(wanted: &str) -> Result<Self, Error> {
+        // SAFETY: it is in a list, so open.
+        Self::find(|context| unsafe { name(context) } == wanted)
+    }
+
+    /// The adapter with this IP address. Its connections come from there.
+    ///
+    /// # Errors
+    /// [`Error::Address`], [`Error::NoAdapter`].
+    pub fn with_address(address: IpAddr) -> Result<Self, Error> {
+        // First, as without one nothing else makes sense.
+        let list = List::new()?;
+        let identifier = Identifier::new(&Arc::new(Channel::new()?))?;
+        identifier.bind(SocketAddr::new(address, 0))?;
+        let device = Self::of(&identifier)?;
+        drop(list);
+        Ok(Self { source: Some(address), ..device })
+    }
+
+    /// The adapter that leads to this address.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`], [`Error::NoAdapter`].
+    pub fn towards(address: SocketAddr) -> Result<Self, Error> {
+        let list = List::new()?;
+        let identifier = Identifier::new(&Arc::new(Channel::new()?))?;
+        identifier.resolve_address(None, address)?;
+        let device = Self::of(&identifier)?;
+        drop(list);
+        Ok(device)
+    }
+
+    /// All adapters that there are.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`].
+    pub fn names() -> Result<Vec<String>, Error> {
+        // SAFETY: they are in the list, so open.
+        Ok(List::new()?.contexts().map(|context| unsafe { name(context) }).collect())
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        // SAFETY: it is open as long as this is there.
+        unsafe { name(self.opened.context) }
+    }
+
+    fn of(identifier: &Identifier) -> Result<Self, Error> {
+        let context = identifier.context();
+        Self::find(|other| other.as_ptr() == context)
+    }
+
+    fn find(wanted: impl Fn(NonNull<sys::ibv_context>) -> bool) -> Result<Self, Error> {
+        let list = List::new()?;
+        let context = list.contexts().find(|context| wanted(*context)).ok_or(Error::NoAdapter)?;
+        // SAFETY: it is in the list, so open.
+        let limits = unsafe { Limits::of(context)? };
+        let opened = Opened { _list: list, context, limits, identifiers: Identifiers::default() };
+        Ok(Self { opened: Arc::new(opened), source: None })
+    }
+
+    pub(super) fn context(&self) -> *mut sys::ibv_context {
+        self.opened.context.as_ptr()
+    }
+
+    pub(super) fn source(&self) -> Option<IpAddr> {
+        self.source
+    }
+
+    pub(super) fn is_iwarp(&self) -> bool {
+        // SAFETY: it is open, and has a device.
+        unsafe { (*self.opened.context.as_ref().device).transport_type == sys::IBV_TRANSPORT_IWARP }
+    }
+
+    /// Where a region may begin; nobody can foresee it. Less than 2^63.
+    pub(super) fn offset(&self) -> u64 {
+        self.opened.identifiers.offset()
+    }
+
+    /// Whether it can do that.
+    pub(super) fn check(&self, depths: Depths) -> Result<(), Error> {
+        let Limits { queue, completions, .. } = self.opened.limits;
+        let Depths { send, receive, reads, receiver_not_ready } = depths;
+        let possible = (1..=queue).contains(&send)
+            && (1..=queue).contains(&receive)
+            && send.saturating_add(receive) <= completions
+            && reads >= 1
+            && receiver_not_ready <= 7;
+        if possible { Ok(()) } else { Err(Error::Depth) }
+    }
+
+    /// RDMA Reads of the other side that it answers at once, and its own that are under way at once: no more than asked
+    /// for, and no more than it can.
+    pub(super) fn reads(&self, depths: Depths) -> (u8, u8) {
+        let Limits { reads_answered, reads_asked, .. } = self.opened.limits;
+        // 255 has another meaning.
+        let most = |limit: usize| u8::try_from(depths.reads.min(limit).min(254)).unwrap_or(0);
+        (most(reads_answered), most(reads_asked))
+    }
+}
+
+impl Limits {
+    /// # Safety
+    /// The adapter is open.
+    unsafe fn of(context: NonNull<sys::ibv_context>) -> Result<Self, Error> {
+        // SAFETY: numbers only, for which zeros are good.
+        let mut attr: sys::ibv_device_attr = unsafe { std::mem::zeroed() };
+        // SAFETY: the adapter is open by the caller, and `attr` can be written.
+        match unsafe { sys::ibv_query_device(context.as_ptr(), &raw mut attr) } {
+            0 => {}
+            number => return Err(Error::System { function: "ibv_query_device", number }),
+        }
+        let limit = |number| usize::try_from(number).unwrap_or(0);
+        Ok(Self {
+            queue: limit(attr.max_qp_wr),
+            completions: limit(attr.max_cqe),
+            reads_answered: limit(attr.max_qp_rd_atom),
+            reads_asked: limit(attr.max_qp_init_rd_atom),
+        })
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device")
+            .field("name", &self.name())
+            .field("limits", &self.opened.limits)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,118 @@
+//! Who takes requests for connections, and the requests.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::device::Device;
+use super::management::{Channel, Identifier, wait_for};
+use crate::error::Error;
+
+/// Takes requests for connections at an address of an adapter. Dropping it refuses those that wait.
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// use rpcrdma_verbs::Verbs;
+/// use rpcrdma_verbs::rdma::Device;
+///
+/// let device = Device::with_address("192.0.2.1".parse().unwrap())?;
+/// let listener = device.listen("192.0.2.1:20049".parse().unwrap(), 8)?;
+/// while let Some(request) = device.request(&listener, Duration::from_secs(60))? {
+///     println!("{} asks", device.peer(&request));
+/// }
+/// # Ok::<(), rpcrdma_verbs::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Listener {
+    device: Device,
+    channel: Arc<Channel>,
+    _identifier: Identifier,
+}
+
+/// A request for a connection. Dropping it rejects it.
+#[derive(Debug)]
+pub struct Request {
+    /// None when it was answered.
+    identifier: Option<Identifier>,
+    private_data: Vec<u8>,
+    peer: SocketAddr,
+    /// RDMA Reads that may be answered at once, and asked at once, at most.
+    pub(super) reads: (u8, u8),
+}
+
+impl Listener {
+    pub(super) fn new(device: &Device, address: SocketAddr, backlog: usize) -> Result<Self, Error> {
+        if address.port() == 0 {
+            return Err(Error::Address);
+        }
+        if backlog == 0 {
+            return Err(Error::Depth);
+        }
+        let channel = Arc::new(Channel::new()?);
+        let identifier = Identifier::new(&channel)?;
+        identifier.bind(address)?;
+        // Bound to no address in particular it is bound to no adapter.
+        let context = identifier.context();
+        if !context.is_null() && context != device.context() {
+            return Err(Error::Address);
+        }
+        identifier.listen(backlog)?;
+        Ok(Self { device: device.clone(), channel, _identifier: identifier })
+    }
+
+    pub(super) fn next(&self, timeout: Duration) -> Result<Option<Request>, Error> {
+        let deadline = Instant::now().checked_add(timeout);
+        loop {
+            while let Some(event) = self.channel.next()? {
+                // What happens to a request that waits is seen when it is answered.
+                let Some(id) = event.request else { continue };
+                // SAFETY: the request of an event of this channel, which is taken once.
+                let identifier = unsafe { Identifier::of_request(id, &self.channel) };
+                let (peer, mine) = (identifier.peer(), identifier.context() == self.device.context());
+                let identifier = Some(identifier);
+                let request = Request { identifier, private_data: event.private_data, peer, reads: event.reads };
+                // One that comes by another adapter is rejected: memory is registered with this one.
+                if mine {
+                    return Ok(Some(request));
+                }
+            }
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return Ok(None);
+            }
+            // Another thread may take the event for which this one wakes up, and then goes on to wait.
+            let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now));
+            wait_for([self.channel.descriptor()], rest);
+        }
+    }
+}
+
+impl Request {
+    pub(super) fn private_data(&self) -> &[u8] {
+        &self.private_data
+    }
+
+    pub(super) fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// The identifier, for who answers.
+    pub(super) fn take(&mut self) -> Result<Identifier, Error> {
+        self.identifier.take().ok_or(Error::Disconnected)
+    }
+
+    pub(super) fn reject(mut self, private_data: &[u8]) {
+        if let Some(identifier) = self.identifier.take() {
+            identifier.reject(private_data);
+        }
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if let Some(identifier) = self.identifier.take() {
+            identifier.reject(&[]);
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! librdmacm: identifiers, the channels that their events come by, addresses.
+
+use std::ffi::{c_int, c_void};
+use std::mem;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{last_error, sys};
+use crate::error::Error;
+
+/// How long an adapter may take to find an address, and again to find the way there.
+const RESOLVE: Duration = Duration::from_secs(2);
+/// Times a packet is sent again before the other side counts as gone: 7 is the most.
+const RETRIES: u8 = 7;
+
+/// Where events of identifiers come out.
+#[derive(Debug)]
+pub(super) struct Channel(NonNull<sys::rdma_event_channel>);
+
+// SAFETY: all functions of librdmacm may be called from any thread.
+unsafe impl Send for Channel {}
+// SAFETY: as above.
+unsafe impl Sync for Channel {}
+
+/// Something that happened to an identifier.
+#[derive(Debug)]
+pub(super) struct Event {
+    pub(super) kind: c_int,
+    pub(super) status: c_int,
+    pub(super) private_data: Vec<u8>,
+    /// Of a request: RDMA Reads that may be answered at once, and asked at once, at most.
+    pub(super) reads: (u8, u8),
+    /// Of a request: the identifier of what may become a connection. Whoever takes the event owns it.
+    pub(super) request: Option<NonNull<sys::rdma_cm_id>>,
+}
+
+impl Channel {
+    pub(super) fn new() -> Result<Self, Error> {
+        // SAFETY: needs nothing.
+        let channel = unsafe { sys::rdma_create_event_channel() };
+        let channel = Self(NonNull::new(channel).ok_or_else(|| last_error("rdma_create_event_channel"))?);
+        nonblocking(channel.descriptor())?;
+        Ok(channel)
+    }
+
+    pub(super) fn descriptor(&self) -> c_int {
+        // SAFETY: it is there until this is dropped.
+        unsafe { self.0.as_ref().fd }
+    }
+
+    /// The next event, if there is one.
+    pub(super) fn next(&self) -> Result<Option<Event>, Error> {
+        let mut event = ptr::null_mut();
+        // SAFETY: the channel is there, and `event` can be written.
+        if unsafe { sys::rdma_get_cm_event(self.0.as_ptr(), &raw mut event) } != 0 {
+            let number = errno();
+            return match number {
+                libc::EAGAIN | libc::EINTR => Ok(None),
+                _ => Err(Error::System { function: "rdma_get_cm_event", number }),
+            };
+        }
+        // SAFETY: it was given just now, and is given back once, after what is needed of it has been copied. The
+        // parameters are those of a connection, or zeros, as all identifiers here are for connections.
+        unsafe {
+            let copy = Event::copy(&*event);
+            sys::rdma_ack_cm_event(event);
+            Ok(Some(copy))
+        }
+    }
+
+    /// Waits for an event.
+    fn wait(&self, timeout: Duration) -> Result<Option<Event>, Error> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            if let Some(event) = self.next()? {
+                return Ok(Some(event));
+            }
+            let rest = deadline.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                return Ok(None);
+            }
+            wait_for([self.descriptor()], rest);
+        }
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        // SAFETY: made by rdma_create_event_channel, destroyed once; all identifiers of it are gone, as each keeps it.
+        unsafe { sys::rdma_destroy_event_channel(self.0.as_ptr()) };
+    }
+}
+
+impl Event {
+    /// # Safety
+    /// Of a channel whose identifiers are for connections.
+    unsafe fn copy(event: &sys::rdma_cm_event) -> Self {
+        let conn = &event.conn;
+        let private_data = if conn.private_data.is_null() {
+            Vec::new()
+        } else {
+            let length = usize::from(conn.private_data_len);
+            // SAFETY: librdmacm says where it is and how long.
+            unsafe { std::slice::from_raw_parts(conn.private_data.cast::<u8>(), length) }.to_vec()
+        };
+        let request = (event.event == sys::RDMA_CM_EVENT_CONNECT_REQUEST).then(|| NonNull::new(event.id)).flatten();
+        let reads = (conn.responder_resources, conn.initiator_depth);
+        Self { kind: event.event, status: event.status, private_data, reads, request }
+    }
+}
+
+/// What goes with asking for a connection, or accepting it.
+pub(super) struct Parameters<'a> {
+    pub(super) private_data: &'a [u8],
+    /// RDMA Reads that are answered at once, and asked at once.
+    pub(super) reads: (u8, u8),
+    pub(super) receiver_not_ready: u8,
+}
+
+impl Parameters<'_> {
+    fn as_sys(&self) -> sys::rdma_conn_param {
+        sys::rdma_conn_param {
+            private_data: self.private_data.as_ptr().cast(),
+            // Longer ones were refused.
+            private_data_len: u8::try_from(self.private_data.len()).unwrap_or(u8::MAX),
+            responder_resources: self.reads.0,
+            initiator_depth: self.reads.1,
+            flow_control: 1,
+            retry_count: RETRIES,
+            rnr_retry_count: self.receiver_not_ready,
+            srq: 0,
+            qp_num: 0,
+        }
+    }
+}
+
+/// What stands for a connection, or for an address at which someone listens. Dropping it ends the connection.
+#[derive(Debug)]
+pub(super) struct Identifier {
+    id: NonNull<sys::rdma_cm_id>,
+    channel: Arc<Channel>,
+}
+
+// SAFETY: all functions of librdmacm may be called from any thread.
+unsafe impl Send for Identifier {}
+// SAFETY: as above. What changes fields of it takes `&mut self`, or is called before it is shared.
+unsafe impl Sync for Identifier {}
+
+impl Identifier {
+    pub(super) fn new(channel: &Arc<Channel>) -> Result<Self, Error> {
+        let mut id = ptr::null_mut();
+        // SAFETY: the channel is there, `id` can be written, and no context is needed.
+        let created =
+            unsafe { sys::rdma_create_id(channel.0.as_ptr(), &raw mut id, ptr::null_mut(), sys::RDMA_PS_TCP) };
+        check(created, "rdma_create_id")?;
+        let id = NonNull::new(id).ok_or_else(|| last_error("rdma_create_id"))?;
+        Ok(Self { id, channel: Arc::clone(channel) })
+    }
+
+    /// Of an [`Event`] that came by this channel.
+    ///
+    /// # Safety
+    /// The event's `request`, of which no other identifier is made.
+    pub(super) unsafe fn of_request(id: NonNull<sys::rdma_cm_id>, channel: &Arc<Channel>) -> Self {
+        Self { id, channel: Arc::clone(channel) }
+    }
+
+    /// The adapter that it is bound to, or null.
+    pub(super) fn context(&self) -> *mut sys::ibv_context {
+        // SAFETY: it is there until this is dropped.
+        unsafe { self.id.as_ref().verbs }
+    }
+
+    pub(super) fn bind(&self, address: SocketAddr) -> Result<(), Error> {
+        let mut address = to_storage(address);
+        // SAFETY: the identifier is there, and the address is one.
+        match unsafe { sys::rdma_bind_addr(self.id.as_ptr(), (&raw mut address).cast()) } {
+            0 => Ok(()),
+            _ => Err(match errno() {
+                libc::EADDRINUSE | libc::EADDRNOTAVAIL | libc::ENODEV | libc::EINVAL => Error::Address,
+                number => Error::System { function: "rdma_bind_addr", number },
+            }),
+        }
+    }
+
+    pub(super) fn listen(&self, backlog: usize) -> Result<(), Error> {
+        let backlog = c_int::try_from(backlog).unwrap_or(c_int::MAX);
+        // SAFETY: the identifier is there.
+        match unsafe { sys::rdma_listen(self.id.as_ptr(), backlog) } {
+            0 => Ok(()),
+            _ => Err(match errno() {
+                libc::EADDRINUSE => Error::Address,
+                number => Error::System { function: "rdma_listen", number },
+            }),
+        }
+    }
+
+    /// Finds the adapter that leads to an address.
+    pub(super) fn resolve_address(&self, source: Option<IpAddr>, address: SocketAddr) -> Result<(), Error> {
+        let mut source = source
+            .filter(|source| source.is_ipv4() == address.is_ipv4())
+            .map(|source| to_storage(SocketAddr::new(source, 0)));
+        let source = source.as_mut().map_or(ptr::null_mut(), ptr::from_mut);
+        let mut address = to_storage(address);
+        let milliseconds = c_int::try_from(RESOLVE.as_millis()).unwrap_or(c_int::MAX);
+        // SAFETY: the identifier is there, and the addresses are some, of the same family.
+        let asked =
+            unsafe { sys::rdma_resolve_addr(self.id.as_ptr(), source.cast(), (&raw mut address).cast(), milliseconds) };
+        self.resolved(asked, "rdma_resolve_addr", sys::RDMA_CM_EVENT_ADDR_RESOLVED)
+    }
+
+    /// Finds the way there.
+    pub(super) fn resolve_route(&self) -> Result<(), Error> {
+        let milliseconds = c_int::try_from(RESOLVE.as_millis()).unwrap_or(c_int::MAX);
+        // SAFETY: the identifier is there.
+        let asked = unsafe { sys::rdma_resolve_route(self.id.as_ptr(), milliseconds) };
+        self.resolved(asked, "rdma_resolve_route", sys::RDMA_CM_EVENT_ROUTE_RESOLVED)
+    }
+
+    fn resolved(&self, asked: c_int, function: &'static str, wanted: c_int) -> Result<(), Error> {
+        if asked != 0 {
+            return Err(match errno() {
+                number @ (libc::ENOMEM | libc::EMFILE) => Error::System { function, number },
+                _ => Error::Unreachable,
+            });
+        }
+        // The kernel's own limit ends it, so twice that is never waited.
+        match self.channel.wait(RESOLVE * 2)? {
+            Some(event) if event.kind == wanted && event.status == 0 => Ok(()),
+            _ => Err(Error::Unreachable),
+        }
+    }
+
+    /// Makes a queue pair of the adapter for this connection.
+    ///
+    /// # Safety
+    /// The protection domain and the completion queues in `attr` are there until
+    /// [`destroy_queue_pair`](Self::destroy_queue_pair).
+    pub(super) unsafe fn create_queue_pair(
+        &mut self,
+        pd: *mut sys::ibv_pd,
+        attr: &mut sys::ibv_qp_init_attr,
+    ) -> Result<NonNull<sys::ibv_qp>, Error> {
+        // SAFETY: the identifier is there; the rest is the caller's.
+        check(unsafe { sys::rdma_create_qp(self.id.as_ptr(), pd, attr) }, "rdma_create_qp")?;
+        // SAFETY: it is there.
+        NonNull::new(unsafe { self.id.as_ref().qp }).ok_or_else(|| last_error("rdma_create_qp"))
+    }
+
+    /// From then on the adapter does no work of the queue pair any more.
+    pub(super) fn destroy_queue_pair(&mut self) -> Result<(), Error> {
+        // SAFETY: the identifier is there, and nobody else changes it (`&mut self`). librdmacm's own function does the
+        // same, but does not say whether it was done.
+        unsafe {
+            let id = self.id.as_mut();
+            if id.qp.is_null() {
+                return Ok(());
+            }
+            match sys::ibv_destroy_qp(id.qp) {
+                0 => {
+                    id.qp = ptr::null_mut();
+                    Ok(())
+                }
+                number => Err(Error::System { function: "ibv_destroy_qp", number }),
+            }
+        }
+    }
+
+    pub(super) fn connect(&self, parameters: &Parameters<'_>) -> Result<(), Error> {
+        let mut parameters = parameters.as_sys();
+        // SAFETY: the identifier is there, and the private data as long as this call.
+        check(unsafe { sys::rdma_connect(self.id.as_ptr(), &raw mut parameters) }, "rdma_connect")
+    }
+
+    pub(super) fn accept(&self, parameters: &Parameters<'_>) -> Result<(), Error> {
+        let mut parameters = parameters.as_sys();
+        // SAFETY: the identifier is there, and the private data as long as this call.
+        match unsafe { sys::rdma_accept(self.id.as_ptr(), &raw mut parameters) } {
+            0 => Ok(()),
+            _ => Err(match errno() {
+                // The kernel has no request any more.
+                libc::EINVAL | libc::ENOTCONN | libc::ECONNRESET => Error::Disconnected,
+                number => Error::System { function: "rdma_accept", number },
+            }),
+        }
+    }
+
+    pub(super) fn reject(&self, private_data: &[u8]) {
+        let length = u8::try_from(private_data.len()).unwrap_or(u8::MAX);
+        // SAFETY: the identifier is there, and the private data as long as this call. Where nobody waits for the answer
+        // any more it fails, and that is all the same.
+        unsafe { sys::rdma_reject(self.id.as_ptr(), private_data.as_ptr().cast::<c_void>(), length) };
+    }
+
+    /// Tells the other side that the connection is over, and stops the queue pair.
+    pub(super) fn disconnect(&self) {
+        // SAFETY: the identifier is there. Of a connection that is over it fails, and that is all the same.
+        unsafe { sys::rdma_disconnect(self.id.as_ptr()) };
+    }
+
+    /// Has its events come by another channel.
+    pub(super) fn migrate(&mut self, channel: &Arc<Channel>) -> Result<(), Error> {
+        // SAFETY: both are there; each event is given back before another function is called, so this waits for none.
+        check(unsafe { sys::rdma_migrate_id(self.id.as_ptr(), channel.0.as_ptr()) }, "rdma_migrate_id")?;
+        self.channel = Arc::clone(channel);
+        Ok(())
+    }
+
+    /// Who is on the other side.
+    pub(super) fn peer(&self) -> SocketAddr {
+        // SAFETY: it is there, and librdmacm has filled in the address of a connection.
+        from_storage(unsafe { &self.id.as_ref().route.addr.dst_storage })
+    }
+}
+
+impl Drop for Identifier {
+    fn drop(&mut self) {
+        // SAFETY: owned, and destroyed once. A queue pair of it is gone, or was leaked with all that it needs.
+        unsafe { sys::rdma_destroy_id(self.id.as_ptr()) };
+    }
+}
+
+fn check(result: c_int, function: &'static str) -> Result<(), Error> {
+    if result == 0 { Ok(()) } else { Err(last_error(function)) }
+}
+
+/// The error number of what failed last in this thread.
+pub(super) fn errno() -> c_int {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
+
+/// Has reading from a descriptor never wait.
+pub(super) fn nonblocking(descriptor: c_int) -> Result<(), Error> {
+    // SAFETY: it is open, and only its flags change.
+    let done = unsafe {
+        let flags = libc::fcntl(descriptor, libc::F_GETFL);
+        libc::fcntl(descriptor, libc::F_SETFL, flags | libc::O_NONBLOCK)
+    };
+    if done < 0 { Err(last_error("fcntl")) } else { Ok(()) }
+}
+
+/// Waits until one of the descriptors can be read, or for some other reason, not longer than `timeout`.
+pub(super) fn wait_for<const COUNT: usize>(descriptors: [c_int; COUNT], timeout: Duration) {
+    let mut descriptors = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    // Rounded up: a timeout that is not over must not become none.
+    let milliseconds = c_int::try_from(timeout.as_micros().div_ceil(1000)).unwrap_or(c_int::MAX);
+    // SAFETY: so many are there. Where it fails, the caller looks again.
+    unsafe { libc::poll(descriptors.as_mut_ptr(), COUNT as libc::nfds_t, milliseconds) };
+}
+
+fn to_storage(address: SocketAddr) -> libc::sockaddr_storage {
+    // SAFETY: numbers only, for which zeros are good.
+    let mut storage: libc::sockaddr_storage = unsafe { mem::zeroed() };
+    match address {
+        SocketAddr::V4(address) => {
+            let sin = libc::sockaddr_in {
+                sin_family: libc::AF_INET as libc::sa_family_t,
+                sin_port: address.port().to_be(),
+                sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.ip().octets()) },
+                sin_zero: [0; 8],
+            };
+            // SAFETY: a storage is as large as any address, and aligned for each.
+            unsafe { (&raw mut storage).cast::<libc::sockaddr_in>().write(sin) };
+        }
+        SocketAddr::V6(address) => {
+            let sin6 = libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                sin6_port: address.port().to_be(),
+                sin6_flowinfo: address.flowinfo(),
+                sin6_addr: libc::in6_addr { s6_addr: address.ip().octets() },
+                sin6_scope_id: address.scope_id(),
+            };
+            // SAFETY: as above.
+            unsafe { (&raw mut storage).cast::<libc::sockaddr_in6>().write(sin6) };
+        }
+    }
+    storage
+}
+
+/// An address of no IP family, as InfiniBand also has them, is given as the unspecified one.
+fn from_storage(storage: &libc::sockaddr_storage) -> SocketAddr {
+    let storage = ptr::from_ref(storage);
+    // SAFETY: a storage is as large as any address and aligned for each, and the family says which it is.
+    unsafe {
+        match c_int::from((*storage).ss_family) {
+            libc::AF_INET => {
+                let sin = &*storage.cast::<libc::sockaddr_in>();
+                let ip = Ipv4Addr::from(sin.sin_addr.s_addr.to_ne_bytes());
+                SocketAddrV4::new(ip, u16::from_be(sin.sin_port)).into()
+            }
+            libc::AF_INET6 => {
+                let sin6 = &*storage.cast::<libc::sockaddr_in6>();
+                let ip = Ipv6Addr::from(sin6.sin6_addr.s6_addr);
+                SocketAddrV6::new(ip, u16::from_be(sin6.sin6_port), sin6.sin6_flowinfo, sin6.sin6_scope_id).into()
+            }
+            _ => SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0).into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_as_the_operating_system_has_them_and_come_back() {
+        for address in ["192.0.2.1:20049", "[2001:db8::1]:20049"] {
+            let address: SocketAddr = address.parse().unwrap();
+            assert_eq!(from_storage(&to_storage(address)), address);
+        }
+        let storage = to_storage("192.0.2.1:20049".parse().unwrap());
+        // SAFETY: all of it was written.
+        let octets: [u8; 8] = unsafe { ptr::from_ref(&storage).cast::<[u8; 8]>().read() };
+        assert_eq!(octets[2..], [0x4e, 0x51, 192, 0, 2, 1], "port and address in network order");
+        let scoped = SocketAddr::V6(SocketAddrV6::new("fe80::1".parse().unwrap(), 1, 2, 3));
+        assert_eq!(from_storage(&to_storage(scoped)), scoped);
+    }
+}

@@ -1,0 +1,323 @@
+//! Registered memory, and who uses it at the moment.
+//!
+//! An adapter reads and writes memory beside the program, which Rust knows nothing of. So a slice of it is only given
+//! while no adapter can write there: each region counts the receives and RDMA Reads that are under way into it, and the
+//! other side's RDMA Writes are possible as long as one with that right is registered. The other way round, work is
+//! refused while a slice is out. Nothing waits for anything here, so nobody can come to wait for himself.
+
+use std::ffi::c_int;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, slice};
+
+use rpcrdma::segment::Segment;
+
+use super::device::Device;
+use super::{last_error, sys};
+use crate::error::Error;
+use crate::verbs::{Access, Local};
+
+/// As many of an address's low bits stay in a region's offset: an adapter may map it by pages of that size (2 MiB).
+const PAGE_BITS: u32 = 21;
+
+/// A protection domain of an adapter. It is freed when all that belongs to it is gone.
+#[derive(Clone, Debug)]
+pub struct Domain(Arc<ProtectionDomain>);
+
+#[derive(Debug)]
+struct ProtectionDomain {
+    device: Device,
+    pd: NonNull<sys::ibv_pd>,
+}
+
+// SAFETY: all functions of libibverbs may be called from any thread, and the domain is freed by its last owner.
+unsafe impl Send for ProtectionDomain {}
+// SAFETY: as above.
+unsafe impl Sync for ProtectionDomain {}
+
+impl Domain {
+    pub(super) fn new(device: &Device) -> Result<Self, Error> {
+        // SAFETY: the context is open as long as the device is, which the domain keeps.
+        let pd = unsafe { sys::ibv_alloc_pd(device.context()) };
+        let pd = NonNull::new(pd).ok_or_else(|| last_error("ibv_alloc_pd"))?;
+        Ok(Self(Arc::new(ProtectionDomain { device: device.clone(), pd })))
+    }
+
+    pub(super) fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    pub(super) fn pd(&self) -> *mut sys::ibv_pd {
+        self.0.pd.as_ptr()
+    }
+}
+
+impl Drop for ProtectionDomain {
+    fn drop(&mut self) {
+        // SAFETY: made by ibv_alloc_pd, freed here only. What was made in it keeps it, so is gone; where something had to
+        // be leaked, this is refused, and nothing is lost but the domain.
+        unsafe { sys::ibv_dealloc_pd(self.pd.as_ptr()) };
+    }
+}
+
+/// The octets of a `Vec<u8>`, in its own words: no reference to them exists but those that [`Registration`] gives.
+struct Buffer {
+    start: NonNull<u8>,
+    length: usize,
+    capacity: usize,
+}
+
+impl Buffer {
+    fn new(octets: Vec<u8>) -> Self {
+        let mut octets = ManuallyDrop::new(octets);
+        let start = NonNull::new(octets.as_mut_ptr()).unwrap_or(NonNull::dangling());
+        Self { start, length: octets.len(), capacity: octets.capacity() }
+    }
+
+    /// # Safety
+    /// No adapter has the memory any more, no reference to it exists, and this is called once.
+    unsafe fn octets(&self) -> Vec<u8> {
+        // SAFETY: the parts of a `Vec<u8>` that was forgotten, which by the caller nobody uses.
+        unsafe { Vec::from_raw_parts(self.start.as_ptr(), self.length, self.capacity) }
+    }
+}
+
+/// Who uses a region's memory.
+#[derive(Debug, Default)]
+struct Uses {
+    /// Closures that look.
+    looking: usize,
+    /// A closure changes it.
+    changing: bool,
+    /// Receives and RDMA Reads into it.
+    incoming: usize,
+    /// Sends and RDMA Writes out of it.
+    outgoing: usize,
+}
+
+/// A buffer that the adapter knows. It lives as long as its region, and any work on it.
+struct Registration {
+    /// Lives longer than what is registered in it.
+    _domain: Domain,
+    /// None when it has ended.
+    mr: Option<NonNull<sys::ibv_mr>>,
+    buffer: Buffer,
+    access: Access,
+    segment: Segment,
+    local_key: u32,
+    uses: Mutex<Uses>,
+}
+
+// SAFETY: the buffer is owned, and reached only as `uses` allows; libibverbs may be called from any thread.
+unsafe impl Send for Registration {}
+// SAFETY: as above.
+unsafe impl Sync for Registration {}
+
+/// Registered memory of an adapter. Dropping it ends the registration as soon as no work on it is under way.
+pub struct Region(Arc<Registration>);
+
+impl Region {
+    pub(super) fn new(domain: &Domain, mut octets: Vec<u8>, access: Access) -> Result<Self, Error> {
+        if access.contains(Access::REMOTE_WRITE) && !access.contains(Access::LOCAL_WRITE) {
+            return Err(Error::Access);
+        }
+        let length = u32::try_from(octets.len()).map_err(|_| Error::Range)?;
+        if octets.is_empty() {
+            // Adapters register one octet or more. The segment says that there is none.
+            octets.push(0);
+        }
+        let buffer = Buffer::new(octets);
+        let device = domain.device();
+        let offset = offset(device, buffer.start.as_ptr() as u64);
+        let mr = register(domain, &buffer, offset, access);
+        let Some(mr) = NonNull::new(mr) else {
+            let error = last_error("ibv_reg_mr");
+            // SAFETY: it was not registered, and `buffer` is given up.
+            drop(unsafe { buffer.octets() });
+            return Err(error);
+        };
+        // SAFETY: ibv_reg_mr gave it, and nobody changes it.
+        let (local_key, handle) = unsafe { (mr.as_ref().lkey, mr.as_ref().rkey) };
+        let segment = Segment { handle, length, offset };
+        let uses = Mutex::default();
+        let (domain, mr) = (domain.clone(), Some(mr));
+        Ok(Self(Arc::new(Registration { _domain: domain, mr, buffer, access, segment, local_key, uses })))
+    }
+
+    pub(super) fn segment(&self) -> Segment {
+        self.0.segment
+    }
+
+    pub(super) fn deregister(self) -> Result<Vec<u8>, Error> {
+        // Work that is under way keeps the registration, and ends it when it is done.
+        Arc::into_inner(self.0).ok_or(Error::InUse)?.end()
+    }
+
+    pub(super) fn read<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        let registration = &*self.0;
+        let mut uses = registration.uses();
+        if registration.is_written(&uses) || uses.changing {
+            return Err(Error::InUse);
+        }
+        uses.looking += 1;
+        drop(uses);
+        let _looking = Guard(registration, |uses| uses.looking -= 1);
+        // SAFETY: so many octets are there and initialised. While `looking` counts this, no work is posted that writes
+        // them (`Place::new`) and no closure changes them; none was (above). The other side cannot write them.
+        let octets = unsafe { slice::from_raw_parts(registration.buffer.start.as_ptr(), registration.length()) };
+        Ok(look(octets))
+    }
+
+    pub(super) fn write<T>(&self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error> {
+        let registration = &*self.0;
+        let mut uses = registration.uses();
+        if registration.is_written(&uses) || uses.outgoing > 0 || uses.changing || uses.looking > 0 {
+            return Err(Error::InUse);
+        }
+        uses.changing = true;
+        drop(uses);
+        let _changing = Guard(registration, |uses| uses.changing = false);
+        // SAFETY: as in `read`; while `changing` is set no work of this side is posted at all, and no closure looks. With
+        // the right to read, the other side may see octets that are half changed, which is for it to sort out.
+        let octets = unsafe { slice::from_raw_parts_mut(registration.buffer.start.as_ptr(), registration.length()) };
+        Ok(change(octets))
+    }
+}
+
+impl Registration {
+    fn uses(&self) -> MutexGuard<'_, Uses> {
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether an adapter may write to the memory.
+    fn is_written(&self, uses: &Uses) -> bool {
+        uses.incoming > 0 || self.access.contains(Access::REMOTE_WRITE)
+    }
+
+    /// Octets that its owner gave.
+    fn length(&self) -> usize {
+        self.segment.length as usize
+    }
+
+    /// Ends the registration and gives the octets, the first time.
+    fn end(&mut self) -> Result<Vec<u8>, Error> {
+        let Some(mr) = self.mr.take() else { return Ok(Vec::new()) };
+        // SAFETY: made by ibv_reg_mr, and taken out of its place so that this is done once.
+        match unsafe { sys::ibv_dereg_mr(mr.as_ptr()) } {
+            0 => {
+                // SAFETY: the adapter does not have the memory any more, no slice of it is out as those borrow what
+                // this has for itself, and it is done once, as above.
+                let mut octets = unsafe { self.buffer.octets() };
+                octets.truncate(self.length());
+                Ok(octets)
+            }
+            // An adapter that does not give the memory back keeps it: it is never freed.
+            number => Err(Error::System { function: "ibv_dereg_mr", number }),
+        }
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        drop(self.end());
+    }
+}
+
+/// Undoes a use when it is dropped, also where a closure panics.
+struct Guard<'a>(&'a Registration, fn(&mut Uses));
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.1(&mut self.0.uses());
+    }
+}
+
+/// A part of a region that work is under way on, which keeps its memory.
+pub(super) struct Place {
+    registration: Arc<Registration>,
+    incoming: bool,
+    part: sys::ibv_sge,
+}
+
+impl Place {
+    /// For work that writes into the region (`incoming`) or reads from it.
+    pub(super) fn new(local: &Local<'_, Region>, incoming: bool) -> Result<Self, Error> {
+        let registration = &local.region.0;
+        let (start, end) = (local.range.start, local.range.end);
+        let length = end.checked_sub(start).filter(|_| end <= registration.length()).ok_or(Error::Range)?;
+        let length = u32::try_from(length).map_err(|_| Error::Range)?;
+        let mut uses = registration.uses();
+        if uses.changing || incoming && uses.looking > 0 {
+            return Err(Error::InUse);
+        }
+        if incoming {
+            uses.incoming += 1;
+        } else {
+            uses.outgoing += 1;
+        }
+        drop(uses);
+        let addr = registration.segment.offset + start as u64;
+        let part = sys::ibv_sge { addr, length, lkey: registration.local_key };
+        Ok(Self { registration: Arc::clone(registration), incoming, part })
+    }
+
+    /// As the adapter takes it; an empty one has no parts.
+    pub(super) fn parts(&mut self) -> (*mut sys::ibv_sge, c_int) {
+        (&raw mut self.part, c_int::from(self.part.length > 0))
+    }
+
+    /// Octets.
+    pub(super) fn len(&self) -> usize {
+        self.part.length as usize
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut uses = self.registration.uses();
+        if self.incoming {
+            uses.incoming -= 1;
+        } else {
+            uses.outgoing -= 1;
+        }
+    }
+}
+
+/// Where a region begins for work requests and the other side: not where it is in this process, so that nobody can
+/// foresee it, and nobody learns addresses of the process from it. Soft iWARP knows no other than the address.
+fn offset(device: &Device, address: u64) -> u64 {
+    if device.is_iwarp() {
+        return address;
+    }
+    let low = (1 << PAGE_BITS) - 1;
+    device.offset() & !low | address & low
+}
+
+fn register(domain: &Domain, buffer: &Buffer, offset: u64, access: Access) -> *mut sys::ibv_mr {
+    let rights = [
+        (Access::LOCAL_WRITE, sys::IBV_ACCESS_LOCAL_WRITE),
+        (Access::REMOTE_READ, sys::IBV_ACCESS_REMOTE_READ),
+        (Access::REMOTE_WRITE, sys::IBV_ACCESS_REMOTE_WRITE),
+    ];
+    let rights = rights.iter().filter(|(right, _)| access.contains(*right)).fold(0, |all, (_, flag)| all | flag);
+    let (start, length) = (buffer.start.as_ptr().cast(), buffer.length);
+    // SAFETY: the domain lives, and the octets are there until the registration has ended: `Registration` frees them
+    // after that only.
+    unsafe {
+        if offset == start as u64 {
+            sys::ibv_reg_mr(domain.pd(), start, length, rights)
+        } else {
+            sys::ibv_reg_mr_iova(domain.pd(), start, length, offset, rights)
+        }
+    }
+}
+
+impl fmt::Debug for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Region")
+            .field("segment", &self.0.segment)
+            .field("access", &self.0.access)
+            .finish_non_exhaustive()
+    }
+}

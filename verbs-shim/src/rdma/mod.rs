@@ -1,0 +1,194 @@
+//! A provider of [`Verbs`] for RDMA adapters: rdma-core's libibverbs, with connections by librdmacm.
+//!
+//! A [`Device`] is an adapter of this computer: InfiniBand, RoCE or iWARP, or the kernel's soft RoCE (`rdma_rxe`). All
+//! that rdma-core has a driver for is used in the same way. This needs Linux with the kernel modules `ib_uverbs` and
+//! `rdma_ucm`, and for each process the right to lock as much memory as it registers (`ulimit -l`); where that is used
+//! up, [`register`](Verbs::register) fails by [`Error::Exhausted`].
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use rpcrdma_verbs::rdma::Device;
+//! use rpcrdma_verbs::{Access, Depths, Error, Local, Verbs};
+//!
+//! fn serve() -> Result<(), Error> {
+//!     let device = Device::with_address("192.0.2.1".parse().unwrap())?;
+//!     let listener = device.listen("192.0.2.1:20049".parse().unwrap(), 8)?;
+//!     let domain = device.domain()?;
+//!     let Some(request) = device.request(&listener, Duration::from_secs(60))? else { return Ok(()) };
+//!     let queue_pair = device.queue_pair(&domain, Depths::default())?;
+//!     let buffer = device.register(&domain, vec![0; 1024], Access::LOCAL_WRITE)?;
+//!     device.post_receive(&queue_pair, 1, Local::all(&buffer, 1024))?;
+//!     device.accept(request, &queue_pair, b"welcome")?;
+//!     while let Some(completion) = device.completion(&queue_pair, Duration::from_secs(60))? {
+//!         println!("{} octets, {}", completion.length, completion.status);
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Memory that the adapter writes
+//! A slice of registered memory is given only while no adapter can write to it. So [`read`](Verbs::read) and
+//! [`write`](Verbs::write) fail by [`Error::InUse`] for a region with [`Access::REMOTE_WRITE`], whatever the other side
+//! does: deregister it, then look. The same while a receive or an RDMA Read into the region is posted and its completion
+//! not taken, wherever in the region that is; so give each receive a region. What is posted keeps its memory registered:
+//! [`deregister`](Verbs::deregister) then fails by [`Error::InUse`], and the buffer is freed with the last completion.
+//!
+//! That what an RDMA Write has put is in place when the completion of a later Send's receive is taken, rests on the order
+//! in which an adapter has to work (InfiniBand Architecture, ordering of RDMA Writes and Sends of one queue pair; RFC 5040
+//! section 5.5 for iWARP), and on the order of its writes to memory: regions are never registered for relaxed ordering.
+//!
+//! # Handles
+//! The adapter chooses them, and many choose in a row: that nobody foresees a handle (RFC 8166 section 8.1.1) cannot be
+//! promised. Offsets are random here, in steps of 2 MiB, and say nothing of where memory is in the process; but not on
+//! iWARP, where some drivers know no offset but the address. Nobody can take a handle away by Send With Invalidate
+//! ([`remote_invalidation`](Verbs::remote_invalidation)), as that needs memory windows.
+//!
+//! # Connections
+//! [`connect`](Verbs::connect) waits until the way to the other side is found, 8 seconds at most, and not for its answer.
+//! The other side says how often its "receiver not ready" is tried again; [`Depths::receiver_not_ready`](crate::Depths)
+//! is what this side says. The end of a process ends its connections, and the other side is told. One that is cut off
+//! is noticed by what sends; who only receives waits, so the layer above needs a time after which it asks.
+//!
+//! Dropping comes in any order. A process that forks needs a kernel from 5.12 on, which leaves registered memory with
+//! the parent.
+//!
+//! # iWARP
+//! Should work, and was not tried. An RDMA Read there needs memory with [`Access::REMOTE_WRITE`] on the reading side.
+
+mod completions;
+mod device;
+mod listener;
+mod management;
+mod memory;
+mod queue_pair;
+mod sys;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use rpcrdma::segment::Segment;
+
+pub use self::device::Device;
+pub use self::listener::{Listener, Request};
+pub use self::memory::{Domain, Region};
+pub use self::queue_pair::QueuePair;
+use crate::error::Error;
+use crate::verbs::{Access, Completion, Depths, Local, Verbs, Work};
+
+/// Octets of private data that go with a request (RDMA IP CM service: 92 less 36).
+pub const REQUEST_PRIVATE_DATA: usize = 56;
+/// Octets of private data that go with an acceptance.
+pub const ACCEPT_PRIVATE_DATA: usize = 196;
+/// Octets of private data that go with a rejection.
+pub const REJECT_PRIVATE_DATA: usize = 148;
+
+/// What a function of the libraries has left in `errno`.
+fn last_error(function: &'static str) -> Error {
+    match management::errno() {
+        libc::ENOMEM | libc::EAGAIN | libc::EMFILE | libc::ENFILE => Error::Exhausted,
+        number => Error::System { function, number },
+    }
+}
+
+fn fits<const LENGTH: usize>(private_data: &[u8]) -> Result<(), Error> {
+    if private_data.len() > LENGTH { Err(Error::PrivateData) } else { Ok(()) }
+}
+
+impl Verbs for Device {
+    type Domain = Domain;
+    type Region = Region;
+    type QueuePair = QueuePair;
+    type Listener = Listener;
+    type Request = Request;
+
+    fn remote_invalidation(&self) -> bool {
+        false
+    }
+
+    fn domain(&self) -> Result<Domain, Error> {
+        Domain::new(self)
+    }
+
+    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, Error> {
+        Region::new(domain, buffer, access)
+    }
+
+    fn deregister(&self, region: Region) -> Result<Vec<u8>, Error> {
+        region.deregister()
+    }
+
+    fn segment(&self, region: &Region) -> Segment {
+        region.segment()
+    }
+
+    fn is_valid(&self, _region: &Region) -> bool {
+        // Nobody but its owner ends a registration.
+        true
+    }
+
+    fn read<T>(&self, region: &Region, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        region.read(look)
+    }
+
+    fn write<T>(&self, region: &Region, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error> {
+        region.write(change)
+    }
+
+    fn queue_pair(&self, domain: &Domain, depths: Depths) -> Result<QueuePair, Error> {
+        QueuePair::new(domain, depths)
+    }
+
+    fn post_receive(&self, queue_pair: &QueuePair, id: u64, local: Local<'_, Region>) -> Result<(), Error> {
+        queue_pair.post_receive(id, &local)
+    }
+
+    fn post(&self, queue_pair: &QueuePair, work: Work<'_, Region>) -> Result<(), Error> {
+        queue_pair.post(&work)
+    }
+
+    fn completion(&self, queue_pair: &QueuePair, timeout: Duration) -> Result<Option<Completion>, Error> {
+        queue_pair.completion(timeout)
+    }
+
+    fn listen(&self, address: SocketAddr, backlog: usize) -> Result<Listener, Error> {
+        Listener::new(self, address, backlog)
+    }
+
+    fn request(&self, listener: &Listener, timeout: Duration) -> Result<Option<Request>, Error> {
+        listener.next(timeout)
+    }
+
+    fn private_data<'a>(&self, request: &'a Request) -> &'a [u8] {
+        request.private_data()
+    }
+
+    fn peer(&self, request: &Request) -> SocketAddr {
+        request.peer()
+    }
+
+    fn accept(&self, request: Request, queue_pair: &QueuePair, private_data: &[u8]) -> Result<(), Error> {
+        fits::<ACCEPT_PRIVATE_DATA>(private_data)?;
+        queue_pair.accept(request, private_data)
+    }
+
+    fn reject(&self, request: Request, private_data: &[u8]) -> Result<(), Error> {
+        fits::<REJECT_PRIVATE_DATA>(private_data)?;
+        request.reject(private_data);
+        Ok(())
+    }
+
+    fn connect(&self, queue_pair: &QueuePair, address: SocketAddr, private_data: &[u8]) -> Result<(), Error> {
+        fits::<REQUEST_PRIVATE_DATA>(private_data)?;
+        queue_pair.connect(self, address, private_data)
+    }
+
+    fn connected(&self, queue_pair: &QueuePair, timeout: Duration) -> Result<Option<Vec<u8>>, Error> {
+        queue_pair.connected(timeout)
+    }
+
+    fn disconnect(&self, queue_pair: &QueuePair) -> Result<(), Error> {
+        queue_pair.disconnect();
+        Ok(())
+    }
+}

@@ -1,0 +1,572 @@
+//! A connection's end: what is posted, and what becomes of it.
+//!
+//! The adapter's queue pair is made when it is known where the connection goes; receives that were posted before wait
+//! here until then. When the connection is over it is destroyed at once: after that the adapter does nothing of what
+//! was posted, so what has no completion is flushed here, and its memory is free.
+
+use std::collections::VecDeque;
+use std::ffi::c_int;
+use std::net::{IpAddr, SocketAddr};
+use std::ptr::{self, NonNull};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fmt, mem, thread};
+
+use super::completions::Completions;
+use super::device::Device;
+use super::listener::Request;
+use super::management::{Channel, Event, Identifier, Parameters, wait_for};
+use super::memory::{Domain, Place, Region};
+use super::sys;
+use crate::error::Error;
+use crate::verbs::{Completion, Depths, Kind, Local, Operation, Status, Work};
+
+/// Who waits for a completion looks so long without sleeping: an answer over a fast network takes less than waking up.
+const SPIN: Duration = Duration::from_micros(20);
+/// Who waits looks again after this time, whatever happens.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Why a connection manager rejects: nobody listens there (InfiniBand Architecture, CM REJ reason 8).
+const INVALID_SERVICE: c_int = 8;
+
+/// A queue pair of an adapter. Dropping it ends its connection.
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// use rpcrdma_verbs::rdma::Device;
+/// use rpcrdma_verbs::{Access, Depths, Local, Operation, Verbs, Work};
+///
+/// let server = "192.0.2.1:20049".parse().unwrap();
+/// let device = Device::towards(server)?;
+/// let domain = device.domain()?;
+/// let queue_pair = device.queue_pair(&domain, Depths::default())?;
+/// let buffer = device.register(&domain, vec![0; 1024], Access::LOCAL_WRITE)?;
+/// device.post_receive(&queue_pair, 1, Local::all(&buffer, 1024))?;
+/// device.connect(&queue_pair, server, b"hello")?;
+/// if device.connected(&queue_pair, Duration::from_secs(10))?.is_some() {
+///     let message = device.register(&domain, b"an RPC".to_vec(), Access::empty())?;
+///     device.post(&queue_pair, Work::new(2, Operation::Send, Local::all(&message, 6)))?;
+///     println!("{:?}", device.completion(&queue_pair, Duration::from_secs(10))?);
+/// }
+/// # Ok::<(), rpcrdma_verbs::Error>(())
+/// ```
+pub struct QueuePair {
+    state: Mutex<State>,
+    changed: Condvar,
+    channel: Arc<Channel>,
+    depths: Depths,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    Asked,
+    Established,
+    Over,
+}
+
+/// Something that was posted and has no completion.
+struct Posted {
+    /// What the adapter knows it by.
+    number: u64,
+    id: u64,
+    kind: Kind,
+    place: Place,
+}
+
+struct State {
+    phase: Phase,
+    /// What came back for the request.
+    answer: Option<Result<Vec<u8>, Error>>,
+    identifier: Option<Identifier>,
+    /// The adapter's, from when it is known which adapter until the connection is over.
+    hardware: Option<NonNull<sys::ibv_qp>>,
+    completions: Arc<Completions>,
+    domain: Domain,
+    /// Numbers given so far.
+    numbers: u64,
+    /// In the order of posting; those of a queue pair that the adapter does not have yet too.
+    work: VecDeque<Posted>,
+    receives: VecDeque<Posted>,
+    /// Complete, and not taken.
+    ready: VecDeque<Completion>,
+    /// Places taken in the queues: those above, and those of completions that were not taken.
+    places: usize,
+    receive_places: usize,
+    /// A thread sleeps for all that wait.
+    asleep: bool,
+}
+
+// SAFETY: the queue pair of the adapter may be used from any thread, and is destroyed by the state that has it.
+unsafe impl Send for State {}
+
+impl QueuePair {
+    pub(super) fn new(domain: &Domain, depths: Depths) -> Result<Self, Error> {
+        domain.device().check(depths)?;
+        let completions = Completions::new(domain, depths.send.saturating_add(depths.receive))?;
+        let state = State {
+            phase: Phase::Idle,
+            answer: None,
+            identifier: None,
+            hardware: None,
+            completions: Arc::new(completions),
+            domain: domain.clone(),
+            numbers: 0,
+            work: VecDeque::new(),
+            receives: VecDeque::new(),
+            ready: VecDeque::new(),
+            places: 0,
+            receive_places: 0,
+            asleep: false,
+        };
+        let channel = Arc::new(Channel::new()?);
+        Ok(Self { state: Mutex::new(state), changed: Condvar::new(), channel, depths })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins what can be done once; the queue pair is used then.
+    fn begin(&self) -> Result<MutexGuard<'_, State>, Error> {
+        let mut state = self.lock();
+        if state.phase != Phase::Idle {
+            return Err(Error::Used);
+        }
+        state.phase = Phase::Asked;
+        Ok(state)
+    }
+
+    pub(super) fn connect(&self, device: &Device, address: SocketAddr, private_data: &[u8]) -> Result<(), Error> {
+        let mut state = self.begin()?;
+        let asked = self.ask(&mut state, device.source(), address, private_data);
+        if let Err(error) = &asked {
+            state.answer = Some(Err(error.clone()));
+            state.end();
+        }
+        asked
+    }
+
+    fn ask(
+        &self,
+        state: &mut State,
+        source: Option<IpAddr>,
+        address: SocketAddr,
+        private_data: &[u8],
+    ) -> Result<(), Error> {
+        let device = state.domain.device().clone();
+        let identifier = Identifier::new(&self.channel)?;
+        identifier.resolve_address(source, address)?;
+        if identifier.context() != device.context() {
+            return Err(Error::Unreachable);
+        }
+        identifier.resolve_route()?;
+        let reads = device.reads(self.depths);
+        let identifier = state.make(identifier, self.depths)?;
+        identifier.connect(&Parameters { private_data, reads, receiver_not_ready: self.depths.receiver_not_ready })
+    }
+
+    pub(super) fn accept(&self, mut request: Request, private_data: &[u8]) -> Result<(), Error> {
+        let mut state = self.begin()?;
+        let accepted = self.answer(&mut state, &mut request, private_data);
+        match accepted {
+            Ok(()) => state.phase = Phase::Established,
+            Err(_) => state.end(),
+        }
+        accepted
+    }
+
+    fn answer(&self, state: &mut State, request: &mut Request, private_data: &[u8]) -> Result<(), Error> {
+        let mut identifier = request.take()?;
+        let (answered, asked) = state.domain.device().reads(self.depths);
+        let reads = (answered.min(request.reads.0), asked.min(request.reads.1));
+        let parameters = Parameters { private_data, reads, receiver_not_ready: self.depths.receiver_not_ready };
+        if let Err(error) = identifier.migrate(&self.channel) {
+            identifier.reject(&[]);
+            return Err(error);
+        }
+        let identifier = state.make(identifier, self.depths)?;
+        let accepted = identifier.accept(&parameters);
+        if accepted.is_err() {
+            identifier.reject(&[]);
+        }
+        accepted
+    }
+
+    pub(super) fn connected(&self, timeout: Duration) -> Result<Option<Vec<u8>>, Error> {
+        self.wait(timeout, |state| match &state.answer {
+            Some(answer) => answer.clone().map(Some),
+            None => match state.phase {
+                Phase::Asked => Ok(None),
+                Phase::Over => Err(Error::Disconnected),
+                Phase::Idle | Phase::Established => Err(Error::NotConnected),
+            },
+        })
+    }
+
+    pub(super) fn completion(&self, timeout: Duration) -> Result<Option<Completion>, Error> {
+        self.wait(timeout, |state| match (state.take(), state.phase) {
+            (Some(completion), _) => Ok(Some(completion)),
+            (None, Phase::Established) => Ok(None),
+            (None, Phase::Over) => Err(Error::Disconnected),
+            (None, Phase::Idle | Phase::Asked) => Err(Error::NotConnected),
+        })
+    }
+
+    /// Waits until `look` finds something, for `timeout` at most.
+    fn wait<T>(
+        &self,
+        timeout: Duration,
+        mut look: impl FnMut(&mut State) -> Result<Option<T>, Error>,
+    ) -> Result<Option<T>, Error> {
+        let begin = Instant::now();
+        let deadline = begin.checked_add(timeout);
+        let mut state = self.lock();
+        loop {
+            state.poll();
+            state.heed(&self.channel);
+            if let Some(found) = look(&mut state)? {
+                return Ok(Some(found));
+            }
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return Ok(None);
+            }
+            if now.saturating_duration_since(begin) < SPIN {
+                drop(state);
+                thread::yield_now();
+                state = self.lock();
+                continue;
+            }
+            let rest = deadline.map_or(LOOK_AGAIN, |deadline| deadline.saturating_duration_since(now).min(LOOK_AGAIN));
+            state = self.sleep(state, rest);
+        }
+    }
+
+    /// Until something has happened, or for so long. One thread sleeps for all: of several, only one would get to know.
+    fn sleep<'a>(&'a self, mut state: MutexGuard<'a, State>, timeout: Duration) -> MutexGuard<'a, State> {
+        if state.asleep {
+            return self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let completions = Arc::clone(&state.completions);
+        // What came before is not announced, so look once more before going to sleep.
+        if completions.arm().is_err() {
+            state.end();
+            return state;
+        }
+        if state.poll() {
+            return state;
+        }
+        state.asleep = true;
+        drop(state);
+        wait_for([completions.descriptor(), self.channel.descriptor()], timeout);
+        completions.heed();
+        let mut state = self.lock();
+        state.asleep = false;
+        self.changed.notify_all();
+        state
+    }
+
+    pub(super) fn post_receive(&self, id: u64, local: &Local<'_, Region>) -> Result<(), Error> {
+        let place = Place::new(local, true)?;
+        let mut state = self.lock();
+        if state.phase == Phase::Over {
+            return Err(Error::Disconnected);
+        }
+        if state.receive_places >= self.depths.receive {
+            return Err(Error::QueueFull);
+        }
+        let mut posted = Posted { number: state.number(), id, kind: Kind::Receive, place };
+        if let Some(hardware) = state.hardware {
+            // SAFETY: the queue pair is there, and the memory until the completion, as `posted` keeps it.
+            unsafe { post_receive(hardware, &mut posted) }?;
+        }
+        state.receives.push_back(posted);
+        state.receive_places += 1;
+        Ok(())
+    }
+
+    pub(super) fn post(&self, work: &Work<'_, Region>) -> Result<(), Error> {
+        let place = Place::new(&work.local, matches!(work.operation, Operation::Read(_)))?;
+        let mut state = self.lock();
+        if state.phase == Phase::Asked {
+            state.heed(&self.channel);
+        }
+        let hardware = match (state.phase, state.hardware) {
+            (Phase::Idle | Phase::Asked, _) => return Err(Error::NotConnected),
+            (Phase::Established, Some(hardware)) => hardware,
+            (Phase::Established | Phase::Over, _) => return Err(Error::Disconnected),
+        };
+        if state.places >= self.depths.send {
+            return Err(Error::QueueFull);
+        }
+        let kind = match work.operation {
+            Operation::Send | Operation::SendWithInvalidate(_) => Kind::Send,
+            Operation::Write(_) => Kind::Write,
+            Operation::Read(_) => Kind::Read,
+        };
+        let mut posted = Posted { number: state.number(), id: work.id, kind, place };
+        // SAFETY: the queue pair is there, and the memory until the completion, as `posted` keeps it.
+        unsafe { post(hardware, &mut posted, work.operation, work.fenced) }?;
+        state.work.push_back(posted);
+        state.places += 1;
+        Ok(())
+    }
+
+    pub(super) fn disconnect(&self) {
+        self.lock().end();
+        self.changed.notify_all();
+    }
+}
+
+/// Gives a receive to the adapter.
+///
+/// # Safety
+/// The queue pair is there, and what the place needs until the receive has ended.
+unsafe fn post_receive(hardware: NonNull<sys::ibv_qp>, posted: &mut Posted) -> Result<(), Error> {
+    let (sg_list, num_sge) = posted.place.parts();
+    let mut request = sys::ibv_recv_wr { wr_id: posted.number, next: ptr::null_mut(), sg_list, num_sge };
+    let mut bad = ptr::null_mut();
+    // SAFETY: the function is the driver's for this queue pair; request and list are copied before it returns.
+    let number = unsafe {
+        match (*hardware.as_ref().context).ops.post_recv {
+            Some(post_recv) => post_recv(hardware.as_ptr(), &raw mut request, &raw mut bad),
+            None => libc::ENOSYS,
+        }
+    };
+    was_posted("ibv_post_recv", number)
+}
+
+/// Gives work to the adapter.
+///
+/// # Safety
+/// The queue pair is there, and what the place needs until the work has ended.
+unsafe fn post(
+    hardware: NonNull<sys::ibv_qp>,
+    posted: &mut Posted,
+    operation: Operation,
+    fenced: bool,
+) -> Result<(), Error> {
+    let (opcode, remote, invalidate_rkey) = match operation {
+        Operation::Send => (sys::IBV_WR_SEND, None, 0),
+        Operation::SendWithInvalidate(handle) => (sys::IBV_WR_SEND_WITH_INV, None, handle),
+        Operation::Write(remote) => (sys::IBV_WR_RDMA_WRITE, Some(remote), 0),
+        Operation::Read(remote) => (sys::IBV_WR_RDMA_READ, Some(remote), 0),
+    };
+    let (sg_list, num_sge) = posted.place.parts();
+    let fence = if fenced { sys::IBV_SEND_FENCE } else { 0 };
+    let mut request = sys::ibv_send_wr {
+        wr_id: posted.number,
+        next: ptr::null_mut(),
+        sg_list,
+        num_sge,
+        opcode,
+        send_flags: sys::IBV_SEND_SIGNALED | fence,
+        invalidate_rkey,
+        rdma: remote.map(|remote| sys::ibv_send_wr_rdma::new(remote.offset, remote.handle)).unwrap_or_default(),
+        remote_srqn: 0,
+        bind_mw: sys::ibv_send_wr_bind::NONE,
+    };
+    let mut bad = ptr::null_mut();
+    // SAFETY: the function is the driver's for this queue pair; request and list are copied before it returns.
+    let number = unsafe {
+        match (*hardware.as_ref().context).ops.post_send {
+            Some(post_send) => post_send(hardware.as_ptr(), &raw mut request, &raw mut bad),
+            None => libc::ENOSYS,
+        }
+    };
+    was_posted("ibv_post_send", number)
+}
+
+/// Drivers give the error number with either sign.
+fn was_posted(function: &'static str, number: c_int) -> Result<(), Error> {
+    match number.wrapping_abs() {
+        0 => Ok(()),
+        libc::ENOMEM => Err(Error::QueueFull),
+        number => Err(Error::System { function, number }),
+    }
+}
+
+impl State {
+    fn number(&mut self) -> u64 {
+        self.numbers = self.numbers.wrapping_add(1);
+        self.numbers
+    }
+
+    /// Has the adapter make its queue pair, and gives it the receives that wait.
+    fn make(&mut self, identifier: Identifier, depths: Depths) -> Result<&Identifier, Error> {
+        let cq = self.completions.cq();
+        let most = |depth: usize| u32::try_from(depth).map_err(|_| Error::Depth);
+        let mut attr = sys::ibv_qp_init_attr {
+            qp_context: ptr::null_mut(),
+            send_cq: cq,
+            recv_cq: cq,
+            srq: ptr::null_mut(),
+            cap: sys::ibv_qp_cap {
+                max_send_wr: most(depths.send)?,
+                max_recv_wr: most(depths.receive)?,
+                max_send_sge: 1,
+                max_recv_sge: 1,
+                max_inline_data: 0,
+            },
+            qp_type: sys::IBV_QPT_RC,
+            sq_sig_all: 1,
+        };
+        let identifier = self.identifier.insert(identifier);
+        // SAFETY: domain and completion queue are of this state, which destroys the queue pair before it lets go of them.
+        let hardware = unsafe { identifier.create_queue_pair(self.domain.pd(), &mut attr) }?;
+        self.hardware = Some(hardware);
+        for posted in &mut self.receives {
+            // SAFETY: the queue pair is there, and the memory until the completion, as `posted` keeps it.
+            unsafe { post_receive(hardware, posted) }?;
+        }
+        Ok(identifier)
+    }
+
+    /// Takes what the adapter has completed, if nothing is ready; whether there was anything.
+    fn poll(&mut self) -> bool {
+        if self.hardware.is_none() || !self.ready.is_empty() {
+            return false;
+        }
+        match self.completions.poll() {
+            Ok(None) => false,
+            Ok(Some(completion)) => {
+                self.complete(&completion);
+                if completion.status != sys::IBV_WC_SUCCESS {
+                    self.end();
+                }
+                true
+            }
+            Err(_) => {
+                self.end();
+                true
+            }
+        }
+    }
+
+    /// Something has ended. A completion of something that was not posted means nothing.
+    fn complete(&mut self, completion: &sys::ibv_wc) {
+        // They come in order, so it is the first of one of the two.
+        let found = |posted: &VecDeque<Posted>| posted.iter().position(|posted| posted.number == completion.wr_id);
+        let posted = match (found(&self.work), found(&self.receives)) {
+            (Some(place), _) => self.work.remove(place),
+            (None, Some(place)) => self.receives.remove(place),
+            (None, None) => None,
+        };
+        let Some(Posted { id, kind, place, .. }) = posted else { return };
+        let status = status(completion.status);
+        let length = match (status, kind) {
+            (Status::Success, Kind::Receive) => completion.byte_len as usize,
+            (Status::Success, _) => place.len(),
+            _ => 0,
+        };
+        let invalidates = status == Status::Success && completion.wc_flags & sys::IBV_WC_WITH_INV != 0;
+        let invalidated = (invalidates && kind == Kind::Receive).then_some(completion.invalidated_rkey);
+        self.ready.push_back(Completion { id, kind, status, length, invalidated });
+    }
+
+    fn take(&mut self) -> Option<Completion> {
+        let completion = self.ready.pop_front()?;
+        let places = if completion.kind == Kind::Receive { &mut self.receive_places } else { &mut self.places };
+        *places = places.saturating_sub(1);
+        Some(completion)
+    }
+
+    /// Looks at what has happened to the connection.
+    fn heed(&mut self, channel: &Channel) {
+        while self.identifier.is_some() && self.phase != Phase::Over {
+            match channel.next() {
+                Ok(Some(event)) => self.happened(event),
+                Ok(None) => return,
+                Err(error) => {
+                    self.answer.get_or_insert(Err(error));
+                    self.end();
+                }
+            }
+        }
+    }
+
+    fn happened(&mut self, event: Event) {
+        let error = match event.kind {
+            sys::RDMA_CM_EVENT_ESTABLISHED => {
+                if self.phase == Phase::Asked {
+                    self.phase = Phase::Established;
+                    self.answer = Some(Ok(event.private_data));
+                }
+                return;
+            }
+            sys::RDMA_CM_EVENT_REJECTED => match event.status {
+                INVALID_SERVICE => Error::Refused,
+                number if number == -libc::ECONNREFUSED && event.private_data.is_empty() => Error::Refused,
+                _ => Error::Rejected(event.private_data),
+            },
+            sys::RDMA_CM_EVENT_UNREACHABLE => Error::Unreachable,
+            sys::RDMA_CM_EVENT_CONNECT_ERROR | sys::RDMA_CM_EVENT_DISCONNECTED | sys::RDMA_CM_EVENT_DEVICE_REMOVAL => {
+                Error::Disconnected
+            }
+            _ => return,
+        };
+        self.answer.get_or_insert(Err(error));
+        self.end();
+    }
+
+    /// The connection is over: the adapter stops, and what is not complete is flushed.
+    fn end(&mut self) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        let asked = mem::replace(&mut self.phase, Phase::Over) == Phase::Asked;
+        if self.hardware.is_some()
+            && let Some(identifier) = &self.identifier
+        {
+            identifier.disconnect();
+        }
+        // What is complete keeps its status. There are no more of these than were posted.
+        for _ in 0..self.work.len() + self.receives.len() {
+            match self.completions.poll() {
+                Ok(Some(completion)) => self.complete(&completion),
+                _ => break,
+            }
+        }
+        self.hardware = None;
+        let destroyed = self.identifier.as_mut().map_or(Ok(()), Identifier::destroy_queue_pair);
+        for Posted { id, kind, place, .. } in self.receives.drain(..).chain(self.work.drain(..)) {
+            self.ready.push_back(Completion { id, kind, status: Status::Flushed, length: 0, invalidated: None });
+            if destroyed.is_err() {
+                // The adapter may still use the memory: nobody gets it back.
+                mem::forget(place);
+            }
+        }
+        // Who was asked need not answer any more.
+        if asked && destroyed.is_ok() {
+            self.identifier = None;
+        }
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn status(of: c_int) -> Status {
+    match of {
+        sys::IBV_WC_SUCCESS => Status::Success,
+        sys::IBV_WC_WR_FLUSH_ERR => Status::Flushed,
+        sys::IBV_WC_LOC_LEN_ERR => Status::LocalLength,
+        sys::IBV_WC_LOC_PROT_ERR | sys::IBV_WC_LOC_ACCESS_ERR => Status::LocalProtection,
+        sys::IBV_WC_REM_INV_REQ_ERR => Status::RemoteInvalidRequest,
+        sys::IBV_WC_REM_ACCESS_ERR => Status::RemoteAccess,
+        sys::IBV_WC_REM_OP_ERR => Status::RemoteOperation,
+        sys::IBV_WC_RNR_RETRY_EXC_ERR => Status::ReceiverNotReady,
+        sys::IBV_WC_RETRY_EXC_ERR | sys::IBV_WC_RESP_TIMEOUT_ERR => Status::NoAnswer,
+        _ => Status::LocalOperation,
+    }
+}
+
+impl fmt::Debug for QueuePair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueuePair").field("depths", &self.depths).finish_non_exhaustive()
+    }
+}
