@@ -14,9 +14,9 @@ client() {
         linux_mount "$version"
         [ "$(digest /mnt/down.bin)" = "$(on_server 'digest /srv/export/down.bin')" ] || fail "read something else"
         octets 197001 >/tmp/up.bin
-        cp /tmp/up.bin /mnt/up.bin
+        cp /tmp/up.bin "/mnt/up-$version.bin"
         umount /mnt
-        [ "$(digest /tmp/up.bin)" = "$(on_server 'digest /srv/export/up.bin')" ] || fail "wrote something else"
+        [ "$(digest /tmp/up.bin)" = "$(on_server "digest /srv/export/up-$version.bin")" ] || fail "wrote something else"
     done
 }
 
@@ -24,5 +24,5 @@ client() {
 verdict() {
     grep -q '"rule":"invalidate-foreign"' findings.json || fault "nfsd was not seen to invalidate what it has not announced"
     grep -q '"rebuilt":false' transactions.json && fault "not every RPC was rebuilt"
-    [ "$(grep -c '"name":"NFSv[34] WRITE"\|WRITE' transactions.json)" -ge 4 ] || fault "fewer than four WRITEs were captured"
+    [ "$(grep -c 'WRITE"' transactions.json)" -ge 4 ] || fault "fewer than four WRITEs were captured"
 }
