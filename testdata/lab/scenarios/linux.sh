@@ -1,5 +1,4 @@
 # Linux nfsd and the Linux client: proves the lab itself, and that what it captures is read and judged.
-# shellcheck shell=bash disable=SC2034
 peer="192.0.2.1 192.0.2.2"
 
 server() {

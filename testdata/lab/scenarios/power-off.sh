@@ -1,0 +1,21 @@
+# The server machine falls in the middle of a copy: nothing says goodbye, and every pending call of ours ends with an error.
+programs="rpcrdma-ping nfs4-cp" peer="192.0.2.1"
+
+server() {
+    server_nfsd
+}
+
+client() {
+    step "the server machine is switched off while a file is copied to it"
+    octets 200000000 >/tmp/large
+    (sleep 3; power_off_server) &
+    refuses 120 nfs4-cp /tmp/large "nfs://$server/large"
+    ! server_is_there || fail "the server machine is still there"
+
+    step "nobody is there"
+    refuses 120 rpcrdma-ping -c 1 "$server:$port"
+}
+
+verdict() {
+    grep -q 'WRITE".*"nfs_status":0' transactions.json || fault "nothing was written before the machine fell"
+}
