@@ -22,6 +22,8 @@ impl CallId {
 #[derive(Debug)]
 pub(super) struct Slots<T, const N: usize> {
     entries: [Entry<T>; N],
+    /// How many are used.
+    count: usize,
 }
 
 #[derive(Debug, Default)]
@@ -33,13 +35,14 @@ struct Entry<T> {
 
 impl<T: Default, const N: usize> Slots<T, N> {
     pub(super) fn new() -> Self {
-        Self { entries: array::from_fn(|_| Entry::default()) }
+        Self { entries: array::from_fn(|_| Entry::default()), count: 0 }
     }
 
     /// Takes a free place. What is in it is from the call before.
     pub(super) fn take(&mut self) -> Option<(CallId, &mut T)> {
         let (index, entry) = (0..u16::MAX).zip(&mut self.entries).find(|(_, entry)| !entry.used)?;
         entry.used = true;
+        self.count = self.count.saturating_add(1);
         entry.generation = entry.generation.wrapping_add(1);
         Some((CallId { index, generation: entry.generation }, &mut entry.value))
     }
@@ -59,13 +62,14 @@ impl<T: Default, const N: usize> Slots<T, N> {
 
     /// Frees a place.
     pub(super) fn free(&mut self, id: CallId) -> Option<&mut T> {
-        let entry = self.entry(id)?;
-        entry.used = false;
-        Some(&mut entry.value)
+        self.entry(id)?.used = false;
+        self.count = self.count.saturating_sub(1);
+        self.entries.get_mut(id.index()).map(|entry| &mut entry.value)
     }
 
+    /// Those that are used. It ends with the last: mostly few are, and the first places are taken first.
     pub(super) fn iter(&self) -> impl Iterator<Item = (CallId, &T)> {
-        let used = (0..u16::MAX).zip(&self.entries).filter(|(_, entry)| entry.used);
+        let used = (0..u16::MAX).zip(&self.entries).filter(|(_, entry)| entry.used).take(self.count);
         used.map(|(index, entry)| (CallId { index, generation: entry.generation }, &entry.value))
     }
 
@@ -73,5 +77,6 @@ impl<T: Default, const N: usize> Slots<T, N> {
         for entry in &mut self.entries {
             entry.used = false;
         }
+        self.count = 0;
     }
 }

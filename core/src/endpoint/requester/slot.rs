@@ -105,9 +105,28 @@ pub(super) enum Step {
 }
 
 impl<const SEGMENTS: usize> Slot<SEGMENTS> {
+    /// Nothing of the call before is left. Vectors are cleared: new ones would be written whole.
+    fn begin(&mut self, of: u32, octets: u32) {
+        // No field is left out.
+        #[rustfmt::skip]
+        let Self {
+            xid, stage, queued, credit, sending, reported, end, long, length, items, results, regions, pull, room, provided,
+            pulled, reading, owes_done,
+        } = self;
+        items.clear();
+        results.clear();
+        regions.clear();
+        provided.clear();
+        for flag in [queued, credit, sending, reported, long, pull, owes_done] {
+            *flag = false;
+        }
+        (*xid, *length, *stage, *end) = (of, octets, Stage::Waiting, None);
+        (*room, *pulled, *reading) = (0, 0, 0);
+    }
+
     /// Chooses the form of the Call, and the memory it needs; `None` where that is too much.
     pub(super) fn plan(&mut self, xid: u32, call: &Call<'_>, protected: bool, how: &How) -> Option<()> {
-        *self = Self { xid, length: call.length, ..Self::default() };
+        self.begin(xid, call.length);
         let How { terms, segment_length: most, pull } = *how;
         let (arguments, results) = if protected { (&[][..], &[][..]) } else { (call.arguments, call.results) };
         // What was to come in Write chunks now comes with the rest.

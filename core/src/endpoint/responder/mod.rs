@@ -599,14 +599,17 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         let prefix = message.header.prefix();
         let judged = self.judge(message).and_then(|(chunks, assembly)| {
             let header = if chunks.is_empty() { &[][..] } else { octets.get(..message.header_length)? };
-            Some((chunks, assembly, Vec::from_slice(header).ok()?))
+            (header.len() <= HEADER).then_some((chunks, assembly, header))
         });
         let Some((chunks, assembly, header)) = judged.filter(|_| !self.is_refused(prefix.xid)) else {
             self.admit(receive, Stage::Refusing(prefix, Reaction::ErrChunk), prefix);
             return;
         };
         if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
-            slot.header = header;
+            if !header.is_empty() {
+                // There is room, as was seen.
+                slot.header = Vec::from_slice(header).unwrap_or_default();
+            }
             slot.from = message.header_length;
             (slot.items, slot.length) = (assembly.items, assembly.length);
             slot.form = if matches!(message.header.body, Body::Nomsg(_)) { Form::Long } else { Form::Short };

@@ -99,8 +99,20 @@ impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> 
 }
 
 impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
-    pub(super) fn begin(&mut self, receive: u32, stage: Stage, prefix: Prefix) {
-        *self = Self { stage, prefix, receive: Some(receive), ..Self::default() };
+    /// Nothing of the call before is left. Vectors are cleared: new ones would be written whole.
+    pub(super) fn begin(&mut self, received: u32, first: Stage, of: Prefix) {
+        // No field is left out.
+        #[rustfmt::skip]
+        let Self {
+            stage, queued, prefix, header, receive, from, protected, reading, items, length, form, memory, written, part,
+            moved,
+        } = self;
+        header.clear();
+        items.clear();
+        written.clear();
+        (*stage, *prefix, *receive) = (first, of, Some(received));
+        (*queued, *protected, *form, *memory) = (false, false, Form::Short, None);
+        (*from, *reading, *length, *part, *moved) = (0, 0, 0, 0, 0);
     }
 
     /// Whether `items` and `length` are those of the Call.
