@@ -432,7 +432,9 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let Some(slot) = self.slots.get(id) else { return Ok(None) };
         let done = Header { xid: slot.xid, credit: self.window.requested, body: Body::Done };
         let header = done.encode(buffer)?;
-        (slot.owes_done, slot.sending) = (false, true);
+        (slot.owes_done, slot.sending, slot.queued) = (false, true, false);
+        // `Sent` may free its place.
+        self.ready.pop();
         Ok(Some(Output::Send { call: id, header, payload: Ranges::empty() }))
     }
 
@@ -551,10 +553,11 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             }
         }
         if let Some((id, _)) = answered {
-            self.ready(id);
-            // A cancelled call whose reply was still to come.
             if self.slots.get(id).is_some_and(|slot| slot.reported && !slot.credit) {
+                // A cancelled call whose reply was still to come.
                 self.slots.free(id);
+            } else {
+                self.ready(id);
             }
         }
         self.start();

@@ -4,12 +4,13 @@
 //!
 //! ```text
 //! Pulling Read chunks -> Delivered -> Answering: pushing results, then the Send -> forgotten
-//!                            |           ^                           |
-//!                            +-> Registering the reply   Provided until RDMA_DONE -> Invalidating -> forgotten
+//!                            |            ^                              |           ^
+//!                            v            |                              v           |
+//!                         Registering the reply      Provided until RDMA_DONE -> Invalidating
 //! ```
 //!
-//! The Send is the last that is heard of a Call. When it is complete, so are the RDMA Writes before it, and the memory of
-//! the reply is free; that is for the driver to see.
+//! The Send is the last that is heard of a Call, unless its reply is [`Form::Provided`]. When it is complete, so are the
+//! RDMA Writes before it, and the memory of the reply is free; that is for the driver to see.
 
 mod slot;
 
@@ -316,7 +317,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
 
     /// Has at most so many RDMA Reads under way from now on: those that the adapter and the connection allow at a time
     /// (ORD, RFC 6581 section 3). With more of them, replies would wait behind them. 0 is taken for 1; without a bound there
-    /// are at most `CALLS` times [`Limits::segments`].
+    /// is at most one for each segment of each Call, and one more for each Read chunk in a Long Call.
     pub const fn limit_reads(&mut self, most: u32) {
         self.most_reads = if most == 0 { 1 } else { most };
     }
@@ -502,7 +503,12 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 }
                 Step::Deliver => Output::Deliver { call, message: slot.message() },
                 Step::Register => Output::Register { call, length: slot.length },
-                Step::Invalidate(handle) => Output::Invalidate { call, handle },
+                Step::Invalidate(handle) => {
+                    // The answer may free its place.
+                    slot.queued = false;
+                    self.ready.pop();
+                    Output::Invalidate { call, handle }
+                }
                 Step::Write(piece) => Output::Write { call, from: piece.at, target: piece.remote },
                 Step::Send => return self.send(call, header),
             }));
