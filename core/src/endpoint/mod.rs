@@ -23,8 +23,8 @@
 //! - A `Release` hands back a Receive, and is to be followed by posting one, before what comes next is carried out.
 //! - A Requester's side has a Receive posted for each call in flight, a Responder's side as many as `CALLS`: no grant is
 //!   larger, so that a larger grant always finds its Receives.
-//! - A server that knows its Requesters again names the Call whose RDMA has failed to the Responder of the next connection:
-//!   [`Responder::refuse_xid`].
+//! - A server that knows its Requesters again names the Call whose RDMA has failed to the Responder of the next
+//!   connection: [`Responder::refuse_xid`].
 //! - A memory region is registered for each `Register`, in the connection's own protection domain, under a handle that
 //!   cannot be foretold from those before it (RFC 8166 sections 8.1.1, 8.1.2). No handle is given twice at a time: the
 //!   Requester refuses that. It never advertises memory longer than one call.
@@ -65,15 +65,15 @@
 //! posted.
 //!
 //! # Replies that are pulled
-//! A reply that fits neither a Send nor a Reply chunk is answered with `ERR_CHUNK`, and RFC 8166 has nothing else. Between
-//! peers that both know it, the Responder registers the reply and sends an `RDMA_NOMSG` with a Position Zero Read chunk; the
-//! Requester pulls that and says `RDMA_DONE` (RFC 5666 section 3.5): [`Responder::provide_replies`],
-//! [`Requester::pull_replies`]. Both are off at first: a Responder then discards `RDMA_DONE`, and a Requester such a reply.
-//! Not on a connection whose ends both call: [`Direction`] takes such a reply for a Call.
+//! A reply that fits neither a Send nor a Reply chunk is answered with `ERR_CHUNK`, and RFC 8166 has nothing else.
+//! Between peers that both know it, the Responder registers the reply and sends an `RDMA_NOMSG` with a Position Zero
+//! Read chunk; the Requester pulls that and says `RDMA_DONE` (RFC 5666 section 3.5): [`Responder::provide_replies`],
+//! [`Requester::pull_replies`]. Both are off at first: a Responder then discards `RDMA_DONE`, and a Requester such a
+//! reply. Not on a connection whose ends both call: [`Direction`] takes such a reply for a Call.
 //!
 //! # Not there yet
-//! - Read chunks of single results in a reply, which RFC 5666 has too: a Responder does not provide them, and a Requester
-//!   discards what has them.
+//! - Read chunks of single results in a reply, which RFC 5666 has too: a Responder does not provide them, and a
+//!   Requester discards what has them.
 //! - Read chunks whose segments do not stand side by side in the Read list: they are answered with `ERR_CHUNK`.
 //! - A memory of handles that are in use no more: that a new one is not an old one is the driver's promise alone.
 

@@ -10,8 +10,8 @@ pub struct CallId {
 }
 
 impl CallId {
-    /// A number below the endpoint's `CALLS`, for a table of the driver's own. No two calls that last have the same; later
-    /// ones do.
+    /// A number below the endpoint's `CALLS`, for a table of the driver's own. No two calls that last have the same;
+    /// later ones do.
     #[must_use]
     pub const fn index(self) -> usize {
         self.index as usize

@@ -99,8 +99,9 @@ impl<'a> ReplyHeader<'a> {
         Ok(Self { procedure: Procedure::RDMA_NOMSG, reply_length: length, ..self })
     }
 
-    /// The same as an `RDMA_NOMSG` with the Payload stream in a Position Zero chunk that the Responder provides (RFC 5666
-    /// section 3.5). RFC 8166 has none of that: only for a Requester that is known to pull it and to say `RDMA_DONE`.
+    /// The same as an `RDMA_NOMSG` with the Payload stream in a Position Zero chunk that the Responder provides (RFC
+    /// 5666 section 3.5). RFC 8166 has none of that: only for a Requester that is known to pull it and to say
+    /// `RDMA_DONE`.
     #[must_use]
     pub const fn with_reads(self, reads: ReadList<'a>) -> Self {
         Self { procedure: Procedure::RDMA_NOMSG, reads, ..self }

@@ -132,8 +132,8 @@ pub enum Output<'a> {
     },
     /// Post a Send: the octets of the header from the buffer, then the ranges of the Call's Payload stream. Say `Sent`.
     ///
-    /// After [`Requester::pull_replies`] there may be a second one for a Call, without any payload: the `RDMA_DONE`. That of
-    /// a cancelled Call may come after its `Done`.
+    /// After [`Requester::pull_replies`] there may be a second one for a Call, without any payload: the `RDMA_DONE`.
+    /// That of a cancelled Call may come after its `Done`.
     Send {
         /// The Call.
         call: CallId,
@@ -192,8 +192,8 @@ pub enum End {
     LongReply(u32),
     /// The Responder answers `RDMA_ERROR`; to call again does not help (section 4.5).
     Error(ErrorBody),
-    /// The Responder provides a reply of so many octets, or of so many segments, that there is no room for it. It is not
-    /// pulled.
+    /// The Responder provides a reply of so many octets, or of so many segments, that there is no room for it. It is
+    /// not pulled.
     NoRoom(u64),
     /// Memory could not be registered.
     NotRegistered,
@@ -289,10 +289,10 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.window.requested = if credits == 0 { 1 } else { credits };
     }
 
-    /// Has no Reply chunk given from the next Call on: a reply too long for a Send comes in a Position Zero Read chunk of the
-    /// Responder and is pulled, as far as there is room for [`Call::reply_length`] octets; `RDMA_DONE` is said then (RFC 5666
-    /// section 3.5). RFC 8166 forbids it: only with a Responder that is known to provide such chunks, and not where this end
-    /// is called too, as [`Direction`](super::Direction) takes such a reply for a Call.
+    /// Has no Reply chunk given from the next Call on: a reply too long for a Send comes in a Position Zero Read chunk
+    /// of the Responder and is pulled, as far as there is room for [`Call::reply_length`] octets; `RDMA_DONE` is said
+    /// then (RFC 5666 section 3.5). RFC 8166 forbids it: only with a Responder that is known to provide such chunks,
+    /// and not where this end is called too, as [`Direction`](super::Direction) takes such a reply for a Call.
     ///
     /// The Call keeps its credit until the Send of `RDMA_DONE` is complete, as that has no answer.
     pub const fn pull_replies(&mut self) {

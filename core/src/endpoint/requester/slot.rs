@@ -110,8 +110,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         // No field is left out.
         #[rustfmt::skip]
         let Self {
-            xid, stage, queued, credit, sending, reported, end, long, length, items, results, regions, pull, room, provided,
-            pulled, reading, owes_done,
+            xid, stage, queued, credit, sending, reported, end, long, length, items, results, regions, pull, room,
+            provided, pulled, reading, owes_done,
         } = self;
         items.clear();
         results.clear();
@@ -363,8 +363,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// A reply in a Position Zero chunk of the Responder (RFC 5666 section 3.5). It is pulled where there is room for it,
-    /// and somebody waits for it still.
+    /// A reply in a Position Zero chunk of the Responder (RFC 5666 section 3.5). It is pulled where there is room for
+    /// it, and somebody waits for it still.
     fn provided(&mut self, chunks: &Chunks<'_>) -> Option<End> {
         let wraps = |Segment { offset, length, .. }: Segment| offset.checked_add(u64::from(length)).is_none();
         let sound = |read: ReadSegment| read.position == 0 && !wraps(read.target);

@@ -9,8 +9,8 @@
 //!                         Registering the reply      Provided until RDMA_DONE -> Invalidating
 //! ```
 //!
-//! The Send is the last that is heard of a Call, unless its reply is [`Form::Provided`]. When it is complete, so are the
-//! RDMA Writes before it, and the memory of the reply is free; that is for the driver to see.
+//! The Send is the last that is heard of a Call, unless its reply is [`Form::Provided`]. When it is complete, so are
+//! the RDMA Writes before it, and the memory of the reply is free; that is for the driver to see.
 
 mod slot;
 
@@ -61,8 +61,8 @@ pub enum Input<'a> {
     },
     /// Something that was posted could not be carried out, an invalidation too.
     Failed,
-    /// The connection is over: nothing more can come, and the peer can reach no memory any more. All Calls are forgotten;
-    /// what is still registered, or about to be, is the driver's to undo.
+    /// The connection is over: nothing more can come, and the peer can reach no memory any more. All Calls are
+    /// forgotten; what is still registered, or about to be, is the driver's to undo.
     Disconnected,
 }
 
@@ -74,8 +74,8 @@ pub enum Output<'a> {
         /// The driver's name for it.
         receive: u32,
     },
-    /// Copy octets of a Receive into the memory a Call is put together in: [`Responder::length`] says how much of it there
-    /// is. All of a Call come before its first `Read`, and its Receive is released behind them.
+    /// Copy octets of a Receive into the memory a Call is put together in: [`Responder::length`] says how much of it
+    /// there is. All of a Call come before its first `Read`, and its Receive is released behind them.
     Place {
         /// The Call.
         call: CallId,
@@ -316,23 +316,24 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// Has at most so many RDMA Reads under way from now on: those that the adapter and the connection allow at a time
-    /// (ORD, RFC 6581 section 3). With more of them, replies would wait behind them. 0 is taken for 1; without a bound there
-    /// is at most one for each segment of each Call, and one more for each Read chunk in a Long Call.
+    /// (ORD, RFC 6581 section 3). With more of them, replies would wait behind them. 0 is taken for 1; without a bound
+    /// there is at most one for each segment of each Call, and one more for each Read chunk in a Long Call.
     pub const fn limit_reads(&mut self, most: u32) {
         self.most_reads = if most == 0 { 1 } else { most };
     }
 
-    /// Has a reply that fits nowhere provided in a Position Zero Read chunk instead of refused, at most `most` at a time, and
-    /// never more than `CALLS` less one (RFC 5666 sections 3.5 and 11). RFC 8166 forbids it: only for a Requester that is
-    /// known to pull such replies and to say `RDMA_DONE`. One that does not would wait for ever.
+    /// Has a reply that fits nowhere provided in a Position Zero Read chunk instead of refused, at most `most` at a
+    /// time, and never more than `CALLS` less one (RFC 5666 sections 3.5 and 11). RFC 8166 forbids it: only for a
+    /// Requester that is known to pull such replies and to say `RDMA_DONE`. One that does not would wait for ever.
     ///
-    /// As long as a reply is provided, a credit less is granted: so a Receive is left for its `RDMA_DONE`, and a peer that
-    /// says none does not get more than this. The driver has a timer for each, and calls [`Responder::expire`].
+    /// As long as a reply is provided, a credit less is granted: so a Receive is left for its `RDMA_DONE`, and a peer
+    /// that says none does not get more than this. The driver has a timer for each, and calls [`Responder::expire`].
     pub fn provide_replies(&mut self, most: u32) {
         self.most_provided = most.min(u32::try_from(CALLS).unwrap_or(u32::MAX).saturating_sub(1));
     }
 
-    /// Ends the time in which a provided reply can be pulled. If the Requester is pulling it still, the connection ends.
+    /// Ends the time in which a provided reply can be pulled. If the Requester is pulling it still, the connection
+    /// ends.
     ///
     /// # Errors
     /// [`InputError::Unexpected`] where there is no such reply, or its end has begun.
@@ -345,11 +346,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
 
     /// Has the next Call with this XID answered with `ERR_CHUNK` and pulls nothing of it, once (section 4.5.3).
     ///
-    /// An RDMA Read, RDMA Write or Send that fails ends the connection. The Requester makes a new one, sends the Call again,
-    /// and would lose that one too. Only the driver knows that it is the same Requester, and which request was the one that
-    /// failed: the others are flushed, and say nothing of their Call. It keeps [`Responder::xid`] with what it posts, and
-    /// hands it to the Responder of the new connection before the first Receive. Of more than `CALLS` XIDs the oldest is
-    /// forgotten.
+    /// An RDMA Read, RDMA Write or Send that fails ends the connection. The Requester makes a new one, sends the Call
+    /// again, and would lose that one too. Only the driver knows that it is the same Requester, and which request was
+    /// the one that failed: the others are flushed, and say nothing of their Call. It keeps [`Responder::xid`] with
+    /// what it posts, and hands it to the Responder of the new connection before the first Receive. Of more than
+    /// `CALLS` XIDs the oldest is forgotten.
     pub fn refuse_xid(&mut self, xid: u32) {
         if self.refused.is_full() {
             self.refused.rotate_left(1);

@@ -104,8 +104,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         // No field is left out.
         #[rustfmt::skip]
         let Self {
-            stage, queued, prefix, header, receive, from, protected, reading, items, length, form, memory, written, part,
-            moved,
+            stage, queued, prefix, header, receive, from, protected, reading, items, length, form, memory, written,
+            part, moved,
         } = self;
         header.clear();
         items.clear();
@@ -128,8 +128,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         Header::decode(&self.header).ok().and_then(|(header, _)| header.chunks()).unwrap_or_default()
     }
 
-    /// Chooses the form of the reply, and what goes into which chunk; `None` where there is no room. What fits nowhere is
-    /// provided, where that `may` be.
+    /// Chooses the form of the reply, and what goes into which chunk; `None` where there is no room. What fits nowhere
+    /// is provided, where that `may` be.
     pub(super) fn plan(&mut self, reply: &Reply<'_>, terms: &Terms, may: bool) -> Option<Form> {
         let (mut items, mut written): (Vec<_, CHUNKS>, Vec<_, CHUNKS>) = (Vec::new(), Vec::new());
         let chunks = self.chunks();
@@ -318,8 +318,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 }
 
-/// The Position Zero chunk of what is left of a reply in memory with this handle and offset; `None` where it has too many
-/// parts.
+/// The Position Zero chunk of what is left of a reply in memory with this handle and offset; `None` where it has too
+/// many parts.
 fn provided<const CHUNKS: usize>(
     items: &[Item],
     length: u32,
