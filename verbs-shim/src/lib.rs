@@ -48,13 +48,13 @@ mod error;
 mod identifiers;
 pub mod loopback;
 mod pending;
-mod request;
-mod server;
-mod stream;
 #[cfg(feature = "rdma")]
 #[allow(unsafe_code, reason = "libibverbs and librdmacm are C libraries")]
 #[deny(clippy::undocumented_unsafe_blocks)]
 pub mod rdma;
+mod request;
+mod server;
+mod stream;
 mod verbs;
 
 pub use call::{Call, CallError};

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use crate::call::{Call, CallError};
 use crate::connection::{Provider, Shared};
@@ -59,7 +60,12 @@ impl<V: Provider> Future for Pending<V> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.shared.have_thread();
+        if !this.shared.have_thread() {
+            // Nobody else takes completions, so it has to be done here, again and again.
+            let state = this.shared.lock();
+            drop(this.shared.progress(state, Some(Instant::now())));
+            context.waker().wake_by_ref();
+        }
         if this.ticket.is_none() && this.refused.is_none() {
             // Whoever ends between the two is seen by trying again after saying so.
             this.shared.lock().calling().wake_when_free(context.waker());

@@ -375,10 +375,10 @@ impl<V: Provider> Shared<V> {
         }
     }
 
-    /// Has a thread take completions from now on, as somebody waits who cannot.
-    pub(crate) fn have_thread(self: &Arc<Self>) {
+    /// Has a thread take completions from now on, as somebody waits who cannot; false where there can be none.
+    pub(crate) fn have_thread(self: &Arc<Self>) -> bool {
         if self.has_thread.swap(true, Ordering::AcqRel) {
-            return;
+            return true;
         }
         let shared = Arc::downgrade(self);
         let run = move || {
@@ -390,7 +390,9 @@ impl<V: Provider> Shared<V> {
                 drop(shared.progress(state, None));
             }
         };
-        let _ = thread::Builder::new().name("rpcrdma completions".to_owned()).spawn(run);
+        let began = thread::Builder::new().name("rpcrdma completions".to_owned()).spawn(run).is_ok();
+        self.has_thread.store(began, Ordering::Release);
+        began
     }
 
     pub(crate) fn disconnect(&self) {

@@ -40,12 +40,14 @@ pub struct Settings {
     pub receive_size: u32,
     /// Whether the other side may use Send with Invalidate (RFC 8797 section 4.1), where the adapter can do it.
     pub remote_invalidation: bool,
-    /// What a call of the other side may bring.
+    /// What a call of the other side may bring. [`served`](Self::served) times so many octets are what a connection can have
+    /// this end hold.
     pub limits: Limits,
     /// How long setting up a connection may take.
     pub connect_timeout: Duration,
     /// How long a call may take; without end where there is none. What a call waits for may never come: an adapter does
-    /// not notice that the other side is gone while it has nothing to send to it.
+    /// not notice that the other side is gone while it has nothing to send to it. The memory of a call that is given up is
+    /// taken back, so that the connection ends where the other side uses it all the same.
     pub timeout: Option<Duration>,
 }
 
