@@ -1,0 +1,502 @@
+//! What every provider does: one body of tests, for the loopback within this process, and for two adapters.
+//!
+//! Two computers with an adapter each (soft RoCE will do), with the same build of this file, run it so:
+//!
+//! ```sh
+//! cargo test -p rpcrdma-verbs --features rdma --test provider -- --ignored --nocapture two_adapters
+//! ```
+//! with `RPCRDMA_LISTEN=ADDRESS:PORT` in the environment of the one, and `RPCRDMA_CONNECT=ADDRESS:PORT` in that of the
+//! other.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where what it expects is not so"
+)]
+
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rpcrdma_verbs::loopback::Fabric;
+use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, Remote, Status, Verbs, Work};
+
+const LONG: Duration = Duration::from_secs(60);
+const SHORT: Duration = Duration::from_millis(200);
+/// More than a path MTU, and no multiple of one.
+const LARGE: usize = 100_003;
+
+/// Octets that show when one is in the wrong place.
+fn pattern(length: usize, seed: u8) -> Vec<u8> {
+    (0..length).map(|place| (place ^ place >> 8 ^ place >> 16) as u8 ^ seed).collect()
+}
+
+/// One side of a connection. Fields are dropped in an order that suits nothing: that is part of the test.
+struct End<'a, V: Verbs> {
+    domain: V::Domain,
+    buffers: Vec<Option<V::Region>>,
+    queue_pair: V::QueuePair,
+    verbs: &'a V,
+}
+
+/// Receives of each end, and how large they are.
+const RECEIVES: usize = 4;
+const RECEIVE: usize = 4096;
+
+impl<'a, V: Verbs> End<'a, V> {
+    /// One with receives posted, as it has to be before it is connected.
+    fn new(verbs: &'a V, depths: Depths) -> Self {
+        let domain = verbs.domain().unwrap();
+        let queue_pair = verbs.queue_pair(&domain, depths).unwrap();
+        let mut end = Self { domain, buffers: Vec::new(), queue_pair, verbs };
+        for id in 0..RECEIVES.min(depths.receive) {
+            let buffer = end.register(vec![0xa5; RECEIVE], Access::LOCAL_WRITE);
+            end.receive(id, &buffer);
+            end.buffers.push(Some(buffer));
+        }
+        end
+    }
+
+    fn connect(verbs: &'a V, address: SocketAddr, private_data: &[u8]) -> (Self, Vec<u8>) {
+        let end = Self::new(verbs, Depths::default());
+        verbs.connect(&end.queue_pair, address, private_data).unwrap();
+        let answer = verbs.connected(&end.queue_pair, LONG).unwrap().expect("an answer");
+        (end, answer)
+    }
+
+    fn accept(verbs: &'a V, listener: &V::Listener, private_data: &[u8]) -> (Self, Vec<u8>) {
+        let request = verbs.request(listener, LONG).unwrap().expect("a request");
+        let asked = verbs.private_data(&request).to_vec();
+        let end = Self::new(verbs, Depths::default());
+        verbs.accept(request, &end.queue_pair, private_data).unwrap();
+        (end, asked)
+    }
+
+    fn register(&self, octets: Vec<u8>, access: Access) -> V::Region {
+        self.verbs.register(&self.domain, octets, access).unwrap()
+    }
+
+    fn receive(&self, id: usize, buffer: &V::Region) {
+        self.verbs.post_receive(&self.queue_pair, id as u64, Local::all(buffer, RECEIVE)).unwrap();
+    }
+
+    /// Posts work on a region of its own, and waits for its end.
+    fn work(&self, operation: Operation, octets: Vec<u8>) -> (Completion, Vec<u8>) {
+        let length = octets.len();
+        let region = self.register(octets, Access::LOCAL_WRITE);
+        self.verbs.post(&self.queue_pair, Work::new(1000, operation, Local::all(&region, length))).unwrap();
+        let completion = self.next(|kind| kind != Kind::Receive);
+        (completion, self.verbs.deregister(region).unwrap())
+    }
+
+    fn send(&self, octets: &[u8]) {
+        let (completion, _) = self.work(Operation::Send, octets.to_vec());
+        assert_eq!((completion.id, completion.kind, completion.status), (1000, Kind::Send, Status::Success));
+        assert_eq!(completion.length, octets.len());
+    }
+
+    /// The next completion of that kind; no other may come.
+    fn next(&self, of: impl Fn(Kind) -> bool) -> Completion {
+        let completion = self.verbs.completion(&self.queue_pair, LONG).unwrap().expect("a completion");
+        assert!(of(completion.kind), "{completion:?}");
+        completion
+    }
+
+    /// What the next Send brings. Its receive is posted again.
+    fn message(&mut self) -> Vec<u8> {
+        let completion = self.next(|kind| kind == Kind::Receive);
+        assert_eq!((completion.status, completion.invalidated), (Status::Success, None));
+        let id = completion.id as usize;
+        let buffer = self.buffers[id].take().unwrap();
+        let octets = self.verbs.read(&buffer, |octets| {
+            assert!(octets[completion.length..].iter().all(|octet| *octet == 0xa5), "the rest is left");
+            octets[..completion.length].to_vec()
+        });
+        self.verbs.write(&buffer, |octets| octets.fill(0xa5)).unwrap();
+        self.receive(id, &buffer);
+        self.buffers[id] = Some(buffer);
+        octets.unwrap()
+    }
+
+    /// All that is posted is flushed, and then the connection is over.
+    fn is_flushed(&self, receives: usize) {
+        let mut flushed = 0;
+        loop {
+            match self.verbs.completion(&self.queue_pair, LONG) {
+                Ok(Some(completion)) => {
+                    assert_eq!((completion.kind, completion.status), (Kind::Receive, Status::Flushed));
+                    flushed += 1;
+                }
+                Ok(None) => panic!("neither a completion nor the end"),
+                Err(error) => {
+                    assert_eq!((error, flushed), (Error::Disconnected, receives));
+                    break;
+                }
+            }
+        }
+        let region = self.register(vec![0; 8], Access::LOCAL_WRITE);
+        let local = || Local::all(&region, 8);
+        assert_eq!(self.verbs.post_receive(&self.queue_pair, 1, local()), Err(Error::Disconnected));
+        let work = Work::new(1, Operation::Send, local());
+        assert_eq!(self.verbs.post(&self.queue_pair, work), Err(Error::Disconnected));
+    }
+}
+
+/// Handle, offset and length of a region as the other side needs them.
+fn advertise(segment: rpcrdma_verbs::Segment) -> Vec<u8> {
+    let words = [segment.handle.to_be_bytes(), segment.length.to_be_bytes()];
+    [&words.concat()[..], &segment.offset.to_be_bytes()].concat()
+}
+
+fn advertised(octets: &[u8]) -> (Remote, usize) {
+    let (handle, length) = (octets[..4].try_into().unwrap(), octets[4..8].try_into().unwrap());
+    let offset = u64::from_be_bytes(octets[8..16].try_into().unwrap());
+    (Remote { handle: u32::from_be_bytes(handle), offset }, u32::from_be_bytes(length) as usize)
+}
+
+/// A test: what the side that connects does, and what the side that listens.
+type Test<V> = (&'static str, fn(&V, SocketAddr), fn(&V, &<V as Verbs>::Listener));
+
+fn tests<V: Verbs>() -> Vec<Test<V>> {
+    vec![
+        (
+            "private data and Sends go both ways",
+            |verbs, address| {
+                let (mut end, answer) = End::connect(verbs, address, b"who I am");
+                assert!(answer.starts_with(b"welcome\0"), "{answer:?}");
+                for length in [1, 1024, RECEIVE] {
+                    end.send(&pattern(length, 1));
+                    assert_eq!(end.message(), pattern(length, 2));
+                }
+                verbs.disconnect(&end.queue_pair).unwrap();
+                end.is_flushed(RECEIVES);
+            },
+            |verbs, listener| {
+                let (mut end, asked) = End::accept(verbs, listener, b"welcome");
+                assert!(asked.starts_with(b"who I am\0"), "{asked:?}");
+                for length in [1, 1024, RECEIVE] {
+                    assert_eq!(end.message(), pattern(length, 1));
+                    end.send(&pattern(length, 2));
+                }
+                end.is_flushed(RECEIVES);
+            },
+        ),
+        (
+            "RDMA Writes and Reads move exactly what is asked for",
+            |verbs, address| {
+                let (mut end, _) = End::connect(verbs, address, &[]);
+                let (source, sink) = (Access::REMOTE_READ, Access::LOCAL_WRITE | Access::REMOTE_WRITE);
+                let source = end.register(pattern(LARGE, 3), source);
+                let sink = end.register(vec![0xa5; LARGE + 20], sink);
+                end.send(&advertise(verbs.segment(&source)));
+                end.send(&advertise(verbs.segment(&sink)));
+                assert_eq!(end.message(), b"done");
+                // Written is what is there when the Send after it has come: no other wait.
+                let octets = verbs.deregister(sink).unwrap();
+                assert_eq!((&octets[..10], &octets[LARGE + 10..]), (&[0xa5; 10][..], &[0xa5; 10][..]));
+                assert!(octets[10..LARGE + 10] == pattern(LARGE, 4), "what was written is not what was sent");
+                assert!(verbs.deregister(source).unwrap() == pattern(LARGE, 3), "what is read stays");
+                end.send(b"seen");
+                end.is_flushed(RECEIVES);
+            },
+            |verbs, listener| {
+                let (mut end, _) = End::accept(verbs, listener, &[]);
+                let (source, length) = advertised(&end.message());
+                let (sink, room) = advertised(&end.message());
+                assert_eq!((length, room), (LARGE, LARGE + 20));
+                let (read, octets) = end.work(Operation::Read(source), vec![0; LARGE]);
+                assert_eq!((read.status, read.kind, read.length), (Status::Success, Kind::Read, LARGE));
+                assert!(octets == pattern(LARGE, 3), "what was read is not what is there");
+                let part = Remote { offset: source.offset + 77, ..source };
+                assert_eq!(end.work(Operation::Read(part), vec![0; 3]).1, pattern(LARGE, 3)[77..80]);
+                let part = Remote { offset: sink.offset + 10, ..sink };
+                let (written, _) = end.work(Operation::Write(part), pattern(LARGE, 4));
+                assert_eq!((written.status, written.kind, written.length), (Status::Success, Kind::Write, LARGE));
+                end.send(b"done");
+                assert_eq!(end.message(), b"seen");
+                verbs.disconnect(&end.queue_pair).unwrap();
+                end.is_flushed(RECEIVES);
+            },
+        ),
+        (
+            "a Send longer than the receive breaks the connection",
+            |verbs, address| {
+                let (end, _) = End::connect(verbs, address, &[]);
+                let (completion, _) = end.work(Operation::Send, vec![1; RECEIVE + 1]);
+                // The second is what soft RoCE says.
+                let expected = [Status::RemoteInvalidRequest, Status::RemoteOperation];
+                assert!(expected.contains(&completion.status) && completion.length == 0, "{completion:?}");
+                end.is_flushed(RECEIVES);
+            },
+            |verbs, listener| {
+                let (end, _) = End::accept(verbs, listener, &[]);
+                let completion = end.next(|kind| kind == Kind::Receive);
+                let expected = [Status::LocalLength, Status::LocalOperation];
+                assert!(expected.contains(&completion.status) && completion.length == 0, "{completion:?}");
+                end.is_flushed(RECEIVES - 1);
+            },
+        ),
+        ("a Write with a handle that nobody has breaks the connection", waits, |verbs, listener| {
+            refused(verbs, listener, |remote| {
+                Operation::Write(Remote { handle: remote.handle ^ 0x0055_5500, ..remote })
+            });
+        }),
+        ("a Write past the end of a region breaks the connection", waits, |verbs, listener| {
+            refused(verbs, listener, |remote| Operation::Write(Remote { offset: remote.offset + 1, ..remote }));
+        }),
+        ("a Read of what may only be written breaks the connection", waits, |verbs, listener| {
+            refused(verbs, listener, Operation::Read);
+        }),
+        (
+            "a Write after deregistration breaks the connection",
+            |verbs, address| {
+                let (mut end, _) = End::connect(verbs, address, &[]);
+                let region = end.register(vec![0xa5; 64], Access::all());
+                let segment = advertise(verbs.segment(&region));
+                let octets = verbs.deregister(region).unwrap();
+                end.send(&segment);
+                end.is_flushed(RECEIVES);
+                assert_eq!(octets, [0xa5; 64]);
+                end.buffers.clear();
+            },
+            |verbs, listener| refused(verbs, listener, Operation::Write),
+        ),
+        (
+            "a region without octets, and work without octets",
+            |verbs, address| {
+                let (mut end, _) = End::connect(verbs, address, &[]);
+                let region = end.register(Vec::new(), Access::all());
+                assert_eq!(verbs.segment(&region).length, 0);
+                assert_eq!(verbs.deregister(region).unwrap(), []);
+                end.send(&[]);
+                assert_eq!(end.message(), []);
+                verbs.disconnect(&end.queue_pair).unwrap();
+            },
+            |verbs, listener| {
+                let (mut end, _) = End::accept(verbs, listener, &[]);
+                assert_eq!(end.message(), []);
+                end.send(&[]);
+                end.is_flushed(RECEIVES);
+            },
+        ),
+        (
+            "a rejection brings its private data, and one that is dropped none",
+            |verbs, address| {
+                for reason in [&b"no room"[..], &[]] {
+                    let end = End::new(verbs, Depths::default());
+                    verbs.connect(&end.queue_pair, address, &[]).unwrap();
+                    let Err(Error::Rejected(why)) = verbs.connected(&end.queue_pair, LONG) else { panic!("rejected") };
+                    assert!(why.starts_with(reason) && why[reason.len()..].iter().all(|octet| *octet == 0), "{why:?}");
+                    assert!(verbs.connected(&end.queue_pair, LONG).is_err(), "it stays so");
+                    assert_eq!(verbs.connect(&end.queue_pair, address, &[]), Err(Error::Used));
+                    end.is_flushed(RECEIVES);
+                }
+            },
+            |verbs, listener| {
+                let request = verbs.request(listener, LONG).unwrap().expect("a request");
+                verbs.reject(request, b"no room").unwrap();
+                drop(verbs.request(listener, LONG).unwrap().expect("a request"));
+            },
+        ),
+        ("where nobody listens it is refused", nobody_listens, |_, _| ()),
+        (
+            "a queue holds its depth until completions are taken, and waits no longer than told",
+            |verbs, address| {
+                let mut end = End::new(verbs, Depths { send: 2, receive: 1, ..Depths::default() });
+                let region = end.register(vec![7; RECEIVE], Access::LOCAL_WRITE);
+                let all = || Local::all(&region, 1);
+                assert_eq!(verbs.post_receive(&end.queue_pair, 9, all()), Err(Error::QueueFull));
+                let send = || Work::new(5, Operation::Send, all());
+                assert_eq!(verbs.post(&end.queue_pair, send()), Err(Error::NotConnected));
+                assert_eq!(verbs.completion(&end.queue_pair, SHORT), Err(Error::NotConnected));
+                verbs.connect(&end.queue_pair, address, &[]).unwrap();
+                assert!(verbs.connected(&end.queue_pair, LONG).unwrap().is_some());
+                let begin = Instant::now();
+                assert_eq!(verbs.completion(&end.queue_pair, SHORT), Ok(None));
+                assert!(begin.elapsed() >= SHORT && begin.elapsed() < LONG / 2, "{:?}", begin.elapsed());
+                for _ in 0..2 {
+                    verbs.post(&end.queue_pair, send()).unwrap();
+                }
+                assert_eq!(verbs.post(&end.queue_pair, send()), Err(Error::QueueFull));
+                assert_eq!(end.next(|kind| kind == Kind::Send).id, 5);
+                verbs.post(&end.queue_pair, send()).unwrap();
+                let outside = Local { region: &region, range: 1..RECEIVE + 1 };
+                assert_eq!(verbs.post_receive(&end.queue_pair, 9, outside), Err(Error::Range));
+                for _ in 0..2 {
+                    assert_eq!(end.next(|kind| kind == Kind::Send).status, Status::Success);
+                }
+                assert_eq!(end.message(), b"enough");
+                verbs.disconnect(&end.queue_pair).unwrap();
+                end.is_flushed(1);
+            },
+            |verbs, listener| {
+                let (mut end, _) = End::accept(verbs, listener, &[]);
+                for _ in 0..3 {
+                    assert_eq!(end.message(), [7]);
+                }
+                end.send(b"enough");
+                end.is_flushed(RECEIVES);
+            },
+        ),
+        (
+            "Send With Invalidate takes a handle away, or breaks the connection where a provider says that it cannot",
+            |verbs, address| {
+                let (end, answer) = End::connect(verbs, address, &[u8::from(verbs.remote_invalidation())]);
+                assert!(!answer.is_empty());
+                let region = end.register(vec![0; 64], Access::all());
+                let handle = verbs.segment(&region).handle;
+                end.send(&advertise(verbs.segment(&region)));
+                let completion = end.next(|kind| kind == Kind::Receive);
+                if verbs.remote_invalidation() {
+                    assert_eq!((completion.status, completion.invalidated), (Status::Success, Some(handle)));
+                } else {
+                    assert_ne!(completion.status, Status::Success);
+                    end.is_flushed(RECEIVES - 1);
+                }
+                assert_eq!(verbs.is_valid(&region), !verbs.remote_invalidation());
+            },
+            |verbs, listener| {
+                let (mut end, asked) = End::accept(verbs, listener, b"?");
+                let (Remote { handle, .. }, _) = advertised(&end.message());
+                let (completion, _) = end.work(Operation::SendWithInvalidate(handle), vec![1]);
+                assert_eq!(completion.status == Status::Success, asked[0] != 0, "{completion:?}");
+            },
+        ),
+    ]
+}
+
+/// Advertises memory that may be written, and waits for the end.
+fn waits<V: Verbs>(verbs: &V, address: SocketAddr) {
+    let (end, _) = End::connect(verbs, address, &[]);
+    let region = end.register(vec![0xa5; 64], Access::LOCAL_WRITE | Access::REMOTE_WRITE);
+    end.send(&advertise(verbs.segment(&region)));
+    end.is_flushed(RECEIVES);
+    assert_eq!(verbs.deregister(region).unwrap(), [0xa5; 64]);
+}
+
+/// Does with memory of the other side what it does not allow.
+fn refused<V: Verbs>(verbs: &V, listener: &V::Listener, what: impl Fn(Remote) -> Operation) {
+    let (mut end, _) = End::accept(verbs, listener, &[]);
+    let (remote, length) = advertised(&end.message());
+    let (completion, _) = end.work(what(remote), vec![1; length]);
+    assert_eq!((completion.status, completion.length), (Status::RemoteAccess, 0));
+    end.is_flushed(RECEIVES);
+}
+
+fn nobody_listens<V: Verbs>(verbs: &V, mut address: SocketAddr) {
+    address.set_port(address.port() + 1);
+    let end = End::new(verbs, Depths::default());
+    let answer = verbs.connect(&end.queue_pair, address, &[]).and_then(|()| verbs.connected(&end.queue_pair, LONG));
+    assert_eq!(answer, Err(Error::Refused));
+}
+
+#[test]
+fn loopback() {
+    let fabric = Fabric::new();
+    let client = fabric.adapter([192, 0, 2, 2].into()).unwrap();
+    let server = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+    let address = "192.0.2.1:20049".parse().unwrap();
+    let listener = server.listen(address, 4).unwrap();
+    let accepts = thread::spawn(move || {
+        for (name, _, accept) in tests() {
+            accept(&server, &listener);
+            eprintln!("accepted: {name}");
+        }
+    });
+    for (name, connect, _) in tests() {
+        connect(&client, address);
+        eprintln!("asked: {name}");
+    }
+    accepts.join().unwrap();
+}
+
+#[cfg(feature = "rdma")]
+mod rdma {
+    use super::*;
+    use rpcrdma_verbs::rdma::Device;
+
+    fn variable(name: &str) -> Option<SocketAddr> {
+        std::env::var(name).ok().map(|address| address.parse().expect("ADDRESS:PORT"))
+    }
+
+    #[test]
+    #[ignore = "needs two computers with adapters: see the beginning of this file"]
+    fn two_adapters() {
+        if let Some(address) = variable("RPCRDMA_LISTEN") {
+            let device = Device::with_address(address.ip()).unwrap();
+            let listener = device.listen(address, 4).unwrap();
+            for (name, _, accept) in tests() {
+                accept(&device, &listener);
+                eprintln!("accepted: {name}");
+            }
+        } else if let Some(address) = variable("RPCRDMA_CONNECT") {
+            let device = Device::towards(address).unwrap();
+            eprintln!("{device:?}");
+            for (name, connect, _) in tests() {
+                connect(&device, address);
+                eprintln!("asked: {name}");
+            }
+        } else {
+            panic!("neither RPCRDMA_LISTEN nor RPCRDMA_CONNECT is set");
+        }
+    }
+
+    /// What has to be refused so that no slice is ever of memory that an adapter may write.
+    #[test]
+    #[ignore = "needs an adapter: RPCRDMA_LISTEN or RPCRDMA_CONNECT says which"]
+    fn memory_that_the_adapter_may_write_is_not_shown() {
+        let device = match (variable("RPCRDMA_LISTEN"), variable("RPCRDMA_CONNECT")) {
+            (Some(address), _) => Device::with_address(address.ip()).unwrap(),
+            (None, Some(address)) => Device::towards(address).unwrap(),
+            (None, None) => panic!("neither RPCRDMA_LISTEN nor RPCRDMA_CONNECT is set"),
+        };
+        let domain = device.domain().unwrap();
+        let queue_pair = device.queue_pair(&domain, Depths::default()).unwrap();
+
+        let region = device.register(&domain, vec![1; 64], Access::all()).unwrap();
+        assert_eq!(device.read(&region, |_| ()), Err(Error::InUse));
+        assert_eq!(device.write(&region, |_| ()), Err(Error::InUse));
+        assert_eq!(device.deregister(region).unwrap(), [1; 64]);
+
+        let region = device.register(&domain, vec![2; 64], Access::LOCAL_WRITE | Access::REMOTE_READ).unwrap();
+        device.write(&region, |octets| octets[0] = 3).unwrap();
+        let posting = || device.post_receive(&queue_pair, 1, Local::all(&region, 64));
+        assert_eq!(device.read(&region, |_| posting()).unwrap(), Err(Error::InUse));
+        assert_eq!(device.write(&region, |_| posting()).unwrap(), Err(Error::InUse));
+        assert_eq!(device.write(&region, |_| device.read(&region, |_| ())).unwrap(), Err(Error::InUse));
+        assert_eq!(device.read(&region, |_| device.write(&region, |_| ())).unwrap(), Err(Error::InUse));
+        posting().unwrap();
+        assert_eq!(device.read(&region, |_| ()), Err(Error::InUse));
+        assert_eq!(device.write(&region, |_| ()), Err(Error::InUse));
+        device.disconnect(&queue_pair).unwrap();
+        assert_eq!(device.read(&region, |octets| octets[..2].to_vec()).unwrap(), [3, 2]);
+
+        let queue_pair = device.queue_pair(&domain, Depths::default()).unwrap();
+        device.post_receive(&queue_pair, 1, Local::all(&region, 64)).unwrap();
+        assert_eq!(device.deregister(region), Err(Error::InUse));
+        drop(domain);
+        drop(device);
+        drop(queue_pair);
+    }
+
+    /// What the end of a process does to the other side: one of the two waits, and is killed.
+    #[test]
+    #[ignore = "needs two computers with adapters: see the beginning of this file"]
+    fn the_end_of_the_other_process_ends_the_connection() {
+        if let Some(address) = variable("RPCRDMA_LISTEN") {
+            let device = Device::with_address(address.ip()).unwrap();
+            let listener = device.listen(address, 4).unwrap();
+            let (mut end, _) = End::accept(&device, &listener, &[]);
+            assert_eq!(end.message(), b"kill me");
+            std::process::Command::new("kill").args(["-9", &std::process::id().to_string()]).status().unwrap();
+            thread::sleep(LONG);
+        } else if let Some(address) = variable("RPCRDMA_CONNECT") {
+            let device = Device::towards(address).unwrap();
+            let (end, _) = End::connect(&device, address, &[]);
+            end.send(b"kill me");
+            end.is_flushed(RECEIVES);
+        } else {
+            panic!("neither RPCRDMA_LISTEN nor RPCRDMA_CONNECT is set");
+        }
+    }
+}
