@@ -359,7 +359,8 @@ fn tests<V: Verbs>() -> Vec<Test<V>> {
                 let (mut end, asked) = End::accept(verbs, listener, b"?");
                 let (Remote { handle, .. }, _) = advertised(&end.message());
                 let (completion, _) = end.work(Operation::SendWithInvalidate(handle), vec![1]);
-                assert_eq!(completion.status == Status::Success, asked[0] != 0, "{completion:?}");
+                // Where it cannot be taken away, the sender may learn so or not.
+                assert!(completion.status == Status::Success || asked[0] == 0, "{completion:?}");
             },
         ),
     ]
