@@ -7,16 +7,19 @@ server() {
 
 client() {
     step "our client is killed during calls: our server answers the next one"
-    rpcrdma-ping -c 1000000 -i 0 "$server:$port" >/dev/null 2>&1 &
-    local killed=$!
-    sleep 3
+    rpcrdma-ping -c 1000000 -i 0 "$server:$port" >/tmp/killed.txt 2>&1 &
+    local killed=$! refused
+    wait_for 30 test -s /tmp/killed.txt
     kill -9 "$killed" || fail "rpcrdma-ping ended by itself"
     limit 60 rpcrdma-ping -c 1 "$server:$port"
 
     step "our server is killed during calls"
-    on_server "(sleep 3; pkill -9 rpcrdma-serve) >/dev/null 2>&1 &"
-    refuses 60 rpcrdma-ping -c 1000000 -i 0 "$server:$port"
-    on_server "! pidof rpcrdma-serve" || fail "rpcrdma-serve was not killed"
+    refuses 60 rpcrdma-ping -c 1000000 -i 0 "$server:$port" >/tmp/refused.txt 2>&1 &
+    refused=$!
+    wait_for 30 test -s /tmp/refused.txt
+    on_server "pkill -9 rpcrdma-serve" || fail "there was no rpcrdma-serve to kill"
+    wait "$refused" || { tail -3 /tmp/refused.txt; exit 1; }
+    tail -3 /tmp/refused.txt
 
     step "nobody listens"
     refuses 60 rpcrdma-ping -c 1 "$server:$port"

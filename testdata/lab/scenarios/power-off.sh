@@ -7,9 +7,12 @@ server() {
 
 client() {
     step "the server machine is switched off while a file is copied to it"
-    octets 200000000 >/tmp/large
-    (sleep 3; power_off_server) &
-    refuses 120 nfs4-cp /tmp/large "nfs://$server/large"
+    truncate -s 300M /tmp/large
+    refuses 120 nfs4-cp /tmp/large "nfs://$server/large" &
+    local refused=$!
+    wait_for 60 on_server "test -s /srv/export/large"
+    power_off_server
+    wait "$refused"
     ! server_is_there || fail "the server machine is still there"
 
     step "nobody is there"
