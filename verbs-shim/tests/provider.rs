@@ -14,7 +14,11 @@
     reason = "a test falls where what it expects is not so"
 )]
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -157,7 +161,10 @@ fn advertised(octets: &[u8]) -> (Remote, usize) {
 /// A test: what the side that connects does, and what the side that listens.
 type Test<V> = (&'static str, fn(&V, SocketAddr), fn(&V, &<V as Verbs>::Listener));
 
-fn tests<V: Verbs>() -> Vec<Test<V>> {
+fn tests<V>() -> Vec<Test<V>>
+where
+    V: Verbs<Domain: Sync, Region: Send + Sync, QueuePair: Sync> + Sync,
+{
     vec![
         (
             "private data and Sends go both ways",
@@ -338,6 +345,7 @@ fn tests<V: Verbs>() -> Vec<Test<V>> {
                 end.is_flushed(RECEIVES);
             },
         ),
+        ("several threads post and wait on one queue pair", share, share_too),
         (
             "Send With Invalidate takes a handle away, or breaks the connection where a provider says that it cannot",
             |verbs, address| {
@@ -364,6 +372,84 @@ fn tests<V: Verbs>() -> Vec<Test<V>> {
             },
         ),
     ]
+}
+
+/// Sends of a thread, threads that send, and threads that wait.
+const SHARED: (usize, usize, usize) = (50, 2, 3);
+
+/// Two threads send, three take completions of both directions.
+fn share<V>(verbs: &V, address: SocketAddr)
+where
+    V: Verbs<Domain: Sync, Region: Send + Sync, QueuePair: Sync> + Sync,
+{
+    let (mut end, _) = End::connect(verbs, address, &[]);
+    let buffer = receives(&end);
+    end.send(b"go");
+    assert_eq!(end.message(), b"go");
+    exchange(&end);
+    assert_eq!(end.next(|kind| kind == Kind::Receive).status, Status::Success);
+    verbs.disconnect(&end.queue_pair).unwrap();
+    end.is_flushed(RECEIVES - 1);
+    assert_eq!(verbs.deregister(buffer).unwrap(), *b"all\x01\x01\x01\x01\x01");
+}
+
+fn share_too<V>(verbs: &V, listener: &V::Listener)
+where
+    V: Verbs<Domain: Sync, Region: Send + Sync, QueuePair: Sync> + Sync,
+{
+    let (mut end, _) = End::accept(verbs, listener, &[]);
+    let buffer = receives(&end);
+    assert_eq!(end.message(), b"go");
+    end.send(b"go");
+    exchange(&end);
+    end.send(b"all");
+    end.is_flushed(RECEIVES);
+    assert_eq!(verbs.deregister(buffer).unwrap(), [1; 8]);
+}
+
+/// Receives for all that the other side's threads send, so that nothing comes too early.
+fn receives<V: Verbs>(end: &End<'_, V>) -> V::Region {
+    let buffer = end.register(vec![0; 8], Access::LOCAL_WRITE);
+    for _ in 0..SHARED.0 * SHARED.1 {
+        end.verbs.post_receive(&end.queue_pair, 9, Local::all(&buffer, 8)).unwrap();
+    }
+    buffer
+}
+
+/// Both ends send and receive all, and no completion is seen twice or not at all.
+fn exchange<V>(end: &End<'_, V>)
+where
+    V: Verbs<Domain: Sync, Region: Send + Sync, QueuePair: Sync> + Sync,
+{
+    let (each, senders, takers) = SHARED;
+    let all = each * senders;
+    let seen: Mutex<HashMap<u64, usize>> = Mutex::default();
+    let taken = AtomicUsize::new(0);
+    let region = end.register(vec![1; 8], Access::empty());
+    thread::scope(|scope| {
+        for sender in 0..senders {
+            let region = &region;
+            scope.spawn(move || {
+                for id in (0..each).map(|count| 1000 + sender * each + count) {
+                    let work = Work::new(id as u64, Operation::Send, Local::all(region, 8));
+                    end.verbs.post(&end.queue_pair, work).unwrap();
+                }
+            });
+        }
+        for _ in 0..takers {
+            scope.spawn(|| {
+                while taken.fetch_add(1, Relaxed) < 2 * all {
+                    let completion = end.verbs.completion(&end.queue_pair, LONG).unwrap().expect("a completion");
+                    assert_eq!(completion.status, Status::Success);
+                    if completion.kind == Kind::Send {
+                        *seen.lock().unwrap().entry(completion.id).or_default() += 1;
+                    }
+                }
+            });
+        }
+    });
+    let seen = seen.into_inner().unwrap();
+    assert!(seen.len() == all && seen.values().all(|times| *times == 1), "{seen:?}");
 }
 
 /// Advertises memory that may be written, and waits for the end.

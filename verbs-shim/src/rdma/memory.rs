@@ -99,7 +99,7 @@ struct Uses {
 /// A buffer that the adapter knows. It lives as long as its region, and any work on it.
 struct Registration {
     /// Lives longer than what is registered in it.
-    _domain: Domain,
+    domain: Domain,
     /// None when it has ended.
     mr: Option<NonNull<sys::ibv_mr>>,
     buffer: Buffer,
@@ -142,7 +142,7 @@ impl Region {
         let segment = Segment { handle, length, offset };
         let uses = Mutex::default();
         let (domain, mr) = (domain.clone(), Some(mr));
-        Ok(Self(Arc::new(Registration { _domain: domain, mr, buffer, access, segment, local_key, uses })))
+        Ok(Self(Arc::new(Registration { domain, mr, buffer, access, segment, local_key, uses })))
     }
 
     pub(super) fn segment(&self) -> Segment {
@@ -265,6 +265,11 @@ impl Place {
     /// As the adapter takes it; an empty one has no parts.
     pub(super) fn parts(&mut self) -> (*mut sys::ibv_sge, c_int) {
         (&raw mut self.part, c_int::from(self.part.length > 0))
+    }
+
+    /// Where it is registered.
+    pub(super) fn domain(&self) -> &Domain {
+        &self.registration.domain
     }
 
     /// Octets.

@@ -39,7 +39,7 @@
 //! section 5.5 for iWARP), and on the order of its writes to memory: regions are never registered for relaxed ordering.
 //!
 //! # Handles
-//! The adapter chooses them, and many choose in a row: that nobody foresees a handle (RFC 8166 section 8.1.1) cannot be
+//! The adapter chooses them, and many choose in a row: that nobody foresees a handle (RFC 8166 section 8.1.2) cannot be
 //! promised. Offsets are random here, in steps of 2 MiB, and say nothing of where memory is in the process; but not on
 //! iWARP, where some drivers know no offset but the address. Nobody can take a handle away by Send With Invalidate
 //! ([`remote_invalidation`](Verbs::remote_invalidation)), as that needs memory windows.
@@ -49,6 +49,8 @@
 //! The other side says how often its "receiver not ready" is tried again; [`Depths::receiver_not_ready`](crate::Depths)
 //! is what this side says. The end of a process ends its connections, and the other side is told. One that is cut off
 //! is noticed by what sends; who only receives waits, so the layer above needs a time after which it asks.
+//!
+//! Memory that is registered with another adapter is refused by [`Error::Deregistered`].
 //!
 //! Dropping comes in any order. A process that forks needs a kernel from 5.12 on, which leaves registered memory with
 //! the parent.

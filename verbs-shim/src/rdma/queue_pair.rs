@@ -224,7 +224,10 @@ impl QueuePair {
         let mut state = self.lock();
         loop {
             state.poll();
-            state.heed(&self.channel);
+            // To look at events costs a system call, and what is complete comes first.
+            if state.ready.is_empty() {
+                state.heed(&self.channel);
+            }
             if let Some(found) = look(&mut state)? {
                 return Ok(Some(found));
             }
@@ -270,6 +273,7 @@ impl QueuePair {
     pub(super) fn post_receive(&self, id: u64, local: &Local<'_, Region>) -> Result<(), Error> {
         let place = Place::new(local, true)?;
         let mut state = self.lock();
+        state.has(&place)?;
         if state.phase == Phase::Over {
             return Err(Error::Disconnected);
         }
@@ -289,6 +293,7 @@ impl QueuePair {
     pub(super) fn post(&self, work: &Work<'_, Region>) -> Result<(), Error> {
         let place = Place::new(&work.local, matches!(work.operation, Operation::Read(_)))?;
         let mut state = self.lock();
+        state.has(&place)?;
         if state.phase == Phase::Asked {
             state.heed(&self.channel);
         }
@@ -388,6 +393,16 @@ fn was_posted(function: &'static str, number: c_int) -> Result<(), Error> {
 }
 
 impl State {
+    /// An adapter checks that memory is of the queue pair's domain; of another adapter's memory it knows nothing, and
+    /// could take it for some of its own.
+    fn has(&self, place: &Place) -> Result<(), Error> {
+        if place.domain().device().context() == self.domain.device().context() {
+            Ok(())
+        } else {
+            Err(Error::Deregistered)
+        }
+    }
+
     fn number(&mut self) -> u64 {
         self.numbers = self.numbers.wrapping_add(1);
         self.numbers
