@@ -6,7 +6,7 @@
 //! cargo test -p rpcrdma-verbs --features rdma --test provider -- --ignored --nocapture two_adapters
 //! ```
 //! with `RPCRDMA_LISTEN=ADDRESS:PORT` in the environment of the one, and `RPCRDMA_CONNECT=ADDRESS:PORT` in that of the
-//! other.
+//! other. `testdata/lab/run provider` does it in two emulated machines.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
