@@ -85,3 +85,33 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Why a buffer was not registered, and the buffer.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NotRegistered {
+    /// Why.
+    pub error: Error,
+    /// The caller's again, as it was.
+    pub buffer: Vec<u8>,
+}
+
+/// Without what is in the buffer.
+impl fmt::Debug for NotRegistered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NotRegistered").field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for NotRegistered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the memory cannot be registered: {}", self.error)
+    }
+}
+
+impl std::error::Error for NotRegistered {}
+
+impl From<NotRegistered> for Error {
+    fn from(refused: NotRegistered) -> Self {
+        refused.error
+    }
+}

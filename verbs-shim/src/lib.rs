@@ -60,7 +60,7 @@ mod verbs;
 pub use call::{Call, CallError};
 pub use client::Client;
 pub use connection::{Connection, Ended, MAX_CALLS, Provider, Settings};
-pub use error::Error;
+pub use error::{Error, NotRegistered};
 pub use pending::Pending;
 pub use request::Request;
 pub use rpcrdma::segment::Segment;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rpcrdma::segment::Segment;
 
-use crate::error::Error;
+use crate::error::{Error, NotRegistered};
 
 bitflags::bitflags! {
     /// Who may do what with a memory region. Its owner may always read it.
@@ -240,8 +240,9 @@ pub trait Verbs {
     /// Registers a buffer, which is the region's from then on, under a handle and an offset that nobody can foresee.
     ///
     /// # Errors
-    /// [`Error::Access`], [`Error::Exhausted`], [`Error::Range`] for 4 GiB and more.
-    fn register(&self, domain: &Self::Domain, buffer: Vec<u8>, access: Access) -> Result<Self::Region, Error>;
+    /// [`NotRegistered`], which has the buffer: for [`Error::Access`], [`Error::Exhausted`], [`Error::Range`] (4 GiB and
+    /// more).
+    fn register(&self, domain: &Self::Domain, buffer: Vec<u8>, access: Access) -> Result<Self::Region, NotRegistered>;
 
     /// Ends a registration and gives the buffer back. From then on the handle leads nowhere.
     ///

@@ -454,3 +454,25 @@ fn calls_are_futures_and_answers_can_be_given_by_tasks() {
     .join()
     .unwrap();
 }
+
+#[test]
+fn a_call_whose_memory_cannot_be_registered_ends_with_its_buffers_and_the_next_goes_on() {
+    let (_fabric, here, there) = adapters();
+    let settings = Settings { calls: 2, ..Settings::client() };
+    with_server(&there, Settings::server(), echo, || {
+        // The connection's own buffers take a Receive and a Send for each call.
+        for (more, fails) in [(0, true), (1, true), (2, true), (3, false)] {
+            let here = here.clone().with_regions(4 + more);
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+            // An argument, room for a result and for a Long Reply: three regions.
+            let mut call = Call::new(echo_call(client.xid(), 1, &data(5000, 1), true), 9000).with_result(vec![9; 5000]);
+            let outcome = client.call(&mut call);
+            assert_eq!(outcome, if fails { Err(CallError::NotRegistered) } else { Ok(()) }, "{more}");
+            assert!(call.message().items().next().unwrap() == data(5000, 1), "buffers come back");
+            assert_eq!(call.rooms()[0].len(), 5000);
+            assert!(!fails || call.rooms()[0] == vec![9; 5000]);
+            let mut call = Call::new(echo_call(client.xid(), 2, b"inline", false), 40);
+            assert_eq!(client.call(&mut call), Ok(()));
+        }
+    });
+}

@@ -12,7 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::{Adapter, Domain, Fabric, Fault, Faults, QueuePair, Region, Request};
-use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, Remote, Status, Verbs, Work};
+use rpcrdma_verbs::{
+    Access, Completion, Depths, Error, Kind, Local, NotRegistered, Operation, Remote, Status, Verbs, Work,
+};
 
 const NOW: Duration = Duration::ZERO;
 const LONG: Duration = Duration::from_secs(20);
@@ -501,7 +503,7 @@ fn what_cannot_be_is_refused_at_once() {
         assert_eq!(receive, Err(Error::Range));
     }
     let register = client.adapter.register(&client.domain, vec![0], Access::REMOTE_WRITE);
-    assert_eq!(register.err(), Some(Error::Access));
+    assert_eq!(register.err(), Some(NotRegistered { error: Error::Access, buffer: vec![0] }));
     for depths in [
         Depths { send: 0, ..Depths::default() },
         Depths { receive: 0, ..Depths::default() },
@@ -520,7 +522,8 @@ fn a_domain_holds_a_bounded_number_of_regions() {
     let mut regions: Vec<Region> = (0..rpcrdma_verbs::loopback::MAX_REGIONS)
         .map(|_| client.register(&domain, Vec::new(), Access::empty()).unwrap())
         .collect();
-    assert_eq!(client.register(&domain, Vec::new(), Access::empty()).err(), Some(Error::Exhausted));
+    let refused = client.register(&domain, b"mine".to_vec(), Access::empty()).err();
+    assert_eq!(refused, Some(NotRegistered { error: Error::Exhausted, buffer: b"mine".to_vec() }));
     regions.pop();
     assert!(client.register(&domain, Vec::new(), Access::empty()).is_ok());
 }

@@ -12,6 +12,7 @@ use rpcrdma::segment::Segment;
 use super::buffers::{Buffers, Sent};
 use super::settings::READS;
 use super::{Ended, MAX_CALLS, Port, Provider, Settings, Work};
+use crate::error::Error;
 use crate::stream::{Part, Stream};
 use crate::verbs::{Access, Local, Verbs};
 
@@ -218,7 +219,8 @@ impl<V: Provider> Answering<V> {
         let answer = self.answer(call)?;
         if answer.pulled.is_none() {
             let message = mem::take(&mut answer.message);
-            answer.pulled = Some(port.verbs.register(&port.domain, message, Access::LOCAL_WRITE)?);
+            let region = port.verbs.register(&port.domain, message, Access::LOCAL_WRITE).map_err(Error::from)?;
+            answer.pulled = Some(region);
         }
         let number = self.number(call).ok_or(Ended::Protocol)?;
         let answer = self.answers.get(number).ok_or(Ended::Protocol)?;
@@ -280,7 +282,7 @@ impl<R> Answer<R> {
         port: &Port<V>,
         range: &Range<u32>,
     ) -> Result<(&R, Range<usize>), Ended> {
-        let register = |buffer| port.verbs.register(&port.domain, buffer, Access::empty());
+        let register = |buffer| port.verbs.register(&port.domain, buffer, Access::empty()).map_err(Error::from);
         let (region, local) = match self.reply.part(range) {
             Some((part, local)) => {
                 let known = self.regions.iter().position(|(of, _)| *of == Some(part));

@@ -45,10 +45,12 @@ impl<V: Verbs> Buffers<V> {
         room: usize,
     ) -> Result<Self, Error> {
         let (send_size, receive_size) = (sizes.0 as usize, sizes.1 as usize);
-        let register = |octets: usize, access| port.verbs.register(&port.domain, vec![0; octets], access);
+        let register = |octets: usize, access| Ok(port.verbs.register(&port.domain, vec![0; octets], access)?);
         let buffers = Self {
-            receives: (0..receives).map(|_| register(receive_size, Access::LOCAL_WRITE)).collect::<Result<_, _>>()?,
-            sends: (0..sends).map(|_| register(send_size, Access::empty())).collect::<Result<_, _>>()?,
+            receives: (0..receives)
+                .map(|_| register(receive_size, Access::LOCAL_WRITE))
+                .collect::<Result<_, Error>>()?,
+            sends: (0..sends).map(|_| register(send_size, Access::empty())).collect::<Result<_, Error>>()?,
             sent: vec![Sent::Nothing; sends],
             idle: (0..sends as u32).rev().collect(),
             room,

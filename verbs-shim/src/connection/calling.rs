@@ -299,10 +299,16 @@ impl<R> Ticket<R> {
         (self.id, self.outcome, self.waker, self.forgotten) = (None, None, None, false);
     }
 
-    /// Registers memory of the call; none where that is not possible.
+    /// Registers memory of the call; none where that is not possible, and the buffer is where it was.
     fn register<V: Verbs<Region = R>>(&mut self, port: &Port<V>, region: usize, memory: &Memory) -> Option<Segment> {
         let (buffer, home, access) = self.take(memory)?;
-        let registered = port.verbs.register(&port.domain, buffer, access).ok()?;
+        let registered = match port.verbs.register(&port.domain, buffer, access) {
+            Ok(registered) => registered,
+            Err(refused) => {
+                self.put_back(home, refused.buffer);
+                return None;
+            }
+        };
         let segment = port.verbs.segment(&registered);
         if self.regions.len() <= region {
             self.regions.resize_with(region + 1, || None);
@@ -343,6 +349,11 @@ impl<R> Ticket<R> {
     fn deregister<V: Verbs<Region = R>>(&mut self, port: &Port<V>, region: usize) -> Result<(), Ended> {
         let Some((region, home)) = self.regions.get_mut(region).and_then(Option::take) else { return Ok(()) };
         let buffer = port.verbs.deregister(region)?;
+        self.put_back(home, buffer);
+        Ok(())
+    }
+
+    fn put_back(&mut self, home: Home, buffer: Vec<u8>) {
         match home {
             Home::Message(part) => self.call.stream.put_back(part, buffer),
             Home::Result(number) => {
@@ -353,7 +364,6 @@ impl<R> Ticket<R> {
             Home::Reply => self.call.reply = buffer,
             Home::Copy => {}
         }
-        Ok(())
     }
 }
 

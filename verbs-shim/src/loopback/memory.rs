@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rpcrdma::segment::Segment;
 
-use crate::error::Error;
+use crate::error::{Error, NotRegistered};
 use crate::identifiers::Identifiers;
 use crate::verbs::{Access, Local, Remote};
 
@@ -57,6 +57,8 @@ pub struct Domain(Arc<Table>);
 /// The memory that a handle leads to, for a domain.
 struct Table {
     handles: Mutex<HashMap<u32, Arc<Memory>>>,
+    /// Regions at most.
+    most: usize,
 }
 
 /// A registered buffer.
@@ -88,6 +90,7 @@ pub(super) struct Memory {
 pub struct Region {
     domain: Domain,
     memory: Arc<Memory>,
+    counters: Arc<Counters>,
 }
 
 /// A part of a region that a work request names.
@@ -109,33 +112,50 @@ pub(super) enum Fault {
 pub(super) struct Counters {
     pub(super) moved: AtomicU64,
     pub(super) copied: AtomicU64,
+    /// Regions that are there.
+    pub(super) registered: AtomicU64,
 }
 
 impl Domain {
-    pub(super) fn new() -> Self {
-        Self(Arc::new(Table { handles: Mutex::default() }))
+    pub(super) fn new(most: usize) -> Self {
+        Self(Arc::new(Table { handles: Mutex::default(), most }))
     }
 
-    pub(super) fn register(&self, from: &Identifiers, buffer: Vec<u8>, access: Access) -> Result<Region, Error> {
-        if access.contains(Access::REMOTE_WRITE) && !access.contains(Access::LOCAL_WRITE) {
-            return Err(Error::Access);
-        }
-        let length = u32::try_from(buffer.len()).map_err(|_| Error::Range)?;
-        let mut handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
-        if handles.len() >= MAX_REGIONS {
-            return Err(Error::Exhausted);
-        }
+    pub(super) fn register(
+        &self,
+        from: &Identifiers,
+        counters: &Arc<Counters>,
+        buffer: Vec<u8>,
+        access: Access,
+    ) -> Result<Region, NotRegistered> {
         static AGE: AtomicU64 = AtomicU64::new(0);
-        let handle = from.handle().ok_or(Error::Exhausted)?;
+        let mut handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        let segment = match self.segment(from, handles.len(), buffer.len(), access) {
+            Ok(segment) => segment,
+            Err(error) => return Err(NotRegistered { error, buffer }),
+        };
         let memory = Arc::new(Memory {
             age: AGE.fetch_add(1, Ordering::Relaxed),
-            segment: Segment { handle, length, offset: from.offset() },
+            segment,
             access,
             valid: AtomicBool::new(true),
             octets: RwLock::new(buffer),
         });
-        handles.insert(handle, Arc::clone(&memory));
-        Ok(Region { domain: self.clone(), memory })
+        handles.insert(segment.handle, Arc::clone(&memory));
+        counters.registered.fetch_add(1, Ordering::Relaxed);
+        Ok(Region { domain: self.clone(), memory, counters: Arc::clone(counters) })
+    }
+
+    /// Where a new region is to be found, if there can be one beside so many.
+    fn segment(&self, from: &Identifiers, regions: usize, length: usize, access: Access) -> Result<Segment, Error> {
+        if access.contains(Access::REMOTE_WRITE) && !access.contains(Access::LOCAL_WRITE) {
+            return Err(Error::Access);
+        }
+        let length = u32::try_from(length).map_err(|_| Error::Range)?;
+        if regions >= self.0.most {
+            return Err(Error::Exhausted);
+        }
+        Ok(Segment { handle: from.handle().ok_or(Error::Exhausted)?, length, offset: from.offset() })
     }
 
     fn remove(&self, handle: u32) -> Option<Arc<Memory>> {
@@ -231,6 +251,7 @@ impl Drop for Region {
         // No lock of the memory: whoever drops this may hold another region's.
         self.domain.remove(self.memory.segment.handle);
         self.memory.valid.store(false, Ordering::Release);
+        self.counters.registered.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -50,7 +50,7 @@ use self::memory::{Counters, not_held};
 pub use self::memory::{Domain, MAX_REGIONS, Region};
 pub use self::wire::PathMtu;
 use self::wire::Wire;
-use crate::error::Error;
+use crate::error::{Error, NotRegistered};
 use crate::identifiers::Identifiers;
 use crate::verbs::{Access, Completion, Depths, Local, Verbs, Work};
 
@@ -122,6 +122,8 @@ pub struct Adapter {
     network: Arc<Network>,
     address: Ipv4Addr,
     faults: Arc<Faults>,
+    /// Of a protection domain, at most.
+    regions: usize,
 }
 
 /// A queue pair of the loopback. Dropping it ends its connection.
@@ -228,14 +230,33 @@ impl Fabric {
         if !adapters.insert(address) {
             return Err(Error::Address);
         }
-        Ok(Adapter { network: Arc::clone(&self.0), address, faults: Arc::default() })
+        Ok(Adapter { network: Arc::clone(&self.0), address, faults: Arc::default(), regions: MAX_REGIONS })
     }
 
     /// What was moved so far, and copied for it.
     #[must_use]
     pub fn copies(&self) -> Copies {
-        let Counters { moved, copied } = &*self.0.counters;
+        let Counters { moved, copied, .. } = &*self.0.counters;
         Copies { moved: moved.load(Ordering::Relaxed), copied: copied.load(Ordering::Relaxed) }
+    }
+
+    /// Regions that are there at the moment, of all adapters: registered, and neither deregistered nor dropped.
+    ///
+    /// ```
+    /// use rpcrdma_verbs::loopback::Fabric;
+    /// use rpcrdma_verbs::{Access, Verbs};
+    ///
+    /// let fabric = Fabric::new();
+    /// let adapter = fabric.adapter([192, 0, 2, 1].into())?;
+    /// let region = adapter.register(&adapter.domain()?, b"data".to_vec(), Access::REMOTE_READ)?;
+    /// assert_eq!(fabric.registered(), 1);
+    /// drop(region);
+    /// assert_eq!(fabric.registered(), 0);
+    /// # Ok::<(), rpcrdma_verbs::Error>(())
+    /// ```
+    #[must_use]
+    pub fn registered(&self) -> u64 {
+        self.0.counters.registered.load(Ordering::Relaxed)
     }
 }
 
@@ -244,6 +265,13 @@ impl Adapter {
     #[must_use]
     pub fn with_faults(self, faults: Faults) -> Self {
         Self { faults: Arc::new(faults), ..self }
+    }
+
+    /// The same adapter, but the protection domains that are made by this value hold at most so many regions, and never more
+    /// than [`MAX_REGIONS`]: more are refused by [`Error::Exhausted`].
+    #[must_use]
+    pub fn with_regions(self, most: usize) -> Self {
+        Self { regions: most.min(MAX_REGIONS), ..self }
     }
 }
 
@@ -335,11 +363,12 @@ impl Verbs for Adapter {
     }
 
     fn domain(&self) -> Result<Domain, Error> {
-        Ok(Domain::new())
+        Ok(Domain::new(self.regions))
     }
 
-    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, Error> {
-        domain.register(&self.network.identifiers, buffer, access)
+    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, NotRegistered> {
+        let Network { identifiers, counters, .. } = &*self.network;
+        domain.register(identifiers, counters, buffer, access)
     }
 
     fn deregister(&self, region: Region) -> Result<Vec<u8>, Error> {

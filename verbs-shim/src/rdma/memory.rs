@@ -15,7 +15,7 @@ use rpcrdma::segment::Segment;
 
 use super::device::Device;
 use super::{last_error, sys};
-use crate::error::Error;
+use crate::error::{Error, NotRegistered};
 use crate::verbs::{Access, Local};
 
 /// As many of an address's low bits stay in a region's offset: an adapter may map it by pages of that size (2 MiB).
@@ -118,11 +118,13 @@ unsafe impl Sync for Registration {}
 pub struct Region(Arc<Registration>);
 
 impl Region {
-    pub(super) fn new(domain: &Domain, mut octets: Vec<u8>, access: Access) -> Result<Self, Error> {
+    pub(super) fn new(domain: &Domain, mut octets: Vec<u8>, access: Access) -> Result<Self, NotRegistered> {
         if access.contains(Access::REMOTE_WRITE) && !access.contains(Access::LOCAL_WRITE) {
-            return Err(Error::Access);
+            return Err(NotRegistered { error: Error::Access, buffer: octets });
         }
-        let length = u32::try_from(octets.len()).map_err(|_| Error::Range)?;
+        let Ok(length) = u32::try_from(octets.len()) else {
+            return Err(NotRegistered { error: Error::Range, buffer: octets });
+        };
         if octets.is_empty() {
             // Adapters register one octet or more. The segment says that there is none.
             octets.push(0);
@@ -134,8 +136,9 @@ impl Region {
         let Some(mr) = NonNull::new(mr) else {
             let error = last_error("ibv_reg_mr");
             // SAFETY: it was not registered, and `buffer` is given up.
-            drop(unsafe { buffer.octets() });
-            return Err(error);
+            let mut buffer = unsafe { buffer.octets() };
+            buffer.truncate(length as usize);
+            return Err(NotRegistered { error, buffer });
         };
         // SAFETY: ibv_reg_mr gave it, and nobody changes it.
         let (local_key, handle) = unsafe { (mr.as_ref().lkey, mr.as_ref().rkey) };

@@ -75,7 +75,7 @@ pub use self::device::Device;
 pub use self::listener::{Listener, Request};
 pub use self::memory::{Domain, Region};
 pub use self::queue_pair::QueuePair;
-use crate::error::Error;
+use crate::error::{Error, NotRegistered};
 use crate::verbs::{Access, Completion, Depths, Local, Verbs, Work};
 
 /// Octets of private data that go with a request (RDMA IP CM service: 92 less 36).
@@ -112,7 +112,7 @@ impl Verbs for Device {
         Domain::new(self)
     }
 
-    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, Error> {
+    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, NotRegistered> {
         Region::new(domain, buffer, access)
     }
 
