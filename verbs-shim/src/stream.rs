@@ -118,25 +118,40 @@ impl Stream {
         u32::try_from(self.length.checked_add(inserted)?).ok()
     }
 
-    /// Hands out the octets of a range of the whole stream, piece by piece; none of buffers that are taken.
-    pub(crate) fn gather(&self, range: &Range<u32>, mut take: impl FnMut(&[u8])) {
+    /// Goes through a range of the whole stream, piece by piece: in which buffer it is, none of padding, and where in that.
+    pub(crate) fn pieces(&self, range: &Range<u32>, mut take: impl FnMut(Option<Part>, Range<usize>)) {
         let (start, end) = (range.start as usize, range.end as usize);
-        let (mut at, mut done) = (0, 0);
-        let mut piece = |octets: Option<&[u8]>, length: usize| {
-            let from = start.saturating_sub(at).min(length);
-            let to = end.saturating_sub(at).min(length);
-            if let Some(part) = octets.and_then(|octets| octets.get(from..to)).filter(|part| !part.is_empty()) {
-                take(part);
+        let mut at = 0;
+        let mut piece = |part, within: Range<usize>| {
+            let from = within.start + start.saturating_sub(at).min(within.len());
+            let to = within.start + end.saturating_sub(at).min(within.len());
+            at += within.len();
+            if from < to {
+                take(part, from..to);
             }
-            at += length;
         };
-        for item in &self.items {
-            piece(self.octets.get(done..item.before), item.before - done);
-            piece(Some(&item.octets), item.length);
-            piece(Some(&[0; 3]), room(item.length) - item.length);
+        let mut done = 0;
+        for (number, item) in self.items.iter().enumerate() {
+            piece(Some(Part::Octets), done..item.before);
+            piece(Some(Part::Item(number)), 0..item.length);
+            piece(None, 0..room(item.length) - item.length);
             done = item.before;
         }
-        piece(self.octets.get(done..), self.length - done);
+        piece(Some(Part::Octets), done..self.length);
+    }
+
+    /// Hands out the octets of a range of the whole stream, piece by piece; none of buffers that are taken.
+    pub(crate) fn gather(&self, range: &Range<u32>, mut take: impl FnMut(&[u8])) {
+        self.pieces(range, |part, within| take(self.octets(part).get(within).unwrap_or_default()));
+    }
+
+    /// The octets of a buffer; of padding, those there are at most.
+    pub(crate) fn octets(&self, part: Option<Part>) -> &[u8] {
+        match part {
+            None => &[0; 3],
+            Some(Part::Octets) => &self.octets,
+            Some(Part::Item(number)) => self.items.get(number).map_or(&[], |item| &item.octets),
+        }
     }
 
     /// The buffer that holds a whole range of the stream, and where in it; none where no single one does.

@@ -476,3 +476,26 @@ fn a_call_whose_memory_cannot_be_registered_ends_with_its_buffers_and_the_next_g
         }
     });
 }
+
+#[test]
+fn a_long_reply_has_results_that_have_no_room_of_their_own() {
+    let (_fabric, here, there) = adapters();
+    let two = |mut request: Request<Adapter>| {
+        let reply = request.accept();
+        for (length, seed) in [(10_u32, 1), (5001, 2)] {
+            reply.push(&length.to_be_bytes());
+            reply.push_item(data(length as usize, seed));
+        }
+        reply.push(b"tail");
+        assert_eq!(request.answer(), Ok(Form::Long));
+    };
+    with_server(&there, Settings::server(), two, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let mut call = Call::new(Stream::from(header(client.xid(), 0)), 6000).with_result(vec![0; 10]);
+        client.call(&mut call).unwrap();
+        assert!(call.result(0) == data(10, 1));
+        let (counts, rest) = call.reply()[24..].split_at(8);
+        assert_eq!(counts, [10_u32.to_be_bytes(), 5001_u32.to_be_bytes()].as_flattened());
+        assert!(rest == [data(5001, 2), vec![0; 3], b"tail".to_vec()].concat());
+    });
+}

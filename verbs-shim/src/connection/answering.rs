@@ -297,14 +297,26 @@ impl<R> Answer<R> {
             }
             // Items among it that the other side has no Write chunk for.
             None => {
-                let mut copy = Vec::with_capacity(range.len());
-                self.reply.gather(range, |octets| copy.extend_from_slice(octets));
+                let copy = self.copy(port, range)?;
                 let local = 0..copy.len();
                 self.regions.push((None, register(copy)?));
                 (self.regions.len() - 1, local)
             }
         };
         self.regions.get(region).map(|(_, region)| (region, local)).ok_or(Ended::Protocol)
+    }
+
+    /// Copies a range of the reply, of which a part may be in memory that is registered.
+    fn copy<V: Verbs<Region = R>>(&self, port: &Port<V>, range: &Range<u32>) -> Result<Vec<u8>, Error> {
+        let (mut copy, mut done) = (Vec::with_capacity(range.len()), Ok(()));
+        self.reply.pieces(range, |part, within| {
+            let mut take = |octets: &[u8]| copy.extend_from_slice(octets.get(within).unwrap_or_default());
+            match self.regions.iter().find(|(of, _)| part.is_some() && *of == part) {
+                Some((_, region)) => done = done.clone().and(port.verbs.read(region, take)),
+                None => take(self.reply.octets(part)),
+            }
+        });
+        done.map(|()| copy)
     }
 
     /// Takes its memory back.
