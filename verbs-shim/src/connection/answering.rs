@@ -310,7 +310,7 @@ impl<R> Answer<R> {
     fn copy<V: Verbs<Region = R>>(&self, port: &Port<V>, range: &Range<u32>) -> Result<Vec<u8>, Error> {
         let (mut copy, mut done) = (Vec::with_capacity(range.len()), Ok(()));
         self.reply.pieces(range, |part, within| {
-            let mut take = |octets: &[u8]| copy.extend_from_slice(octets.get(within).unwrap_or_default());
+            let take = |octets: &[u8]| copy.extend_from_slice(octets.get(within).unwrap_or_default());
             match self.regions.iter().find(|(of, _)| part.is_some() && *of == part) {
                 Some((_, region)) => done = done.clone().and(port.verbs.read(region, take)),
                 None => take(self.reply.octets(part)),
