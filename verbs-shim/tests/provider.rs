@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, Remote, Status, Verbs, Work};
 
+const NOW: Duration = Duration::ZERO;
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(200);
 /// More than a path MTU, and no multiple of one.
@@ -307,6 +308,35 @@ where
         ),
         ("where nobody listens it is refused", nobody_listens, |_, _| ()),
         (
+            "who asked and has gone is not accepted",
+            |verbs, address| {
+                let end = End::new(verbs, Depths::default());
+                verbs.connect(&end.queue_pair, address, b"gone").unwrap();
+                drop(end);
+                let (end, _) = End::connect(verbs, address, b"here");
+                end.send(b"in");
+                end.is_flushed(RECEIVES);
+            },
+            |verbs, listener| {
+                let mut asked = vec![verbs.request(listener, LONG).unwrap().expect("a request")];
+                while !verbs.private_data(asked.last().unwrap()).starts_with(b"here") {
+                    asked.push(verbs.request(listener, LONG).unwrap().expect("another request"));
+                }
+                let here = asked.pop().unwrap();
+                for gone in asked {
+                    let end = End::new(verbs, Depths::default());
+                    match verbs.accept(gone, &end.queue_pair, &[]) {
+                        Ok(()) => end.is_flushed(RECEIVES),
+                        Err(error) => assert_eq!(error, Error::Disconnected),
+                    }
+                }
+                let mut end = End::new(verbs, Depths::default());
+                verbs.accept(here, &end.queue_pair, &[]).unwrap();
+                assert_eq!(end.message(), b"in");
+                verbs.disconnect(&end.queue_pair).unwrap();
+            },
+        ),
+        (
             "a queue holds its depth until completions are taken, and waits no longer than told",
             |verbs, address| {
                 let mut end = End::new(verbs, Depths { send: 2, receive: 1, ..Depths::default() });
@@ -473,6 +503,8 @@ fn refused<V: Verbs>(verbs: &V, listener: &V::Listener, what: impl Fn(Remote) ->
 fn nobody_listens<V: Verbs>(verbs: &V, mut address: SocketAddr) {
     address.set_port(address.port() + 1);
     let end = End::new(verbs, Depths::default());
+    // This is refused before the queue pair counts as used.
+    assert_eq!(verbs.connect(&end.queue_pair, address, &[1; 57]), Err(Error::PrivateData));
     let answer = verbs.connect(&end.queue_pair, address, &[]).and_then(|()| verbs.connected(&end.queue_pair, LONG));
     assert_eq!(answer, Err(Error::Refused));
 }
@@ -516,6 +548,11 @@ mod rdma {
                 accept(&device, &listener);
                 eprintln!("accepted: {name}");
             }
+            let taken = device.listen(address, 4).err();
+            let foreign = device.listen("192.0.2.77:4000".parse().unwrap(), 4).err();
+            let no_port = device.listen(SocketAddr::new(address.ip(), 0), 4).err();
+            assert_eq!([taken, foreign, no_port], [const { Some(Error::Address) }; 3]);
+            anywhere(&device, address);
         } else if let Some(address) = variable("RPCRDMA_CONNECT") {
             let device = Device::towards(address).unwrap();
             eprintln!("{device:?}");
@@ -523,9 +560,35 @@ mod rdma {
                 connect(&device, address);
                 eprintln!("asked: {name}");
             }
+            let (end, _) = End::connect(&device, beside(address), &[]);
+            end.send(b"in");
+            end.is_flushed(RECEIVES);
+            let nowhere = device.queue_pair(&end.domain, Depths::default()).unwrap();
+            let refused = device.connect(&nowhere, "198.51.100.1:4000".parse().unwrap(), &[]);
+            assert_eq!(refused, Err(Error::Unreachable));
+            assert_eq!(device.connected(&nowhere, NOW), Err(Error::Unreachable));
         } else {
             panic!("neither RPCRDMA_LISTEN nor RPCRDMA_CONNECT is set");
         }
+    }
+
+    fn beside(address: SocketAddr) -> SocketAddr {
+        SocketAddr::new(address.ip(), address.port() + 2)
+    }
+
+    /// Listens at no address in particular; a request that was taken outlives its listener.
+    fn anywhere(device: &Device, address: SocketAddr) {
+        let unspecified = if address.is_ipv4() { "0.0.0.0" } else { "::" };
+        let address = SocketAddr::new(unspecified.parse().unwrap(), beside(address).port());
+        let listener = device.listen(address, 1).unwrap();
+        let request = device.request(&listener, LONG).unwrap().expect("a request");
+        drop(listener);
+        assert_ne!(device.peer(&request).port(), 0);
+        let mut end = End::new(device, Depths::default());
+        device.accept(request, &end.queue_pair, &[]).unwrap();
+        assert_eq!(end.message(), b"in");
+        device.disconnect(&end.queue_pair).unwrap();
+        end.is_flushed(RECEIVES);
     }
 
     /// What has to be refused so that no slice is ever of memory that an adapter may write.

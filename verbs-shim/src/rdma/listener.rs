@@ -65,7 +65,7 @@ impl Listener {
         let deadline = Instant::now().checked_add(timeout);
         loop {
             while let Some(event) = self.channel.next()? {
-                // What happens to a request that waits is seen when it is answered.
+                // The kernel says nothing of what happens to a request that waits: answering it fails then.
                 let Some(id) = event.request else { continue };
                 // SAFETY: the request of an event of this channel, which is taken once.
                 let identifier = unsafe { Identifier::of_request(id, &self.channel) };

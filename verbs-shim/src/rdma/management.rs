@@ -287,11 +287,11 @@ impl Identifier {
         }
     }
 
-    pub(super) fn reject(&self, private_data: &[u8]) {
+    /// Rejects; false where nobody waits for the answer any more.
+    pub(super) fn reject(&self, private_data: &[u8]) -> bool {
         let length = u8::try_from(private_data.len()).unwrap_or(u8::MAX);
-        // SAFETY: the identifier is there, and the private data as long as this call. Where nobody waits for the answer
-        // any more it fails, and that is all the same.
-        unsafe { sys::rdma_reject(self.id.as_ptr(), private_data.as_ptr().cast::<c_void>(), length) };
+        // SAFETY: the identifier is there, and the private data as long as this call.
+        unsafe { sys::rdma_reject(self.id.as_ptr(), private_data.as_ptr().cast::<c_void>(), length) == 0 }
     }
 
     /// Tells the other side that the connection is over, and stops the queue pair.

@@ -162,7 +162,8 @@ impl QueuePair {
         }
         identifier.resolve_route()?;
         let reads = device.reads(self.depths);
-        let identifier = state.make(identifier, self.depths)?;
+        state.make(identifier, self.depths)?;
+        let identifier = state.identifier.as_ref().ok_or(Error::Disconnected)?;
         identifier.connect(&Parameters { private_data, reads, receiver_not_ready: self.depths.receiver_not_ready })
     }
 
@@ -185,12 +186,13 @@ impl QueuePair {
             identifier.reject(&[]);
             return Err(error);
         }
-        let identifier = state.make(identifier, self.depths)?;
-        let accepted = identifier.accept(&parameters);
-        if accepted.is_err() {
-            identifier.reject(&[]);
+        let made = state.make(identifier, self.depths);
+        let identifier = state.identifier.as_ref().ok_or(Error::Disconnected)?;
+        match made {
+            Ok(()) => identifier.accept(&parameters),
+            // This fails too where who asked has given up. There is nobody to reject then.
+            Err(error) => Err(if identifier.reject(&[]) { error } else { Error::Disconnected }),
         }
-        accepted
     }
 
     pub(super) fn connected(&self, timeout: Duration) -> Result<Option<Vec<u8>>, Error> {
@@ -283,7 +285,7 @@ impl QueuePair {
         let mut posted = Posted { number: state.number(), id, kind: Kind::Receive, place };
         if let Some(hardware) = state.hardware {
             // SAFETY: the queue pair is there, and the memory until the completion, as `posted` keeps it.
-            unsafe { post_receive(hardware, &mut posted) }?;
+            unsafe { post_receive(hardware, &mut posted) }.map_err(|error| state.refused(&self.channel, error))?;
         }
         state.receives.push_back(posted);
         state.receive_places += 1;
@@ -312,7 +314,8 @@ impl QueuePair {
         };
         let mut posted = Posted { number: state.number(), id: work.id, kind, place };
         // SAFETY: the queue pair is there, and the memory until the completion, as `posted` keeps it.
-        unsafe { post(hardware, &mut posted, work.operation, work.fenced) }?;
+        unsafe { post(hardware, &mut posted, work.operation, work.fenced) }
+            .map_err(|error| state.refused(&self.channel, error))?;
         state.work.push_back(posted);
         state.places += 1;
         Ok(())
@@ -409,7 +412,8 @@ impl State {
     }
 
     /// Has the adapter make its queue pair, and gives it the receives that wait.
-    fn make(&mut self, identifier: Identifier, depths: Depths) -> Result<&Identifier, Error> {
+    fn make(&mut self, identifier: Identifier, depths: Depths) -> Result<(), Error> {
+        let identifier = self.identifier.insert(identifier);
         let cq = self.completions.cq();
         let most = |depth: usize| u32::try_from(depth).map_err(|_| Error::Depth);
         let mut attr = sys::ibv_qp_init_attr {
@@ -427,7 +431,6 @@ impl State {
             qp_type: sys::IBV_QPT_RC,
             sq_sig_all: 1,
         };
-        let identifier = self.identifier.insert(identifier);
         // SAFETY: domain and completion queue are of this state, which destroys the queue pair before it lets go of them.
         let hardware = unsafe { identifier.create_queue_pair(self.domain.pd(), &mut attr) }?;
         self.hardware = Some(hardware);
@@ -435,7 +438,7 @@ impl State {
             // SAFETY: the queue pair is there, and the memory until the completion, as `posted` keeps it.
             unsafe { post_receive(hardware, posted) }?;
         }
-        Ok(identifier)
+        Ok(())
     }
 
     /// Takes what the adapter has completed, if nothing is ready; whether there was anything.
@@ -501,6 +504,12 @@ impl State {
         }
     }
 
+    /// Why the adapter refused something: an adapter does not say that the connection is over.
+    fn refused(&mut self, channel: &Channel, error: Error) -> Error {
+        self.heed(channel);
+        if self.phase == Phase::Over { Error::Disconnected } else { error }
+    }
+
     fn happened(&mut self, event: Event) {
         let error = match event.kind {
             sys::RDMA_CM_EVENT_ESTABLISHED => {
@@ -545,7 +554,7 @@ impl State {
         }
         self.hardware = None;
         let destroyed = self.identifier.as_mut().map_or(Ok(()), Identifier::destroy_queue_pair);
-        for Posted { id, kind, place, .. } in self.receives.drain(..).chain(self.work.drain(..)) {
+        for Posted { id, kind, place, .. } in self.work.drain(..).chain(self.receives.drain(..)) {
             self.ready.push_back(Completion { id, kind, status: Status::Flushed, length: 0, invalidated: None });
             if destroyed.is_err() {
                 // The adapter may still use the memory: nobody gets it back.
