@@ -1,4 +1,4 @@
-# The program at the other end is killed in the middle of calls: every pending call of ours ends with an error, and in time.
+# The program at the other end is killed during calls: every pending call of ours ends with an error, in time.
 programs="rpcrdma-ping rpcrdma-serve"
 
 server() {

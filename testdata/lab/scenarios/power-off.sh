@@ -1,4 +1,4 @@
-# The server machine falls in the middle of a copy: nothing says goodbye, and every pending call of ours ends with an error.
+# The server machine is switched off during a copy, without a goodbye: every pending call of ours ends with an error.
 programs="rpcrdma-ping nfs4-cp" peer="192.0.2.1"
 
 server() {

@@ -1,4 +1,4 @@
-# Latency of our NULL call against ib_send_lat, throughput of our READ against the Linux client's. Says both, and the ratios.
+# Latency of our NULL call against ib_send_lat, throughput of our READs against the Linux client's.
 programs="rpcrdma-ping rpcrdma-serve nfs4-cp" peer="192.0.2.1"
 
 # A NULL call of NFSv4 is a Send of 28 octets of header and 40 of RPC.
@@ -43,7 +43,8 @@ ratio() {
         if (!(ours > 0 && reference > 0)) { print "FAILED: " what ": not measured: ours " ours ", reference " reference; exit 1 }
         ratio = ours / reference
         fits = sense == "most" ? ratio <= bound : ratio >= bound
-        printf "%s%s: ours %s, reference %s, ratio %.2f; at %s %s is wanted\n", fits ? "" : "FAILED: ", what, ours, reference, ratio, sense, bound
+        printf "%s%s: ours %s, reference %s, ratio %.2f; at %s %s is wanted\n",
+            fits ? "" : "FAILED: ", what, ours, reference, ratio, sense, bound
         exit !fits }'
 }
 
