@@ -1,0 +1,86 @@
+//! Calls of random shapes between a client and a server over the loopback, with faults: no octet wrong, no call lost without
+//! an error, no memory left registered, no rule broken in the captures.
+//!
+//! A session is a fabric, a client and a server, set up at random; whether things go wrong in it, and which, is random too.
+//! All follows from `RPCRDMA_SEED`, but for how the threads run. `RPCRDMA_CALLS` says how many calls there are at least:
+//!
+//! ```sh
+//! RPCRDMA_CALLS=3000000 cargo test --release -p rpcrdma-verbs --test random -- --nocapture
+//! ```
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    reason = "a test falls where what it expects is not so"
+)]
+
+mod capture;
+mod session;
+mod shape;
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use std::{panic, process, thread};
+
+use session::{Plan, Tally};
+use shape::mixed;
+
+/// Calls that have come to their end, of all sessions.
+pub(crate) static ENDED: AtomicU64 = AtomicU64::new(0);
+
+fn variable(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |value| value.parse().unwrap())
+}
+
+/// The session that is under way.
+static UNDER_WAY: Mutex<String> = Mutex::new(String::new());
+
+/// Ends the process at once: the other threads of a session could wait for the one that has fallen. What is printed would be
+/// kept back by the test harness, so it is written.
+fn fall(why: &dyn Display) {
+    let session = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
+    let ended = ENDED.load(Ordering::Relaxed);
+    let _ = writeln!(io::stderr(), "{why}\nafter {ended} calls, in {session}");
+    process::exit(101);
+}
+
+/// Sees to it that a thread that falls ends the test, and so does a minute in which no call comes to its end.
+fn watch() {
+    panic::set_hook(Box::new(|why| fall(why)));
+    thread::spawn(|| {
+        let mut before = (u64::MAX, 0);
+        loop {
+            thread::sleep(Duration::from_secs(1));
+            let ended = ENDED.load(Ordering::Relaxed);
+            before = if ended == before.0 { (ended, before.1 + 1) } else { (ended, 0) };
+            if before.1 > 60 {
+                fall(&"nothing has come to its end for a minute");
+            }
+        }
+    });
+}
+
+#[test]
+fn calls_of_random_shapes_end_once_and_with_the_right_octets() {
+    let (calls, seed) = (variable("RPCRDMA_CALLS", 20_000), variable("RPCRDMA_SEED", 1));
+    watch();
+    // To begin and end a session takes longer than its calls, so a long run has longer ones.
+    let times = (calls / 50_000).clamp(1, 20) as u32;
+    let (mut sum, mut number) = (Tally::default(), 0);
+    while sum.calls() < calls {
+        let plan = Plan::of(mixed(mixed(seed) ^ number), times);
+        *UNDER_WAY.lock().unwrap() = format!("session {number} of seed {seed}: {plan:?}");
+        let tally = session::run(&plan);
+        sum.add(&tally);
+        number += 1;
+    }
+    println!("seed {seed}, {number} sessions, {} calls: {sum:?}", sum.calls());
+    // What this is about has happened.
+    let kinds =
+        [sum.answered, sum.system_errors, sum.refused, sum.lost, sum.given_up, sum.not_registered, sum.captured];
+    assert!(kinds.iter().all(|&count| count > 0), "{sum:?}");
+}

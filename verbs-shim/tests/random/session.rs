@@ -1,0 +1,476 @@
+//! A client and a server, and the calls between them.
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rpcrdma::endpoint::Limits;
+use rpcrdma::endpoint::responder::{Form, ReplyFault};
+use rpcrdma::v1::ErrorBody;
+use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults, PathMtu};
+use rpcrdma_verbs::{
+    Call, CallError, Client, Connection, Ended, Error, Pending, Request, Server, Service, Settings, Status,
+};
+
+use crate::ENDED;
+use crate::capture::{self, Broken, File};
+use crate::shape::{Does, Random, Shape};
+
+/// XIDs of the server's calls.
+const REVERSE: u32 = 0x8000_0000;
+const ADDRESS: &str = "192.0.2.2:20049";
+
+/// What a session is like.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    seed: u64,
+    captured: Option<PathMtu>,
+    /// One step in so many goes wrong on the client's adapter, and on the server's.
+    faults: [u64; 2],
+    /// Calls are given up.
+    cancels: bool,
+    /// The server takes less than is called.
+    tight: bool,
+    /// The client can register so many regions beside its own buffers.
+    regions: Option<usize>,
+    threads: usize,
+    /// Calls of each thread.
+    calls: u32,
+    /// Calls of the server.
+    reverse: u32,
+    /// Octets of an item at most.
+    octets: u64,
+    client: Settings,
+    server: Settings,
+}
+
+impl Plan {
+    /// One that follows from a seed; so many times the usual number of calls.
+    pub(crate) fn of(seed: u64, times: u32) -> Self {
+        let mut random = Random(seed);
+        let captured = random
+            .one_in(8)
+            .then(|| random.of(&[PathMtu::Octets256, PathMtu::Octets1024, PathMtu::Octets1024, PathMtu::Octets4096]));
+        let rough = !random.one_in(3);
+        let faults =
+            [random.of(&[0, 30, 300, 1500]), random.of(&[0, 100, 1000])].map(|many| if rough { many } else { 0 });
+        let cancels = rough && random.one_in(3);
+        let regions = (rough && random.one_in(4)).then(|| random.below(8) as usize);
+        let reverse = if regions.is_none() && random.one_in(3) { random.below(100) as u32 } else { 0 };
+        let tight = random.one_in(6);
+        let of_calls = |random: &mut Random| 1 + random.below(32) as u32;
+        let sizes = |random: &mut Random, settings: Settings| Settings {
+            send_size: random.of(&[1024, 4096]),
+            receive_size: random.of(&[1024, 4096]),
+            remote_invalidation: !random.one_in(4),
+            limits: Limits { read_chunks: 16, write_chunks: 16, segments: 64, octets: 0x11_0000 },
+            ..settings
+        };
+        let timeout = Some(if cancels { Duration::from_millis(3) } else { Duration::from_secs(40) });
+        let client = sizes(&mut random, Settings { timeout, ..Settings::client() });
+        let client = Settings { calls: of_calls(&mut random), served: of_calls(&mut random).min(reverse), ..client };
+        let mut server = sizes(&mut random, Settings { timeout, ..Settings::server() });
+        server.served = of_calls(&mut random);
+        server.calls = of_calls(&mut random).min(reverse);
+        if tight {
+            server.limits = Limits { read_chunks: 1, write_chunks: 1, segments: 3, octets: 20_000 };
+        }
+        Self {
+            seed,
+            captured,
+            faults,
+            cancels,
+            tight,
+            regions,
+            threads: 1 + random.below(3) as usize,
+            calls: if captured.is_some() { 60 } else { times * (100 + random.below(200) as u32) },
+            reverse,
+            octets: random.of(&[100_000, 20_000, 4000]),
+            client,
+            server,
+        }
+    }
+
+    /// Connections may be lost.
+    fn is_rough(&self) -> bool {
+        self.cancels || self.faults != [0, 0]
+    }
+}
+
+/// How the calls of a session have ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) answered: u64,
+    pub(crate) system_errors: u64,
+    pub(crate) refused: u64,
+    pub(crate) lost: u64,
+    pub(crate) given_up: u64,
+    pub(crate) not_registered: u64,
+    /// Transactions that were found in captures.
+    pub(crate) captured: u64,
+    connections: u64,
+}
+
+impl Tally {
+    pub(crate) fn calls(&self) -> u64 {
+        self.answered + self.system_errors + self.refused + self.lost + self.given_up + self.not_registered
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.answered += other.answered;
+        self.system_errors += other.system_errors;
+        self.refused += other.refused;
+        self.lost += other.lost;
+        self.given_up += other.given_up;
+        self.not_registered += other.not_registered;
+        self.captured += other.captured;
+        self.connections += other.connections;
+    }
+}
+
+/// What all threads of a session share.
+struct Session {
+    plan: Plan,
+    xid: AtomicU32,
+    /// Calls that were answered by `ERR_CHUNK`, as there was no room.
+    refused: Mutex<HashSet<u32>>,
+    tally: Mutex<Tally>,
+    /// Requests that another thread answers.
+    later: Mutex<Option<Sender<Request<Adapter>>>>,
+    /// Threads of the server that call.
+    callers: Mutex<Vec<JoinHandle<()>>>,
+    calling_back: AtomicUsize,
+}
+
+impl Session {
+    fn shape(&self, xid: u32) -> Shape {
+        Shape::of(self.plan.seed, xid, self.plan.octets)
+    }
+
+    /// Looks at a call, octet by octet, and answers it.
+    fn serve(&self, request: Request<Adapter>) {
+        let shape = self.shape(request.xid());
+        assert!(request.message() == shape.expected_call(), "the call {shape:?}");
+        if shape.does == Does::Later {
+            let unsent = match &*self.later.lock().unwrap() {
+                Some(later) => later.send(request).err().map(|unsent| unsent.0),
+                None => Some(request),
+            };
+            unsent.into_iter().for_each(|request| self.answer(&shape, request));
+        } else {
+            self.answer(&shape, request);
+        }
+    }
+
+    fn answer(&self, shape: &Shape, mut request: Request<Adapter>) {
+        if shape.does == Does::Drop {
+            return;
+        }
+        shape.reply(request.accept());
+        match request.answer() {
+            Ok(Form::Short | Form::Long) => assert!(!shape.has_to_be_refused(), "{shape:?}"),
+            Ok(Form::Refused) => {
+                assert!(shape.may_be_refused(), "there is room for the reply to {shape:?}");
+                self.refused.lock().unwrap().insert(shape.xid);
+            }
+            Err(ReplyFault::NoCall) => assert!(self.plan.is_rough(), "{shape:?} has gone"),
+            wrong => panic!("{wrong:?} for {shape:?}"),
+        }
+    }
+
+    /// Answers what comes in another order, and late.
+    fn answer_later(&self, requests: Receiver<Request<Adapter>>) {
+        let mut random = Random(self.plan.seed ^ 1);
+        let mut held = Vec::new();
+        loop {
+            match requests.recv_timeout(Duration::from_micros(300)) {
+                Ok(request) if held.len() < 8 => held.push(request),
+                Ok(request) => self.answer(&self.shape(request.xid()), request),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    if self.plan.cancels && random.one_in(10) {
+                        thread::sleep(Duration::from_millis(random.below(8)));
+                    }
+                    while !held.is_empty() {
+                        let request = held.swap_remove(random.below(held.len() as u64) as usize);
+                        self.answer(&self.shape(request.xid()), request);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes so many calls; ends before where the connection does.
+    fn call(&self, connection: &Connection<Adapter>, direction: u32, calls: &mut u32) {
+        let first = self.xid.fetch_add(*calls, Ordering::Relaxed);
+        let mut random = Random(self.plan.seed ^ u64::from(first) << 32);
+        let mut waiting = Vec::new();
+        let mut goes_on = true;
+        for xid in first..first + *calls {
+            *calls -= 1;
+            let shape = self.shape(xid | direction);
+            let mut call = shape.call();
+            let places = Shape::places(&mut call);
+            if random.one_in(3) {
+                waiting.push((shape, places, connection.start(call)));
+                if waiting.len() > random.below(12) as usize {
+                    goes_on = self.wait(&mut random, &mut waiting);
+                }
+            } else {
+                let outcome = connection.call(&mut call);
+                goes_on = self.ended(&shape, &places, &mut call, outcome);
+            }
+            if !goes_on {
+                break;
+            }
+        }
+        while !waiting.is_empty() {
+            goes_on &= self.wait(&mut random, &mut waiting);
+        }
+        if !goes_on {
+            connection.disconnect();
+        }
+    }
+
+    /// Waits for one of the calls that were begun, or gives it up.
+    fn wait(&self, random: &mut Random, waiting: &mut Vec<(Shape, Places, Pending<Adapter>)>) -> bool {
+        let (shape, places, pending) = waiting.swap_remove(random.below(waiting.len() as u64) as usize);
+        if self.plan.cancels && random.one_in(4) {
+            drop(pending);
+            self.count(|tally| &mut tally.given_up);
+            return true;
+        }
+        let (mut call, outcome) = pending.wait();
+        self.ended(&shape, &places, &mut call, outcome)
+    }
+
+    /// Judges how a call has ended; whether the connection goes on.
+    fn ended(&self, shape: &Shape, places: &Places, call: &mut Call, outcome: Result<(), CallError>) -> bool {
+        assert_eq!(&Shape::places(call), places, "buffers come back after {outcome:?}: {shape:?}");
+        let plan = &self.plan;
+        match outcome {
+            Ok(()) => {
+                shape.check(call);
+                if shape.does == Does::Drop {
+                    self.count(|tally| &mut tally.system_errors);
+                } else {
+                    assert!(!shape.has_to_be_refused(), "{shape:?}");
+                    self.count(|tally| &mut tally.answered);
+                }
+            }
+            Err(CallError::Error(ErrorBody::Chunk)) => {
+                let explained = plan.tight && shape.xid & REVERSE == 0 || self.was_refused(shape.xid);
+                assert!(explained, "no reason for ERR_CHUNK for {shape:?}");
+                self.count(|tally| &mut tally.refused);
+            }
+            Err(CallError::Lost(why)) => {
+                assert!(plan.is_rough(), "{why} for no reason: {shape:?}");
+                assert!(!matches!(why, Ended::Protocol | Ended::Refused(_)), "{why}: {shape:?}");
+                self.count(|tally| &mut tally.lost);
+                return false;
+            }
+            Err(CallError::TimedOut) => {
+                assert!(plan.cancels, "no answer to {shape:?}");
+                self.count(|tally| &mut tally.given_up);
+            }
+            Err(CallError::NotRegistered) => {
+                assert!(plan.regions.is_some(), "{shape:?}");
+                self.count(|tally| &mut tally.not_registered);
+            }
+            Err(error) => panic!("{error}: {shape:?}"),
+        }
+        true
+    }
+
+    /// Whether the side that is called has said so; it does just after it has answered.
+    fn was_refused(&self, xid: u32) -> bool {
+        let until = Instant::now() + Duration::from_secs(10);
+        while !self.refused.lock().unwrap().remove(&xid) {
+            if Instant::now() > until {
+                return false;
+            }
+            thread::yield_now();
+        }
+        true
+    }
+
+    fn count(&self, what: impl FnOnce(&mut Tally) -> &mut u64) {
+        *what(&mut self.tally.lock().unwrap()) += 1;
+        ENDED.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// An adapter on which things go wrong; not the set-up, where that is the server's.
+    fn adapter(&self, adapter: &Adapter, end: usize, number: u64) -> Adapter {
+        let many = self.plan.faults[end];
+        let failures = [Status::NoAnswer, Status::LocalOperation, Status::RemoteOperation, Status::ReceiverNotReady];
+        let mut faults = vec![
+            Fault::LoseBefore,
+            Fault::LoseAfter,
+            Fault::Delay(Duration::from_micros(50)),
+            Fault::Delay(Duration::from_micros(700)),
+        ];
+        faults.extend(failures.map(Fault::Complete));
+        let faults = Faults::seeded(self.plan.seed ^ number, many, &faults);
+        adapter.clone().with_faults(if end == 0 { faults } else { faults.at(0, Fault::Delay(Duration::ZERO)) })
+    }
+}
+
+type Places = Vec<(*const u8, usize)>;
+
+/// The server's side of a session.
+struct Serving(Arc<Session>);
+
+impl Service<Adapter> for Serving {
+    fn call(&self, request: Request<Adapter>) {
+        self.0.serve(request);
+    }
+
+    fn connected(&self, connection: &Connection<Adapter>) {
+        if self.0.plan.reverse == 0 {
+            return;
+        }
+        let (session, connection) = (Arc::clone(&self.0), connection.clone());
+        session.calling_back.fetch_add(1, Ordering::AcqRel);
+        let caller = thread::spawn(move || {
+            let mut calls = session.plan.reverse;
+            session.call(&connection, REVERSE, &mut calls);
+            session.calling_back.fetch_sub(1, Ordering::AcqRel);
+        });
+        self.0.callers.lock().unwrap().push(caller);
+    }
+
+    fn ended(&self, _: SocketAddr, why: &Ended) {
+        let fine =
+            matches!(why, Ended::Peer | Ended::Here) || self.0.plan.is_rough() && !matches!(why, Ended::Protocol);
+        assert!(fine, "the server's connection: {why}");
+    }
+
+    fn failed(&self, _: SocketAddr, why: &Error) {
+        assert!(self.0.plan.is_rough() && *why == Error::Disconnected, "{why}");
+    }
+}
+
+/// Makes all calls of the client, with as many connections as that takes.
+fn client(session: &Session, adapter: &Adapter) {
+    let plan = &session.plan;
+    let mut left = vec![plan.calls; plan.threads];
+    let mut number = 0;
+    while left.iter().any(|&calls| calls > 0) {
+        number += 1;
+        let mut adapter = session.adapter(adapter, 0, number);
+        if let Some(more) = plan.regions {
+            adapter = adapter.with_regions(2 * (plan.client.calls + plan.client.served) as usize + more);
+        }
+        let client = match Client::connect(&adapter, ADDRESS.parse().unwrap(), &plan.client) {
+            Ok(client) => client,
+            Err(error) => {
+                assert!(plan.is_rough() && error == Error::Disconnected, "{error}");
+                continue;
+            }
+        };
+        session.tally.lock().unwrap().connections += 1;
+        let connection = client.connection();
+        thread::scope(|scope| {
+            let callers: Vec<_> =
+                left.iter_mut().map(|calls| scope.spawn(move || session.call(connection, 0, calls))).collect();
+            if plan.reverse > 0 {
+                scope.spawn(move || answer_back(session, connection));
+            }
+            callers.into_iter().for_each(|caller| caller.join().unwrap());
+            // The server begins to call back before it is called.
+            while session.calling_back.load(Ordering::Acquire) > 0 && connection.ended().is_none() {
+                thread::sleep(Duration::from_micros(100));
+            }
+            connection.disconnect();
+        });
+    }
+}
+
+fn answer_back(session: &Session, connection: &Connection<Adapter>) {
+    loop {
+        match connection.request(Duration::from_millis(20)) {
+            Ok(Some(request)) => session.serve(request),
+            Ok(None) => {}
+            Err(_) => break,
+        }
+    }
+}
+
+pub(crate) fn run(plan: &Plan) -> Tally {
+    let file = File::default();
+    let fabric = match plan.captured {
+        Some(mtu) => Fabric::captured(file.clone(), mtu).unwrap(),
+        None => Fabric::new(),
+    };
+    let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
+    let (sender, later) = mpsc::channel();
+    let session = Arc::new(Session {
+        plan: plan.clone(),
+        xid: AtomicU32::new(plan.seed as u32 & 0xff_ffff),
+        refused: Mutex::default(),
+        tally: Mutex::default(),
+        later: Mutex::new(Some(sender)),
+        callers: Mutex::default(),
+        calling_back: AtomicUsize::new(0),
+    });
+    let server = Server::bind(&session.adapter(&there, 1, 0), ADDRESS.parse().unwrap(), plan.server.clone()).unwrap();
+    let (stop, service) = (server.stopper(), Serving(Arc::clone(&session)));
+    thread::scope(|scope| {
+        let served = scope.spawn(move || server.serve(&service));
+        let answers = scope.spawn(|| session.answer_later(later));
+        client(&session, &here);
+        stop.stop();
+        served.join().unwrap().unwrap();
+        session.later.lock().unwrap().take();
+        answers.join().unwrap();
+    });
+    let callers = std::mem::take(&mut *session.callers.lock().unwrap());
+    callers.into_iter().for_each(|caller| caller.join().unwrap());
+    assert_eq!(fabric.registered(), 0, "no region is left");
+    let untold = session.refused.lock().unwrap().len();
+    assert!(plan.is_rough() || plan.tight || untold == 0, "who has no room for the reply is told");
+    let mut tally = session.tally.lock().unwrap().clone();
+    if plan.captured.is_some() {
+        fabric.end_capture().unwrap();
+        tally.captured = judge(&session, &file, &tally);
+    }
+    tally
+}
+
+/// Looks at the capture; how many transactions there are in it.
+fn judge(session: &Session, file: &File, tally: &Tally) -> u64 {
+    let found = capture::dissect(file);
+    for transaction in &found.transactions {
+        let shape = session.shape(transaction.xid);
+        let rebuilt = |half: &Option<rpcrdma_capture::transaction::Half>| {
+            half.as_ref().and_then(|half| half.message.as_ref().ok()).map(|message| message.octets.clone())
+        };
+        let call = rebuilt(&transaction.call);
+        assert!(call.is_none_or(|call| call == shape.expected_call()), "the call of {shape:?} in the capture");
+        let reply = rebuilt(&transaction.reply).filter(|reply| !reply.is_empty());
+        assert!(reply.is_none_or(|reply| reply == shape.whole_reply()), "the reply of {shape:?} in the capture");
+    }
+    if !session.plan.is_rough() {
+        let answered = tally.calls() - tally.not_registered;
+        assert_eq!(found.transactions.len() as u64, answered, "each call is in the capture");
+    }
+    let explained = |broken: &Broken| {
+        let shape = broken.xid.map(|xid| session.shape(xid));
+        shape.is_some_and(|shape| match broken.slug {
+            // There is no room, or it is too much for the server.
+            "reply-chunk-missing" => session.plan.tight || shape.may_be_refused(),
+            // A long call of the server: what is pulled from it may as well be a reply (RFC 5666 section 3.5).
+            "read-in-reply" => shape.xid & REVERSE != 0,
+            // The server answers what was given up.
+            "rdma-write-bounds" | "rdma-read-bounds" => session.plan.cancels,
+            _ => false,
+        })
+    };
+    let broken: Vec<_> = found.broken.iter().filter(|broken| !explained(broken)).collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+    found.transactions.len() as u64
+}

@@ -1,0 +1,260 @@
+//! What a call is like, and every octet of it and of its reply: all of it follows from a seed and the XID, so each side
+//! knows what it has to see.
+
+use rpcrdma::rpc::{AcceptStatus, Auth, Call as Header, Flavor, Reply, ReplyBody};
+use rpcrdma_verbs::{Call, Stream};
+
+/// The finalizer of SplitMix64.
+pub(crate) const fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+/// Numbers from a seed.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(1);
+        mixed(self.0)
+    }
+
+    /// 0 to `below`, without that.
+    pub(crate) fn below(&mut self, below: u64) -> u64 {
+        self.number() % below.max(1)
+    }
+
+    pub(crate) fn one_in(&mut self, many: u64) -> bool {
+        self.below(many) == 0
+    }
+
+    pub(crate) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+
+    /// Mostly small, `most` at most.
+    fn size(&mut self, most: u64) -> usize {
+        let magnitude = self.below(u64::from(most.ilog2()) + 2);
+        self.below((1 << magnitude).min(most + 1)) as usize
+    }
+}
+
+/// What the side that is called does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Does {
+    Answer,
+    /// Drops the request, so that `SYSTEM_ERR` is the answer.
+    Drop,
+    /// Has another thread answer, in another order.
+    Later,
+}
+
+/// A data item of arguments or results.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Data {
+    pub(crate) length: usize,
+    reducible: bool,
+}
+
+/// A call.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    key: u64,
+    pub(crate) xid: u32,
+    protected: bool,
+    arguments: Vec<Data>,
+    results: Vec<Data>,
+    rooms: Vec<usize>,
+    /// The caller has less room for the reply than it needs.
+    stingy: bool,
+    pub(crate) does: Does,
+}
+
+const REPLY_HEADER: usize = 24;
+
+impl Shape {
+    pub(crate) fn of(seed: u64, xid: u32, octets: u64) -> Self {
+        let key = mixed(seed ^ u64::from(xid));
+        let mut random = Random(key);
+        let protected = random.one_in(24);
+        let some = |random: &mut Random| -> Vec<Data> {
+            let count = random.below(5).min(random.below(5));
+            (0..count).map(|_| Data { length: random.size(octets), reducible: !random.one_in(3) }).collect()
+        };
+        let (arguments, results) = (some(&mut random), some(&mut random));
+        let reducible: Vec<usize> = results.iter().filter(|data| data.reducible).map(|data| data.length).collect();
+        // Some have no room, and there may be room for one more than there are.
+        let count = random.below(reducible.len() as u64 + 2) as usize;
+        let rooms = (0..count).map(|number| {
+            let length = reducible.get(number).copied().unwrap_or(77);
+            match random.below(40) {
+                0..6 => 0,
+                6 if length > 0 => length - 1,
+                7..15 => length + random.size(octets),
+                _ => length,
+            }
+        });
+        let rooms = rooms.collect();
+        let does = match random.below(32) {
+            0 => Does::Drop,
+            1..8 => Does::Later,
+            _ => Does::Answer,
+        };
+        Self { key, xid, protected, arguments, results, rooms, stingy: random.one_in(40), does }
+    }
+
+    fn data(&self, number: usize, length: usize, octets: &mut Vec<u8>) {
+        let key = mixed(self.key ^ number as u64);
+        let words =
+            (0..length.div_ceil(8) as u64).flat_map(|at| (key ^ at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_le_bytes());
+        let end = octets.len() + length;
+        octets.extend(words);
+        octets.truncate(end);
+    }
+
+    fn header(&self) -> Vec<u8> {
+        // Version 1, DATA, sequence number, integrity, a handle of four octets.
+        let body = [[0, 0, 0, 1], [0; 4], [0, 0, 0, 9], [0, 0, 0, 2], [0, 0, 0, 4], [7; 4]];
+        let gss = Auth { flavor: Flavor::RPCSEC_GSS, body: body.as_flattened() };
+        let header = Header {
+            xid: self.xid,
+            rpc_version: 2,
+            program: 400_100,
+            version: 1,
+            // Procedure 1 of the reverse direction would be taken for CB_COMPOUND, whatever the program.
+            procedure: 100 + self.arguments.len() as u32,
+            credential: if self.protected { gss } else { Auth::NONE },
+            verifier: Auth::NONE,
+        };
+        let mut octets = vec![0; 100];
+        let length = header.encode(&mut octets).unwrap();
+        octets.truncate(length);
+        octets
+    }
+
+    fn reply_header(&self) -> Vec<u8> {
+        let status = if self.does == Does::Drop { AcceptStatus::SYSTEM_ERR } else { AcceptStatus::SUCCESS };
+        let body = ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None };
+        let mut octets = vec![0; REPLY_HEADER];
+        assert_eq!(Reply { xid: self.xid, body }.encode(&mut octets), Ok(REPLY_HEADER));
+        octets
+    }
+
+    /// The results of the reply: none of one that is an error.
+    fn replied(&self) -> &[Data] {
+        if self.does == Does::Drop { &[] } else { &self.results }
+    }
+
+    /// The number of the room that each result goes to.
+    fn rooms_of(&self, results: &[Data]) -> Vec<Option<usize>> {
+        let mut number = 0;
+        let mut room = |data: &Data| {
+            let room = Some(number).filter(|_| data.reducible && !self.protected);
+            number += usize::from(room.is_some());
+            room.filter(|&room| self.rooms.get(room).is_some_and(|&octets| octets > 0))
+        };
+        results.iter().map(&mut room).collect()
+    }
+
+    /// Puts items into a stream, each with its count, those that may be reduced in buffers that the stream had before.
+    fn fill(&self, stream: &mut Stream, first: usize, items: &[Data]) {
+        for (number, data) in items.iter().enumerate() {
+            let mut octets = if data.reducible { stream.buffer() } else { Vec::new() };
+            octets.clear();
+            self.data(first + number, data.length, &mut octets);
+            stream.push(&(data.length as u32).to_be_bytes());
+            if data.reducible {
+                stream.push_item(octets);
+            } else {
+                octets.resize(data.length.next_multiple_of(4), 0);
+                stream.push(&octets);
+            }
+        }
+    }
+
+    /// The same, as the octets that it is.
+    fn flat(&self, octets: &mut Vec<u8>, first: usize, items: &[Data], rooms: &[Option<usize>]) {
+        for (number, data) in items.iter().enumerate() {
+            octets.extend((data.length as u32).to_be_bytes());
+            if rooms.get(number).copied().flatten().is_none() {
+                self.data(first + number, data.length, octets);
+                octets.resize(octets.len().next_multiple_of(4), 0);
+            }
+        }
+    }
+
+    pub(crate) fn call(&self) -> Call {
+        let mut stream = Stream::from(self.header());
+        self.fill(&mut stream, 0, &self.arguments);
+        let full = self.expected_reply().len();
+        // The rooms of one that is protected come on top of it.
+        let length = if self.stingy { REPLY_HEADER } else { full };
+        self.rooms.iter().fold(Call::new(stream, length as u32), |call, &room| call.with_result(vec![0xee; room]))
+    }
+
+    /// The message as the other side has to see it.
+    pub(crate) fn expected_call(&self) -> Vec<u8> {
+        let mut octets = self.header();
+        self.flat(&mut octets, 0, &self.arguments, &[]);
+        octets
+    }
+
+    /// The reply as the caller has to see it: without the results that have come into rooms.
+    fn expected_reply(&self) -> Vec<u8> {
+        let mut octets = self.reply_header();
+        self.flat(&mut octets, 8, self.replied(), &self.rooms_of(self.replied()));
+        octets
+    }
+
+    /// The reply with all results.
+    pub(crate) fn whole_reply(&self) -> Vec<u8> {
+        let mut octets = self.reply_header();
+        self.flat(&mut octets, 8, self.replied(), &[]);
+        octets
+    }
+
+    /// What the side that is called answers.
+    pub(crate) fn reply(&self, stream: &mut Stream) {
+        self.fill(stream, 8, &self.results);
+    }
+
+    /// Whether there may be no room for the reply.
+    pub(crate) fn may_be_refused(&self) -> bool {
+        let rooms = self.rooms_of(&self.results);
+        let small = |(data, room): (&Data, &Option<usize>)| room.is_some_and(|room| self.rooms[room] < data.length);
+        self.stingy || self.results.iter().zip(&rooms).any(small)
+    }
+
+    /// Whether there is surely none.
+    pub(crate) fn has_to_be_refused(&self) -> bool {
+        self.does != Does::Drop && Self { stingy: false, ..self.clone() }.may_be_refused()
+    }
+
+    /// Sees that the reply and all that came into rooms is right, and nothing else was touched.
+    pub(crate) fn check(&self, call: &mut Call) {
+        let expected = self.expected_reply();
+        let differs = call.reply().iter().zip(&expected).position(|(one, other)| one != other);
+        let lengths = (call.reply().len(), expected.len());
+        assert!(differs.is_none() && lengths.0 == lengths.1, "at {differs:?} of {lengths:?} in the reply to {self:?}");
+        let rooms = self.rooms_of(self.replied());
+        let mut expected = Vec::new();
+        for number in 0..self.rooms.len() {
+            expected.clear();
+            if let Some(result) = rooms.iter().position(|&room| room == Some(number)) {
+                self.data(8 + result, self.replied()[result].length, &mut expected);
+            }
+            assert!(call.result(number) == expected, "result {number} of {self:?}");
+            let rest = &call.rooms()[number][expected.len()..];
+            assert!(rest.iter().all(|&octet| octet == 0xee), "room {number} of {self:?} behind the result");
+        }
+    }
+
+    /// Sees that each buffer is where it was before the call.
+    pub(crate) fn places(call: &mut Call) -> Vec<(*const u8, usize)> {
+        let mut places: Vec<_> = call.message().items().map(|item| (item.as_ptr(), item.len())).collect();
+        places.extend(call.rooms().iter().map(|room| (room.as_ptr(), room.len())));
+        places
+    }
+}
