@@ -44,6 +44,7 @@
 mod call;
 mod client;
 mod connection;
+pub mod echo;
 mod error;
 mod identifiers;
 pub mod loopback;

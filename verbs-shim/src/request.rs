@@ -48,6 +48,12 @@ impl<V: Provider> Request<V> {
         &mut self.asked.get_or_insert_default().reply
     }
 
+    /// The message and the reply together, for who makes one from the other.
+    pub fn message_and_reply(&mut self) -> (&[u8], &mut Stream) {
+        let asked = self.asked.get_or_insert_default();
+        (&asked.message, &mut asked.reply)
+    }
+
     /// Sends what was put into [`reply`](Self::reply).
     ///
     /// # Errors
@@ -56,21 +62,24 @@ impl<V: Provider> Request<V> {
         self.send()
     }
 
-    /// Puts the header of a reply that has been accepted into it, and nothing behind it.
-    fn begin(&mut self, status: AcceptStatus) {
-        let body = ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None };
+    /// Puts the header of a reply into it, and nothing behind it.
+    fn begin(&mut self, body: ReplyBody<'_>, room: &mut [u8]) {
         let header = rpc::Reply { xid: self.xid(), body };
-        let mut octets = [0; 24];
-        if let Ok(length) = header.encode(&mut octets) {
+        if let Ok(length) = header.encode(room) {
             let reply = self.reply();
             reply.clear();
-            reply.push(octets.get(..length).unwrap_or_default());
+            reply.push(room.get(..length).unwrap_or_default());
         }
+    }
+
+    fn begin_accepted(&mut self, status: AcceptStatus) {
+        let body = ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None };
+        self.begin(body, &mut [0; 24]);
     }
 
     /// Puts the header of a successful reply into it; the results follow.
     pub fn accept(&mut self) -> &mut Stream {
-        self.begin(AcceptStatus::SUCCESS);
+        self.begin_accepted(AcceptStatus::SUCCESS);
         self.reply()
     }
 
@@ -79,7 +88,16 @@ impl<V: Provider> Request<V> {
     /// # Errors
     /// As [`answer`](Self::answer).
     pub fn refuse(mut self, status: AcceptStatus) -> Result<Form, ReplyFault> {
-        self.begin(status);
+        self.begin_accepted(status);
+        self.send()
+    }
+
+    /// Answers with this header and nothing behind it: that the call is denied, or why it was not carried out.
+    ///
+    /// # Errors
+    /// As [`answer`](Self::answer).
+    pub fn answer_with(mut self, body: ReplyBody<'_>) -> Result<Form, ReplyFault> {
+        self.begin(body, &mut [0; 32 + Auth::MAX_BODY]);
         self.send()
     }
 
@@ -101,7 +119,7 @@ impl<V: Provider> Request<V> {
 impl<V: Provider> Drop for Request<V> {
     fn drop(&mut self) {
         if self.asked.is_some() {
-            self.begin(AcceptStatus::SYSTEM_ERR);
+            self.begin_accepted(AcceptStatus::SYSTEM_ERR);
             // The connection may be over.
             let _ = self.send();
         }

@@ -65,6 +65,20 @@ impl Stream {
         self.items.push(Data { before: self.length, length: data.len(), octets: data });
     }
 
+    /// Appends a data item that is a copy of these octets, in a buffer that an item was in before, where there is one.
+    pub fn push_copy(&mut self, data: &[u8]) {
+        let mut buffer = self.buffer();
+        buffer.clear();
+        buffer.extend_from_slice(data);
+        self.push_item(buffer);
+    }
+
+    /// Appends so many zeros.
+    pub fn push_zeros(&mut self, octets: usize) {
+        self.octets.resize(self.octets.len().saturating_add(octets), 0);
+        self.length = self.octets.len();
+    }
+
     /// Octets of the whole stream, with all items and their padding.
     #[must_use]
     pub fn len(&self) -> usize {

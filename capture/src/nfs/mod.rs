@@ -8,6 +8,7 @@
 
 mod acl;
 mod callback;
+mod echo;
 mod grammar;
 mod mount;
 pub mod status;
@@ -42,6 +43,8 @@ impl Procedure {
     pub const MOUNT: u32 = 100_005;
     /// The NFSACL program.
     pub const NFSACL: u32 = 100_227;
+    /// The echo program of `rpcrdma-serve`.
+    pub const ECHO: u32 = 0x2000_8166;
 
     /// Program, version and procedure as people write them: `NFSv3 READ`, `NFSv4 COMPOUND`. `None` where unknown.
     ///
@@ -63,6 +66,7 @@ impl Procedure {
             (false, Self::MOUNT, 3) => mount::PROCEDURES_V3,
             (false, Self::NFSACL, 2) => acl::PROCEDURES_V2,
             (false, Self::NFSACL, 3) => acl::PROCEDURES_V3,
+            (false, Self::ECHO, 1) => echo::PROCEDURES,
             _ => return None,
         };
         grammar::find(table, self.procedure)
@@ -230,7 +234,7 @@ pub fn results(procedure: Procedure, reverse: bool, body: &[u8], reduced: Reduce
 }
 
 #[cfg(test)]
-const TABLES: [&[Row]; 9] = [
+const TABLES: [&[Row]; 10] = [
     v2::PROCEDURES,
     v3::PROCEDURES,
     v4::PROCEDURES,
@@ -240,4 +244,5 @@ const TABLES: [&[Row]; 9] = [
     mount::PROCEDURES_V3,
     acl::PROCEDURES_V2,
     acl::PROCEDURES_V3,
+    echo::PROCEDURES,
 ];

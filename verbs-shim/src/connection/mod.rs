@@ -97,6 +97,8 @@ pub(crate) struct Shared<V: Provider> {
     state: Mutex<State<V>>,
     changed: Condvar,
     peer: SocketAddr,
+    /// Those of the calls that this end makes.
+    terms: Terms,
     timeout: Option<Duration>,
     /// There is a thread that takes completions, as some wait by being woken.
     has_thread: AtomicBool,
@@ -205,6 +207,7 @@ impl<V: Provider> Connection<V> {
                 state: Mutex::new(state),
                 changed: Condvar::new(),
                 peer,
+                terms: calls,
                 timeout: settings.timeout,
                 has_thread: AtomicBool::new(false),
             }),
@@ -257,6 +260,12 @@ impl<V: Provider> Connection<V> {
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.shared.peer
+    }
+
+    /// What was agreed on for the calls that this end makes: what goes inline, and whether memory is invalidated remotely.
+    #[must_use]
+    pub fn terms(&self) -> Terms {
+        self.shared.terms
     }
 
     /// Why the connection is over; none where it is not.

@@ -1,0 +1,298 @@
+//! The end that calls the echo program, or the NULL procedure of any program, and checks what comes.
+
+use std::fmt;
+
+use rpcrdma::endpoint::Terms;
+use rpcrdma::rpc::{self, AcceptStatus, Auth, Denial, Mismatch, ReplyBody, RpcError};
+
+use super::{Carry, MAX_LENGTH, PROGRAM, VERSION, opaque, padding, pattern, word};
+use crate::call::{Call, CallError};
+use crate::client::Client;
+use crate::connection::Provider;
+
+/// Octets of the shortest transport header, without chunks.
+const TRANSPORT: u32 = 28;
+/// Octets of a Call header without credential, and of a Reply header.
+const CALL: u32 = 40;
+const REPLY: u32 = 24;
+
+/// Makes calls of one kind, one after the other, and checks their replies. The data is another one each time, so that what
+/// is left from the call before is not taken for a reply. All buffers are kept: from the second call on nothing is
+/// allocated here.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    program: u32,
+    version: u32,
+    /// None: NULL.
+    carry: Option<Carry>,
+    length: u32,
+    filler: u32,
+    seed: u16,
+    xid: u32,
+    call: Call,
+}
+
+/// So much data does not go in that way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong {
+    /// The way.
+    pub carry: Carry,
+    /// Octets that go at most.
+    pub most: u32,
+}
+
+/// What is wrong with a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// It does not begin with the header of a reply.
+    Header(RpcError),
+    /// It is the reply to the call of this XID.
+    Xid(u32),
+    /// The server did not carry the call out.
+    Status(AcceptStatus, Option<Mismatch>),
+    /// The server denied the call.
+    Denied(Denial),
+    /// The results end early, or something follows them; octets of results there are.
+    Results(usize),
+    /// So many octets are said, or there.
+    Length(u32),
+    /// The first octet of the data that is another one.
+    Octet(usize),
+    /// The server has received something else: its CRC.
+    Checksum(u32),
+}
+
+/// Why a call has not succeeded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallFault {
+    /// There is no reply.
+    Call(CallError),
+    /// There is one, and it is wrong.
+    Wrong(Wrong),
+}
+
+impl Caller {
+    /// Calls the NULL procedure of a program.
+    #[must_use]
+    pub fn null(program: u32, version: u32) -> Self {
+        let call = Call::default();
+        Self { program, version, carry: None, length: 0, filler: 0, seed: 0, xid: 0, call }
+    }
+
+    /// Calls the echo program with so many octets of data, on a connection with these terms.
+    ///
+    /// # Errors
+    /// [`TooLong`].
+    pub fn echo(carry: Carry, length: u32, terms: &Terms) -> Result<Self, TooLong> {
+        let inline = |threshold: u32, header: u32| threshold.saturating_sub(TRANSPORT + header + 4);
+        let most = match carry {
+            Carry::Inline => {
+                inline(terms.call_threshold, CALL).min(inline(terms.reply_threshold, REPLY)).min(MAX_LENGTH)
+            }
+            _ => MAX_LENGTH,
+        };
+        if length > most {
+            return Err(TooLong { carry, most });
+        }
+        let missing = |threshold: u32, header: u32| {
+            let without = TRANSPORT + header + 8 + length.next_multiple_of(4);
+            (threshold + 1).saturating_sub(without).next_multiple_of(4)
+        };
+        let filler = match carry {
+            Carry::Read if length > 0 => missing(terms.call_threshold, CALL),
+            Carry::PositionZero => missing(terms.call_threshold, CALL),
+            Carry::Reply => missing(terms.reply_threshold, REPLY),
+            _ => 0,
+        };
+        let mut call = Call::default();
+        if carry == Carry::Write {
+            call.rooms().push(vec![0; length as usize]);
+        }
+        Ok(Self { program: PROGRAM, version: VERSION, carry: Some(carry), length, filler, seed: 0, xid: 0, call })
+    }
+
+    /// Octets of data in a call: 0 for NULL.
+    #[must_use]
+    pub const fn length(&self) -> u32 {
+        self.length
+    }
+
+    /// Makes the call and checks the reply.
+    ///
+    /// # Errors
+    /// A [`CallFault`].
+    pub fn call<V: Provider>(&mut self, client: &Client<V>) -> Result<(), CallFault> {
+        let call = self.prepare(client.xid());
+        client.call(call).map_err(CallFault::Call)?;
+        self.check().map_err(CallFault::Wrong)
+    }
+
+    /// The next call, for who makes it himself. [`check`](Self::check) it then.
+    pub fn prepare(&mut self, xid: u32) -> &mut Call {
+        let header = rpc::Call {
+            xid,
+            rpc_version: rpc::Call::RPC_VERSION,
+            program: self.program,
+            version: self.version,
+            procedure: self.carry.map_or(0, Carry::procedure),
+            credential: Auth::NONE,
+            verifier: Auth::NONE,
+        };
+        let mut octets = [0; CALL as usize];
+        let length = header.encode(&mut octets).unwrap_or(0);
+        (self.xid, self.seed) = (xid, self.seed.wrapping_add(1));
+        let message = self.call.message();
+        message.clear();
+        message.push(octets.get(..length).unwrap_or_default());
+        let data = pattern(self.seed, self.length).unwrap_or_default();
+        let given = |message: &mut crate::Stream| {
+            message.push(&self.filler.to_be_bytes());
+            message.push_zeros(self.filler as usize);
+            message.push(&self.length.to_be_bytes());
+        };
+        let wanted = |message: &mut crate::Stream| {
+            [u32::from(self.seed), self.length, self.filler].iter().for_each(|word| message.push(&word.to_be_bytes()));
+        };
+        let mut results = 0;
+        match self.carry {
+            None => {}
+            Some(Carry::Inline) => {
+                message.push(&self.length.to_be_bytes());
+                message.push(data);
+                message.push(padding(data.len()));
+                results = 4 + self.length.next_multiple_of(4);
+            }
+            Some(Carry::Read) => {
+                given(message);
+                message.push_copy(data);
+                results = 8;
+            }
+            Some(Carry::PositionZero) => {
+                given(message);
+                message.push(data);
+                message.push(padding(data.len()));
+                results = 8;
+            }
+            Some(Carry::Write) => {
+                wanted(message);
+                results = 8;
+            }
+            Some(Carry::Reply) => {
+                wanted(message);
+                results = 8 + self.filler + self.length.next_multiple_of(4);
+            }
+        }
+        self.call.set_reply_length(REPLY + results);
+        &mut self.call
+    }
+
+    /// The call as it was made last.
+    #[must_use]
+    pub const fn last(&self) -> &Call {
+        &self.call
+    }
+
+    /// The XID of the call that was made last.
+    #[must_use]
+    pub const fn xid(&self) -> u32 {
+        self.xid
+    }
+
+    /// Whether the reply to the call that was made last is right: every octet of it is compared.
+    ///
+    /// # Errors
+    /// What is [`Wrong`].
+    pub fn check(&self) -> Result<(), Wrong> {
+        let (reply, results) = rpc::Reply::decode(self.call.reply()).map_err(Wrong::Header)?;
+        if reply.xid != self.xid {
+            return Err(Wrong::Xid(reply.xid));
+        }
+        match reply.body {
+            ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. } => {}
+            ReplyBody::Accepted { status, mismatch, .. } => return Err(Wrong::Status(status, mismatch)),
+            ReplyBody::Denied(denial) => return Err(Wrong::Denied(denial)),
+        }
+        let data = pattern(self.seed, self.length).unwrap_or_default();
+        let mut rest = results;
+        let broken = Wrong::Results(results.len());
+        match self.carry {
+            None => {}
+            Some(Carry::Inline) => same(opaque(&mut rest).ok_or(broken)?, data)?,
+            Some(Carry::Read | Carry::PositionZero) => {
+                let (length, crc) = (word(&mut rest).ok_or(broken)?, word(&mut rest).ok_or(broken)?);
+                if length != self.length {
+                    return Err(Wrong::Length(length));
+                }
+                if crc != crc32fast::hash(data) {
+                    return Err(Wrong::Checksum(crc));
+                }
+            }
+            Some(Carry::Write) => {
+                opaque(&mut rest).filter(|filler| filler.is_empty()).ok_or(broken)?;
+                let length = word(&mut rest).ok_or(broken)?;
+                if length != self.length {
+                    return Err(Wrong::Length(length));
+                }
+                same(self.call.result(0), data)?;
+            }
+            Some(Carry::Reply) => {
+                opaque(&mut rest).filter(|filler| filler.len() == self.filler as usize).ok_or(broken)?;
+                same(opaque(&mut rest).ok_or(broken)?, data)?;
+            }
+        }
+        if rest.is_empty() { Ok(()) } else { Err(broken) }
+    }
+}
+
+/// Whether the data that has come is that.
+fn same(come: &[u8], data: &[u8]) -> Result<(), Wrong> {
+    if come == data {
+        return Ok(());
+    }
+    match come.iter().zip(data).position(|(come, sent)| come != sent) {
+        Some(at) => Err(Wrong::Octet(at)),
+        None => Err(Wrong::Length(u32::try_from(come.len()).unwrap_or(u32::MAX))),
+    }
+}
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at most {} octets can be carried by `{}` on this connection", self.most, self.carry)
+    }
+}
+
+impl std::error::Error for TooLong {}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Header(error) => write!(f, "no RPC reply: {error}"),
+            Self::Xid(xid) => write!(f, "the reply to another call, {xid:#010x}"),
+            Self::Status(status, None) => write!(f, "the server answers {status}"),
+            Self::Status(status, Some(Mismatch { low, high })) => {
+                write!(f, "the server answers {status}: it has versions {low} to {high}")
+            }
+            Self::Denied(Denial::RpcMismatch(Mismatch { low, high })) => {
+                write!(f, "the server denies the call: it has RPC versions {low} to {high}")
+            }
+            Self::Denied(Denial::AuthError(status)) => write!(f, "the server denies the call: {status}"),
+            Self::Results(length) => write!(f, "{length} octets of results are not what the procedure returns"),
+            Self::Length(length) => write!(f, "{length} octets of data, which is not what was asked for"),
+            Self::Octet(at) => write!(f, "octet {at} of the data is wrong"),
+            Self::Checksum(crc) => write!(f, "the server has received other data, with the CRC {crc:#010x}"),
+        }
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+impl fmt::Display for CallFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(error) => error.fmt(f),
+            Self::Wrong(wrong) => wrong.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CallFault {}

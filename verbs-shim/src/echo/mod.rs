@@ -1,0 +1,221 @@
+//! The echo program: octets that go to a server or come from it in each way that RPC-over-RDMA has, as asked, and a check
+//! that they came right. `rpcrdma-serve` answers it, `rpcrdma-ping` calls it; tests and measurements use both ends.
+//!
+//! # The program
+//! Number [`PROGRAM`], of those that each may take for himself (RFC 5531 section 13), version [`VERSION`]. In XDR (RFC 4506):
+//!
+//! ```text
+//! struct summary { unsigned int length; unsigned int crc32; };
+//! struct wanted  { unsigned int seed; unsigned int length; unsigned int filler; };
+//! struct given   { opaque filler<>; opaque data<>; };
+//!
+//! void    NULL(void)        = 0;
+//! opaque  ECHO(opaque<>)    = 1;    the argument comes back
+//! summary TAKE(given)       = 2;    of the data; crc32 is that of ISO 3309
+//! given   GIVE(wanted)      = 3;    the octets of `pattern(seed, length)`
+//! summary TAKE_WHOLE(given) = 4;
+//! given   GIVE_WHOLE(wanted) = 5;
+//! ```
+//!
+//! # Its Upper-Layer Binding
+//! `data` is DDP-eligible (RFC 8166 section 3.4.1) as the argument of TAKE and as the result of GIVE, and nothing else is. A
+//! client gives a Write chunk for the result of GIVE, and a Reply chunk where the reply may be longer than the inline
+//! threshold; it knows the longest reply from what it asks for.
+//!
+//! A filler is zeros that make a message too long for a Send, so that small data goes as asked too.
+//!
+//! # Ways
+//! | [`Carry`] | procedure | the data |
+//! |---|---|---|
+//! | `Inline` | ECHO | in the Send, there and back |
+//! | `Read` | TAKE | to the server in a Read chunk; 0 octets need none. With 1 to 24 octets the rest of the Call is in a Position Zero chunk, as without them it is not shorter enough |
+//! | `Write` | GIVE | to the client in a Write chunk; 0 octets need none |
+//! | `PositionZero` | TAKE_WHOLE | to the server in a Long Call |
+//! | `Reply` | GIVE_WHOLE | to the client in a Long Reply |
+//!
+//! ```
+//! use std::thread;
+//!
+//! use rpcrdma_verbs::echo::{Caller, Carry, Programs};
+//! use rpcrdma_verbs::loopback::Fabric;
+//! use rpcrdma_verbs::{Client, Server, Settings};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let fabric = Fabric::new();
+//! let (here, there) = (fabric.adapter([192, 0, 2, 1].into())?, fabric.adapter([192, 0, 2, 2].into())?);
+//! let address = "192.0.2.2:20049".parse()?;
+//! let server = Server::bind(&there, address, Settings::server())?;
+//! let stop = server.stopper();
+//! let served = thread::spawn(move || server.serve(&Programs::default()));
+//!
+//! let client = Client::connect(&here, address, &Settings::client())?;
+//! let mut caller = Caller::echo(Carry::Read, 100_000, &client.connection().terms())?;
+//! for _ in 0..3 {
+//!     caller.call(&client)?;
+//! }
+//!
+//! stop.stop();
+//! served.join().unwrap()?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod caller;
+mod programs;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+pub use caller::{CallFault, Caller, TooLong, Wrong};
+pub use programs::Programs;
+
+/// The number of the echo program.
+pub const PROGRAM: u32 = 0x2000_8166;
+/// Its version.
+pub const VERSION: u32 = 1;
+/// Octets of data of a call at most.
+pub const MAX_LENGTH: u32 = 0x10_0000;
+/// Octets of a filler at most: more than an inline threshold can be (RFC 8797 section 4.2).
+pub const MAX_FILLER: u32 = 0x4_0400;
+
+const ECHO: u32 = 1;
+const TAKE: u32 = 2;
+const GIVE: u32 = 3;
+const TAKE_WHOLE: u32 = 4;
+const GIVE_WHOLE: u32 = 5;
+
+/// The way in which the data of a call travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Carry {
+    /// In the Sends.
+    Inline,
+    /// As an argument, in a Read chunk.
+    Read,
+    /// As a result, in a Write chunk.
+    Write,
+    /// As an argument, with the whole Call in a Position Zero chunk.
+    PositionZero,
+    /// As a result, with the whole reply in a Reply chunk.
+    Reply,
+}
+
+impl Carry {
+    /// Each way there is.
+    pub const ALL: [Self; 5] = [Self::Inline, Self::Read, Self::Write, Self::PositionZero, Self::Reply];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Inline => "inline",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::PositionZero => "position-zero",
+            Self::Reply => "reply",
+        }
+    }
+
+    const fn procedure(self) -> u32 {
+        match self {
+            Self::Inline => ECHO,
+            Self::Read => TAKE,
+            Self::Write => GIVE,
+            Self::PositionZero => TAKE_WHOLE,
+            Self::Reply => GIVE_WHOLE,
+        }
+    }
+}
+
+impl fmt::Display for Carry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// No way of carrying has this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownCarry;
+
+impl fmt::Display for UnknownCarry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there are inline, read, write, position-zero and reply")
+    }
+}
+
+impl std::error::Error for UnknownCarry {}
+
+impl FromStr for Carry {
+    type Err = UnknownCarry;
+
+    fn from_str(name: &str) -> Result<Self, UnknownCarry> {
+        Self::ALL.into_iter().find(|carry| carry.name() == name).ok_or(UnknownCarry)
+    }
+}
+
+/// The octets that stand for `seed`, so many of them: those from octet `seed` on of one sequence, whose word number n,
+/// counted from 0, is n times 0x9e3779b1 modulo 2^32, the most significant octet first. None for more than [`MAX_LENGTH`].
+///
+/// The sequence is made once; no word of it is there twice.
+#[must_use]
+pub fn pattern(seed: u16, length: u32) -> Option<&'static [u8]> {
+    static SEQUENCE: OnceLock<Vec<u8>> = OnceLock::new();
+    let words = (MAX_LENGTH + 0x1_0000) / 4;
+    let sequence =
+        SEQUENCE.get_or_init(|| (0..words).flat_map(|word| word.wrapping_mul(0x9e37_79b1).to_be_bytes()).collect());
+    if length > MAX_LENGTH {
+        return None;
+    }
+    sequence.get(usize::from(seed)..)?.get(..length as usize)
+}
+
+/// XDR padding of an opaque of so many octets.
+fn padding(length: usize) -> &'static [u8] {
+    const ZEROS: &[u8] = &[0; 3];
+    ZEROS.get(..length.next_multiple_of(4) - length).unwrap_or_default()
+}
+
+/// Takes a word from the start of octets.
+fn word(octets: &mut &[u8]) -> Option<u32> {
+    let (word, rest) = octets.split_first_chunk()?;
+    *octets = rest;
+    Some(u32::from_be_bytes(*word))
+}
+
+/// Takes variable-length opaque data from the start of octets, with its padding.
+fn opaque<'a>(octets: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = word(octets)? as usize;
+    let (data, rest) = octets.split_at_checked(length)?;
+    *octets = rest.split_at_checked(length.next_multiple_of(4) - length)?.1;
+    Some(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_way_is_found_by_its_name() {
+        for carry in Carry::ALL {
+            assert_eq!(carry.to_string().parse(), Ok(carry));
+        }
+        assert_eq!("Inline".parse::<Carry>(), Err(UnknownCarry));
+    }
+
+    #[test]
+    fn the_pattern_is_that_of_the_documentation() {
+        assert_eq!(pattern(0, 12), Some(&[0, 0, 0, 0, 0x9e, 0x37, 0x79, 0xb1, 0x3c, 0x6e, 0xf3, 0x62][..]));
+        assert_eq!(pattern(5, 4), Some(&[0x37, 0x79, 0xb1, 0x3c][..]));
+        assert_eq!(pattern(u16::MAX, MAX_LENGTH).map(<[u8]>::len), Some(MAX_LENGTH as usize));
+        assert_eq!(pattern(0, MAX_LENGTH + 1), None);
+    }
+
+    #[test]
+    fn opaque_data_ends_with_its_padding() {
+        let mut octets = &[0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0, 9][..];
+        assert_eq!(opaque(&mut octets), Some(&[1, 2, 3, 4, 5][..]));
+        assert_eq!(octets, [9]);
+        for cut in 0..12 {
+            assert_eq!(opaque(&mut &[0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0][..cut]), None, "{cut}");
+        }
+        assert_eq!(opaque(&mut &[0xff; 8][..]), None);
+    }
+}
