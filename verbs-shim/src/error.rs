@@ -56,6 +56,27 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// What a user can do about it, where there is something.
+    #[must_use]
+    pub const fn advice(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NoAdapter => {
+                "`rdma link` shows the RDMA adapters; without one, an Ethernet interface can do it in software, as root: \
+                 modprobe -a rdma_rxe rdma_ucm; rdma link add rxe0 type rxe netdev eth0"
+            }
+            Self::Address => "`ip address` shows the addresses; one that is in use is free when its program has ended",
+            Self::Refused => "is a server running there, and does it listen for RPC over RDMA at that port?",
+            Self::Unreachable => "`ip route get` shows the way; its interface has to be one that `rdma link` shows",
+            Self::TimedOut => {
+                "is that the address of an RDMA adapter, and does a firewall let UDP port 4791 (RoCE) pass?"
+            }
+            Self::Exhausted => "as much memory has to be allowed to be locked as is registered: `ulimit -l`",
+            _ => return None,
+        })
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -49,6 +49,7 @@ mod error;
 mod identifiers;
 pub mod loopback;
 mod pending;
+pub mod ping;
 #[cfg(feature = "rdma")]
 #[allow(unsafe_code, reason = "libibverbs and librdmacm are C libraries")]
 #[deny(clippy::undocumented_unsafe_blocks)]

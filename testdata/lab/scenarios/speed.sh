@@ -18,10 +18,10 @@ reference_latency() {
         awk -v size="$null_call" '$1 == size && NF >= 6 { printf "%.0f\n", 2 * $5 }'
 }
 
-# The median that rpcrdma-ping gives, in microseconds.
+# The median that rpcrdma-ping gives in milliseconds, in microseconds.
 our_latency() {
-    limit 60 rpcrdma-ping -c 2000 -i 0 "$1" |
-        awk '{ for (word = 1; word < NF; word++) if ($word ~ /^median/) median = $(word + 1) } END { print median }'
+    limit 60 rpcrdma-ping -q -c 2000 -i 0 "$1" | awk '
+        { for (word = 1; word < NF; word++) if ($word ~ /^median/) median = $(word + 1) } END { print median * 1000 }'
 }
 
 # MiB/s.

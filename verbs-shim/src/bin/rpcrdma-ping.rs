@@ -1,0 +1,156 @@
+//! The program `rpcrdma-ping`: calls a server of RPC over RDMA, and says how long it takes.
+
+mod common;
+
+use std::io;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+use rpcrdma_verbs::echo::{self, Carry, TooLong};
+use rpcrdma_verbs::ping::{self, Plan, Show, Summary, What};
+use rpcrdma_verbs::rdma::Device;
+use rpcrdma_verbs::{Client, Error, Settings};
+
+use common::{STYLES, UNUSABLE, explain, say, usage};
+
+const NAME: &str = "rpcrdma-ping";
+/// Not all calls were answered.
+const LOST: u8 = 1;
+
+const EXAMPLES: &str = "\
+Examples:
+  rpcrdma-ping nfs.example                     NULL of NFSv4, at port 20049
+  rpcrdma-ping --version 3 192.0.2.1           NULL of NFSv3
+  rpcrdma-ping -q -c 10000 -i 0 192.0.2.1      latency, as fast as the replies come
+  rpcrdma-ping --program echo --carry read --size 1048576 192.0.2.1
+                                               1 MiB each call by RDMA Read, to rpcrdma-serve
+
+Exit status: 0 if each call was answered right; 1 if not, or if nobody could be connected to; 2 for wrong usage, or without
+an RDMA adapter.";
+
+/// Calls a server of RPC over RDMA (RFC 8166), and says how long it takes.
+#[derive(Debug, Parser)]
+#[command(name = NAME, version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
+#[command(disable_version_flag = true)]
+struct Arguments {
+    /// Name or address, with a port or without: nfs.example, 192.0.2.1:20049, [2001:db8::1]:20049
+    #[arg(value_name = "HOST[:PORT]")]
+    server: String,
+    /// Calls, at most 1000000
+    #[arg(short, long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(ping::MAX_COUNT)))]
+    count: u32,
+    /// Seconds from call to call; 0: as fast as the replies come
+    #[arg(short, long, default_value = "1", value_name = "SECONDS", value_parser = seconds)]
+    interval: Duration,
+    /// What is called: a number, or nfs, mount, nfsacl: NULL of it; echo: the echo program of rpcrdma-serve
+    #[arg(long, default_value = "nfs", value_name = "PROGRAM", value_parser = common::program)]
+    program: u32,
+    /// Its version; without it 4 of nfs, 3 of mount and nfsacl, 1 of the others
+    #[arg(long, value_name = "N")]
+    version: Option<u32>,
+    /// How the data of the echo travels: inline, read, write, position-zero, reply
+    #[arg(long, value_name = "WAY")]
+    carry: Option<Carry>,
+    /// Octets of data of the echo; without it 56
+    #[arg(short, long, value_name = "OCTETS")]
+    size: Option<u32>,
+    /// Seconds after which a call is given up, or the attempt to connect
+    #[arg(short = 'W', long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
+    timeout: Duration,
+    /// The summary only
+    #[arg(short, long)]
+    quiet: bool,
+    /// JSON, an object a line
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+    /// Print the version of this program
+    #[arg(short = 'V', action = clap::ArgAction::Version)]
+    print_version: Option<bool>,
+}
+
+/// Octets of the echo unless told otherwise, as `ping` has them.
+const SIZE: u32 = 56;
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.filter(|seconds| seconds.as_secs() < 1 << 30).ok_or_else(|| "a number of seconds, such as 0.2".to_owned())
+}
+
+impl Arguments {
+    fn what(&self) -> Result<What, &'static str> {
+        let Self { program, version, carry, size, .. } = *self;
+        if program == echo::PROGRAM && version.is_none_or(|version| version == echo::VERSION) {
+            let (carry, length) = (carry.unwrap_or(Carry::Inline), size.unwrap_or(SIZE));
+            return Ok(What::Echo { carry, length });
+        }
+        if carry.is_some() || size.is_some() {
+            return Err("--carry and --size are for --program echo: NULL has no data");
+        }
+        let usual = match program {
+            100_003 => 4,
+            100_005 | 100_227 => 3,
+            _ => 1,
+        };
+        Ok(What::Null { program, version: version.unwrap_or(usual) })
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(NAME, &error),
+    };
+    match run(&arguments) {
+        Ok(summary) if summary.all_answered() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(LOST),
+        Err(status) => ExitCode::from(status),
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<Summary, u8> {
+    let unusable = |error: &dyn std::fmt::Display| {
+        say(NAME, error);
+        UNUSABLE
+    };
+    let what = arguments.what().map_err(|error| unusable(&error))?;
+    let addresses = ping::addresses(&arguments.server)
+        .map_err(|error| unusable(&format_args!("{}: no such host: {error}", arguments.server)))?;
+    let show = match (arguments.json, arguments.quiet) {
+        (true, _) => Show::Json,
+        (false, true) => Show::Summary,
+        (false, false) => Show::Lines,
+    };
+    let plan = Plan { what, count: arguments.count, interval: arguments.interval, show };
+    let (client, to) = connect(arguments, &addresses)?;
+    ping::run(&client, to, &plan, &mut io::stdout().lock()).map_err(|error| match error.get_ref() {
+        Some(inner) if inner.is::<TooLong>() => unusable(&error),
+        _ if error.kind() == io::ErrorKind::BrokenPipe => LOST,
+        _ => unusable(&format_args!("the output cannot be written: {error}")),
+    })
+}
+
+/// Connects to the first of the addresses that can be connected to.
+fn connect(arguments: &Arguments, addresses: &[SocketAddr]) -> Result<(Client<Device>, SocketAddr), u8> {
+    let settings = Settings {
+        calls: 1,
+        timeout: Some(arguments.timeout),
+        connect_timeout: arguments.timeout,
+        ..Settings::client()
+    };
+    let mut last = None;
+    for &address in addresses {
+        match Device::towards(address).and_then(|device| Client::connect(&device, address, &settings)) {
+            Ok(client) => return Ok((client, address)),
+            Err(error) => last = Some((address, error)),
+        }
+    }
+    let Some((address, error)) = last else {
+        say(NAME, format_args!("{}: no address", arguments.server));
+        return Err(UNUSABLE);
+    };
+    explain(NAME, format_args!("no connection to {address}"), &error);
+    Err(if error == Error::NoAdapter { UNUSABLE } else { LOST })
+}

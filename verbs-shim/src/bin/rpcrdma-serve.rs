@@ -1,0 +1,121 @@
+//! The program `rpcrdma-serve`: answers the echo program, and NULL of others, over RDMA.
+
+mod common;
+
+use std::fmt::Display;
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use rpcrdma_verbs::echo::{self, Programs};
+use rpcrdma_verbs::rdma::Device;
+use rpcrdma_verbs::{Connection, Ended, Error, Request, Server, Service, Settings};
+
+use common::{STYLES, UNUSABLE, explain, say, usage};
+
+const NAME: &str = "rpcrdma-serve";
+
+const EXAMPLES: &str = "\
+Examples:
+  rpcrdma-serve 0.0.0.0:20049                  the echo program, and NULL of NFSv3 and NFSv4
+  rpcrdma-serve 192.0.2.1:20049 --program 100005 --version 3 --program 400100 --version 1
+                                               the echo program, and NULL of these two
+  rpcrdma-ping --program echo --carry write --size 65537 192.0.2.1
+                                               what calls it
+
+It serves until it is killed. Exit status: 2 where it cannot.";
+
+/// Answers calls of RPC over RDMA (RFC 8166): an echo in each way in which data can travel, and NULL of other programs.
+#[derive(Debug, Parser)]
+#[command(name = NAME, version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
+#[command(disable_version_flag = true)]
+struct Arguments {
+    /// Where to listen; 0.0.0.0 and [::] are all addresses of the first RDMA adapter
+    #[arg(value_name = "ADDRESS:PORT")]
+    address: SocketAddr,
+    /// A program whose NULL is answered: a number, or nfs, mount, nfsacl; can be given several times, each with its
+    /// --version. Without it those are NFSv3 and NFSv4
+    #[arg(long, value_name = "PROGRAM", value_parser = common::program)]
+    program: Vec<u32>,
+    /// The version of the program
+    #[arg(long, value_name = "N")]
+    version: Vec<u32>,
+    /// Say nothing about connections
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print the version of this program
+    #[arg(short = 'V', action = clap::ArgAction::Version)]
+    print_version: Option<bool>,
+}
+
+/// What is served when nothing is asked for.
+const USUAL: [(u32, u32); 2] = [(100_003, 3), (100_003, 4)];
+
+struct Serve {
+    programs: Programs,
+    quiet: bool,
+}
+
+impl Serve {
+    fn say(&self, peer: SocketAddr, what: impl Display) {
+        if !self.quiet {
+            // Who reads this may have gone; those who call have not.
+            let _written = writeln!(io::stdout(), "{peer} {what}");
+        }
+    }
+}
+
+impl Service<Device> for Serve {
+    fn call(&self, request: Request<Device>) {
+        // Who has asked is told in any case, or is gone.
+        let _ = self.programs.answer(request);
+    }
+
+    fn connected(&self, connection: &Connection<Device>) {
+        let terms = connection.terms();
+        let (call, reply) = (terms.reply_threshold, terms.call_threshold);
+        self.say(connection.peer(), format_args!("has connected, inline up to {call} octets, {reply} back"));
+    }
+
+    fn ended(&self, peer: SocketAddr, why: &Ended) {
+        self.say(peer, format_args!("is gone: {why}"));
+    }
+
+    fn failed(&self, peer: SocketAddr, why: &Error) {
+        self.say(peer, format_args!("could not connect: {why}"));
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(NAME, &error),
+    };
+    let Arguments { program, version, .. } = &arguments;
+    if program.len() != version.len() {
+        say(NAME, "each --program needs its --version");
+        return ExitCode::from(UNUSABLE);
+    }
+    let pairs: Vec<(u32, u32)> = program.iter().copied().zip(version.iter().copied()).collect();
+    let others = if pairs.is_empty() { USUAL.to_vec() } else { pairs };
+    if let Err(error) = serve(&arguments, &others) {
+        explain(NAME, format_args!("cannot serve at {}", arguments.address), &error);
+    }
+    ExitCode::from(UNUSABLE)
+}
+
+/// Serves; comes back where that is not possible only.
+fn serve(arguments: &Arguments, others: &[(u32, u32)]) -> Result<(), Error> {
+    let address = arguments.address;
+    let device = if address.ip().is_unspecified() { Device::first()? } else { Device::with_address(address.ip())? };
+    let server = Server::bind(&device, address, Settings::server())?;
+    let null: Vec<String> = others.iter().map(|(program, version)| format!("{program} version {version}")).collect();
+    let (name, null) = (device.name(), null.join(", "));
+    let (program, version) = (echo::PROGRAM, echo::VERSION);
+    let text = format!("listening at {address} of {name}: echo program {program:#x} version {version}; NULL of {null}");
+    let _written = writeln!(io::stdout(), "{text}");
+    let programs = others.iter().fold(Programs::default(), |all, other| all.with_null(other.0, other.1));
+    server.serve(&Serve { programs, quiet: arguments.quiet })
+}

@@ -1,0 +1,305 @@
+//! What `rpcrdma-ping` does: calls one after the other, a line for each, and a summary.
+//!
+//! It is apart from the program so that it runs over each provider, the loopback too.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::call::CallError;
+use crate::client::Client;
+use crate::connection::Provider;
+use crate::echo::{CallFault, Caller, Carry};
+
+/// The port of RPC over RDMA, where none is given: that of NFS (RFC 8267 section 7).
+pub const PORT: u16 = 20049;
+/// Calls at most: the time of each is kept for the summary.
+pub const MAX_COUNT: u32 = 1_000_000;
+
+/// What is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// NULL of a program.
+    Null {
+        /// Its number.
+        program: u32,
+        /// Its version.
+        version: u32,
+    },
+    /// The echo program.
+    Echo {
+        /// The way in which the data travels.
+        carry: Carry,
+        /// Octets of data.
+        length: u32,
+    },
+}
+
+/// How the calls are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Show {
+    /// A line for each, and the summary.
+    #[default]
+    Lines,
+    /// The summary only.
+    Summary,
+    /// Both as JSON, an object a line.
+    Json,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What is called.
+    pub what: What,
+    /// How often; more than [`MAX_COUNT`] is taken for that.
+    pub count: u32,
+    /// From the beginning of a call to that of the next; zero: as fast as the replies come.
+    pub interval: Duration,
+    /// How it is shown.
+    pub show: Show,
+}
+
+/// What has come of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Calls that were to be made.
+    pub planned: u32,
+    /// Calls that were made.
+    pub calls: u32,
+    /// How long each call took that was answered right, the shortest first.
+    pub latencies: Vec<Duration>,
+    /// Why it was ended early.
+    pub ended: Option<CallError>,
+}
+
+impl Summary {
+    /// Whether each call was made, and answered right.
+    #[must_use]
+    pub fn all_answered(&self) -> bool {
+        self.calls == self.planned && self.latencies.len() == self.calls as usize
+    }
+
+    /// The time that so many percent of the calls took at most: 50 gives the median. None where none was answered.
+    #[must_use]
+    pub fn percentile(&self, percent: usize) -> Option<Duration> {
+        let rank = (self.latencies.len() * percent).div_ceil(100).max(1);
+        self.latencies.get(rank - 1).copied()
+    }
+
+    /// Percent of the calls that were not answered right, rounded up: 0 means none.
+    fn lost(&self) -> u64 {
+        let lost = u64::from(self.calls).saturating_sub(self.latencies.len() as u64);
+        (lost * 100).div_ceil(u64::from(self.calls.max(1)))
+    }
+
+    fn write(&self, to: SocketAddr, show: Show, out: &mut impl Write) -> io::Result<()> {
+        let (calls, replies) = (self.calls, self.latencies.len());
+        let times = [("min", 0), ("median", 50), ("p99", 99), ("max", 100)];
+        let times = times.map(|(name, percent)| (name, self.percentile(percent)));
+        if show == Show::Json {
+            write!(out, r#"{{"type":"summary","to":"{to}","calls":{calls},"replies":{replies}"#)?;
+            for (name, time) in times {
+                match time {
+                    Some(time) => write!(out, r#","{name}":{}"#, time.as_secs_f64())?,
+                    None => write!(out, r#","{name}":null"#)?,
+                }
+            }
+            let ended = self.ended.as_ref().map_or("null".to_owned(), |ended| quoted(&ended.to_string()));
+            return writeln!(out, r#","ended":{ended}}}"#);
+        }
+        if let Some(ended) = &self.ended {
+            let left = self.planned - calls;
+            writeln!(out, "{ended}; {left} calls of {} were not made", self.planned)?;
+        }
+        writeln!(out, "--- {to} ---")?;
+        writeln!(out, "{calls} calls, {replies} replies, {} % lost", self.lost())?;
+        if replies > 0 {
+            let times: Vec<_> = times.into_iter().flat_map(|(name, time)| Some((name, milliseconds(time?)))).collect();
+            let times: Vec<_> = times.iter().map(|(name, time)| format!("{name} {time:.3}")).collect();
+            writeln!(out, "{} ms", times.join("  "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes the calls, and shows them and the summary. What a call ends with is shown; what it cannot go on after is in the
+/// summary.
+///
+/// # Errors
+/// Where nothing can be written to `out`. [`io::ErrorKind::InvalidInput`] with a [`TooLong`](crate::echo::TooLong) in it
+/// where so much data cannot go that way; nothing was called then.
+pub fn run<V: Provider>(client: &Client<V>, to: SocketAddr, plan: &Plan, out: &mut impl Write) -> io::Result<Summary> {
+    let caller = match plan.what {
+        What::Null { program, version } => Caller::null(program, version),
+        What::Echo { carry, length } => Caller::echo(carry, length, &client.connection().terms())
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?,
+    };
+    let planned = plan.count.min(MAX_COUNT);
+    let summary = Summary { planned, latencies: Vec::with_capacity(planned as usize), ..Summary::default() };
+    Run { client, to, plan, caller, summary }.run(out)
+}
+
+struct Run<'a, V: Provider> {
+    client: &'a Client<V>,
+    to: SocketAddr,
+    plan: &'a Plan,
+    caller: Caller,
+    summary: Summary,
+}
+
+impl<V: Provider> Run<'_, V> {
+    fn run(mut self, out: &mut impl Write) -> io::Result<Summary> {
+        let terms = self.client.connection().terms();
+        if self.plan.show != Show::Json {
+            let (there, back) = (terms.call_threshold, terms.reply_threshold);
+            writeln!(out, "calling {} at {}, inline up to {there} octets, {back} back", self.plan.what, self.to)?;
+        }
+        let mut next = Instant::now();
+        for number in 0..self.summary.planned {
+            if number > 0 {
+                thread::sleep(next.saturating_duration_since(Instant::now()));
+            }
+            let begun = Instant::now();
+            next = begun + self.plan.interval;
+            let outcome = self.caller.call(self.client);
+            let took = begun.elapsed();
+            self.summary.calls += 1;
+            self.show(&outcome, took, out)?;
+            match outcome {
+                Ok(()) => self.summary.latencies.push(took),
+                Err(CallFault::Call(error @ (CallError::Lost(_) | CallError::Refused(_)))) => {
+                    self.summary.ended = Some(error);
+                    break;
+                }
+                Err(_) => {}
+            }
+        }
+        self.summary.latencies.sort_unstable();
+        self.summary.write(self.to, self.plan.show, out)?;
+        Ok(self.summary)
+    }
+
+    fn show(&self, outcome: &Result<(), CallFault>, took: Duration, out: &mut impl Write) -> io::Result<()> {
+        let (to, xid) = (self.to, self.caller.xid());
+        let octets = match self.plan.what {
+            What::Null { .. } => self.caller.last().reply().len(),
+            What::Echo { length, .. } => length as usize,
+        };
+        match (self.plan.show, outcome) {
+            (Show::Lines, Ok(())) => {
+                let milliseconds = milliseconds(took);
+                writeln!(out, "{octets} octets from {to}: xid={xid:#010x} time={milliseconds:.3} ms")
+            }
+            (Show::Json, Ok(())) => {
+                let took = took.as_secs_f64();
+                writeln!(
+                    out,
+                    r#"{{"type":"reply","from":"{to}","xid":"{xid:#010x}","octets":{octets},"latency":{took}}}"#
+                )
+            }
+            (Show::Json, Err(fault)) => {
+                let fault = quoted(&fault.to_string());
+                writeln!(out, r#"{{"type":"fault","from":"{to}","xid":"{xid:#010x}","fault":{fault}}}"#)
+            }
+            // What ends it all is said once.
+            (_, Err(CallFault::Call(CallError::Lost(_) | CallError::Refused(_)))) | (Show::Summary, Ok(())) => Ok(()),
+            (_, Err(fault)) => writeln!(out, "{to}: xid={xid:#010x} {fault}"),
+        }
+    }
+}
+
+impl std::fmt::Display for What {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Null { program, version } => write!(f, "NULL of program {program} version {version}"),
+            Self::Echo { carry, length } => write!(f, "the echo program, {length} octets each, {carry},"),
+        }
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// A text as a string of JSON.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            control if control < ' ' => {
+                // A String takes everything.
+                let _ = write!(quoted, "\\u{:04x}", u32::from(control));
+            }
+            character => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The addresses of a server: a name or an address, with a port or without: `nfs.example`, `192.0.2.1:20049`, `2001:db8::1`,
+/// `[2001:db8::1]:20049`.
+///
+/// # Errors
+/// Where there is no such name.
+pub fn addresses(server: &str) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = server.parse() {
+        return Ok(vec![address]);
+    }
+    let bare = server.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(server);
+    if let Ok(address) = bare.parse() {
+        return Ok(vec![SocketAddr::new(address, PORT)]);
+    }
+    if server.contains(':') {
+        return Ok(server.to_socket_addrs()?.collect());
+    }
+    Ok((server, PORT).to_socket_addrs()?.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_the_time_of_a_call() {
+        let milliseconds = |count: u64| (1..=count).map(Duration::from_millis).collect();
+        let of = |count| Summary { latencies: milliseconds(count), ..Summary::default() };
+        let at = |count, percent| of(count).percentile(percent).map(|time| time.as_millis());
+        assert_eq!([0, 50, 99, 100].map(|percent| at(0, percent)), [None; 4]);
+        assert_eq!([0, 50, 99, 100].map(|percent| at(1, percent)), [Some(1); 4]);
+        assert_eq!([0, 50, 99, 100].map(|percent| at(20, percent)), [Some(1), Some(10), Some(20), Some(20)]);
+        assert_eq!([0, 50, 99, 100].map(|percent| at(1000, percent)), [Some(1), Some(500), Some(990), Some(1000)]);
+    }
+
+    #[test]
+    fn one_lost_call_in_many_is_not_none() {
+        let summary = Summary { calls: 1000, latencies: vec![Duration::ZERO; 999], ..Summary::default() };
+        assert_eq!(summary.lost(), 1);
+    }
+
+    #[test]
+    fn a_server_is_named_in_each_usual_way() {
+        let first =
+            |server: &str| addresses(server).ok().and_then(|all| all.first().copied()).map(|all| all.to_string());
+        for (server, address) in [
+            ("192.0.2.1", "192.0.2.1:20049"),
+            ("192.0.2.1:7", "192.0.2.1:7"),
+            ("2001:db8::1", "[2001:db8::1]:20049"),
+            ("[2001:db8::1]", "[2001:db8::1]:20049"),
+            ("[2001:db8::1]:7", "[2001:db8::1]:7"),
+        ] {
+            assert_eq!(first(server).as_deref(), Some(address), "{server}");
+        }
+        assert!(addresses("192.0.2.1:70000").is_err());
+        assert!(addresses("").is_err());
+    }
+
+    #[test]
+    fn quotation_marks_do_not_end_a_string() {
+        assert_eq!(quoted("a \"b\"\\\n"), r#""a \"b\"\\\u000a""#);
+    }
+}

@@ -1,0 +1,166 @@
+//! What `rpcrdma-ping` does, over the loopback.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rpcrdma_verbs::echo::{Carry, Programs};
+use rpcrdma_verbs::loopback::{Adapter, Fabric};
+use rpcrdma_verbs::ping::{Plan, Show, Summary, What, run};
+use rpcrdma_verbs::{CallError, Client, Ended, Request, Server, Service, Settings};
+
+const ADDRESS: &str = "192.0.2.2:20049";
+const NULL: What = What::Null { program: 100_003, version: 4 };
+
+/// Runs a plan against a service; gives what is shown and what has come of it.
+fn ping(service: &impl Service<Adapter>, plan: Plan, timeout: Duration) -> (String, Summary) {
+    let fabric = Fabric::new();
+    let (here, there) =
+        (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();
+    let stop = server.stopper();
+    thread::scope(|scope| {
+        let served = scope.spawn(|| server.serve(service));
+        let settings = Settings { timeout: Some(timeout), ..Settings::client() };
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings);
+        let mut out = Vec::new();
+        let summary = client.map(|client| run(&client, ADDRESS.parse().unwrap(), &plan, &mut out));
+        stop.stop();
+        served.join().unwrap().unwrap();
+        (String::from_utf8(out).unwrap(), summary.unwrap().unwrap())
+    })
+}
+
+fn plan(what: What, count: u32) -> Plan {
+    Plan { what, count, interval: Duration::ZERO, show: Show::Lines }
+}
+
+fn nfs() -> Programs {
+    Programs::default().with_null(100_003, 4)
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What numbers there are in a text, each digit as 0.
+fn shape(text: &str) -> String {
+    let mut shape: String = text
+        .chars()
+        .map(|each| if each.is_ascii_hexdigit() && !each.is_ascii_alphabetic() { '0' } else { each })
+        .collect();
+    while shape.contains("00") {
+        shape = shape.replace("00", "0");
+    }
+    shape
+}
+
+#[test]
+fn each_call_is_a_line_and_the_summary_follows() {
+    let (shown, summary) = ping(&nfs(), plan(NULL, 3), SECOND);
+    assert!(summary.all_answered());
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(
+        lines[0],
+        "calling NULL of program 100003 version 4 at 192.0.2.2:20049, inline up to 4096 octets, 4096 back"
+    );
+    for line in &lines[1..4] {
+        assert!(line.starts_with("24 octets from 192.0.2.2:20049: xid=0x"), "{line}");
+        let (xid, time) = line.split_once("xid=").unwrap().1.split_once(" time=").unwrap();
+        assert_eq!(xid.len(), 10);
+        assert!(time.strip_suffix(" ms").unwrap().parse::<f64>().unwrap() > 0.0);
+    }
+    assert_eq!(lines[4..6], ["--- 192.0.2.2:20049 ---", "3 calls, 3 replies, 0 % lost"]);
+    assert_eq!(shape(lines[6]), "min 0.0  median 0.0  p0 0.0  max 0.0 ms");
+    assert_eq!(lines.len(), 7);
+}
+
+#[test]
+fn the_echo_goes_each_way_and_quiet_says_the_summary_only() {
+    for carry in Carry::ALL {
+        let what = What::Echo { carry, length: 3000 };
+        let (shown, summary) = ping(&nfs(), Plan { show: Show::Summary, ..plan(what, 5) }, SECOND);
+        assert!(summary.all_answered(), "{carry}");
+        assert_eq!(shown.lines().count(), 4, "{shown}");
+        assert!(shown.contains("5 calls, 5 replies, 0 % lost\n"), "{shown}");
+        assert!(shown.starts_with(&format!("calling the echo program, 3000 octets each, {carry}, at ")), "{shown}");
+    }
+}
+
+#[test]
+fn json_has_an_object_a_line() {
+    let (shown, _) = ping(&nfs(), Plan { show: Show::Json, ..plan(NULL, 2) }, SECOND);
+    let lines: Vec<serde_json::Value> = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!((&lines[0]["type"], &lines[0]["octets"]), (&"reply".into(), &24.into()));
+    assert!(lines[0]["latency"].as_f64().unwrap() > 0.0);
+    assert_eq!(
+        (&lines[2]["type"], &lines[2]["calls"], &lines[2]["replies"]),
+        (&"summary".into(), &2.into(), &2.into())
+    );
+    assert!(lines[2]["median"].as_f64().unwrap() <= lines[2]["max"].as_f64().unwrap());
+    assert!(lines[2]["ended"].is_null());
+}
+
+#[test]
+fn a_program_that_is_not_there_is_said_and_counts_as_no_reply() {
+    let (shown, summary) = ping(&Programs::default(), plan(NULL, 2), SECOND);
+    assert!(!summary.all_answered());
+    assert_eq!(shown.matches(" the server answers PROG_UNAVAIL\n").count(), 2, "{shown}");
+    assert!(shown.ends_with("2 calls, 0 replies, 100 % lost\n"), "{shown}");
+}
+
+#[test]
+fn the_interval_is_from_call_to_call() {
+    let begun = Instant::now();
+    let interval = Duration::from_millis(60);
+    ping(&nfs(), Plan { interval, ..plan(NULL, 4) }, SECOND);
+    assert!(begun.elapsed() >= interval * 3);
+}
+
+#[test]
+fn a_call_without_a_reply_is_given_up_and_the_next_is_made() {
+    let (sender, receiver) = mpsc::channel();
+    // The second call is kept without an answer.
+    let count = std::sync::atomic::AtomicU32::new(0);
+    let service = move |request: Request<Adapter>| {
+        if count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 1 {
+            sender.send(request).unwrap();
+        } else {
+            nfs().answer(request).unwrap();
+        }
+    };
+    let (shown, summary) = ping(&service, plan(NULL, 3), Duration::from_millis(50));
+    drop(receiver);
+    assert_eq!((summary.calls, summary.latencies.len(), summary.all_answered()), (3, 2, false));
+    assert_eq!(shown.matches(" no reply within the time that was set\n").count(), 1, "{shown}");
+    assert!(shown.contains("3 calls, 2 replies, 34 % lost\n"), "{shown}");
+}
+
+#[test]
+fn a_lost_connection_is_the_end_and_it_is_said_why() {
+    struct Leaves;
+    impl Service<Adapter> for Leaves {
+        fn call(&self, request: Request<Adapter>) {
+            let _ = nfs().answer(request);
+        }
+
+        fn connected(&self, connection: &rpcrdma_verbs::Connection<Adapter>) {
+            let connection = connection.clone();
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(100));
+                connection.disconnect();
+            });
+        }
+    }
+    let begun = Instant::now();
+    let (shown, summary) =
+        ping(&Leaves, Plan { interval: Duration::from_millis(1), ..plan(NULL, 100_000) }, SECOND * 60);
+    assert!(begun.elapsed() < SECOND * 30);
+    assert_eq!(summary.ended, Some(CallError::Lost(Ended::Peer)));
+    assert!(summary.calls > 0 && !summary.all_answered());
+    let wanted = "the connection ended before the reply: the other side ended it; ";
+    assert!(
+        shown.lines().any(|line| line.starts_with(wanted) && line.ends_with(" calls of 100000 were not made")),
+        "{shown}"
+    );
+}
