@@ -9,6 +9,7 @@
     reason = "a test falls where what it expects is not so"
 )]
 
+mod dissected;
 #[path = "../../capture/tests/synthetic/rpc.rs"]
 #[allow(dead_code, unreachable_pub, reason = "it is another package's, and only a part is used")]
 mod rpc;
@@ -16,36 +17,17 @@ mod rpc;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rpcrdma::private_data::{Flags, PrivateData};
-use rpcrdma_capture::check::Checker;
-use rpcrdma_capture::dissector::{Config, Dissector, Summary};
-use rpcrdma_capture::event::{Event, Rejected, Report};
-use rpcrdma_capture::file::Reader;
-use rpcrdma_capture::message::Message;
-use rpcrdma_capture::transaction::Transaction;
 use rpcrdma_verbs::loopback::{Adapter, Domain, Fabric, Fault, Faults, PathMtu, QueuePair, Region};
 use rpcrdma_verbs::{Access, Depths, Local, Operation, Remote, Status, Verbs, Work};
+
+use dissected::{File, dissect};
 
 const NOW: Duration = Duration::ZERO;
 const ALL: Access = Access::all();
 const ANNOUNCED: PrivateData = PrivateData { flags: Flags::REMOTE_INVALIDATION, send_size: 4096, receive_size: 8192 };
-
-/// A file in memory that can be looked at from outside.
-#[derive(Clone, Default)]
-struct File(Arc<Mutex<Vec<u8>>>);
-
-impl Write for File {
-    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(octets)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// One side of a connection.
 struct End {
@@ -138,7 +120,7 @@ impl Lab {
     fn file(self) -> Vec<u8> {
         drop((self.client, self.server));
         let frames = self.fabric.end_capture().unwrap();
-        let file = self.file.0.lock().unwrap().clone();
+        let file = self.file.octets();
         assert_eq!(packets(&file).len() as u64, frames);
         file
     }
@@ -166,48 +148,6 @@ fn nfs(mtu: PathMtu, length: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
     server.send(client, &written, None);
     client.adapter.disconnect(&client.queue_pair).unwrap();
     (lab.file(), vec![read, done, write, written])
-}
-
-/// What the dissector finds, with the ICRC of each packet checked.
-#[derive(Default)]
-struct Found {
-    messages: Vec<Message>,
-    transactions: Vec<Transaction>,
-    reports: Vec<Report>,
-    rejected: Vec<Rejected>,
-    broken: Vec<&'static str>,
-    summary: Summary,
-}
-
-fn dissect(file: &[u8]) -> Found {
-    let config = Config { verify_crc: true, operations: true, ..Config::default() };
-    let (mut dissector, mut checker, mut found) = (Dissector::new(config), Checker::default(), Found::default());
-    let mut take = |dissector: &mut Dissector| {
-        while let Some(event) = dissector.event() {
-            checker.event(&event);
-            match event {
-                Event::Message(message) => found.messages.push(message),
-                Event::Transaction(transaction) => found.transactions.push(*transaction),
-                Event::Connection(report) => found.reports.push(*report),
-                Event::Rejected(rejected) => found.rejected.push(rejected),
-                _ => {}
-            }
-        }
-    };
-    let mut reader = Reader::new(file).unwrap();
-    while let Some(frame) = reader.next() {
-        dissector.frame(&frame.unwrap());
-        take(&mut dissector);
-    }
-    dissector.finish();
-    take(&mut dissector);
-    checker.finish(dissector.summary().last);
-    while let Some(finding) = checker.finding() {
-        found.broken.push(finding.rule.slug);
-    }
-    found.summary = dissector.summary().clone();
-    assert_eq!((found.summary.verified, found.summary.bad_icrc), (found.summary.frames, 0), "every ICRC is right");
-    found
 }
 
 /// A packet: last octet of the sender's address, opcode, whether it asks for an acknowledgement, number, extension and

@@ -1,0 +1,283 @@
+//! COMPOUND, the one procedure of NFSv4 (RFC 7530 section 15.2): its operations, and how long their results can be.
+
+use std::slice;
+
+use rpcrdma::rpc::{AcceptStatus, Auth, Call as Header, Flavor, Reply, ReplyBody};
+use rpcrdma_capture::nfs::Procedure;
+use rpcrdma_verbs::Stream;
+
+use super::xdr::{Reader, put_opaque, put_u32, put_u64};
+use super::{Error, Status};
+
+/// An operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Operation {
+    code: u32,
+    name: &'static str,
+    /// Octets of its results behind the status at most, without data that has a Write chunk.
+    results: u32,
+}
+
+/// Octets of a file handle at most, with its count.
+const HANDLE: u32 = 4 + 128;
+const STATEID: u32 = 16;
+const VERIFIER: u32 = 8;
+/// A bitmap of the attributes of version 4.0, with its count; a word more than there are is allowed.
+const BITMAP: u32 = 4 + 3 * 4;
+/// Strings that the protocol does not bound: a name of someone, an address.
+const STRING: u32 = 4 + 1024;
+
+pub(super) const CLOSE: Operation = Operation { code: 4, name: "CLOSE", results: STATEID };
+pub(super) const COMMIT: Operation = Operation { code: 5, name: "COMMIT", results: VERIFIER };
+pub(super) const DELEGRETURN: Operation = Operation { code: 8, name: "DELEGRETURN", results: 0 };
+pub(super) const GETATTR: Operation = Operation { code: 9, name: "GETATTR", results: BITMAP + 4 + Attributes::OCTETS };
+pub(super) const GETFH: Operation = Operation { code: 10, name: "GETFH", results: HANDLE };
+pub(super) const LOOKUP: Operation = Operation { code: 15, name: "LOOKUP", results: 0 };
+// Its largest arm has a write delegation: type, stateid, recall, space limit, and an access control entry.
+pub(super) const OPEN: Operation =
+    Operation { code: 18, name: "OPEN", results: STATEID + 20 + 4 + BITMAP + 4 + STATEID + 4 + 12 + 12 + STRING };
+pub(super) const OPEN_CONFIRM: Operation = Operation { code: 20, name: "OPEN_CONFIRM", results: STATEID };
+pub(super) const PUTFH: Operation = Operation { code: 22, name: "PUTFH", results: 0 };
+pub(super) const PUTROOTFH: Operation = Operation { code: 24, name: "PUTROOTFH", results: 0 };
+pub(super) const READ: Operation = Operation { code: 25, name: "READ", results: 4 + 4 };
+pub(super) const READDIR: Operation = Operation { code: 26, name: "READDIR", results: 0 };
+// NFS4ERR_CLID_INUSE says in two strings by whom.
+pub(super) const SETCLIENTID: Operation = Operation { code: 35, name: "SETCLIENTID", results: 2 * STRING };
+pub(super) const SETCLIENTID_CONFIRM: Operation = Operation { code: 36, name: "SETCLIENTID_CONFIRM", results: 0 };
+pub(super) const WRITE: Operation = Operation { code: 38, name: "WRITE", results: 4 + 4 + VERIFIER };
+
+/// Identifies what is open, or nothing in particular (RFC 7530 section 9.1.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StateId(pub(super) [u8; 16]);
+
+impl StateId {
+    /// The anonymous one: nothing is open (RFC 7530 section 9.1.4.3).
+    pub(super) const ANONYMOUS: Self = Self([0; 16]);
+}
+
+/// What is asked of attributes, and what comes (RFC 7530 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Attributes {
+    /// `nfs_ftype4`.
+    pub(crate) kind: Option<u32>,
+    /// Octets.
+    pub(crate) size: Option<u64>,
+    /// Why those of an entry of a directory could not be had.
+    pub(crate) error: Option<u32>,
+    /// Octets that a READ gives at most.
+    pub(crate) max_read: Option<u64>,
+    /// Octets that a WRITE takes at most.
+    pub(crate) max_write: Option<u64>,
+}
+
+impl Attributes {
+    const KIND: u32 = 1;
+    const SIZE: u32 = 4;
+    const ERROR: u32 = 11;
+    const MAX_READ: u32 = 30;
+    const MAX_WRITE: u32 = 31;
+    /// Octets of their values, all together.
+    const OCTETS: u32 = 4 + 8 + 4 + 8 + 8;
+    /// Those of a file or directory.
+    pub(super) const OF_FILE: u32 = 1 << Self::KIND | 1 << Self::SIZE | 1 << Self::MAX_READ | 1 << Self::MAX_WRITE;
+    /// Those of an entry of a directory.
+    pub(super) const OF_ENTRY: u32 = 1 << Self::KIND | 1 << Self::SIZE | 1 << Self::ERROR;
+
+    pub(super) fn decode(results: &mut Reader<'_>) -> Result<Self, Error> {
+        let at = results.offset();
+        let mut masks = [0; 3];
+        let count = results.u32()? as usize;
+        for mask in masks.get_mut(..count).ok_or(Error::Results(at))? {
+            *mask = results.u32()?;
+        }
+        let mut values = Reader::new(results.opaque()?);
+        let [first, others @ ..] = masks;
+        let mut attributes = Self::default();
+        for number in (0..32).filter(|number| first & 1 << number != 0) {
+            match number {
+                Self::KIND => attributes.kind = Some(values.u32()?),
+                Self::SIZE => attributes.size = Some(values.u64()?),
+                Self::ERROR => attributes.error = Some(values.u32()?),
+                Self::MAX_READ => attributes.max_read = Some(values.u64()?),
+                Self::MAX_WRITE => attributes.max_write = Some(values.u64()?),
+                // Never asked for.
+                _ => return Err(Error::Results(at)),
+            }
+        }
+        if others == [0; 2] { Ok(attributes) } else { Err(Error::Results(at)) }
+    }
+
+    /// What it is.
+    pub(crate) const fn kind_name(&self) -> &'static str {
+        match self.kind {
+            Some(1) => "a file",
+            Some(2) => "a directory",
+            Some(3) => "a block device",
+            Some(4) => "a character device",
+            Some(5) => "a symbolic link",
+            Some(6) => "a socket",
+            Some(7) => "a FIFO",
+            Some(8 | 9) => "a named attribute",
+            _ => "of no known kind",
+        }
+    }
+}
+
+/// A COMPOUND that is put together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Compound {
+    octets: Vec<u8>,
+    operations: Vec<(Operation, String)>,
+    /// Octets of the results of all operations, with number and status of each.
+    results: u32,
+}
+
+impl Compound {
+    /// From the root, or the directory it is in, to each name in turn.
+    pub(super) fn walk(path: &[String]) -> Self {
+        let mut compound = Self::default();
+        compound.add(PUTROOTFH, "");
+        for name in path {
+            put_opaque(compound.add(LOOKUP, name), name.as_bytes());
+        }
+        compound
+    }
+
+    /// With what has this handle.
+    pub(super) fn of(handle: &[u8]) -> Self {
+        let mut compound = Self::default();
+        put_opaque(compound.add(PUTFH, ""), handle);
+        compound
+    }
+
+    /// Adds an operation; its arguments are appended to what is given.
+    pub(super) fn add(&mut self, operation: Operation, subject: &str) -> &mut Vec<u8> {
+        self.operations.push((operation, subject.to_owned()));
+        self.results = self.results.saturating_add(8).saturating_add(operation.results);
+        put_u32(&mut self.octets, operation.code);
+        &mut self.octets
+    }
+
+    /// GETATTR of these of the first 32 attributes.
+    pub(super) fn attributes(&mut self, mask: u32) {
+        let arguments = self.add(GETATTR, "");
+        put_u32(arguments, 1);
+        put_u32(arguments, mask);
+    }
+
+    /// READ; the data comes into a Write chunk.
+    pub(super) fn read(&mut self, state: StateId, offset: u64, count: u32) {
+        let arguments = self.add(READ, "");
+        arguments.extend_from_slice(&state.0);
+        put_u64(arguments, offset);
+        put_u32(arguments, count);
+    }
+
+    /// WRITE, which the server need not commit. The last operation: the data follows.
+    pub(super) fn write(&mut self, state: StateId, offset: u64, count: u32) {
+        const UNSTABLE: u32 = 0;
+        let arguments = self.add(WRITE, "");
+        arguments.extend_from_slice(&state.0);
+        put_u64(arguments, offset);
+        put_u32(arguments, UNSTABLE);
+        put_u32(arguments, count);
+    }
+
+    /// READDIR behind a cookie; the results have so many octets at most, whatever is in the directory.
+    pub(super) fn entries(&mut self, cookie: u64, verifier: [u8; 8], octets: u32) {
+        let arguments = self.add(READDIR, "");
+        put_u64(arguments, cookie);
+        arguments.extend_from_slice(&verifier);
+        put_u32(arguments, octets);
+        put_u32(arguments, octets);
+        put_u32(arguments, 1);
+        put_u32(arguments, Attributes::OF_ENTRY);
+        self.results = self.results.saturating_add(octets);
+    }
+
+    /// Whether it has an operation with a sequence number, which cannot be sent twice.
+    pub(super) fn has_sequence(&self) -> bool {
+        self.operations.iter().any(|(operation, _)| [OPEN, OPEN_CONFIRM, CLOSE].contains(operation))
+    }
+
+    /// Whether data follows the last operation.
+    fn has_data(&self) -> bool {
+        self.operations.last().is_some_and(|(operation, _)| *operation == WRITE)
+    }
+
+    /// Octets that the reply has at most.
+    pub(super) fn reply_length(&self) -> u32 {
+        /// The header of a reply that was accepted, with the longest verifier (RFC 5531 section 8.2).
+        const HEADER: u32 = 24 + Auth::MAX_BODY as u32;
+        /// Status, the tag, which is that of the call, and the number of results.
+        const COMPOUND: u32 = 12;
+        self.results.saturating_add(HEADER + COMPOUND)
+    }
+
+    /// Puts the call into a stream, with the data if it is a WRITE.
+    pub(super) fn put(&self, stream: &mut Stream, xid: u32, credential: &[u8], data: Vec<u8>) -> Result<(), Error> {
+        let header = Header {
+            xid,
+            rpc_version: Header::RPC_VERSION,
+            program: Procedure::NFS,
+            version: 4,
+            procedure: 1,
+            credential: Auth { flavor: Flavor::SYS, body: credential },
+            verifier: Auth::NONE,
+        };
+        let mut octets = vec![0; header.encoded_len()];
+        // The buffer has the length that was asked for.
+        header.encode(&mut octets).map_err(|error| Error::Rpc(error.to_string()))?;
+        put_opaque(&mut octets, b"");
+        put_u32(&mut octets, 0);
+        put_u32(&mut octets, self.operations.len() as u32);
+        stream.push(&octets);
+        stream.push(&self.octets);
+        if self.has_data() {
+            stream.push_item(data);
+        }
+        Ok(())
+    }
+
+    /// The results of a reply, where all operations succeeded.
+    pub(super) fn results<'a>(&'a self, reply: &'a [u8]) -> Result<Results<'a>, Error> {
+        let (reply, results) = Reply::decode(reply).map_err(|error| Error::Rpc(error.to_string()))?;
+        if !matches!(reply.body, ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. }) {
+            return Err(Error::Rpc(reply.to_string()));
+        }
+        let mut reader = Reader::new(results);
+        let (number, _tag, at, count) = (reader.u32()?, reader.opaque()?, reader.offset(), reader.u32()? as usize);
+        if number != 0 {
+            // The last that was carried out is the one that failed.
+            let failed = self.operations.get(count.saturating_sub(1)).ok_or(Error::Results(at))?;
+            let (operation, subject) = (failed.0.name, failed.1.clone());
+            return Err(Error::Status(Status { operation, subject, number }));
+        }
+        if count != self.operations.len() {
+            return Err(Error::Results(at));
+        }
+        Ok(Results { reader, operations: self.operations.iter() })
+    }
+}
+
+/// The results of a COMPOUND that succeeded.
+pub(super) struct Results<'a> {
+    reader: Reader<'a>,
+    operations: slice::Iter<'a, (Operation, String)>,
+}
+
+impl<'a> Results<'a> {
+    /// Goes on to those of the next such operation; what is between has none.
+    pub(super) fn of(&mut self, wanted: Operation) -> Result<&mut Reader<'a>, Error> {
+        loop {
+            let at = self.reader.offset();
+            let (operation, _) = self.operations.next().ok_or(Error::Results(at))?;
+            if (self.reader.u32()?, self.reader.u32()?) != (operation.code, 0) {
+                return Err(Error::Results(at));
+            }
+            if *operation == wanted {
+                return Ok(&mut self.reader);
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Why a copy failed.
+
+use std::{fmt, io};
+
+use rpcrdma_capture::nfs::{Procedure, status};
+use rpcrdma_verbs::CallError;
+
+/// Why something could not be done.
+#[derive(Debug)]
+pub(crate) enum Error {
+    /// The connection was not set up.
+    Connect(rpcrdma_verbs::Error),
+    /// A call has no reply.
+    Call(CallError),
+    /// The RPC was not carried out: what the reply says.
+    Rpc(String),
+    /// An operation failed.
+    Status(Status),
+    /// The results are not those of what was asked; at this octet of them.
+    Results(usize),
+    /// It is no file, but something of this kind.
+    NotAFile(&'static str),
+    /// The file ended early: it became shorter while it was read.
+    Short {
+        /// Octets there were.
+        read: u64,
+        /// Octets it had.
+        of: u64,
+    },
+    /// The server does no part of an operation, and says that it was carried out.
+    NoProgress(&'static str),
+    /// The server was restarted while it was written to, and may have lost data that was not committed.
+    Restarted,
+    /// A file here could not be read or written.
+    Local(io::Error),
+}
+
+/// An operation that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Status {
+    /// Its name.
+    pub(crate) operation: &'static str,
+    /// What it was asked to work on; may be empty.
+    pub(crate) subject: String,
+    /// `nfsstat4`.
+    pub(crate) number: u32,
+}
+
+impl Status {
+    /// The server's lease time is not over since it started (RFC 7530 section 9.6.2).
+    pub(crate) const GRACE: u32 = 10_013;
+    /// The server asks to try again later (RFC 7530 section 13.1.1.3).
+    pub(crate) const DELAY: u32 = 10_008;
+
+    /// Whether it can be different later.
+    pub(crate) const fn passes(&self) -> bool {
+        matches!(self.number, Self::GRACE | Self::DELAY)
+    }
+
+    /// Whether the server has taken the sequence number of its COMPOUND: the operation that has one was begun, and failed in
+    /// a way that takes it (RFC 7530 section 9.1.7).
+    pub(crate) fn takes_sequence(&self) -> bool {
+        let begun = ["OPEN", "OPEN_CONFIRM", "CLOSE"].contains(&self.operation);
+        // STALE_CLIENTID, STALE_STATEID, BAD_STATEID, BAD_SEQID, BADXDR, RESOURCE, NOFILEHANDLE, MOVED
+        begun && !matches!(self.number, 10_022 | 10_023 | 10_025 | 10_026 | 10_036 | 10_018 | 10_020 | 10_019)
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.operation)?;
+        if !self.subject.is_empty() {
+            write!(f, " {:?}", self.subject)?;
+        }
+        let compound = Procedure { program: Procedure::NFS, version: 4, procedure: 1 };
+        match status::name(&compound, false, self.number) {
+            Some(name) => write!(f, ": {name}"),
+            None => write!(f, ": nfsstat4 {}", self.number),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connect(error) => write!(f, "no connection: {error}"),
+            Self::Call(error) => write!(f, "{error}"),
+            Self::Rpc(reply) => write!(f, "the server refuses the RPC: {reply}"),
+            Self::Status(status) => write!(f, "{status}"),
+            Self::Results(at) => write!(f, "the results are not those of what was asked, at octet {at}"),
+            Self::NotAFile(kind) => write!(f, "it is no file, but {kind}"),
+            Self::Short { read, of } => write!(f, "the file ended after {read} of {of} octets"),
+            Self::NoProgress(operation) => {
+                write!(f, "{operation}: the server does nothing, and says that it succeeded")
+            }
+            Self::Restarted => f.write_str("the server was restarted meanwhile, and what was written may be lost"),
+            Self::Local(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<CallError> for Error {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Local(error)
+    }
+}

@@ -1,0 +1,50 @@
+//! Directories: READDIR (RFC 7530 section 16.24), whose results come by Reply chunk.
+
+use rpcrdma_verbs::Provider;
+
+use super::compound::{Compound, READDIR};
+use super::{Attributes, Error, Found, Nfs4};
+
+/// An entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Its name, as far as it is UTF-8.
+    pub(crate) name: String,
+    /// What is known of it.
+    pub(crate) attributes: Attributes,
+}
+
+/// Octets of the results of a READDIR at most.
+const PAGE: u32 = 32_768;
+
+impl<V: Provider> Nfs4<V> {
+    /// Gives the entries of a directory, page by page, in the server's order; how many there are.
+    pub(crate) fn list(
+        &self,
+        directory: &Found,
+        mut take: impl FnMut(Entry) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
+        let (mut cookie, mut verifier, mut number) = (0, [0; 8], 0);
+        loop {
+            let mut compound = Compound::of(&directory.handle);
+            compound.entries(cookie, verifier, PAGE);
+            let call = self.run(&compound)?;
+            let mut results = compound.results(call.reply())?;
+            let reader = results.of(READDIR)?;
+            verifier = reader.array()?;
+            let before = cookie;
+            while reader.u32()? != 0 {
+                cookie = reader.u64()?;
+                let name = String::from_utf8_lossy(reader.opaque()?).into_owned();
+                take(Entry { name, attributes: Attributes::decode(reader)? })?;
+                number += 1;
+            }
+            if reader.u32()? != 0 {
+                return Ok(number);
+            }
+            if cookie == before {
+                return Err(Error::NoProgress("READDIR"));
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! A client of NFSv4.0 (RFC 7530) that knows enough to copy files and list directories.
+//!
+//! READs bring their data into Write chunks and WRITEs give theirs by Read chunks, several at a time; READDIRs come by
+//! Reply chunk, and a path too long for a Send goes by Position Zero chunk (RFC 8267).
+
+mod compound;
+mod error;
+pub(crate) mod list;
+mod location;
+mod read;
+mod write;
+mod xdr;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rpcrdma_verbs::{Call, CallError, Client, Pending, Provider, Settings};
+
+pub(crate) use self::compound::Attributes;
+use self::compound::{Compound, GETATTR, GETFH};
+pub(crate) use self::error::{Error, Status};
+pub(crate) use self::location::Location;
+use self::xdr::{put_opaque, put_u32};
+
+/// How a client is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// READs or WRITEs that are under way at once; 1 at least.
+    pub(crate) depth: u32,
+    /// Who asks: user and group (RFC 5531 section 14).
+    pub(crate) user: (u32, u32),
+    /// How long a server that asks to try again later is given.
+    pub(crate) patience: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { depth: 4, user: (0, 0), patience: Duration::from_secs(120) }
+    }
+}
+
+/// A client of NFSv4.0.
+pub(crate) struct Nfs4<V: Provider> {
+    client: Client<V>,
+    credential: Vec<u8>,
+    depth: usize,
+    patience: Duration,
+}
+
+/// Something on the server.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    handle: Vec<u8>,
+    /// What is known of it.
+    pub(crate) attributes: Attributes,
+}
+
+/// Data that one READ or WRITE carries at most.
+const MOST_DATA: u64 = 1 << 20;
+
+impl<V: Provider> Nfs4<V> {
+    pub(crate) fn connect(verbs: &V, address: SocketAddr, options: &Options) -> Result<Self, Error> {
+        let depth = options.depth.clamp(1, Settings::client().calls);
+        let settings = Settings { calls: depth, ..Settings::client() };
+        let client = Client::connect(verbs, address, &settings).map_err(Error::Connect)?;
+        // AUTH_SYS: stamp, machine name, uid, gid, no other groups.
+        let mut credential = Vec::new();
+        put_u32(&mut credential, 0);
+        put_opaque(&mut credential, b"nfs4-cp");
+        for word in [options.user.0, options.user.1, 0] {
+            put_u32(&mut credential, word);
+        }
+        Ok(Self { client, credential, depth: depth as usize, patience: options.patience })
+    }
+
+    /// Finds what has this path, name by name.
+    pub(crate) fn look_up(&self, path: &[String]) -> Result<Found, Error> {
+        let mut compound = Compound::walk(path);
+        compound.add(GETFH, "");
+        compound.attributes(Attributes::OF_FILE);
+        let call = self.run(&compound)?;
+        let mut results = compound.results(call.reply())?;
+        let handle = results.of(GETFH)?.opaque()?.to_vec();
+        let attributes = Attributes::decode(results.of(GETATTR)?)?;
+        Ok(Found { handle, attributes })
+    }
+
+    /// Makes a call without data, and waits for its reply, in which all operations have succeeded.
+    fn run(&self, compound: &Compound) -> Result<Call, Error> {
+        let flight = self.start(compound.clone(), Call::default())?;
+        self.land(flight)
+    }
+
+    /// Makes a call with the room and the data of the call before, if it has any.
+    fn start(&self, compound: Compound, mut call: Call) -> Result<Flight<V>, Error> {
+        let message = call.message();
+        message.clear();
+        let data = message.buffer();
+        self.start_with(compound, call, data)
+    }
+
+    fn start_with(&self, compound: Compound, mut call: Call, data: Vec<u8>) -> Result<Flight<V>, Error> {
+        call.message().clear();
+        compound.put(call.message(), self.client.xid(), &self.credential, data)?;
+        call.set_reply_length(compound.reply_length());
+        Ok(Flight { compound, pending: self.client.start(call) })
+    }
+
+    /// Waits for the reply. A server that cannot answer now is asked again, as a new call (RFC 7530 section 13.1.1.3).
+    fn land(&self, flight: Flight<V>) -> Result<Call, Error> {
+        let Flight { mut compound, mut pending } = flight;
+        let mut patience = Patience::new(self.patience);
+        loop {
+            let (call, outcome) = pending.wait();
+            outcome?;
+            match compound.results(call.reply()) {
+                Ok(_) => return Ok(call),
+                // Its sequence number is used up.
+                Err(Error::Status(status)) if !compound.has_sequence() && patience.is_left(&status) => {}
+                Err(error) => return Err(error),
+            }
+            Flight { compound, pending } = self.start(compound, call)?;
+        }
+    }
+
+    /// Waits for all that is under way, whatever comes of it: given up, the server could find its memory gone.
+    fn abandon(flights: &mut VecDeque<Transfer<V>>) {
+        for transfer in flights.drain(..) {
+            let _: (Call, Result<(), CallError>) = transfer.flight.pending.wait();
+        }
+    }
+}
+
+/// A call that is under way.
+struct Flight<V: Provider> {
+    compound: Compound,
+    pending: Pending<V>,
+}
+
+/// A READ or WRITE that is under way.
+struct Transfer<V: Provider> {
+    flight: Flight<V>,
+    offset: u64,
+    count: u32,
+}
+
+/// How long somebody is waited for who asks to try again later.
+struct Patience {
+    until: Option<Instant>,
+    pause: Duration,
+}
+
+impl Patience {
+    fn new(longest: Duration) -> Self {
+        Self { until: Instant::now().checked_add(longest), pause: Duration::from_millis(10) }
+    }
+
+    /// Whether to try again; then it is time to.
+    fn is_left(&mut self, status: &Status) -> bool {
+        const LONGEST: Duration = Duration::from_secs(1);
+        if !status.passes() || self.until.is_some_and(|until| until < Instant::now() + self.pause) {
+            return false;
+        }
+        thread::sleep(self.pause);
+        self.pause = LONGEST.min(self.pause * 2);
+        true
+    }
+}

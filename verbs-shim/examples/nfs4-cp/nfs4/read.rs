@@ -1,0 +1,88 @@
+//! From the server: READs (RFC 7530 section 16.23) into Write chunks.
+
+use std::collections::VecDeque;
+use std::io::Write;
+
+use rpcrdma_verbs::{Call, Provider};
+
+use super::compound::{Compound, READ, StateId};
+use super::{Error, Found, MOST_DATA, Nfs4, Transfer};
+
+/// What a READ has brought.
+struct Data {
+    call: Call,
+    eof: bool,
+}
+
+impl<V: Provider> Nfs4<V> {
+    /// Reads all of a file, and gives its octets in order. The data is where the adapter has put it.
+    pub(crate) fn read(&self, file: &Found, sink: &mut impl Write) -> Result<u64, Error> {
+        if file.attributes.kind != Some(1) {
+            return Err(Error::NotAFile(file.attributes.kind_name()));
+        }
+        let mut flights = VecDeque::new();
+        let done = self.read_all(file, sink, &mut flights);
+        Self::abandon(&mut flights);
+        done
+    }
+
+    fn read_all(&self, file: &Found, sink: &mut impl Write, flights: &mut VecDeque<Transfer<V>>) -> Result<u64, Error> {
+        /// Asked for where the file should be at its end: room for what has been added meanwhile.
+        const BEHIND_THE_END: u64 = 4096;
+        let size = file.attributes.size.unwrap_or(0);
+        let most = file.attributes.max_read.unwrap_or(MOST_DATA).clamp(1, MOST_DATA);
+        let mut spare = Vec::new();
+        let (mut next, mut at) = (0, 0);
+        loop {
+            // The last READ says that it was the last, so there is one even of an empty file.
+            while flights.len() < self.depth && (next < size || flights.is_empty()) {
+                let count = if next < size { most.min(size - next) } else { most.min(BEHIND_THE_END) };
+                flights.push_back(self.start_read(file, next, count as u32, spare.pop().unwrap_or_default())?);
+                next += count;
+            }
+            let Some(transfer) = flights.pop_front() else { return Ok(at) };
+            let end = transfer.offset + u64::from(transfer.count);
+            let mut data = self.end_read(transfer)?;
+            loop {
+                sink.write_all(data.call.result(0))?;
+                at += data.call.result(0).len() as u64;
+                if data.eof || at == end {
+                    break;
+                }
+                // The server has given less than was asked for; a later READ may be under way already.
+                let rest = self.start_read(file, at, (end - at) as u32, data.call)?;
+                data = self.end_read(rest)?;
+            }
+            if data.eof {
+                return if at < size { Err(Error::Short { read: at, of: size }) } else { Ok(at) };
+            }
+            spare.push(data.call);
+        }
+    }
+
+    fn start_read(&self, file: &Found, offset: u64, count: u32, mut call: Call) -> Result<Transfer<V>, Error> {
+        let rooms = call.rooms();
+        rooms.resize_with(1, Vec::new);
+        for room in rooms {
+            room.resize(count as usize, 0);
+        }
+        let mut compound = Compound::of(&file.handle);
+        compound.read(StateId::ANONYMOUS, offset, count);
+        Ok(Transfer { flight: self.start(compound, call)?, offset, count })
+    }
+
+    fn end_read(&self, transfer: Transfer<V>) -> Result<Data, Error> {
+        let compound = transfer.flight.compound.clone();
+        let call = self.land(transfer.flight)?;
+        let mut results = compound.results(call.reply())?;
+        let reader = results.of(READ)?;
+        let (eof, at, count) = (reader.u32()? != 0, reader.offset(), reader.u32()?);
+        if count as usize != call.result(0).len() {
+            return Err(Error::Results(at));
+        }
+        if count == 0 && !eof {
+            return Err(Error::NoProgress("READ"));
+        }
+        Ok(Data { call, eof })
+    }
+}

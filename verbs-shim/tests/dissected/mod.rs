@@ -1,0 +1,74 @@
+//! What the dissector and the checker find in a capture of the loopback.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use rpcrdma_capture::check::Checker;
+use rpcrdma_capture::dissector::{Config, Dissector, Summary};
+use rpcrdma_capture::event::{Event, Rejected, Report};
+use rpcrdma_capture::file::Reader;
+use rpcrdma_capture::message::Message;
+use rpcrdma_capture::transaction::Transaction;
+
+/// A file in memory that can be looked at from outside.
+#[derive(Clone, Default)]
+pub(crate) struct File(Arc<Mutex<Vec<u8>>>);
+
+impl Write for File {
+    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(octets)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl File {
+    /// What was written.
+    pub(crate) fn octets(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// What the dissector finds, with the ICRC of each packet checked.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) messages: Vec<Message>,
+    pub(crate) transactions: Vec<Transaction>,
+    pub(crate) reports: Vec<Report>,
+    pub(crate) rejected: Vec<Rejected>,
+    pub(crate) broken: Vec<&'static str>,
+    pub(crate) summary: Summary,
+}
+
+pub(crate) fn dissect(file: &[u8]) -> Found {
+    let config = Config { verify_crc: true, operations: true, ..Config::default() };
+    let (mut dissector, mut checker, mut found) = (Dissector::new(config), Checker::default(), Found::default());
+    let mut take = |dissector: &mut Dissector| {
+        while let Some(event) = dissector.event() {
+            checker.event(&event);
+            match event {
+                Event::Message(message) => found.messages.push(message),
+                Event::Transaction(transaction) => found.transactions.push(*transaction),
+                Event::Connection(report) => found.reports.push(*report),
+                Event::Rejected(rejected) => found.rejected.push(rejected),
+                _ => {}
+            }
+        }
+    };
+    let mut reader = Reader::new(file).unwrap();
+    while let Some(frame) = reader.next() {
+        dissector.frame(&frame.unwrap());
+        take(&mut dissector);
+    }
+    dissector.finish();
+    take(&mut dissector);
+    checker.finish(dissector.summary().last);
+    while let Some(finding) = checker.finding() {
+        found.broken.push(finding.rule.slug);
+    }
+    found.summary = dissector.summary().clone();
+    assert_eq!((found.summary.verified, found.summary.bad_icrc), (found.summary.frames, 0), "every ICRC is right");
+    found
+}
