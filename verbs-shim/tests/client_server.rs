@@ -280,7 +280,7 @@ fn a_call_that_takes_too_long_is_given_up() {
         Settings::server(),
         move |request| sender.send(request).unwrap(),
         || {
-            let settings = Settings { timeout: Some(Duration::from_millis(50)), ..Settings::client() };
+            let settings = Settings { timeout: Some(Duration::from_millis(1000)), ..Settings::client() };
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
             assert_eq!(client.call(&mut call), Err(CallError::TimedOut));
