@@ -59,6 +59,9 @@ mod server;
 mod stream;
 mod verbs;
 
+#[cfg(all(feature = "rdma", not(target_os = "linux")))]
+compile_error!("the feature `rdma` needs Linux: libibverbs and librdmacm of rdma-core");
+
 pub use call::{Call, CallError};
 pub use client::Client;
 pub use connection::{Connection, Ended, MAX_CALLS, Provider, Settings};
