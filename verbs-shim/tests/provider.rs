@@ -25,7 +25,6 @@ use std::time::{Duration, Instant};
 use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, Remote, Status, Verbs, Work};
 
-const NOW: Duration = Duration::ZERO;
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(200);
 /// More than a path MTU, and no multiple of one.
@@ -566,7 +565,7 @@ mod rdma {
             let nowhere = device.queue_pair(&end.domain, Depths::default()).unwrap();
             let refused = device.connect(&nowhere, "198.51.100.1:4000".parse().unwrap(), &[]);
             assert_eq!(refused, Err(Error::Unreachable));
-            assert_eq!(device.connected(&nowhere, NOW), Err(Error::Unreachable));
+            assert_eq!(device.connected(&nowhere, Duration::ZERO), Err(Error::Unreachable));
         } else {
             panic!("neither RPCRDMA_LISTEN nor RPCRDMA_CONNECT is set");
         }
