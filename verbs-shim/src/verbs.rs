@@ -247,8 +247,9 @@ pub trait Verbs {
     /// Ends a registration and gives the buffer back. From then on the handle leads nowhere.
     ///
     /// # Errors
-    /// [`Error::MemoryHeld`]; the registration has ended all the same. [`Error::InUse`] where work on the region is posted
-    /// and its completion not taken, and the provider needs the memory for it; the registration ends with that work.
+    /// [`Error::MemoryHeld`]; the registration has ended all the same. [`Error::InUse`] where work on the region is
+    /// posted and its completion not taken, and the provider needs the memory for it; the registration ends with that
+    /// work.
     fn deregister(&self, region: Self::Region) -> Result<Vec<u8>, Error>;
 
     /// Where the other side finds the region: handle, length, offset of the first octet.
@@ -281,7 +282,8 @@ pub trait Verbs {
     /// nothing then comes too early.
     ///
     /// # Errors
-    /// [`Error::QueueFull`], [`Error::Range`], [`Error::Disconnected`], [`Error::InUse`] while somebody looks at the region.
+    /// [`Error::QueueFull`], [`Error::Range`], [`Error::Disconnected`], [`Error::InUse`] while somebody looks at the
+    /// region.
     fn post_receive(&self, queue_pair: &Self::QueuePair, id: u64, local: Local<'_, Self::Region>) -> Result<(), Error>;
 
     /// Posts a work request.
@@ -338,8 +340,8 @@ pub trait Verbs {
     /// The private data of the other side's acceptance; none if it has not come within that time.
     ///
     /// # Errors
-    /// [`Error::Rejected`], [`Error::Refused`], [`Error::Unreachable`], [`Error::Disconnected`], [`Error::NotConnected`]
-    /// where none was asked for.
+    /// [`Error::Rejected`], [`Error::Refused`], [`Error::Unreachable`], [`Error::Disconnected`],
+    /// [`Error::NotConnected`] where none was asked for.
     fn connected(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Vec<u8>>, Error>;
 
     /// Ends the connection: what is posted on either side and not complete is flushed.

@@ -84,7 +84,8 @@ impl Completions {
     /// Takes what shows at the descriptor.
     pub(super) fn heed(&self) {
         let (mut cq, mut context) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the channel is there, both can be written, and each event is given back before the queue is destroyed.
+        // SAFETY: the channel is there, both can be written, and each event is given back before the queue is
+        // destroyed.
         unsafe {
             while sys::ibv_get_cq_event(self.channel.as_ptr(), &raw mut cq, &raw mut context) == 0 {
                 sys::ibv_ack_cq_events(cq, 1);
@@ -95,8 +96,8 @@ impl Completions {
 
 impl Drop for Completions {
     fn drop(&mut self) {
-        // SAFETY: both were made in `new`, and are destroyed once. Where a queue pair had to be leaked the adapter refuses
-        // the first, and the second is left with it.
+        // SAFETY: both were made in `new`, and are destroyed once. Where a queue pair had to be leaked the adapter
+        // refuses the first, and the second is left with it.
         unsafe {
             if sys::ibv_destroy_cq(self.cq.as_ptr()) == 0 {
                 sys::ibv_destroy_comp_channel(self.channel.as_ptr());

@@ -55,8 +55,8 @@ impl Domain {
 
 impl Drop for ProtectionDomain {
     fn drop(&mut self) {
-        // SAFETY: made by ibv_alloc_pd, freed here only. What was made in it keeps it, so is gone; where something had to
-        // be leaked, this is refused, and nothing is lost but the domain.
+        // SAFETY: made by ibv_alloc_pd, freed here only. What was made in it keeps it, so is gone; where something had
+        // to be leaked, this is refused, and nothing is lost but the domain.
         unsafe { sys::ibv_dealloc_pd(self.pd.as_ptr()) };
     }
 }
@@ -181,8 +181,8 @@ impl Region {
         uses.changing = true;
         drop(uses);
         let _changing = Guard(registration, |uses| uses.changing = false);
-        // SAFETY: as in `read`; while `changing` is set no work of this side is posted at all, and no closure looks. With
-        // the right to read, the other side may see octets that are half changed, which is for it to sort out.
+        // SAFETY: as in `read`; while `changing` is set no work of this side is posted at all, and no closure looks.
+        // With the right to read, the other side may see octets that are half changed, which is for it to sort out.
         let octets = unsafe { slice::from_raw_parts_mut(registration.buffer.start.as_ptr(), registration.length()) };
         Ok(change(octets))
     }

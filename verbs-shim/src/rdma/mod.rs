@@ -30,13 +30,15 @@
 //! # Memory that the adapter writes
 //! A slice of registered memory is given only while no adapter can write to it. So [`read`](Verbs::read) and
 //! [`write`](Verbs::write) fail by [`Error::InUse`] for a region with [`Access::REMOTE_WRITE`], whatever the other side
-//! does: deregister it, then look. The same while a receive or an RDMA Read into the region is posted and its completion
-//! not taken, wherever in the region that is; so give each receive a region. What is posted keeps its memory registered:
-//! [`deregister`](Verbs::deregister) then fails by [`Error::InUse`], and the buffer is freed with the last completion.
+//! does: deregister it, then look. The same while a receive or an RDMA Read into the region is posted and its
+//! completion not taken, wherever in the region that is; so give each receive a region. What is posted keeps its memory
+//! registered: [`deregister`](Verbs::deregister) then fails by [`Error::InUse`], and the buffer is freed with the last
+//! completion.
 //!
-//! That what an RDMA Write has put is in place when the completion of a later Send's receive is taken, rests on the order
-//! in which an adapter has to work (InfiniBand Architecture, ordering of RDMA Writes and Sends of one queue pair; RFC 5040
-//! section 5.5 for iWARP), and on the order of its writes to memory: regions are never registered for relaxed ordering.
+//! That what an RDMA Write has put is in place when the completion of a later Send's receive is taken, rests on the
+//! order in which an adapter has to work (InfiniBand Architecture, ordering of RDMA Writes and Sends of one queue pair;
+//! RFC 5040 section 5.5 for iWARP), and on the order of its writes to memory: regions are never registered for relaxed
+//! ordering.
 //!
 //! # Handles
 //! The adapter chooses them, and many choose in a row: that nobody foresees a handle (RFC 8166 section 8.1.2) cannot be
@@ -45,10 +47,11 @@
 //! ([`remote_invalidation`](Verbs::remote_invalidation)), as that needs memory windows.
 //!
 //! # Connections
-//! [`connect`](Verbs::connect) waits until the way to the other side is found, 8 seconds at most, and not for its answer.
-//! The other side says how often its "receiver not ready" is tried again; [`Depths::receiver_not_ready`](crate::Depths)
-//! is what this side says. The end of a process ends its connections, and the other side is told. One that is cut off
-//! is noticed by what sends; who only receives waits, so the layer above needs a time after which it asks.
+//! [`connect`](Verbs::connect) waits until the way to the other side is found, 8 seconds at most, and not for its
+//! answer. How often a Send is tried again where no receive is posted, each side tells the other in setting up, so
+//! [`Depths::receiver_not_ready`](crate::Depths) is for what the other side sends. The end of a process ends its
+//! connections, and the other side is told. A connection that is cut off is noticed by what sends; who only receives
+//! waits, so the layer above needs a time after which it asks.
 //!
 //! Memory that is registered with another adapter is refused by [`Error::Deregistered`].
 //!

@@ -431,7 +431,8 @@ impl State {
             qp_type: sys::IBV_QPT_RC,
             sq_sig_all: 1,
         };
-        // SAFETY: domain and completion queue are of this state, which destroys the queue pair before it lets go of them.
+        // SAFETY: domain and completion queue are of this state, which destroys the queue pair before it lets go of
+        // them.
         let hardware = unsafe { identifier.create_queue_pair(self.domain.pd(), &mut attr) }?;
         self.hardware = Some(hardware);
         for posted in &mut self.receives {

@@ -467,8 +467,8 @@ mod tests {
         compare!(to: struct rdma_conn_param whole {
             private_data = "private_data", private_data_len = "private_data_len",
             responder_resources = "responder_resources", initiator_depth = "initiator_depth",
-            flow_control = "flow_control", retry_count = "retry_count", rnr_retry_count = "rnr_retry_count", srq = "srq",
-            qp_num = "qp_num",
+            flow_control = "flow_control", retry_count = "retry_count", rnr_retry_count = "rnr_retry_count",
+            srq = "srq", qp_num = "qp_num",
         });
         compare!(to: struct rdma_cm_event { id = "id", event = "event", status = "status", conn = "param.conn" });
     }
@@ -480,7 +480,8 @@ mod tests {
         compare!(to: IBV_WC_SUCCESS, IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_WR_FLUSH_ERR,
             IBV_WC_LOC_ACCESS_ERR, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_OP_ERR,
             IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_RESP_TIMEOUT_ERR);
-        compare!(to: RDMA_PS_TCP, RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_CONNECT_REQUEST,
+        compare!(to: RDMA_PS_TCP, RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ROUTE_RESOLVED,
+            RDMA_CM_EVENT_CONNECT_REQUEST,
             RDMA_CM_EVENT_CONNECT_ERROR, RDMA_CM_EVENT_UNREACHABLE, RDMA_CM_EVENT_REJECTED,
             RDMA_CM_EVENT_ESTABLISHED, RDMA_CM_EVENT_DISCONNECTED, RDMA_CM_EVENT_DEVICE_REMOVAL);
     }
@@ -537,7 +538,8 @@ void functions(struct ibv_context_ops *ops) {
         structures(&mut comparison);
         numbers(&mut comparison);
         let program = format!(
-            "#include <stddef.h>\n#include <stdio.h>\n#include <rdma/rdma_cma.h>\n{FUNCTIONS}\nint main(void) {{\n{}}}\n",
+            "#include <stddef.h>\n#include <stdio.h>\n#include <rdma/rdma_cma.h>\n{FUNCTIONS}\n\
+            int main(void) {{\n{}}}\n",
             comparison.questions
         );
         let directory = std::env::temp_dir().join(format!("rpcrdma-verbs-layout-{}", std::process::id()));
