@@ -6,7 +6,8 @@
 //! cargo test -p rpcrdma-verbs --features rdma --test provider -- --ignored --nocapture two_adapters
 //! ```
 //! with `RPCRDMA_LISTEN=ADDRESS:PORT` in the environment of the one, and `RPCRDMA_CONNECT=ADDRESS:PORT` in that of the
-//! other. `testdata/lab/run provider` does it in two emulated machines.
+//! other. The other ignored tests are run in the same way, each by its name, the listening side first.
+//! `testdata/lab/run provider` does it in two emulated machines.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
