@@ -6,6 +6,7 @@
 
 mod nfs4;
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -41,7 +42,7 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    let (task, options) = match arguments(std::env::args().skip(1)) {
+    let (task, options) = match arguments(std::env::args_os().skip(1)) {
         Ok(parsed) => parsed,
         Err(wrong) => {
             eprintln!("nfs4-cp: {wrong}\n\n{HELP}");
@@ -63,10 +64,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn arguments(arguments: impl Iterator<Item = String>) -> Result<(Task, Options), String> {
+fn arguments(arguments: impl Iterator<Item = OsString>) -> Result<(Task, Options), String> {
+    let known = |argument: OsString| argument.into_string().map_err(|other| format!("{}: not UTF-8", other.display()));
+    let mut arguments = arguments.map(known).collect::<Result<Vec<_>, _>>()?.into_iter();
     let mut options = Options { user: user(), ..Options::default() };
     let (mut lists, mut places) = (false, Vec::new());
-    let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--help" | "-h" => return Ok((Task::Help, options)),
