@@ -19,6 +19,8 @@ use crate::verbs::{Access, Local, Verbs};
 const CALLS: usize = MAX_CALLS as usize;
 /// Octets of the header of a Call that has chunks.
 const HEADER: usize = 2048;
+/// Copies whose buffers are kept for the next reply.
+const MAX_COPIES: usize = 4;
 /// Read chunks of a Call, and Write chunks.
 const CHUNKS: usize = 16;
 
@@ -46,6 +48,8 @@ struct Answer<R> {
     pulled: Option<R>,
     reply: Stream,
     regions: Vec<(Option<Part>, R)>,
+    /// Copies of replies before, to be overwritten.
+    copies: Vec<Vec<u8>>,
 }
 
 /// A call that is handed to the application.
@@ -271,6 +275,7 @@ impl<R> Default for Answer<R> {
             pulled: None,
             reply: Stream::default(),
             regions: Vec::new(),
+            copies: Vec::new(),
         }
     }
 }
@@ -307,8 +312,10 @@ impl<R> Answer<R> {
     }
 
     /// Copies a range of the reply, of which a part may be in memory that is registered.
-    fn copy<V: Verbs<Region = R>>(&self, port: &Port<V>, range: &Range<u32>) -> Result<Vec<u8>, Error> {
-        let (mut copy, mut done) = (Vec::with_capacity(range.len()), Ok(()));
+    fn copy<V: Verbs<Region = R>>(&mut self, port: &Port<V>, range: &Range<u32>) -> Result<Vec<u8>, Error> {
+        let (mut copy, mut done) = (self.copies.pop().unwrap_or_default(), Ok(()));
+        copy.clear();
+        copy.reserve(range.len());
         self.reply.pieces(range, |part, within| {
             let take = |octets: &[u8]| copy.extend_from_slice(octets.get(within).unwrap_or_default());
             match self.regions.iter().find(|(of, _)| part.is_some() && *of == part) {
@@ -322,8 +329,10 @@ impl<R> Answer<R> {
     /// Takes its memory back.
     fn release<V: Verbs<Region = R>>(&mut self, port: &Port<V>) {
         for (part, region) in self.regions.drain(..) {
-            if let (Ok(buffer), Some(part)) = (port.verbs.deregister(region), part) {
-                self.reply.put_back(part, buffer);
+            match (port.verbs.deregister(region), part) {
+                (Ok(buffer), Some(part)) => self.reply.put_back(part, buffer),
+                (Ok(buffer), None) if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
+                _ => {}
             }
         }
         self.reply.clear();

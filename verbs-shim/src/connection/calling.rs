@@ -18,6 +18,8 @@ use crate::verbs::{Access, Verbs};
 const CALLS: usize = MAX_CALLS as usize;
 /// Segments of a call: data items, rooms for results, and what is around them in a long call.
 const SEGMENTS: usize = 32;
+/// Copies whose buffers are kept for the next call.
+const MAX_COPIES: usize = 4;
 /// Each buffer is one region, as long as it is.
 const SEGMENT_LENGTH: u32 = u32::MAX;
 
@@ -44,6 +46,8 @@ struct Ticket<R> {
     id: Option<CallId>,
     /// By their number.
     regions: Vec<Option<(R, Home)>>,
+    /// Copies of calls before, to be overwritten.
+    copies: Vec<Vec<u8>>,
     outcome: Option<Result<(), CallError>>,
     waker: Option<Waker>,
     /// Nobody will ask for the outcome.
@@ -285,6 +289,7 @@ impl<R> Default for Ticket<R> {
             xid: 0,
             id: None,
             regions: Vec::new(),
+            copies: Vec::new(),
             outcome: None,
             waker: None,
             forgotten: false,
@@ -328,7 +333,9 @@ impl<R> Ticket<R> {
                 if let Some((part, _)) = self.call.stream.part(range).filter(all) {
                     return Some((self.call.stream.take(part), Home::Message(part), Access::REMOTE_READ));
                 }
-                let mut copy = Vec::with_capacity((range.end - range.start) as usize);
+                let mut copy = self.copies.pop().unwrap_or_default();
+                copy.clear();
+                copy.reserve(range.len());
                 self.call.stream.gather(range, |octets| copy.extend_from_slice(octets));
                 Some((copy, Home::Copy, Access::REMOTE_READ))
             }
@@ -362,6 +369,7 @@ impl<R> Ticket<R> {
                 }
             }
             Home::Reply => self.call.reply = buffer,
+            Home::Copy if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
             Home::Copy => {}
         }
     }

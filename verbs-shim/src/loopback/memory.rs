@@ -14,7 +14,7 @@ use std::fmt;
 use std::mem;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use rpcrdma::segment::Segment;
 
@@ -56,10 +56,20 @@ pub struct Domain(Arc<Table>);
 
 /// The memory that a handle leads to, for a domain.
 struct Table {
-    handles: Mutex<HashMap<u32, Arc<Memory>>>,
+    handles: Mutex<Handles>,
     /// Regions at most.
     most: usize,
 }
+
+#[derive(Default)]
+struct Handles {
+    registered: HashMap<u32, Arc<Memory>>,
+    /// What was deregistered, for the next to be registered: so that nothing is allocated.
+    spare: Vec<Arc<Memory>>,
+}
+
+/// As many deregistered regions are kept.
+const MAX_SPARE: usize = 64;
 
 /// A registered buffer.
 pub(super) struct Memory {
@@ -129,19 +139,33 @@ impl Domain {
         access: Access,
     ) -> Result<Region, NotRegistered> {
         static AGE: AtomicU64 = AtomicU64::new(0);
-        let mut handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
-        let segment = match self.segment(from, handles.len(), buffer.len(), access) {
+        let mut handles = self.handles();
+        let segment = match self.segment(from, handles.registered.len(), buffer.len(), access) {
             Ok(segment) => segment,
             Err(error) => return Err(NotRegistered { error, buffer }),
         };
-        let memory = Arc::new(Memory {
+        let new = Memory {
             age: AGE.fetch_add(1, Ordering::Relaxed),
             segment,
             access,
             valid: AtomicBool::new(true),
             octets: RwLock::new(buffer),
-        });
-        handles.insert(segment.handle, Arc::clone(&memory));
+        };
+        let memory = match handles.spare.pop() {
+            Some(mut spare) => match Arc::get_mut(&mut spare) {
+                Some(place) => {
+                    *place = new;
+                    spare
+                }
+                // Work that has not ended still names it.
+                None => Arc::new(new),
+            },
+            None => Arc::new(new),
+        };
+        // With room for twice as many, those that come and go do not make it grow some day.
+        let regions = handles.registered.len();
+        handles.registered.reserve(regions + 1);
+        handles.registered.insert(segment.handle, Arc::clone(&memory));
         counters.registered.fetch_add(1, Ordering::Relaxed);
         Ok(Region { domain: self.clone(), memory, counters: Arc::clone(counters) })
     }
@@ -158,16 +182,22 @@ impl Domain {
         Ok(Segment { handle: from.handle().ok_or(Error::Exhausted)?, length, offset: from.offset() })
     }
 
-    fn remove(&self, handle: u32) -> Option<Arc<Memory>> {
-        self.0.handles.lock().unwrap_or_else(PoisonError::into_inner).remove(&handle)
+    fn handles(&self) -> MutexGuard<'_, Handles> {
+        self.0.handles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a handle away, and keeps the place of its memory.
+    fn deregister(&self, memory: &Arc<Memory>) {
+        let mut handles = self.handles();
+        let removed = handles.registered.remove(&memory.segment.handle);
+        if handles.spare.len() < MAX_SPARE {
+            handles.spare.push(removed.unwrap_or_else(|| Arc::clone(memory)));
+        }
     }
 
     /// The place that the other side means, if it may use it that way.
     pub(super) fn find(&self, remote: Remote, length: usize, right: Access) -> Option<Place> {
-        let memory = {
-            let handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(handles.get(&remote.handle)?)
-        };
+        let memory = Arc::clone(self.handles().registered.get(&remote.handle)?);
         let start = usize::try_from(remote.offset.checked_sub(memory.segment.offset)?).ok()?;
         let range = start..start.checked_add(length)?;
         (memory.access.contains(right) && range.end <= memory.len()).then_some(Place { memory, range })
@@ -175,12 +205,12 @@ impl Domain {
 
     /// Takes a handle away, as the other side asks; false where it may not.
     pub(super) fn invalidate(&self, handle: u32) -> bool {
-        let mut handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut handles = self.handles();
         let remote = Access::REMOTE_READ | Access::REMOTE_WRITE;
-        if !handles.get(&handle).is_some_and(|memory| memory.access.intersects(remote)) {
+        if !handles.registered.get(&handle).is_some_and(|memory| memory.access.intersects(remote)) {
             return false;
         }
-        let removed = handles.remove(&handle);
+        let removed = handles.registered.remove(&handle);
         drop(handles);
         if let Some(memory) = removed {
             memory.invalidate();
@@ -190,8 +220,8 @@ impl Domain {
 
     /// Whether a place is in this domain, and registered.
     pub(super) fn holds(&self, place: &Place) -> bool {
-        let handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
-        handles.get(&place.memory.segment.handle).is_some_and(|memory| Arc::ptr_eq(memory, &place.memory))
+        let handles = self.handles();
+        handles.registered.get(&place.memory.segment.handle).is_some_and(|memory| Arc::ptr_eq(memory, &place.memory))
     }
 }
 
@@ -232,7 +262,7 @@ impl Region {
 
     pub(super) fn deregister(self) -> Result<Vec<u8>, Error> {
         not_held()?;
-        self.domain.remove(self.memory.segment.handle);
+        self.domain.deregister(&self.memory);
         self.memory.valid.store(false, Ordering::Release);
         Ok(mem::take(&mut *self.memory.octets.write().unwrap_or_else(PoisonError::into_inner)))
     }
@@ -249,8 +279,9 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         // No lock of the memory: whoever drops this may hold another region's.
-        self.domain.remove(self.memory.segment.handle);
-        self.memory.valid.store(false, Ordering::Release);
+        if self.memory.valid.swap(false, Ordering::AcqRel) {
+            self.domain.handles().registered.remove(&self.memory.segment.handle);
+        }
         self.counters.registered.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -1,0 +1,169 @@
+//! A server and a caller whose buffers are those of the call before, for what counts and measures.
+
+use std::cell::RefCell;
+use std::thread;
+
+use rpcrdma::rpc::{Auth, Call as Header};
+use rpcrdma_verbs::loopback::{Adapter, Fabric};
+use rpcrdma_verbs::{Call, Client, Request, Server, Settings, Stopper, Stream};
+
+/// What a call carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    /// Nothing.
+    Null,
+    /// So many octets there, in a Read chunk.
+    Read(usize),
+    /// So many octets back, in a Write chunk.
+    Write(usize),
+    /// So many octets there and back, in the Sends.
+    Inline(usize),
+    /// So many octets there in a Read chunk with as many around it in a Position Zero Read chunk, and back in a Reply chunk
+    /// where there is no Write chunk for them.
+    Around(usize),
+    /// So many octets there in a Position Zero Read chunk, and back in a Reply chunk.
+    Long(usize),
+}
+
+impl Kind {
+    const fn procedure(self) -> u32 {
+        match self {
+            Self::Null => 0,
+            Self::Read(_) => 1,
+            Self::Write(_) => 2,
+            Self::Inline(_) | Self::Long(_) => 3,
+            Self::Around(_) => 2,
+        }
+    }
+}
+
+/// Sees to it that a test that falls stops the server.
+struct Stopping(Stopper);
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// Runs a server on a thread of its own, with a client that is connected to it.
+pub(crate) fn with_server(run: impl FnOnce(&Fabric, &Client<Adapter>)) {
+    let fabric = Fabric::new();
+    let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
+    let address = "192.0.2.2:20049".parse().unwrap();
+    let server = Server::bind(&there, address, Settings::server()).unwrap();
+    let stopping = Stopping(server.stopper());
+    thread::scope(|scope| {
+        let served = scope.spawn(|| server.serve(&answer).unwrap());
+        let client = Client::connect(&here, address, &Settings::client()).unwrap();
+        run(&fabric, &client);
+        drop((client, stopping));
+        served.join().unwrap();
+    });
+}
+
+/// What each octet of a result is.
+const FILL: u8 = 0x5a;
+
+thread_local! {
+    static ARGUMENTS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Answers a call, with buffers that were used before.
+fn answer(mut request: Request<Adapter>) {
+    let (call, arguments) = request.decode().unwrap();
+    match call.procedure {
+        2 => {
+            let count = *arguments.first_chunk::<4>().unwrap();
+            let mut buffer = request.reply().buffer();
+            buffer.resize(u32::from_be_bytes(count) as usize, FILL);
+            let reply = request.accept();
+            reply.push(&count);
+            reply.push_item(buffer);
+        }
+        3 => {
+            let mut kept = ARGUMENTS.take();
+            kept.clear();
+            kept.extend_from_slice(arguments);
+            request.accept().push(&kept);
+            ARGUMENTS.set(kept);
+        }
+        _ => {
+            request.accept();
+        }
+    }
+    request.answer().unwrap();
+}
+
+/// Makes the same call again and again.
+pub(crate) struct Caller<'a> {
+    client: &'a Client<Adapter>,
+    kind: Kind,
+    call: Call,
+    header: [u8; 40],
+}
+
+impl<'a> Caller<'a> {
+    pub(crate) fn new(client: &'a Client<Adapter>, kind: Kind) -> Self {
+        let header = Header {
+            xid: 0,
+            rpc_version: 2,
+            program: 400_100,
+            version: 1,
+            procedure: kind.procedure(),
+            credential: Auth::NONE,
+            verifier: Auth::NONE,
+        };
+        let mut octets = [0; 40];
+        header.encode(&mut octets).unwrap();
+        let call = match kind {
+            Kind::Null | Kind::Read(_) => Call::new(Stream::default(), 24),
+            Kind::Write(length) => Call::new(Stream::default(), 28).with_result(vec![0; length]),
+            Kind::Inline(length) | Kind::Long(length) | Kind::Around(length) => {
+                Call::new(Stream::default(), 28 + length as u32 + 3)
+            }
+        };
+        let mut caller = Self { client, kind, call, header: octets };
+        if let Kind::Read(length) | Kind::Around(length) = kind {
+            caller.call.message().push_item(vec![FILL; length]);
+        }
+        caller
+    }
+
+    pub(crate) fn call(&mut self) {
+        let xid = self.client.xid();
+        let message = self.call.message();
+        message.clear();
+        self.header[..4].copy_from_slice(&xid.to_be_bytes());
+        message.push(&self.header);
+        match self.kind {
+            Kind::Null => {}
+            Kind::Read(length) => {
+                let item = message.buffer();
+                assert_eq!(item.len(), length);
+                message.push(&(length as u32).to_be_bytes());
+                message.push_item(item);
+            }
+            Kind::Around(length) => {
+                let item = message.buffer();
+                message.push(&(length as u32).to_be_bytes());
+                message.push_item(item);
+                for _ in 0..length.div_ceil(4) {
+                    message.push(&[FILL; 4]);
+                }
+            }
+            Kind::Write(length) => message.push(&(length as u32).to_be_bytes()),
+            Kind::Inline(length) | Kind::Long(length) => {
+                message.push(&(length as u32).to_be_bytes());
+                for _ in 0..length.div_ceil(4) {
+                    message.push(&[FILL; 4]);
+                }
+            }
+        }
+        self.client.call(&mut self.call).unwrap();
+        if let Kind::Write(length) = self.kind {
+            let result = self.call.result(0);
+            assert!(result.len() == length && result.last() == Some(&FILL));
+        }
+    }
+}
