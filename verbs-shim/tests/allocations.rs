@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "a test falls where it is not so")]
 
 #[path = "support/echo.rs"]
+#[allow(dead_code, reason = "others measure more")]
 mod echo;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -499,3 +499,18 @@ fn a_long_reply_has_results_that_have_no_room_of_their_own() {
         assert!(rest == [data(5001, 2), vec![0; 3], b"tail".to_vec()].concat());
     });
 }
+
+#[test]
+fn one_thread_can_drive_both_ends() {
+    let (_fabric, here, there) = adapters();
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();
+    let connecting =
+        thread::spawn(move || Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap());
+    let connection = server.accept(Duration::from_secs(10)).unwrap().expect("a connection");
+    let client = connecting.join().unwrap();
+    assert!(connection.request(Duration::ZERO).unwrap().is_none(), "nobody has called");
+    let pending = client.start(Call::new(echo_call(client.xid(), 1, &data(10, 1), true), 28).with_result(vec![0; 10]));
+    echo(connection.request(Duration::ZERO).unwrap().expect("a call"));
+    let (call, outcome) = pending.wait();
+    assert_eq!((outcome, call.result(0)), (Ok(()), &data(10, 1)[..]));
+}

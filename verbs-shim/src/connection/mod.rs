@@ -234,13 +234,14 @@ impl<V: Provider> Connection<V> {
         Pending::new(Arc::clone(&self.shared), call)
     }
 
-    /// The next call of the other side; none where there is none within that time.
+    /// The next call of the other side; none where there is none within that time. Zero looks once.
     ///
     /// # Errors
     /// [`Ended`] where the connection is over.
     pub fn request(&self, timeout: Duration) -> Result<Option<Request<V>>, Ended> {
         let deadline = Instant::now().checked_add(timeout);
         let mut state = self.shared.lock();
+        let mut looked = false;
         loop {
             if let Some(asked) = state.answering.as_mut().and_then(Answering::next) {
                 drop(state);
@@ -249,10 +250,11 @@ impl<V: Provider> Connection<V> {
             if state.closed {
                 return Err(state.ended.clone().unwrap_or(Ended::Peer));
             }
-            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            if looked && deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Ok(None);
             }
             state = self.shared.progress(state, deadline);
+            looked = true;
         }
     }
 

@@ -1,11 +1,12 @@
 //! A server and a caller whose buffers are those of the call before, for what counts and measures.
 
 use std::cell::RefCell;
-use std::thread;
+use std::time::Duration;
+use std::{mem, thread};
 
 use rpcrdma::rpc::{Auth, Call as Header};
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
-use rpcrdma_verbs::{Call, Client, Request, Server, Settings, Stopper, Stream};
+use rpcrdma_verbs::{Call, Client, Connection, Request, Server, Settings, Stopper, Stream};
 
 /// What a call carries.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,21 @@ impl Kind {
             Self::Around(_) => 2,
         }
     }
+}
+
+fn header(kind: Kind) -> [u8; 40] {
+    let header = Header {
+        xid: 0,
+        rpc_version: 2,
+        program: 400_100,
+        version: 1,
+        procedure: kind.procedure(),
+        credential: Auth::NONE,
+        verifier: Auth::NONE,
+    };
+    let mut octets = [0; 40];
+    header.encode(&mut octets).unwrap();
+    octets
 }
 
 /// Sees to it that a test that falls stops the server.
@@ -105,17 +121,6 @@ pub(crate) struct Caller<'a> {
 
 impl<'a> Caller<'a> {
     pub(crate) fn new(client: &'a Client<Adapter>, kind: Kind) -> Self {
-        let header = Header {
-            xid: 0,
-            rpc_version: 2,
-            program: 400_100,
-            version: 1,
-            procedure: kind.procedure(),
-            credential: Auth::NONE,
-            verifier: Auth::NONE,
-        };
-        let mut octets = [0; 40];
-        header.encode(&mut octets).unwrap();
         let call = match kind {
             Kind::Null | Kind::Read(_) => Call::new(Stream::default(), 24),
             Kind::Write(length) => Call::new(Stream::default(), 28).with_result(vec![0; length]),
@@ -123,7 +128,7 @@ impl<'a> Caller<'a> {
                 Call::new(Stream::default(), 28 + length as u32 + 3)
             }
         };
-        let mut caller = Self { client, kind, call, header: octets };
+        let mut caller = Self { client, kind, call, header: header(kind) };
         if let Kind::Read(length) | Kind::Around(length) = kind {
             caller.call.message().push_item(vec![FILL; length]);
         }
@@ -165,5 +170,39 @@ impl<'a> Caller<'a> {
             let result = self.call.result(0);
             assert!(result.len() == length && result.last() == Some(&FILL));
         }
+    }
+}
+
+/// Both ends of a connection, driven by one thread: NULL calls.
+pub(crate) struct Alone {
+    client: Client<Adapter>,
+    server: Connection<Adapter>,
+    call: Call,
+    header: [u8; 40],
+}
+
+impl Alone {
+    pub(crate) fn new() -> Self {
+        let fabric = Fabric::new();
+        let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
+        let address = "192.0.2.2:20049".parse().unwrap();
+        let server = Server::bind(&there, address, Settings::server()).unwrap();
+        let connecting = thread::spawn(move || Client::connect(&here, address, &Settings::client()).unwrap());
+        let server = server.accept(Duration::from_secs(10)).unwrap().unwrap();
+        let client = connecting.join().unwrap();
+        Self { client, server, call: Call::new(Stream::default(), 24), header: header(Kind::Null) }
+    }
+
+    pub(crate) fn call(&mut self) {
+        let mut call = mem::take(&mut self.call);
+        let message = call.message();
+        message.clear();
+        self.header[..4].copy_from_slice(&self.client.xid().to_be_bytes());
+        message.push(&self.header);
+        let pending = self.client.start(call);
+        answer(self.server.request(Duration::ZERO).unwrap().unwrap());
+        let (call, outcome) = pending.wait();
+        outcome.unwrap();
+        self.call = call;
     }
 }

@@ -1,0 +1,28 @@
+//! Makes 1000 NULL calls through client, loopback and server, with one thread at both ends, for a count of the instructions.
+//!
+//! ```sh
+//! cargo build --release -p rpcrdma-verbs --example null_call_instructions
+//! valgrind --tool=callgrind --callgrind-out-file=/tmp/callgrind.out target/release/examples/null_call_instructions
+//! callgrind_annotate --inclusive=yes --threshold=100 /tmp/callgrind.out | grep measured_
+//! ```
+//!
+//! The first number of each line, divided by 1000, is the number of instructions of one call.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+#[path = "../tests/support/echo.rs"]
+#[allow(dead_code, reason = "others measure more")]
+mod echo;
+
+use echo::Alone;
+
+#[inline(never)]
+fn measured_null_call(alone: &mut Alone) {
+    alone.call();
+}
+
+fn main() {
+    let mut alone = Alone::new();
+    // What is made once is not counted.
+    (0..100).for_each(|_| alone.call());
+    (0..1000).for_each(|_| measured_null_call(&mut alone));
+}
