@@ -209,9 +209,14 @@ impl Compound {
     pub(super) fn reply_length(&self) -> u32 {
         /// The header of a reply that was accepted, with the longest verifier (RFC 5531 section 8.2).
         const HEADER: u32 = 24 + Auth::MAX_BODY as u32;
+        self.results_length().saturating_add(HEADER)
+    }
+
+    /// Octets of that behind the header of the reply.
+    fn results_length(&self) -> u32 {
         /// Status, the tag, which is that of the call, and the number of results.
         const COMPOUND: u32 = 12;
-        self.results.saturating_add(HEADER + COMPOUND)
+        self.results.saturating_add(COMPOUND)
     }
 
     /// Puts the call into a stream, with the data if it is a WRITE.
@@ -244,6 +249,11 @@ impl Compound {
         let (reply, results) = Reply::decode(reply).map_err(|error| Error::Rpc(error.to_string()))?;
         if !matches!(reply.body, ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. }) {
             return Err(Error::Rpc(reply.to_string()));
+        }
+        // Where the room for them was calculated wrong, this shows also while they happen to fit.
+        let most = self.results_length() as usize;
+        if results.len() > most {
+            return Err(Error::Results(most));
         }
         let mut reader = Reader::new(results);
         let (number, _tag, at, count) = (reader.u32()?, reader.opaque()?, reader.offset(), reader.u32()? as usize);
