@@ -62,8 +62,8 @@ impl Error {
     pub const fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoAdapter => {
-                "`rdma link` shows the RDMA adapters; without one, an Ethernet interface can do it in software, as root: \
-                 modprobe -a rdma_rxe rdma_ucm; rdma link add rxe0 type rxe netdev eth0"
+                "an Ethernet interface can do it in software; as root: modprobe -a rdma_rxe rdma_ucm; \
+                 rdma link add rxe0 type rxe netdev eth0"
             }
             Self::Address => "`ip address` shows the addresses; one that is in use is free when its program has ended",
             Self::Refused => "is a server running there, and does it listen for RPC over RDMA at that port?",

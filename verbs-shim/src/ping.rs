@@ -157,13 +157,13 @@ impl<V: Provider> Run<'_, V> {
             let (there, back) = (terms.call_threshold, terms.reply_threshold);
             writeln!(out, "calling {} at {}, inline up to {there} octets, {back} back", self.plan.what, self.to)?;
         }
-        let mut next = Instant::now();
-        for number in 0..self.summary.planned {
-            if number > 0 {
-                thread::sleep(next.saturating_duration_since(Instant::now()));
+        let mut before: Option<Instant> = None;
+        for _ in 0..self.summary.planned {
+            if let Some(before) = before {
+                thread::sleep(self.plan.interval.saturating_sub(before.elapsed()));
             }
             let begun = Instant::now();
-            next = begun + self.plan.interval;
+            before = Some(begun);
             let outcome = self.caller.call(self.client);
             let took = begun.elapsed();
             self.summary.calls += 1;
@@ -191,7 +191,7 @@ impl<V: Provider> Run<'_, V> {
         match (self.plan.show, outcome) {
             (Show::Lines, Ok(())) => {
                 let milliseconds = milliseconds(took);
-                writeln!(out, "{octets} octets from {to}: xid={xid:#010x} time={milliseconds:.3} ms")
+                writeln!(out, "{octets} octets from {to}: xid={xid:#010x} time={milliseconds:>8.3} ms")
             }
             (Show::Json, Ok(())) => {
                 let took = took.as_secs_f64();

@@ -67,7 +67,8 @@ fn each_call_is_a_line_and_the_summary_follows() {
         assert!(line.starts_with("24 octets from 192.0.2.2:20049: xid=0x"), "{line}");
         let (xid, time) = line.split_once("xid=").unwrap().1.split_once(" time=").unwrap();
         assert_eq!(xid.len(), 10);
-        assert!(time.strip_suffix(" ms").unwrap().parse::<f64>().unwrap() > 0.0);
+        assert_eq!(time.len(), 11);
+        assert!(time.strip_suffix(" ms").unwrap().trim_start().parse::<f64>().unwrap() > 0.0);
     }
     assert_eq!(lines[4..6], ["--- 192.0.2.2:20049 ---", "3 calls, 3 replies, 0 % lost"]);
     assert_eq!(shape(lines[6]), "min 0.0  median 0.0  p0 0.0  max 0.0 ms");

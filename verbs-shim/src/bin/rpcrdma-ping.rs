@@ -28,8 +28,8 @@ Examples:
   rpcrdma-ping --program echo --carry read --size 1048576 192.0.2.1
                                                1 MiB each call by RDMA Read, to rpcrdma-serve
 
-Exit status: 0 if each call was answered right; 1 if not, or if nobody could be connected to; 2 for wrong usage, or without
-an RDMA adapter.";
+Exit status: 0 if each call was answered right; 1 if not, or without a connection; 2 for wrong usage,
+or without an RDMA adapter.";
 
 /// Calls a server of RPC over RDMA (RFC 8166), and says how long it takes.
 #[derive(Debug, Parser)]
