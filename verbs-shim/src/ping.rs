@@ -125,12 +125,12 @@ impl Summary {
     }
 }
 
-/// Makes the calls, and shows them and the summary. What a call ends with is shown; what it cannot go on after is in the
-/// summary.
+/// Makes the calls, and shows them and the summary. What a call ends with is shown; what it cannot go on after is in
+/// the summary.
 ///
 /// # Errors
-/// Where nothing can be written to `out`. [`io::ErrorKind::InvalidInput`] with a [`TooLong`](crate::echo::TooLong) in it
-/// where so much data cannot go that way; nothing was called then.
+/// Where nothing can be written to `out`. [`io::ErrorKind::InvalidInput`] with a [`TooLong`](crate::echo::TooLong) in
+/// it where so much data cannot go that way; nothing was called then.
 pub fn run<V: Provider>(client: &Client<V>, to: SocketAddr, plan: &Plan, out: &mut impl Write) -> io::Result<Summary> {
     let caller = match plan.what {
         What::Null { program, version } => Caller::null(program, version),
@@ -241,8 +241,8 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// The addresses of a server: a name or an address, with a port or without: `nfs.example`, `192.0.2.1:20049`, `2001:db8::1`,
-/// `[2001:db8::1]:20049`.
+/// The addresses of a server: a name or an address, with a port or without: `nfs.example`, `192.0.2.1:20049`,
+/// `2001:db8::1`, `[2001:db8::1]:20049`.
 ///
 /// # Errors
 /// Where there is no such name.

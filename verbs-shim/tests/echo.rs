@@ -1,5 +1,5 @@
-//! The echo program over the loopback: in each way of carrying, in many sizes, with a capture that shows that it was that
-//! way; and what a server says that has not what is called.
+//! The echo program over the loopback: in each way of carrying, in many sizes, with a capture that shows that it was
+//! that way; and what a server says that has not what is called.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use std::io::Write;

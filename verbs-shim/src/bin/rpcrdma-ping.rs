@@ -36,11 +36,13 @@ or without an RDMA adapter.";
 #[command(name = NAME, version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
 #[command(disable_version_flag = true)]
 struct Arguments {
-    /// Name or address, with a port or without: nfs.example, 192.0.2.1:20049, [2001:db8::1]:20049
-    #[arg(value_name = "HOST[:PORT]")]
+    #[arg(
+        value_name = "HOST[:PORT]",
+        help = "Name or address, with a port or without: nfs.example, [2001:db8::1]:20049"
+    )]
     server: String,
     /// Calls, at most 1000000
-    #[arg(short, long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(ping::MAX_COUNT)))]
+    #[arg(short, long, default_value_t = 5, value_name = "N", value_parser = count)]
     count: u32,
     /// Seconds from call to call; 0: as fast as the replies come
     #[arg(short, long, default_value = "1", value_name = "SECONDS", value_parser = seconds)]
@@ -73,6 +75,11 @@ struct Arguments {
 
 /// Octets of the echo unless told otherwise, as `ping` has them.
 const SIZE: u32 = 56;
+
+fn count(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|count| (1..=ping::MAX_COUNT).contains(count));
+    count.ok_or_else(|| format!("a number from 1 to {}", ping::MAX_COUNT))
+}
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());

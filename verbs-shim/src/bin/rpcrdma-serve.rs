@@ -32,8 +32,10 @@ It serves until it is killed. Exit status: 2 where it cannot.";
 #[command(name = NAME, version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
 #[command(disable_version_flag = true)]
 struct Arguments {
-    /// Where to listen; 0.0.0.0 and [::] are all addresses of the first RDMA adapter
-    #[arg(value_name = "ADDRESS:PORT")]
+    #[arg(
+        value_name = "ADDRESS:PORT",
+        help = "Where to listen; 0.0.0.0 and [::] are all addresses of the first RDMA adapter"
+    )]
     address: SocketAddr,
     /// A program whose NULL is answered: a number, or nfs, mount, nfsacl; can be given several times, each with its
     /// --version. Without it those are NFSv3 and NFSv4

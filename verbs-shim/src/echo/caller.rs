@@ -16,8 +16,8 @@ const TRANSPORT: u32 = 28;
 const CALL: u32 = 40;
 const REPLY: u32 = 24;
 
-/// Makes calls of one kind, one after the other, and checks their replies. The data is another one each time, so that what
-/// is left from the call before is not taken for a reply. All buffers are kept: from the second call on nothing is
+/// Makes calls of one kind, one after the other, and checks their replies. The data is another one each time, so that
+/// what is left from the call before is not taken for a reply. All buffers are kept: from the second call on nothing is
 /// allocated here.
 #[derive(Clone, Debug)]
 pub struct Caller {

@@ -1,8 +1,8 @@
-//! The echo program: octets that go to a server or come from it in each way that RPC-over-RDMA has, as asked, and a check
-//! that they came right. `rpcrdma-serve` answers it, `rpcrdma-ping` calls it; tests and measurements use both ends.
+//! The echo program: octets that go to a server or come from it in each way that RPC-over-RDMA has, as asked, and a
+//! check that they came right. `rpcrdma-serve` answers it, `rpcrdma-ping` calls it; tests and measurements use both ends.
 //!
 //! # The program
-//! Number [`PROGRAM`], of those that each may take for himself (RFC 5531 section 13), version [`VERSION`]. In XDR (RFC 4506):
+//! Number [`PROGRAM`], of those that anybody may take (RFC 5531 section 13), version [`VERSION`]. In XDR (RFC 4506):
 //!
 //! ```text
 //! struct summary { unsigned int length; unsigned int crc32; };
@@ -18,8 +18,8 @@
 //! ```
 //!
 //! # Its Upper-Layer Binding
-//! `data` is DDP-eligible (RFC 8166 section 3.4.1) as the argument of TAKE and as the result of GIVE, and nothing else is. A
-//! client gives a Write chunk for the result of GIVE, and a Reply chunk where the reply may be longer than the inline
+//! `data` is DDP-eligible (RFC 8166 section 3.4.1) as the argument of TAKE and as the result of GIVE, and nothing else is.
+//! A client gives a Write chunk for the result of GIVE, and a Reply chunk where the reply may be longer than the inline
 //! threshold; it knows the longest reply from what it asks for.
 //!
 //! A filler is zeros that make a message too long for a Send, so that small data goes as asked too.
@@ -28,10 +28,13 @@
 //! | [`Carry`] | procedure | the data |
 //! |---|---|---|
 //! | `Inline` | ECHO | in the Send, there and back |
-//! | `Read` | TAKE | to the server in a Read chunk; 0 octets need none. With 1 to 24 octets the rest of the Call is in a Position Zero chunk, as without them it is not shorter enough |
+//! | `Read` | TAKE | to the server in a Read chunk; 0 octets need none |
 //! | `Write` | GIVE | to the client in a Write chunk; 0 octets need none |
 //! | `PositionZero` | TAKE_WHOLE | to the server in a Long Call |
 //! | `Reply` | GIVE_WHOLE | to the client in a Long Reply |
+//!
+//! An entry of the Read list takes 24 octets itself. So a Call that is too long for a Send with 1 to 24 octets of data is
+//! too long without them: those go in their Read chunk, and the rest of that Call in a Position Zero chunk.
 //!
 //! ```
 //! use std::thread;
@@ -152,7 +155,8 @@ impl FromStr for Carry {
 }
 
 /// The octets that stand for `seed`, so many of them: those from octet `seed` on of one sequence, whose word number n,
-/// counted from 0, is n times 0x9e3779b1 modulo 2^32, the most significant octet first. None for more than [`MAX_LENGTH`].
+/// counted from 0, is n times 0x9e3779b1 modulo 2^32, the most significant octet first. None for more than
+/// [`MAX_LENGTH`].
 ///
 /// The sequence is made once; no word of it is there twice.
 #[must_use]
