@@ -22,12 +22,15 @@ pub struct Pending<V: Provider> {
     call: Option<Call>,
     ticket: Option<usize>,
     refused: Option<CallError>,
+    /// When who waits gives it up.
+    deadline: Option<Instant>,
 }
 
 impl<V: Provider> Pending<V> {
     /// Begins it, if there is room.
     pub(crate) fn new(shared: Arc<Shared<V>>, call: Call) -> Self {
-        let mut pending = Self { shared, call: Some(call), ticket: None, refused: None };
+        let deadline = shared.deadline();
+        let mut pending = Self { shared, call: Some(call), ticket: None, refused: None, deadline };
         pending.begin();
         pending
     }
@@ -42,14 +45,13 @@ impl<V: Provider> Pending<V> {
         self.shared.tell(&state);
     }
 
-    /// Waits for the reply. Gives the call, and, where there is no reply, why.
+    /// Waits for the reply, until [`Settings::timeout`](crate::Settings::timeout) is over since the call was begun. Gives the call, and, where there is no reply, why.
     pub fn wait(mut self) -> (Call, Result<(), CallError>) {
-        let deadline = self.shared.deadline();
         let mut call = self.call.take().unwrap_or_default();
         let outcome = match (self.refused.take(), self.ticket.take()) {
             (Some(refused), _) => Err(refused),
-            (None, Some(ticket)) => self.shared.wait(ticket, &mut call, deadline),
-            (None, None) => self.shared.call(&mut call, deadline),
+            (None, Some(ticket)) => self.shared.wait(ticket, &mut call, self.deadline),
+            (None, None) => self.shared.call(&mut call, self.deadline),
         };
         (call, outcome)
     }

@@ -303,6 +303,24 @@ fn a_call_that_takes_too_long_is_given_up() {
 }
 
 #[test]
+fn calls_that_are_begun_together_are_given_up_together() {
+    let (_fabric, here, there) = adapters();
+    let (sender, _receiver) = mpsc::channel();
+    let keep = move |request| sender.send(request).unwrap();
+    with_server(&there, Settings::server(), keep, || {
+        let settings = Settings { timeout: Some(Duration::from_millis(500)), ..Settings::client() };
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let start = Instant::now();
+        let null = || Call::new(Stream::from(header(client.xid(), 0)), 24);
+        let pending: Vec<_> = (0..8).map(|_| client.start(null())).collect();
+        for pending in pending {
+            assert_eq!(pending.wait().1, Err(CallError::TimedOut));
+        }
+        assert!(start.elapsed() < Duration::from_secs(3), "not one after the other");
+    });
+}
+
+#[test]
 fn a_lost_connection_ends_all_calls() {
     let (_fabric, here, there) = adapters();
     let (sender, receiver) = mpsc::channel();

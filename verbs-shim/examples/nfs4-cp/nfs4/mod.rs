@@ -125,8 +125,12 @@ impl<V: Provider> Nfs4<V> {
         }
     }
 
-    /// Waits for all that is under way, whatever comes of it: given up, the server could find its memory gone.
-    fn abandon(flights: &mut VecDeque<Transfer<V>>) {
+    /// Waits for all that is under way, whatever comes of it: given up, the server could find its memory gone. Where a call
+    /// had no reply there is no more to be had from this connection.
+    fn abandon<T>(&self, done: &Result<T, Error>, flights: &mut VecDeque<Transfer<V>>) {
+        if matches!(done, Err(Error::Call(_))) {
+            self.client.connection().disconnect();
+        }
         for transfer in flights.drain(..) {
             let _: (Call, Result<(), CallError>) = transfer.flight.pending.wait();
         }

@@ -22,7 +22,7 @@ impl<V: Provider> Nfs4<V> {
         }
         let mut flights = VecDeque::new();
         let done = self.read_all(file, sink, &mut flights);
-        Self::abandon(&mut flights);
+        self.abandon(&done, &mut flights);
         done
     }
 

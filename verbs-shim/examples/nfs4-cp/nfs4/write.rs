@@ -40,7 +40,7 @@ impl<V: Provider> Nfs4<V> {
         let mut open = self.open(client, path)?;
         let mut flights = VecDeque::new();
         let written = self.write_all(&open, source, &mut flights);
-        Self::abandon(&mut flights);
+        self.abandon(&written, &mut flights);
         let closed = self.close(&mut open);
         let written = written?;
         closed.map(|()| written)
