@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::call::{Call, CallError};
 use crate::connection::{Provider, Shared};
@@ -65,7 +65,7 @@ impl<V: Provider> Future for Pending<V> {
         if !this.shared.have_thread() {
             // Nobody else takes completions, so it has to be done here, again and again.
             let state = this.shared.lock();
-            drop(this.shared.progress(state, Some(Instant::now())));
+            drop(this.shared.progress(state, Duration::ZERO));
             context.waker().wake_by_ref();
         }
         if this.ticket.is_none() && this.refused.is_none() {

@@ -6,6 +6,7 @@ use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 
@@ -44,6 +45,9 @@ struct Arguments {
     /// The version of the program
     #[arg(long, value_name = "N")]
     version: Vec<u32>,
+    /// Look so many microseconds for what comes before sleeping: a lower latency for more of a processor
+    #[arg(long, default_value_t = 20, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(..=10_000_000))]
+    spin: u32,
     /// Say nothing about connections
     #[arg(short, long)]
     quiet: bool,
@@ -112,6 +116,7 @@ fn main() -> ExitCode {
 fn serve(arguments: &Arguments, others: &[(u32, u32)]) -> Result<(), Error> {
     let address = arguments.address;
     let device = if address.ip().is_unspecified() { Device::first()? } else { Device::with_address(address.ip())? };
+    let device = device.with_spin(Duration::from_micros(u64::from(arguments.spin)));
     let server = Server::bind(&device, address, Settings::server())?;
     let null: Vec<String> = others.iter().map(|(program, version)| format!("{program} version {version}")).collect();
     let (name, null) = (device.name(), null.join(", "));

@@ -239,7 +239,8 @@ impl<V: Provider> Connection<V> {
     /// # Errors
     /// [`Ended`] where the connection is over.
     pub fn request(&self, timeout: Duration) -> Result<Option<Request<V>>, Ended> {
-        let deadline = Instant::now().checked_add(timeout);
+        let mut now = Instant::now();
+        let deadline = now.checked_add(timeout);
         let mut state = self.shared.lock();
         let mut looked = false;
         loop {
@@ -250,10 +251,13 @@ impl<V: Provider> Connection<V> {
             if state.closed {
                 return Err(state.ended.clone().unwrap_or(Ended::Peer));
             }
-            if looked && deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                return Ok(None);
+            if looked {
+                now = Instant::now();
+                if deadline.is_some_and(|deadline| deadline <= now) {
+                    return Ok(None);
+                }
             }
-            state = self.shared.progress(state, deadline);
+            state = self.shared.progress(state, left(deadline, now));
             looked = true;
         }
     }
@@ -302,20 +306,24 @@ impl<V: Provider> fmt::Debug for Connection<V> {
 /// Who only waits to be told looks again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
+/// How long it is until the deadline.
+fn left(deadline: Option<Instant>, now: Instant) -> Duration {
+    deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
+}
+
 impl<V: Provider> Shared<V> {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State<V>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until something has happened, for some time at most, or until the deadline. One thread waits for the adapter,
+    /// Waits until something has happened, for some time at most. One thread waits for the adapter,
     /// the others for that one.
     pub(crate) fn progress<'a>(
         &'a self,
         mut state: MutexGuard<'a, State<V>>,
-        deadline: Option<Instant>,
+        longest: Duration,
     ) -> MutexGuard<'a, State<V>> {
-        let left = deadline.map_or(LOOK_AGAIN, |deadline| deadline.saturating_duration_since(Instant::now()));
-        let left = left.min(LOOK_AGAIN);
+        let left = longest.min(LOOK_AGAIN);
         if state.led {
             state.following += 1;
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -353,7 +361,7 @@ impl<V: Provider> Shared<V> {
             match state.begin(&self.port, call)? {
                 Some(ticket) => break ticket,
                 None if deadline.is_some_and(|deadline| deadline <= Instant::now()) => return Err(CallError::TimedOut),
-                None => state = self.progress(state, deadline),
+                None => state = self.progress(state, left(deadline, Instant::now())),
             }
         };
         drop(state);
@@ -382,7 +390,7 @@ impl<V: Provider> Shared<V> {
                 Some(until) if until <= now => state.end(&self.port, Ended::Here),
                 _ => {}
             }
-            state = self.progress(state, given_up.or(deadline));
+            state = self.progress(state, left(given_up.or(deadline), now));
         }
     }
 
@@ -398,7 +406,7 @@ impl<V: Provider> Shared<V> {
                 if state.closed {
                     break;
                 }
-                drop(shared.progress(state, None));
+                drop(shared.progress(state, LOOK_AGAIN));
             }
         };
         let began = thread::Builder::new().name("rpcrdma completions".to_owned()).spawn(run).is_ok();

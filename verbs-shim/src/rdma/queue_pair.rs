@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use std::{fmt, mem, thread};
+use std::{fmt, hint, mem, thread};
 
 use super::completions::Completions;
 use super::device::Device;
@@ -21,8 +21,8 @@ use super::sys;
 use crate::error::Error;
 use crate::verbs::{Completion, Depths, Kind, Local, Operation, Status, Work};
 
-/// Who waits for a completion looks so long without sleeping: an answer over a fast network takes less than waking up.
-const SPIN: Duration = Duration::from_micros(20);
+/// So many looks are cheaper than asking for the time.
+const LOOKS: u32 = 64;
 /// Who waits looks again after this time, whatever happens.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Why a connection manager rejects: nobody listens there (InfiniBand Architecture, CM REJ reason 8).
@@ -95,6 +95,8 @@ struct State {
     receive_places: usize,
     /// A thread sleeps for all that wait.
     asleep: bool,
+    /// Looks that might not wait.
+    looks: u32,
 }
 
 // SAFETY: the queue pair of the adapter may be used from any thread, and is destroyed by the state that has it.
@@ -118,6 +120,7 @@ impl QueuePair {
             places: 0,
             receive_places: 0,
             asleep: false,
+            looks: 0,
         };
         let channel = Arc::new(Channel::new()?);
         Ok(Self { state: Mutex::new(state), changed: Condvar::new(), channel, depths })
@@ -216,20 +219,28 @@ impl QueuePair {
     }
 
     /// Waits until `look` finds something, for `timeout` at most.
+    ///
+    /// Connection events cost a system call: they are looked at when there is nothing else, before and after sleeping, and
+    /// now and then by who never sleeps. The end of a connection that matters to what is posted shows as completions.
     fn wait<T>(
         &self,
         timeout: Duration,
         mut look: impl FnMut(&mut State) -> Result<Option<T>, Error>,
     ) -> Result<Option<T>, Error> {
-        let begin = Instant::now();
-        let deadline = begin.checked_add(timeout);
         let mut state = self.lock();
+        state.poll();
+        if let Some(found) = look(&mut state).ok().flatten() {
+            return Ok(Some(found));
+        }
+        if timeout.is_zero() && state.may_pass_over_events() {
+            return look(&mut state);
+        }
+        let begin = Instant::now();
+        let (spin, deadline) = (state.domain.device().spin(), begin.checked_add(timeout));
+        let mut spun = spin.is_zero();
         loop {
+            state.heed(&self.channel);
             state.poll();
-            // To look at events costs a system call, and what is complete comes first.
-            if state.ready.is_empty() {
-                state.heed(&self.channel);
-            }
             if let Some(found) = look(&mut state)? {
                 return Ok(Some(found));
             }
@@ -237,15 +248,34 @@ impl QueuePair {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Ok(None);
             }
-            if now.saturating_duration_since(begin) < SPIN {
-                drop(state);
-                thread::yield_now();
-                state = self.lock();
-                continue;
-            }
             let rest = deadline.map_or(LOOK_AGAIN, |deadline| deadline.saturating_duration_since(now).min(LOOK_AGAIN));
-            state = self.sleep(state, rest);
+            state = if spun { self.sleep(state, rest) } else { self.spin(state, begin, spin.min(rest)) };
+            spun = true;
         }
+    }
+
+    /// Looks again and again, for so long at most: what comes soon costs no sleep then.
+    fn spin<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        begin: Instant,
+        longest: Duration,
+    ) -> MutexGuard<'a, State> {
+        while begin.elapsed() < longest {
+            for _ in 0..LOOKS {
+                if state.poll() || !state.ready.is_empty() {
+                    return state;
+                }
+                // Others may post meanwhile.
+                drop(state);
+                hint::spin_loop();
+                state = self.lock();
+            }
+            drop(state);
+            thread::yield_now();
+            state = self.lock();
+        }
+        state
     }
 
     /// Until something has happened, or for so long. One thread sleeps for all: of several, only one would get to know.
@@ -489,6 +519,13 @@ impl State {
         let places = if completion.kind == Kind::Receive { &mut self.receive_places } else { &mut self.places };
         *places = places.saturating_sub(1);
         Some(completion)
+    }
+
+    /// Whether a look that may not wait can do without the system call for connection events: of a connection that is set
+    /// up each does but every sixteenth.
+    fn may_pass_over_events(&mut self) -> bool {
+        self.looks = self.looks.wrapping_add(1);
+        self.phase == Phase::Established && !self.looks.is_multiple_of(16)
     }
 
     /// Looks at what has happened to the connection.
