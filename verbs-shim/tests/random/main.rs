@@ -2,7 +2,8 @@
 //! an error, no memory left registered, no rule broken in the captures.
 //!
 //! A session is a fabric, a client and a server, set up at random; whether things go wrong in it, and which, is random too.
-//! All follows from `RPCRDMA_SEED`, but for how the threads run. `RPCRDMA_CALLS` says how many calls there are at least:
+//! All follows from `RPCRDMA_SEED`, but for how the threads run; `RPCRDMA_SESSION` is the number of the first session.
+//! `RPCRDMA_CALLS` says how many calls there are at least:
 //!
 //! ```sh
 //! RPCRDMA_CALLS=3000000 cargo test --release -p rpcrdma-verbs --test random -- --nocapture
@@ -70,7 +71,7 @@ fn calls_of_random_shapes_end_once_and_with_the_right_octets() {
     watch();
     // To begin and end a session takes longer than its calls, so a long run has longer ones.
     let times = (calls / 50_000).clamp(1, 20) as u32;
-    let (mut sum, mut number) = (Tally::default(), 0);
+    let (mut sum, mut number) = (Tally::default(), variable("RPCRDMA_SESSION", 0));
     while sum.calls() < calls {
         let plan = Plan::of(mixed(mixed(seed) ^ number), times);
         *UNDER_WAY.lock().unwrap() = format!("session {number} of seed {seed}: {plan:?}");
