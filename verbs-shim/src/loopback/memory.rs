@@ -59,6 +59,8 @@ struct Table {
     handles: Mutex<Handles>,
     /// Regions at most.
     most: usize,
+    /// No other domain has it.
+    number: u64,
 }
 
 #[derive(Default)]
@@ -75,6 +77,8 @@ const MAX_SPARE: usize = 64;
 pub(super) struct Memory {
     /// Ascending with age: the order in which locks are taken.
     age: u64,
+    /// The number of its domain.
+    domain: u64,
     segment: Segment,
     access: Access,
     /// Goes to false once; looked at with the lock held.
@@ -128,7 +132,8 @@ pub(super) struct Counters {
 
 impl Domain {
     pub(super) fn new(most: usize) -> Self {
-        Self(Arc::new(Table { handles: Mutex::default(), most }))
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        Self(Arc::new(Table { handles: Mutex::default(), most, number: NUMBER.fetch_add(1, Ordering::Relaxed) }))
     }
 
     pub(super) fn register(
@@ -146,6 +151,7 @@ impl Domain {
         };
         let new = Memory {
             age: AGE.fetch_add(1, Ordering::Relaxed),
+            domain: self.0.number,
             segment,
             access,
             valid: AtomicBool::new(true),
@@ -220,8 +226,7 @@ impl Domain {
 
     /// Whether a place is in this domain, and registered.
     pub(super) fn holds(&self, place: &Place) -> bool {
-        let handles = self.handles();
-        handles.registered.get(&place.memory.segment.handle).is_some_and(|memory| Arc::ptr_eq(memory, &place.memory))
+        place.memory.domain == self.0.number && place.memory.is_valid()
     }
 }
 
