@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -65,7 +66,7 @@ pub struct Plan {
 /// What has come of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Calls that were to be made.
+    /// Calls that were to be made; where it was stopped, those that were made.
     pub planned: u32,
     /// Calls that were made.
     pub calls: u32,
@@ -126,12 +127,18 @@ impl Summary {
 }
 
 /// Makes the calls, and shows them and the summary. What a call ends with is shown; what it cannot go on after is in
-/// the summary.
+/// the summary. With `stop` no other call is made.
 ///
 /// # Errors
 /// Where nothing can be written to `out`. [`io::ErrorKind::InvalidInput`] with a [`TooLong`](crate::echo::TooLong) in
 /// it where so much data cannot go that way; nothing was called then.
-pub fn run<V: Provider>(client: &Client<V>, to: SocketAddr, plan: &Plan, out: &mut impl Write) -> io::Result<Summary> {
+pub fn run<V: Provider>(
+    client: &Client<V>,
+    to: SocketAddr,
+    plan: &Plan,
+    stop: &AtomicBool,
+    out: &mut impl Write,
+) -> io::Result<Summary> {
     let caller = match plan.what {
         What::Null { program, version } => Caller::null(program, version),
         What::Echo { carry, length } => Caller::echo(carry, length, &client.connection().terms())
@@ -139,13 +146,14 @@ pub fn run<V: Provider>(client: &Client<V>, to: SocketAddr, plan: &Plan, out: &m
     };
     let planned = plan.count.min(MAX_COUNT);
     let summary = Summary { planned, latencies: Vec::with_capacity(planned as usize), ..Summary::default() };
-    Run { client, to, plan, caller, summary }.run(out)
+    Run { client, to, plan, stop, caller, summary }.run(out)
 }
 
 struct Run<'a, V: Provider> {
     client: &'a Client<V>,
     to: SocketAddr,
     plan: &'a Plan,
+    stop: &'a AtomicBool,
     caller: Caller,
     summary: Summary,
 }
@@ -159,8 +167,9 @@ impl<V: Provider> Run<'_, V> {
         }
         let mut before: Option<Instant> = None;
         for _ in 0..self.summary.planned {
-            if let Some(before) = before {
-                thread::sleep(self.plan.interval.saturating_sub(before.elapsed()));
+            if self.is_stopped(before) {
+                self.summary.planned = self.summary.calls;
+                break;
             }
             let begun = Instant::now();
             before = Some(begun);
@@ -180,6 +189,19 @@ impl<V: Provider> Run<'_, V> {
         self.summary.latencies.sort_unstable();
         self.summary.write(self.to, self.plan.show, out)?;
         Ok(self.summary)
+    }
+
+    /// Waits until it is time for the next call; whether there is to be none.
+    fn is_stopped(&self, before: Option<Instant>) -> bool {
+        const LOOK_AGAIN: Duration = Duration::from_millis(50);
+        while !self.stop.load(Ordering::Relaxed) {
+            let left = before.map_or(Duration::ZERO, |before| self.plan.interval.saturating_sub(before.elapsed()));
+            if left.is_zero() {
+                return false;
+            }
+            thread::sleep(left.min(LOOK_AGAIN));
+        }
+        true
     }
 
     fn show(&self, outcome: &Result<(), CallFault>, took: Duration, out: &mut impl Write) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! What `rpcrdma-ping` does, over the loopback.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +16,15 @@ const NULL: What = What::Null { program: 100_003, version: 4 };
 
 /// Runs a plan against a service; gives what is shown and what has come of it.
 fn ping(service: &impl Service<Adapter>, plan: Plan, timeout: Duration) -> (String, Summary) {
+    ping_until(&AtomicBool::new(false), service, plan, timeout)
+}
+
+fn ping_until(
+    interrupted: &AtomicBool,
+    service: &impl Service<Adapter>,
+    plan: Plan,
+    timeout: Duration,
+) -> (String, Summary) {
     let fabric = Fabric::new();
     let (here, there) =
         (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
@@ -25,7 +35,7 @@ fn ping(service: &impl Service<Adapter>, plan: Plan, timeout: Duration) -> (Stri
         let settings = Settings { timeout: Some(timeout), ..Settings::client() };
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings);
         let mut out = Vec::new();
-        let summary = client.map(|client| run(&client, ADDRESS.parse().unwrap(), &plan, &mut out));
+        let summary = client.map(|client| run(&client, ADDRESS.parse().unwrap(), &plan, interrupted, &mut out));
         stop.stop();
         served.join().unwrap().unwrap();
         (String::from_utf8(out).unwrap(), summary.unwrap().unwrap())
@@ -164,4 +174,32 @@ fn a_lost_connection_is_the_end_and_it_is_said_why() {
         shown.lines().any(|line| line.starts_with(wanted) && line.ends_with(" calls of 100000 were not made")),
         "{shown}"
     );
+}
+
+#[test]
+fn who_stops_it_sees_the_summary_of_what_was_called() {
+    let stop = AtomicBool::new(false);
+    let (nfs, calls) = (nfs(), AtomicU32::new(0));
+    let service = |request: Request<Adapter>| {
+        stop.store(calls.fetch_add(1, Ordering::Relaxed) == 1, Ordering::Relaxed);
+        nfs.call(request);
+    };
+    // Without end, were it not for that.
+    let plan = Plan { interval: 100 * SECOND, count: 2, ..plan(NULL, 2) };
+    let begun = Instant::now();
+    let (_, summary) = ping_until(&stop, &service, Plan { interval: Duration::ZERO, count: 1000, ..plan }, SECOND);
+    assert_eq!((summary.calls, summary.planned, summary.all_answered()), (2, 2, true));
+    // Also while it waits for the time of the next call.
+    let (shown, summary) = thread::scope(|scope| {
+        stop.store(false, Ordering::Relaxed);
+        calls.store(10, Ordering::Relaxed);
+        scope.spawn(|| {
+            thread::sleep(SECOND / 5);
+            stop.store(true, Ordering::Relaxed);
+        });
+        ping_until(&stop, &service, plan, SECOND)
+    });
+    assert!(begun.elapsed() < 50 * SECOND);
+    assert_eq!(summary.calls, 1);
+    assert!(shown.contains("1 calls, 1 replies, 0 % lost"), "{shown}");
 }

@@ -5,9 +5,13 @@ mod common;
 use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Parser;
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
 
 use rpcrdma_verbs::echo::{self, Carry, TooLong};
 use rpcrdma_verbs::ping::{self, Plan, Show, Summary, What};
@@ -28,8 +32,10 @@ Examples:
   rpcrdma-ping --program echo --carry read --size 1048576 192.0.2.1
                                                1 MiB each call by RDMA Read, to rpcrdma-serve
 
-Exit status: 0 if each call was answered right; 1 if not, or without a connection; 2 for wrong usage,
-or without an RDMA adapter.";
+Ctrl-C ends it with the summary of what was called until then.
+
+Exit status: 0 if each call was answered right; 1 if not, or without a connection;
+2 for wrong usage, or without an RDMA adapter.";
 
 /// Calls a server of RPC over RDMA (RFC 8166), and says how long it takes.
 #[derive(Debug, Parser)]
@@ -135,11 +141,22 @@ fn run(arguments: &Arguments) -> Result<Summary, u8> {
     };
     let plan = Plan { what, count: arguments.count, interval: arguments.interval, show };
     let (client, to) = connect(arguments, &addresses)?;
-    ping::run(&client, to, &plan, &mut io::stdout().lock()).map_err(|error| match error.get_ref() {
+    let stop = interrupted().map_err(|error| unusable(&format_args!("signals cannot be had: {error}")))?;
+    ping::run(&client, to, &plan, &stop, &mut io::stdout().lock()).map_err(|error| match error.get_ref() {
         Some(inner) if inner.is::<TooLong>() => unusable(&error),
         _ if error.kind() == io::ErrorKind::BrokenPipe => LOST,
         _ => unusable(&format_args!("the output cannot be written: {error}")),
     })
+}
+
+/// Whether Ctrl-C was pressed: then the summary is shown. Pressed again it ends the program.
+fn interrupted() -> io::Result<Arc<AtomicBool>> {
+    const INTERRUPTED: i32 = 128 + SIGINT;
+    let stop = Arc::new(AtomicBool::new(false));
+    // In this order: the first one finds nothing to end it.
+    flag::register_conditional_shutdown(SIGINT, INTERRUPTED, Arc::clone(&stop))?;
+    flag::register(SIGINT, Arc::clone(&stop))?;
+    Ok(stop)
 }
 
 /// Connects to the first of the addresses that can be connected to.
