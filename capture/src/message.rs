@@ -69,6 +69,9 @@ pub struct Earlier {
 /// What is known of a message beside what is shown of it.
 #[derive(Clone, Debug)]
 pub struct Detail {
+    /// Whether the message asks or answers. The chunks and the calls that wait say it where the RPC message is not known:
+    /// a long call whose chunk is still to be read, an RDMA_ERROR.
+    pub direction: Direction,
     /// Its arguments or results; `None` where nothing is known of them yet, or ever.
     pub walked: Option<Walked>,
     /// The call that it answers.

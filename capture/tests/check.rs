@@ -1225,6 +1225,42 @@ fn a_connection_joined_in_the_middle_breaks_no_rule_that_needs_its_beginning() {
     assert!(not_judged("credit-exceeded") > 0 && not_judged("private-data-absent") > 0);
 }
 
+/// The server calls by RDMA_NOMSG: NFSv4 CB_COMPOUND without operations.
+fn long_callback(trace: &mut Trace, xid: u32) {
+    let arguments = call(xid, [0x4000_0000, 1, 1], &words(&[0, 1, 0, 0]));
+    let lists = Lists::reads(&[(0, segment(arguments.len() as u32))]);
+    trace.send(Server, &message(NOMSG, xid, &lists, &[]));
+    trace.read(Client, MEMORY, &arguments);
+}
+
+fn callback_reply(xid: u32) -> Vec<u8> {
+    message(MSG, xid, &Lists::default(), &reply(xid, &words(&[0, 0, 0])))
+}
+
+#[test]
+fn a_long_call_of_the_server_is_no_reply() {
+    let mut trace = Trace::new();
+    for xid in [50, 51] {
+        long_callback(&mut trace, xid);
+        trace.send(Client, &callback_reply(xid));
+    }
+    trace.null(XID);
+    assert_eq!(slugs(&trace.packets), BTreeSet::new());
+    // It is counted as a call of its direction, and its memory is the server's.
+    let mut trace = Trace::new();
+    for xid in [50, 51] {
+        long_callback(&mut trace, xid);
+    }
+    trace.null(XID);
+    assert_eq!(slugs(&trace.packets), BTreeSet::from(["handle-shared", "reverse-credit"]));
+    // What breaks a rule is answered as the rule says.
+    let mut trace = Trace::new();
+    trace.send(Server, &message(NOMSG, 50, &Lists::reads(&[(0, segment(56)), (2, (0xb00, 0, 4))]), &[]));
+    trace.send(Client, &words(&[50, 1, 32, ERROR, 2]));
+    trace.null(XID);
+    assert_eq!(slugs(&trace.packets), BTreeSet::from(["read-position-align"]));
+}
+
 #[test]
 fn a_rule_reports_one_send_a_few_times_only() {
     let reads: Vec<(u32, Segment)> = (0..1000).map(|_| (40, (1, u64::MAX, 2))).collect();

@@ -432,7 +432,8 @@ impl Session {
         message.rpc = described.as_ref().map(|described| described.rpc.clone());
         let detail = context.operations.then(|| {
             let walked = described.as_ref().map(Described::to_walked);
-            Box::new(Detail { walked, answers: None, long_xid: None, forgotten: self.watch.given_up })
+            let (direction, forgotten) = (Direction::Call, self.watch.given_up);
+            Box::new(Detail { direction, walked, answers: None, long_xid: None, forgotten })
         });
         self.wait(Call::new(message.clone(), (called, described), reverse, context.transactions), context);
         message.detail = detail;

@@ -4,7 +4,7 @@
 use rpcrdma::v1::Body;
 
 use super::{Context, Session, reply_of};
-use crate::message::{Answered, Detail, Message};
+use crate::message::{Answered, Detail, Direction, Message};
 use crate::transaction::{Call, Reply, Transaction};
 
 impl Session {
@@ -20,8 +20,8 @@ impl Session {
         message.rpc = reply_of(&call);
         if context.operations {
             let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets, long_xid };
-            let detail =
-                Detail { walked: None, answers: Some(answered), long_xid: None, forgotten: self.watch.given_up };
+            let (direction, forgotten) = (Direction::Reply, self.watch.given_up);
+            let detail = Detail { direction, walked: None, answers: Some(answered), long_xid: None, forgotten };
             message.detail = Some(Box::new(detail));
         }
         if let Some(&before) = self.provided.get(message.sender).get(&xid) {

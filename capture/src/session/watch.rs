@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::infiniband::ordering::Counts;
 use crate::memory::{Access, Place};
-use crate::message::{Answered, Detail};
+use crate::message::{Answered, Detail, Direction};
 use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::rpc::Described;
 use crate::transaction::{Call, Reply, Segment};
@@ -169,8 +169,10 @@ impl Session {
         reply: &Reply,
     ) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
-        let forgotten = self.watch.given_up;
-        let Some(call) = call else { return Detail { walked, answers: None, long_xid: reply.xid(), forgotten } };
+        let (direction, forgotten) = (Direction::Reply, self.watch.given_up);
+        let Some(call) = call else {
+            return Detail { direction, walked, answers: None, long_xid: reply.xid(), forgotten };
+        };
         for &Segment { access, handle, offset, length, .. } in call.segments.iter().take(ANSWERED) {
             if self.watch.answered.len() == ANSWERED {
                 self.watch.answered.pop_front();
@@ -179,6 +181,6 @@ impl Session {
             self.watch.answered.push_back(former);
         }
         let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets, long_xid };
-        Detail { walked, answers: Some(answered), long_xid: reply.xid(), forgotten }
+        Detail { direction, walked, answers: Some(answered), long_xid: reply.xid(), forgotten }
     }
 }

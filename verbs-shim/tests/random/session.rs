@@ -492,9 +492,6 @@ fn judge(session: &Session, file: &File, tally: &Tally) -> u64 {
         shape.is_some_and(|shape| match broken.slug {
             // There is no room, or it is too much for the server.
             "reply-chunk-missing" => session.plan.tight || shape.may_be_refused(),
-            // A long call of the server: what is pulled from it may as well be a reply (RFC 5666 section 3.5).
-            // The checker takes it for one, that answers nothing.
-            "read-in-reply" | "reply-unexpected" => shape.xid & REVERSE != 0,
             // The server answers what was given up.
             "rdma-write-bounds" | "rdma-read-bounds" => session.plan.cancels,
             _ => false,

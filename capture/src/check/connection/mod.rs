@@ -338,24 +338,21 @@ impl Connection {
 
     /// Whether a message asks or answers, for the direction its RPC goes.
     fn role(&self, message: &Message, detail: Option<&Detail>) -> Option<Role> {
-        if let Some(rpc) = &message.rpc {
-            return Some(match rpc.direction {
-                Direction::Call => Role::Requester,
-                Direction::Reply => Role::Responder,
-            });
+        match detail {
+            Some(Detail { direction: Direction::Call, .. }) => Some(Role::Requester),
+            Some(detail) if !self.is_stray_error(message, detail) => Some(Role::Responder),
+            _ if self.is_reverse_call(message) => Some(Role::Requester),
+            _ => self.client.map(|client| if client == message.sender { Role::Requester } else { Role::Responder }),
         }
-        if detail.is_some_and(|detail| detail.answers.is_some()) {
-            return Some(Role::Responder);
-        }
-        let client = self.client?;
+    }
+
+    /// Whether a message is an RDMA_ERROR that answers nothing: then only its sender tells what it should have been.
+    fn is_stray_error(&self, message: &Message, detail: &Detail) -> bool {
         let answers = |xid| self.expected.contains_key(&(message.sender.other(), xid));
-        if message.error().is_some() && message.prefix().is_some_and(|prefix| answers(prefix.xid)) {
-            return Some(Role::Responder);
-        }
-        if self.is_reverse_call(message) {
-            return Some(Role::Requester);
-        }
-        Some(if client == message.sender { Role::Requester } else { Role::Responder })
+        message.rpc.is_none()
+            && detail.answers.is_none()
+            && message.error().is_some()
+            && !message.prefix().is_some_and(|prefix| answers(prefix.xid))
     }
 
     /// Judges what one Send can be judged by; gives the rule it breaks first, if breaking it is an error.
