@@ -4,6 +4,7 @@ use core::fmt;
 
 use rpcrdma::lists::{Chunks, ReadChunk, WriteChunk};
 use rpcrdma::reader::padding;
+use rpcrdma::rpc::MessageType;
 
 use crate::header::{Decoded, ErrorBody, Header, Place};
 use crate::link::Address;
@@ -578,7 +579,7 @@ impl Transaction {
 
     fn take_call(&mut self, mut call: Call) {
         let rebuilt = call.rebuild().and_then(with_payload);
-        call.describe_long(rebuilt.as_deref().unwrap_or_default());
+        call.describe_long();
         let mut items = Vec::new();
         if let Some(described) = call.described {
             self.procedure = described.rpc.procedure;
@@ -626,25 +627,35 @@ impl Transaction {
 }
 
 impl Call {
-    /// What a long call is about is known only when its Position Zero Read chunk was pulled.
-    pub(crate) fn describe_long(&mut self, rebuilt: &[u8]) {
-        self.describe(rebuilt, &[]);
-    }
-
-    /// The same, where the data items beside that chunk are not kept.
-    pub(crate) fn describe_reduced(&mut self) {
-        let Ok(decoded) = self.message.decode() else { return };
-        let chunks = decoded.header.chunks().unwrap_or_default();
-        let entries = decoded.header.call_chunk().iter().chain(chunks.reads.iter());
-        let mut payload = Vec::new();
-        for (segment, entry) in self.segments.iter().zip(entries) {
-            let length = u64::from(entry.target.length);
-            if entry.position == 0 && segment.data.copy(length, &mut payload).is_err() {
-                return;
-            }
-        }
+    /// What a long call is about is known only when its Position Zero Read chunk was pulled. The data items beside that need
+    /// not be kept. Gives the XID of the RPC message, where all of the chunk is there.
+    pub(crate) fn describe_long(&mut self) -> Option<u32> {
+        let payload = self.long_payload(u64::MAX)?;
+        let chunks = self.message.decode().ok()?.header.chunks().unwrap_or_default();
         let reads = read_chunks(&chunks);
         self.describe(&payload, &reads);
+        first_word(&payload)
+    }
+
+    /// Whether this was taken for a long call and is a long reply, which its responder provides: what was pulled says so.
+    /// The call that it answers is not in the capture.
+    pub(crate) fn is_reply(&self) -> bool {
+        let is_long = || self.message.decode().is_ok_and(|decoded| decoded.header.place() == Place::Chunk);
+        let pulls = || self.long_payload(8).and_then(|payload| MessageType::peek(&payload));
+        self.described.is_none() && is_long() && pulls().is_some_and(|(_, kind)| kind == MessageType::REPLY)
+    }
+
+    /// The octets of the Position Zero Read chunk, or so many of them at most.
+    fn long_payload(&self, most: u64) -> Option<Vec<u8>> {
+        let decoded = self.message.decode().ok()?;
+        let reads = decoded.header.chunks().unwrap_or_default().reads;
+        let entries = decoded.header.call_chunk().iter().chain(reads.iter());
+        let mut payload = Vec::new();
+        for (segment, entry) in self.segments.iter().zip(entries).filter(|(_, entry)| entry.position == 0) {
+            let length = u64::from(entry.target.length).min(most.saturating_sub(payload.len() as u64));
+            segment.data.copy(length, &mut payload).ok()?;
+        }
+        Some(payload)
     }
 
     fn describe(&mut self, payload: &[u8], reads: &[(u64, u64)]) {

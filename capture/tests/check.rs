@@ -1262,6 +1262,25 @@ fn a_long_call_of_the_server_is_no_reply() {
 }
 
 #[test]
+fn a_provided_reply_whose_call_was_missed_breaks_no_rule() {
+    let mut trace = Trace::new();
+    for xid in 2..50 {
+        let call = trace.packets.len();
+        trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+        trace.packets.drain(call..);
+        trace.send(Server, &message(NOMSG, xid, &Lists::reads(&[(0, segment(24))]), &[]));
+        trace.read(Client, MEMORY, &reply(xid, &[]));
+        trace.send(Client, &words(&[xid, 1, 32, DONE]));
+        let acknowledged = trace.wire.ack_all(Server);
+        trace.packets.push(acknowledged);
+    }
+    let (found, counts) = judge(&trace.packets);
+    assert!(found.is_empty(), "{found:?}");
+    let not_judged = |slug| counts.iter().find(|count| count.rule.slug == slug).unwrap().not_judged;
+    assert!(not_judged("credit-exceeded") > 0);
+}
+
+#[test]
 fn a_rule_reports_one_send_a_few_times_only() {
     let reads: Vec<(u32, Segment)> = (0..1000).map(|_| (40, (1, u64::MAX, 2))).collect();
     let mut trace = Trace::new();

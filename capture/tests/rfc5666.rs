@@ -188,6 +188,30 @@ fn what_is_read_after_a_loss_may_be_another_reply() {
 }
 
 #[test]
+fn a_provided_reply_whose_call_was_missed_is_no_call() {
+    for ends in [true, false] {
+        let (mut wire, mut trace) = connected();
+        let set_up = trace.len();
+        let reply = read3_reply(1, &octets(13, 3000));
+        offer(&mut wire, &mut trace, 1, &reply);
+        // The capture begins behind the call and its acknowledgement.
+        trace.drain(..set_up + 2);
+        pull(&mut wire, &mut trace, &reply);
+        if ends {
+            sends(&mut wire, &mut trace, &[(Client, done(1))]);
+        }
+        let found = dissect(&trace);
+        let [transaction] = &found.transactions[..] else { panic!("one") };
+        assert!(rebuilt(transaction) == [None, Some(&reply[..])]);
+        assert!(transaction.call.is_none() && !transaction.reverse);
+        assert_eq!(
+            (transaction.from.to_string(), transaction.read_octets),
+            ("192.0.2.1".to_owned(), reply.len() as u64)
+        );
+    }
+}
+
+#[test]
 fn the_same_xid_again_ends_what_was_provided_before() {
     let (mut wire, mut trace) = connected();
     let replies = [read3_reply(1, &octets(6, 3000)), read3_reply(1, &octets(7, 3000))];

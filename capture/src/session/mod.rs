@@ -21,7 +21,7 @@ use crate::message::{self, Captured, Detail, Direction, Message, Rpc};
 use crate::nfs::Procedure;
 use crate::operation::{Operation, OperationKind, Side, Sides};
 use crate::rpc::{self, Described};
-use crate::transaction::{Call, Reply, Transaction, first_word, read_chunks, write_lengths};
+use crate::transaction::{Call, Reply, Transaction, read_chunks, write_lengths};
 use provided::provides;
 use sequence::Sequence;
 use watch::Watch;
@@ -346,17 +346,20 @@ impl Session {
         }
         self.undecided |= message.dialect == Dialect::Version2Unknown;
         let direction = if self.joins(&mut message) { self.direction(&message) } else { None };
-        let message = match direction {
+        let mut message = match direction {
             Some(Direction::Call) => self.call(message, context),
             Some(Direction::Reply) => self.reply(message, context),
             None => message,
         };
         let done = self.done(&message);
+        if done.is_some() && context.operations {
+            let (direction, forgotten) = (Direction::Call, self.watch.given_up);
+            message.detail =
+                Some(Box::new(Detail { direction, walked: None, answers: None, long_xid: None, forgotten }));
+        }
         context.events.push_back(Event::Message(message));
-        if let Some(mut provided) = done.and_then(|id| self.take(id))
-            && let Some(call) = provided.answers.take()
-        {
-            self.conclude(*call, provided, context);
+        if let Some(provided) = done.and_then(|id| self.take(id)) {
+            self.conclude(provided, context);
         }
     }
 
@@ -487,11 +490,12 @@ impl Session {
 
     fn give_up(&mut self, id: u64, context: &mut Context<'_>) {
         let Some(mut call) = self.take(id) else { return };
+        let is_reply = call.answers.is_some() || call.is_reply();
         if call.is_doubtful {
             call.forget();
         }
-        if let Some(answered) = call.answers.take() {
-            return self.conclude(*answered, call, context);
+        if is_reply {
+            return self.conclude(call, context);
         }
         self.watch.given_up = true;
         let xid = call.message.xid();
@@ -509,13 +513,7 @@ impl Session {
         if let Some(call) = &mut call
             && call.described.is_none()
         {
-            match call.rebuild() {
-                Ok(rebuilt) => {
-                    call.describe_long(&rebuilt);
-                    long_xid = first_word(&rebuilt);
-                }
-                Err(_) => call.describe_reduced(),
-            }
+            long_xid = call.describe_long();
         }
         if let Some(call) = call.take_if(|_| provides(&message)) {
             return self.provide(message, (call, long_xid), context);

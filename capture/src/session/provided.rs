@@ -1,6 +1,7 @@
 //! Replies in Read chunks that the responder provides (draft-cel-nfsv4-reliable-reply): the requester reads them, and
 //! says with RDMA_DONE that it did.
 
+use rpcrdma::prefix::Procedure;
 use rpcrdma::v1::Body;
 
 use super::{Context, Session, reply_of};
@@ -33,14 +34,15 @@ impl Session {
         message
     }
 
-    /// Ends a call whose reply was read from the responder's memory.
-    pub(super) fn conclude(&self, call: Call, provided: Call, context: &mut Context<'_>) {
+    /// Ends a call whose reply was read from the responder's memory; the capture may not hold the call.
+    pub(super) fn conclude(&self, mut provided: Call, context: &mut Context<'_>) {
+        let call = provided.answers.take().map(|call| *call);
         let mut message = provided.message.clone();
         let xid = message.xid();
-        let reply = Reply::with_payload(&message, Some(&call), provided.rebuild());
+        let reply = Reply::with_payload(&message, call.as_ref(), provided.rebuild());
         message.rpc = reply.rpc().or(message.rpc);
         if context.transactions {
-            let mut transaction = Transaction::new(Some(call), Some((&message, reply)), xid);
+            let mut transaction = Transaction::new(call, Some((&message, reply)), xid);
             if let Some(transaction) = &mut transaction {
                 transaction.read_octets += provided.read_octets;
             }
@@ -48,14 +50,13 @@ impl Session {
         }
     }
 
-    /// The provided reply that a message ends.
+    /// The provided reply that a message ends; one whose call is not in the capture was taken for a call.
     pub(super) fn done(&self, message: &Message) -> Option<u64> {
-        let provided = self.provided.get(message.sender.other());
-        if provided.is_empty() {
-            return None;
-        }
-        let decoded = message.decode_v1().filter(|decoded| decoded.header.body == Body::Done)?;
-        provided.get(&decoded.header.xid).copied()
+        let prefix = message.prefix().filter(|prefix| prefix.procedure == Procedure::RDMA_DONE)?;
+        message.decode_v1().filter(|decoded| decoded.header.body == Body::Done)?;
+        let (provided, xids) = (self.provided.get(message.sender.other()), self.xids.get(message.sender.other()));
+        let is_reply = |id: &&u64| self.calls.get(id).is_some_and(Call::is_reply);
+        provided.get(&prefix.xid).or_else(|| xids.get(&prefix.xid).filter(is_reply)).copied()
     }
 }
 

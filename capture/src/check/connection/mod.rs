@@ -5,6 +5,7 @@ mod v2;
 use std::collections::BTreeMap;
 
 use rpcrdma::error::{Reaction, Role};
+use rpcrdma::prefix::Procedure;
 use rpcrdma::private_data::Agreement;
 use rpcrdma::rpc::MessageType;
 use rpcrdma::rules::{
@@ -289,7 +290,11 @@ impl Connection {
     fn readable(&mut self, message: &Message, about: About, book: &mut Book) {
         let detail = message.detail.as_deref();
         let role = self.role(message, detail);
-        let sent = Sent { length: message.length, reliable_reply: self.reliable, ..Sent::new(&message.octets, role) };
+        let mut sent = Sent { length: message.length, ..Sent::new(&message.octets, role) };
+        // The session knows of an RDMA_DONE that ends a provided reply, even where it took that for a call.
+        let is_done = sent.prefix.is_some_and(|prefix| prefix.procedure == Procedure::RDMA_DONE);
+        self.reliable |= is_done && detail.is_some();
+        sent.reliable_reply = self.reliable;
         let is_readable = sent.decoded.is_ok() || sent.error.is_some();
         self.version_1 |= sent.decoded.is_ok();
         self.note_readable(message.sender, is_readable);
