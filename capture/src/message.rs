@@ -96,8 +96,10 @@ pub struct Walked {
 /// A call that is answered.
 #[derive(Clone, Debug)]
 pub struct Answered {
-    /// The call, as it was sent.
+    /// The call, as it was sent, and what is known of its RPC by now.
     pub call: Message,
+    /// Its arguments, where they are known only now: those of a long call, whose chunk was read after it was sent.
+    pub walked: Option<Walked>,
     /// Octets that the responder asked for with RDMA Read.
     pub asked_octets: u64,
     /// XID of the RPC message, where that was in a Position Zero Read chunk and is there whole.

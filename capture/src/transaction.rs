@@ -9,7 +9,7 @@ use rpcrdma::rpc::MessageType;
 use crate::header::{Decoded, ErrorBody, Header, Place};
 use crate::link::Address;
 use crate::memory::{Access, Extents};
-use crate::message::{Captured, Message, Rpc, Security, Status};
+use crate::message::{Answered, Captured, Message, Rpc, Security, Status};
 use crate::nfs::{DataItem, Operation, Procedure, WalkError};
 use crate::operation::{Side, Stamp};
 use crate::rpc::{self, Called, Described};
@@ -635,6 +635,15 @@ impl Call {
         let reads = read_chunks(&chunks);
         self.describe(&payload, &reads);
         first_word(&payload)
+    }
+
+    /// What a reply tells of the call that it answers. `long_xid` is what [`describe_long`](Self::describe_long) gave.
+    pub(crate) fn answered(&self, long_xid: Option<u32>) -> Answered {
+        let mut call = self.message.clone();
+        let late = self.described.as_ref().filter(|_| call.rpc.is_none());
+        let walked = late.map(Described::to_walked);
+        call.rpc = self.described.as_ref().map(|described| described.rpc.clone());
+        Answered { call, walked, asked_octets: self.asked_octets, long_xid }
     }
 
     /// Whether this was taken for a long call and is a long reply, which its responder provides: what was pulled says so.

@@ -1261,6 +1261,39 @@ fn a_long_call_of_the_server_is_no_reply() {
     assert_eq!(slugs(&trace.packets), BTreeSet::from(["read-position-align"]));
 }
 
+/// A rule that is broken, the octet, the frame.
+type Broken = (&'static str, Option<usize>, u64);
+
+/// An NFSv3 WRITE of 5 octets in a Position Zero Read chunk, its data in a chunk of so many octets at `position`; how often
+/// the rules about it were not judged, and what is broken.
+fn long_write(position: u32, length: u32, answered: bool) -> (u64, Vec<Broken>) {
+    let mut trace = Trace::new();
+    let arguments = write3(XID, 5);
+    let (rest, data) = ((0xb00, 0, arguments.len() as u32), segment(length));
+    trace.send(Client, &message(NOMSG, XID, &Lists::reads(&[(0, rest), (position, data)]), &[]));
+    trace.read(Server, (0xb00, 0), &arguments);
+    trace.read(Server, MEMORY, &octets(1, length as usize));
+    if answered {
+        trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 5)));
+    }
+    let (found, counts) = judge(&trace.packets);
+    let of_arguments = ["read-length", "read-roundup", "ddp-not-eligible", "gss-reduced", "xid-mismatch"];
+    let not_judged =
+        counts.iter().filter(|count| of_arguments.contains(&count.rule.slug)).map(|count| count.not_judged);
+    (not_judged.sum(), found.iter().map(|found| (found.rule.slug, found.offset, found.stamp.frame)).collect())
+}
+
+#[test]
+fn a_data_item_beside_a_long_call_is_judged_when_it_is_answered() {
+    // The second entry of the Read list; the call is the sixth packet.
+    let (at, call) = (Some(44), 6);
+    assert_eq!(long_write(WRITE3_POSITION, 5, true), (0, vec![]));
+    assert_eq!(long_write(WRITE3_POSITION, 8, true), (0, vec![("read-roundup", at, call)]));
+    assert_eq!(long_write(WRITE3_POSITION, 12, true), (0, vec![("read-length", at, call)]));
+    assert_eq!(long_write(WRITE3_POSITION - 4, 5, true), (0, vec![("ddp-not-eligible", at, call)]));
+    assert_eq!(long_write(WRITE3_POSITION, 5, false), (4, vec![]));
+}
+
 #[test]
 fn a_provided_reply_whose_call_was_missed_breaks_no_rule() {
     let mut trace = Trace::new();

@@ -167,6 +167,13 @@ impl Book {
         }
     }
 
+    /// A rule could be judged after all.
+    fn known(&mut self, rule: &'static Rule) {
+        if let Some(count) = self.count(rule) {
+            count.not_judged = count.not_judged.saturating_sub(1);
+        }
+    }
+
     /// A group of rules could not be judged.
     fn unknown_group(&mut self, group: Group) {
         if let Some(count) = self.groups.get_mut(group as usize) {

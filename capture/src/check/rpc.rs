@@ -199,6 +199,29 @@ pub(super) fn judge(subject: &Subject<'_>, about: About, book: &mut Book) -> Opt
     first
 }
 
+/// Judges a long call that is answered, so that its arguments are known: by those rules by which it could not be judged when
+/// it was sent. Whether it breaks one of them that is an error.
+pub(super) fn judge_late(subject: &Subject<'_>, about: About, book: &mut Book) -> bool {
+    let mut faulty = false;
+    if read_items(subject).is_empty() {
+        return faulty;
+    }
+    let message = Message { rpc: None, ..subject.message.clone() };
+    let before = Subject { message: &message, walked: None, ..*subject };
+    for row in &RULES {
+        let mut take = |finding: &Finding<'_>| {
+            faulty |= finding.severity == Severity::Error;
+            book.add(about, finding, Some(finding.offset));
+        };
+        if !(row.judge)(&before, &mut Report::new(&row.rule, &mut |_: &Finding<'_>| {}))
+            && (row.judge)(subject, &mut Report::new(&row.rule, &mut take))
+        {
+            book.known(&row.rule);
+        }
+    }
+    faulty
+}
+
 /// A Read chunk of a call that is a data item.
 struct ReadItem {
     /// Where it is among all Read chunks.
@@ -253,11 +276,18 @@ fn read_length(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     };
     let (Some(position), Err(error)) = (other_length(walked), walked.end) else { return true };
     let Some(item) = items.iter().find(|item| item.position as usize == position) else { return true };
-    // The count is the word before the place of the data.
+    // The count is the word before the place of the data, if that is in the Send.
     let count = (walked.start + error.at).checked_sub(4).and_then(|at| decoded.payload.get(at..));
-    let count = count.and_then(|count| count.first_chunk()).map_or(0, |count| u32::from_be_bytes(*count));
-    report
-        .broken(item.at, format_args!("the chunk at Position {position} has {} octets, its item {count}", item.length));
+    let count = count.and_then(|count| count.first_chunk()).map(|count| u32::from_be_bytes(*count));
+    let length = item.length;
+    match count {
+        Some(count) => report
+            .broken(item.at, format_args!("the chunk at Position {position} has {length} octets, its item {count}")),
+        None => report.broken(
+            item.at,
+            format_args!("the chunk at Position {position} has {length} octets, and its item has another length"),
+        ),
+    }
     true
 }
 
@@ -387,7 +417,14 @@ fn ddp_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
 fn unreduced(subject: &Subject<'_>) -> u64 {
     let Some(decoded) = &subject.decoded else { return 0 };
     let moved = read_items(subject).into_iter().map(|item| item.length.next_multiple_of(4)).sum::<u64>();
-    subject.message.length.saturating_sub(decoded.header_length) as u64 + moved
+    let rest = match decoded.header.body {
+        Body::Nomsg(chunks) => {
+            let long = chunks.reads.iter().filter(|read| read.position == 0);
+            long.map(|read| u64::from(read.target.length)).sum()
+        }
+        _ => subject.message.length.saturating_sub(decoded.header_length) as u64,
+    };
+    rest + moved
 }
 
 fn gss_reduced(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {

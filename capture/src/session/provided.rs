@@ -5,7 +5,7 @@ use rpcrdma::prefix::Procedure;
 use rpcrdma::v1::Body;
 
 use super::{Context, Session, reply_of};
-use crate::message::{Answered, Detail, Direction, Message};
+use crate::message::{Detail, Direction, Message};
 use crate::transaction::{Call, Reply, Transaction};
 
 impl Session {
@@ -20,9 +20,9 @@ impl Session {
         let xid = message.xid();
         message.rpc = reply_of(&call);
         if context.operations {
-            let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets, long_xid };
             let (direction, forgotten) = (Direction::Reply, self.watch.given_up);
-            let detail = Detail { direction, walked: None, answers: Some(answered), long_xid: None, forgotten };
+            let detail =
+                Detail { direction, walked: None, answers: Some(call.answered(long_xid)), long_xid: None, forgotten };
             message.detail = Some(Box::new(detail));
         }
         if let Some(&before) = self.provided.get(message.sender).get(&xid) {

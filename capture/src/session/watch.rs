@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::infiniband::ordering::Counts;
 use crate::memory::{Access, Place};
-use crate::message::{Answered, Detail, Direction};
+use crate::message::{Detail, Direction};
 use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::rpc::Described;
 use crate::transaction::{Call, Reply, Segment};
@@ -180,7 +180,6 @@ impl Session {
             let former = Former { requester: call.message.sender, xid, access, handle, offset, length };
             self.watch.answered.push_back(former);
         }
-        let answered = Answered { call: call.message.clone(), asked_octets: call.asked_octets, long_xid };
-        Detail { direction, walked, answers: Some(answered), long_xid: reply.xid(), forgotten }
+        Detail { direction, walked, answers: Some(call.answered(long_xid)), long_xid: reply.xid(), forgotten }
     }
 }

@@ -488,7 +488,7 @@ impl Connection {
             judge_long(long_reply, detail.and_then(|detail| detail.long_xid), about, book);
         }
         let may_invalidate = self.agreement.map(|agreement| agreement.remote_invalidation);
-        let subject = Subject {
+        let mut subject = Subject {
             message,
             decoded: sent.decoded.ok(),
             role,
@@ -500,6 +500,11 @@ impl Connection {
             whole: self.is_whole(),
             faulty,
         };
+        if let Some((call, walked)) = call.zip(answers.and_then(|answers| answers.walked.as_ref())) {
+            let walked = Some(walked);
+            let long = Subject { message: call, decoded: called, role: Role::Requester, call: None, walked, ..subject };
+            subject.faulty |= rpc::judge_late(&long, About { stamp: call.stamp, ..about }, book);
+        }
         let first = rpc::judge(&subject, about, book);
         self.told |= message.invalidates.is_some() && role == Role::Responder;
         first
