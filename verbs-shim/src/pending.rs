@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use crate::call::{Call, CallError};
-use crate::connection::{Provider, Shared};
+use crate::connection::{Owned, Provider};
 
 /// A call that was begun: a future of any runtime, and also something to wait for. It gives the call back with what has
 /// come of it. Dropped, the call is given up, and its memory is freed when nobody can reach it any more.
@@ -17,7 +17,7 @@ use crate::connection::{Provider, Shared};
 /// the runtime's.
 #[must_use]
 pub struct Pending<V: Provider> {
-    shared: Arc<Shared<V>>,
+    shared: Arc<Owned<V>>,
     /// Until it is begun, or where it is refused.
     call: Option<Call>,
     ticket: Option<usize>,
@@ -28,7 +28,7 @@ pub struct Pending<V: Provider> {
 
 impl<V: Provider> Pending<V> {
     /// Begins it, if there is room.
-    pub(crate) fn new(shared: Arc<Shared<V>>, call: Call) -> Self {
+    pub(crate) fn new(shared: Arc<Owned<V>>, call: Call) -> Self {
         let deadline = shared.deadline();
         let mut pending = Self { shared, call: Some(call), ticket: None, refused: None, deadline };
         pending.begin();
@@ -42,7 +42,7 @@ impl<V: Provider> Pending<V> {
             Ok(ticket) => self.ticket = ticket,
             Err(refused) => self.refused = Some(refused),
         }
-        self.shared.tell(&state);
+        self.shared.release(state);
     }
 
     /// Waits for the reply, until [`Settings::timeout`](crate::Settings::timeout) is over since the call was begun. Gives the call, and, where there is no reply, why.
@@ -85,7 +85,9 @@ impl<V: Provider> Future for Pending<V> {
                 Poll::Ready((call, outcome))
             }
             None => {
-                state.calling().wake_by(ticket, context.waker());
+                let before = state.calling().wake_by(ticket, context.waker());
+                drop(state);
+                drop(before);
                 this.call = Some(call);
                 Poll::Pending
             }
@@ -97,9 +99,9 @@ impl<V: Provider> Drop for Pending<V> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
             let mut state = self.shared.lock();
-            state.calling().forget(ticket);
+            let _waker = state.calling().forget(ticket);
             state.carry_out(self.shared.port());
-            self.shared.tell(&state);
+            self.shared.release(state);
         }
     }
 }

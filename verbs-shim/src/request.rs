@@ -7,18 +7,18 @@ use rpcrdma::endpoint::is_protected;
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::rpc::{self, AcceptStatus, Auth, ReplyBody};
 
-use crate::connection::{Asked, Provider, Shared};
+use crate::connection::{Asked, Owned, Provider};
 use crate::stream::Stream;
 
 /// A call of the other side: the whole message, put together from wherever it was. It can be answered by any thread, and
 /// later. Dropped without an answer it is answered with `SYSTEM_ERR`.
 pub struct Request<V: Provider> {
-    shared: Arc<Shared<V>>,
+    shared: Arc<Owned<V>>,
     asked: Option<Asked>,
 }
 
 impl<V: Provider> Request<V> {
-    pub(crate) fn new(shared: Arc<Shared<V>>, asked: Asked) -> Self {
+    pub(crate) fn new(shared: Arc<Owned<V>>, asked: Asked) -> Self {
         Self { shared, asked: Some(asked) }
     }
 
@@ -106,8 +106,7 @@ impl<V: Provider> Request<V> {
         let protected = rpc::Call::decode(&asked.message).is_ok_and(|(call, _)| is_protected(&call));
         let mut state = self.shared.lock();
         let done = state.answer(self.shared.port(), |answering| answering.reply(asked, protected));
-        self.shared.tell(&state);
-        drop(state);
+        self.shared.release(state);
         let done = done.unwrap_or(Err(ReplyFault::NoCall));
         if matches!(done, Ok(_) | Err(ReplyFault::NoCall)) {
             self.asked = None;

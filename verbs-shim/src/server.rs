@@ -30,6 +30,9 @@ pub struct Stopper(Arc<AtomicBool>);
 pub trait Service<V: Provider>: Sync {
     /// A call: [`Request::answer`] it, here or later and elsewhere. While this runs, no other call of the same connection
     /// is looked at, so what takes long is better done elsewhere.
+    ///
+    /// One that panics ends the connection it was made on. The others go on, and [`Server::serve`] panics when the server
+    /// is stopped, so that it does not go unnoticed.
     fn call(&self, request: Request<V>);
 
     /// Somebody has connected.
@@ -112,12 +115,17 @@ impl<V: Provider> Server<V> {
     /// Answers all calls, with a thread for each connection, until it is stopped.
     ///
     /// # Errors
-    /// Of [`Verbs::request`](crate::Verbs::request). What goes wrong with a connection is told to the service.
+    /// Of [`Verbs::request`](crate::Verbs::request): the server is stopped then. What goes wrong with a connection is told
+    /// to the service.
+    ///
+    /// # Panics
+    /// When it is stopped, where the service has panicked.
     pub fn serve(&self, service: &impl Service<V>) -> Result<(), Error> {
         let live = AtomicUsize::new(0);
         thread::scope(|scope| {
             while !self.stop.is_stopped() {
-                let Some(request) = self.verbs.request(&self.listener, LOOK_AGAIN)? else { continue };
+                let request = self.verbs.request(&self.listener, LOOK_AGAIN).inspect_err(|_| self.stop.stop())?;
+                let Some(request) = request else { continue };
                 let peer = self.verbs.peer(&request);
                 if live.load(Ordering::Relaxed) >= self.most {
                     service.failed(peer, &Error::Exhausted);
@@ -126,12 +134,12 @@ impl<V: Provider> Server<V> {
                 }
                 match self.connection(request) {
                     Ok(connection) => {
-                        live.fetch_add(1, Ordering::Relaxed);
-                        let live = &live;
-                        scope.spawn(move || {
-                            self.answer(&connection, service);
-                            live.fetch_sub(1, Ordering::Relaxed);
-                        });
+                        let place = Place::take(&live, connection);
+                        let answer = move || self.answer(&place.connection, service);
+                        let thread = thread::Builder::new().name("rpcrdma connection".to_owned());
+                        if thread.spawn_scoped(scope, answer).is_err() {
+                            service.failed(peer, &Error::Exhausted);
+                        }
                     }
                     Err(error) => service.failed(peer, &error),
                 }
@@ -145,9 +153,11 @@ impl<V: Provider> Server<V> {
         let ended = loop {
             match connection.request(LOOK_AGAIN) {
                 Ok(Some(request)) => service.call(request),
-                Ok(None) if self.stop.is_stopped() => connection.disconnect(),
                 Ok(None) => {}
                 Err(ended) => break ended,
+            }
+            if self.stop.is_stopped() {
+                connection.disconnect();
             }
         };
         if let Some(xid) = connection.unusable() {
@@ -158,6 +168,27 @@ impl<V: Provider> Server<V> {
             all.push_back((connection.peer().ip(), xid));
         }
         service.ended(connection.peer(), &ended);
+    }
+}
+
+/// One of the connections that a server has at once. It ends and is counted no more when its thread ends, whyever.
+struct Place<'a, V: Provider> {
+    live: &'a AtomicUsize,
+    connection: Connection<V>,
+}
+
+impl<'a, V: Provider> Place<'a, V> {
+    fn take(live: &'a AtomicUsize, connection: Connection<V>) -> Self {
+        live.fetch_add(1, Ordering::Relaxed);
+        Self { live, connection }
+    }
+}
+
+impl<V: Provider> Drop for Place<'_, V> {
+    fn drop(&mut self) {
+        // Requests that are answered elsewhere would keep it.
+        self.connection.disconnect();
+        self.live.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -11,7 +11,8 @@ use rpcrdma::rpc::{AcceptStatus, Auth, Call as Header, ReplyBody};
 use rpcrdma::v1::ErrorBody;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults};
 use rpcrdma_verbs::{
-    Call, CallError, Client, Connection, Ended, Kind, Request, Server, Settings, Status, Stopper, Stream,
+    Access, Call, CallError, Client, Connection, Ended, Error, Kind, Request, Server, Settings, Status, Stopper,
+    Stream, Verbs,
 };
 
 const ADDRESS: &str = "192.0.2.2:20049";
@@ -531,4 +532,166 @@ fn one_thread_can_drive_both_ends() {
     echo(connection.request(Duration::ZERO).unwrap().expect("a call"));
     let (call, outcome) = pending.wait();
     assert_eq!((outcome, call.result(0)), (Ok(()), &data(10, 1)[..]));
+}
+
+/// Fails where `run` does not come to its end.
+fn in_time<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = mpsc::channel();
+    let running = thread::spawn(move || sender.send(run()));
+    match receiver.recv_timeout(Duration::from_secs(20)) {
+        Ok(done) => done,
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("it hangs"),
+        Err(mpsc::RecvTimeoutError::Disconnected) => std::panic::resume_unwind(running.join().unwrap_err()),
+    }
+}
+
+#[test]
+fn a_server_stops_though_it_is_called_again_and_again() {
+    in_time(|| {
+        let (_fabric, here, there) = adapters();
+        let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();
+        let stop = server.stopper();
+        thread::scope(|scope| {
+            let served = scope.spawn(|| server.serve(&echo));
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            let stopping = scope.spawn(|| {
+                thread::sleep(Duration::from_millis(100));
+                stop.stop();
+            });
+            while client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).is_ok() {}
+            stopping.join().unwrap();
+            served.join().unwrap().unwrap();
+        });
+    });
+}
+
+#[test]
+fn a_service_that_panics_ends_one_connection_and_leaves_its_place() {
+    let (fabric, here, there) = adapters();
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap().with_connections(2);
+    let stop = server.stopper();
+    let service = |request: Request<Adapter>| match request.decode().unwrap().0.procedure {
+        9 => panic!("on purpose"),
+        _ => echo(request),
+    };
+    let served = in_time(move || {
+        let calling = thread::spawn(move || {
+            let stopping = Stopping(stop);
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            for _ in 0..3 {
+                let other = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+                let _ = other.call(&mut Call::new(Stream::from(header(other.xid(), 9)), 24));
+                assert_eq!(other.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+                client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
+                // Its thread ends a moment later.
+                thread::sleep(Duration::from_millis(20));
+            }
+            drop((client, stopping));
+        });
+        let served = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| server.serve(&service)));
+        calling.join().unwrap();
+        served
+    });
+    assert!(served.is_err(), "told at the end");
+    assert_eq!(fabric.registered(), 0);
+}
+
+/// A waker that uses the connection, and says so.
+struct Nosy(Client<Adapter>, mpsc::Sender<()>);
+
+impl std::task::Wake for Nosy {
+    fn wake(self: std::sync::Arc<Self>) {
+        let _ = self.0.xid();
+        let _ = self.1.send(());
+    }
+}
+
+/// Polls a future until it is done; it has to wake in time for each.
+fn poll_all<F: Future>(client: &Client<Adapter>, future: F) -> F::Output {
+    let (sender, woken) = mpsc::channel();
+    let waker = std::sync::Arc::new(Nosy(client.clone(), sender)).into();
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut std::task::Context::from_waker(&waker)) {
+            std::task::Poll::Ready(done) => return done,
+            std::task::Poll::Pending => woken.recv_timeout(Duration::from_secs(10)).expect("nobody wakes it"),
+        }
+    }
+}
+
+#[test]
+fn a_waker_may_use_the_connection() {
+    in_time(|| {
+        let (_fabric, here, there) = adapters();
+        with_server(&there, Settings::server(), echo, || {
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            for _ in 0..100 {
+                let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
+                poll_all(&client, pending).1.unwrap();
+            }
+        });
+    });
+}
+
+#[test]
+fn the_late_reply_to_a_call_that_was_given_up_lets_another_begin() {
+    let (_fabric, here, there) = adapters();
+    let (sender, requests) = mpsc::channel();
+    let keep = move |request| sender.send(request).unwrap();
+    let most = rpcrdma_verbs::MAX_CALLS;
+    with_server(&there, Settings { served: most, ..Settings::server() }, keep, || {
+        let settings = Settings { calls: most, ..Settings::client() };
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let null = || client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
+        let first = null();
+        echo(requests.recv().unwrap());
+        first.wait().1.unwrap();
+        // As many as there can be. All are with the server when they are given up, so each keeps its place.
+        let all: Vec<_> = (0..most).map(|_| null()).collect();
+        let kept: Vec<Request<Adapter>> = (0..most).map(|_| requests.recv().unwrap()).collect();
+        drop(all);
+        let (here, answers) = (
+            &client,
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(200));
+                kept.into_iter().for_each(echo);
+                echo(requests.recv().unwrap());
+                requests
+            }),
+        );
+        poll_all(here, null()).1.unwrap();
+        answers.join().unwrap();
+    });
+}
+
+#[test]
+fn a_connection_that_was_waited_for_by_a_future_ends_when_it_is_dropped() {
+    let (fabric, here, there) = adapters();
+    with_server(&there, Settings::server(), echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        runtime().block_on(client.start(Call::new(Stream::from(header(client.xid(), 0)), 24))).1.unwrap();
+        // Now a thread has begun to wait.
+        thread::sleep(Duration::from_millis(50));
+        let start = Instant::now();
+        drop(client);
+        while fabric.registered() > 0 && start.elapsed() < Duration::from_millis(400) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(fabric.registered(), 0);
+    });
+}
+
+#[test]
+fn a_call_within_a_look_at_memory_fails_and_does_not_hang() {
+    in_time(|| {
+        let (_fabric, here, there) = adapters();
+        with_server(&there, Settings::server(), echo, || {
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            let domain = here.domain().unwrap();
+            let region = here.register(&domain, vec![0; 4], Access::empty()).unwrap();
+            let mut call = Call::new(echo_call(5, 1, &data(5000, 1), true), 28).with_result(vec![0; 5000]);
+            let outcome = here.read(&region, |_| client.call(&mut call)).unwrap();
+            assert_eq!(outcome, Err(CallError::Lost(Ended::Refused(Error::MemoryHeld))));
+        });
+    });
 }

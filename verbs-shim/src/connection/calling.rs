@@ -32,6 +32,8 @@ pub(crate) struct Calling<V: Verbs> {
     of_call: [usize; CALLS],
     /// Wait until there is a place.
     waiting: Vec<Waker>,
+    /// To be woken when the connection is not locked any more.
+    pub(super) woken: Vec<Waker>,
     items: Vec<Item>,
     rooms: Vec<u32>,
     xid: u32,
@@ -72,6 +74,7 @@ impl<V: Provider> Calling<V> {
             free: Vec::new(),
             of_call: [0; CALLS],
             waiting: Vec::new(),
+            woken: Vec::new(),
             items: Vec::new(),
             rooms: Vec::new(),
             xid: first_xid(),
@@ -139,20 +142,21 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// Nobody asks for the outcome any more.
-    pub(crate) fn forget(&mut self, number: usize) {
+    /// Nobody asks for the outcome any more. Gives whom it was to wake: to be dropped when nothing is locked.
+    pub(crate) fn forget(&mut self, number: usize) -> Option<Waker> {
         self.cancel(number);
-        let Some(ticket) = self.tickets.get_mut(number) else { return };
+        let ticket = self.tickets.get_mut(number)?;
         ticket.forgotten = true;
+        let waker = ticket.waker.take();
         if ticket.outcome.is_some() {
             self.outcome(number, &mut Call::default());
         }
+        waker
     }
 
-    pub(crate) fn wake_by(&mut self, number: usize, waker: &Waker) {
-        if let Some(ticket) = self.tickets.get_mut(number) {
-            ticket.waker = Some(waker.clone());
-        }
+    /// Gives the waker before, as [`forget`](Self::forget) does.
+    pub(crate) fn wake_by(&mut self, number: usize, waker: &Waker) -> Option<Waker> {
+        self.tickets.get_mut(number)?.waker.replace(waker.clone())
     }
 
     /// Wakes when a call has ended, so that another can begin.
@@ -164,6 +168,8 @@ impl<V: Provider> Calling<V> {
 
     /// A Send has come; whether that could be.
     pub(super) fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> bool {
+        // The reply to a call that was given up frees its place, and nothing else says so.
+        self.woken.append(&mut self.waiting);
         self.requester.handle(Input::Received { receive, octets, invalidated }).is_ok()
     }
 
@@ -175,7 +181,7 @@ impl<V: Provider> Calling<V> {
     pub(super) fn lost(&mut self, ended: Ended) {
         self.ended = Some(ended);
         let _ = self.requester.handle(Input::Disconnected);
-        self.waiting.drain(..).for_each(Waker::wake);
+        self.woken.append(&mut self.waiting);
     }
 
     /// Does the next thing the Requester asks for; whether there was one.
@@ -236,11 +242,35 @@ impl<V: Provider> Calling<V> {
     }
 
     fn done(&mut self, port: &Port<V>, buffers: &Buffers<V>, number: usize, end: End) -> Result<(), Ended> {
+        let done = self.finish(port, buffers, number, end);
         let Some(ticket) = self.tickets.get_mut(number) else { return Err(Ended::Protocol) };
+        // Who waits is told in any case.
+        let outcome = done.clone().unwrap_or_else(|ended| Err(CallError::Lost(ended)));
+        if outcome.is_err() {
+            ticket.call.begin();
+        }
+        ticket.outcome = Some(outcome);
+        self.woken.extend(ticket.waker.take());
+        if ticket.forgotten {
+            self.outcome(number, &mut Call::default());
+        }
+        self.woken.append(&mut self.waiting);
+        done.map(|_| ())
+    }
+
+    /// Takes the memory of a call back, and the reply, if there is one.
+    fn finish(
+        &mut self,
+        port: &Port<V>,
+        buffers: &Buffers<V>,
+        number: usize,
+        end: End,
+    ) -> Result<Result<(), CallError>, Ended> {
+        let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
         for region in 0..ticket.regions.len() {
             ticket.deregister(port, region)?;
         }
-        let outcome = match end {
+        Ok(match end {
             End::Reply { receive, payload } => {
                 let call = &mut ticket.call;
                 call.reply.clear();
@@ -266,19 +296,7 @@ impl<V: Provider> Calling<V> {
             End::NotRegistered => Err(CallError::NotRegistered),
             End::Cancelled => Err(CallError::TimedOut),
             End::Lost => Err(CallError::Lost(self.ended.clone().unwrap_or(Ended::Peer))),
-        };
-        if outcome.is_err() {
-            ticket.call.begin();
-        }
-        ticket.outcome = Some(outcome);
-        if let Some(waker) = ticket.waker.take() {
-            waker.wake();
-        }
-        if ticket.forgotten {
-            self.outcome(number, &mut Call::default());
-        }
-        self.waiting.drain(..).for_each(Waker::wake);
-        Ok(())
+        })
     }
 }
 

@@ -9,12 +9,13 @@ mod calling;
 mod settings;
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::task::Waker;
 use std::time::{Duration, Instant};
+use std::{fmt, mem, thread};
 
 use rpcrdma::endpoint::{Direction, Terms};
 use rpcrdma::private_data::{Agreement, PrivateData};
@@ -81,7 +82,7 @@ impl fmt::Display for Ended {
 ///
 /// It calls, and it answers: a client's answers calls only where [`Settings::served`] is not 0 (RFC 8167).
 pub struct Connection<V: Provider> {
-    shared: Arc<Shared<V>>,
+    shared: Arc<Owned<V>>,
 }
 
 /// What never changes.
@@ -90,6 +91,10 @@ pub(crate) struct Port<V: Verbs> {
     pub(crate) domain: V::Domain,
     pub(crate) queue_pair: V::QueuePair,
 }
+
+/// What connections, calls and requests hold. The last that is dropped ends the connection: the thread of
+/// [`have_thread`](Owned::have_thread) has the rest for as long as it needs to see that.
+pub(crate) struct Owned<V: Provider>(Arc<Shared<V>>);
 
 /// A connection, as all that use it share it.
 pub(crate) struct Shared<V: Provider> {
@@ -201,17 +206,16 @@ impl<V: Provider> Connection<V> {
             unusable: None,
             closed: false,
         };
-        Self {
-            shared: Arc::new(Shared {
-                port,
-                state: Mutex::new(state),
-                changed: Condvar::new(),
-                peer,
-                terms: calls,
-                timeout: settings.timeout,
-                has_thread: AtomicBool::new(false),
-            }),
-        }
+        let shared = Shared {
+            port,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            peer,
+            terms: calls,
+            timeout: settings.timeout,
+            has_thread: AtomicBool::new(false),
+        };
+        Self { shared: Arc::new(Owned(Arc::new(shared))) }
     }
 
     /// An XID that no call of this connection has had for long.
@@ -339,15 +343,27 @@ impl<V: Provider> Shared<V> {
             completion = self.port.verbs.completion(&self.port.queue_pair, Duration::ZERO);
         }
         state.carry_out(&self.port);
-        self.tell(&state);
-        state
+        if state.calling.woken.is_empty() {
+            self.follow(&state);
+            return state;
+        }
+        self.release(state);
+        self.lock()
     }
 
     /// Wakes the threads that wait for this one.
-    pub(crate) fn tell(&self, state: &State<V>) {
+    fn follow(&self, state: &State<V>) {
         if state.following > 0 {
             self.changed.notify_all();
         }
+    }
+
+    /// Says what has changed, to threads and to futures. A waker may do anything, so nothing is locked then.
+    pub(crate) fn release(&self, mut state: MutexGuard<'_, State<V>>) {
+        self.follow(&state);
+        let woken = mem::take(&mut state.calling.woken);
+        drop(state);
+        woken.into_iter().for_each(Waker::wake);
     }
 
     /// When a call that begins now is given up.
@@ -364,7 +380,7 @@ impl<V: Provider> Shared<V> {
                 None => state = self.progress(state, left(deadline, Instant::now())),
             }
         };
-        drop(state);
+        self.release(state);
         self.wait(ticket, call, deadline)
     }
 
@@ -385,6 +401,8 @@ impl<V: Provider> Shared<V> {
                     given_up = now.checked_add(FENCING);
                     state.calling.cancel(ticket);
                     state.carry_out(&self.port);
+                    self.release(state);
+                    state = self.lock();
                     continue;
                 }
                 Some(until) if until <= now => state.end(&self.port, Ended::Here),
@@ -394,14 +412,32 @@ impl<V: Provider> Shared<V> {
         }
     }
 
+    pub(crate) fn disconnect(&self) {
+        let mut state = self.lock();
+        state.end(&self.port, Ended::Here);
+        self.release(state);
+    }
+
+    pub(crate) const fn port(&self) -> &Port<V> {
+        &self.port
+    }
+}
+
+impl<V: Provider> Owned<V> {
     /// Has a thread take completions from now on, as somebody waits who cannot; false where there can be none.
-    pub(crate) fn have_thread(self: &Arc<Self>) -> bool {
-        if self.has_thread.swap(true, Ordering::AcqRel) {
+    pub(crate) fn have_thread(&self) -> bool {
+        let Self(shared) = self;
+        if shared.has_thread.load(Ordering::Acquire) {
             return true;
         }
-        let shared = Arc::downgrade(self);
+        // One after the other: nobody is to count on a thread that does not come.
+        let _state = shared.lock();
+        if shared.has_thread.load(Ordering::Acquire) {
+            return true;
+        }
+        let weak = Arc::downgrade(shared);
         let run = move || {
-            while let Some(shared) = shared.upgrade() {
+            while let Some(shared) = weak.upgrade() {
                 let state = shared.lock();
                 if state.closed {
                     break;
@@ -410,18 +446,22 @@ impl<V: Provider> Shared<V> {
             }
         };
         let began = thread::Builder::new().name("rpcrdma completions".to_owned()).spawn(run).is_ok();
-        self.has_thread.store(began, Ordering::Release);
+        shared.has_thread.store(began, Ordering::Release);
         began
     }
+}
 
-    pub(crate) fn disconnect(&self) {
-        let mut state = self.lock();
-        state.end(&self.port, Ended::Here);
-        self.tell(&state);
+impl<V: Provider> Deref for Owned<V> {
+    type Target = Shared<V>;
+
+    fn deref(&self) -> &Shared<V> {
+        &self.0
     }
+}
 
-    pub(crate) const fn port(&self) -> &Port<V> {
-        &self.port
+impl<V: Provider> Drop for Owned<V> {
+    fn drop(&mut self) {
+        self.disconnect();
     }
 }
 
@@ -528,8 +568,10 @@ impl<V: Provider> State<V> {
     fn end(&mut self, port: &Port<V>, ended: Ended) {
         if self.ended.is_none() {
             self.ended = Some(ended);
-            // There is nothing to be done where it cannot be: it is over.
-            let _ = port.verbs.disconnect(&port.queue_pair);
+            // Where it cannot be, nothing will come that could be waited for.
+            if port.verbs.disconnect(&port.queue_pair).is_err() {
+                self.close(port);
+            }
         }
     }
 
