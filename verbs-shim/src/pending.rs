@@ -45,7 +45,8 @@ impl<V: Provider> Pending<V> {
         self.shared.release(state);
     }
 
-    /// Waits for the reply, until [`Settings::timeout`](crate::Settings::timeout) is over since the call was begun. Gives the call, and, where there is no reply, why.
+    /// Waits for the reply, until [`Settings::timeout`](crate::Settings::timeout) is over since the call was begun. Gives
+    /// the call, and, where there is no reply, why.
     pub fn wait(mut self) -> (Call, Result<(), CallError>) {
         let mut call = self.call.take().unwrap_or_default();
         let outcome = match (self.refused.take(), self.ticket.take()) {
