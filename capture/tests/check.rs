@@ -18,6 +18,7 @@ use rpcrdma_capture::check::{self, Checker, Count, Found};
 use rpcrdma_capture::dissector::{Config, Dissector};
 use rpcrdma_capture::events::Events;
 use rpcrdma_capture::file::{Capture, Frame, LinkType, Time};
+use rpcrdma_capture::link::Address;
 use synthetic::rpc::*;
 use synthetic::{By, Packet, Wire};
 use transcode::Record;
@@ -1259,6 +1260,32 @@ fn a_long_call_of_the_server_is_no_reply() {
     trace.send(Client, &words(&[50, 1, 32, ERROR, 2]));
     trace.null(XID);
     assert_eq!(slugs(&trace.packets), BTreeSet::from(["read-position-align"]));
+}
+
+#[test]
+fn who_sent_the_frame_that_breaks_a_rule_is_named() {
+    let by = [
+        ("rdma-read-bounds", Server),
+        ("rdma-write-bounds", Server),
+        ("handle-shared", Client),
+        ("private-data-absent", Server),
+        ("read-overlap", Client),
+        ("invalidate-foreign", Server),
+        ("reverse-credit", Server),
+        ("pull-not-notified", Server),
+        ("answer", Client),
+    ];
+    for (slug, by) in by {
+        let Case { make, .. } = CASES.iter().find(|case| case.slug == slug).unwrap();
+        let mut trace = Trace::new();
+        make(&mut trace, true);
+        trace.null(70);
+        let found = judge(&trace.packets).0;
+        let found = found.iter().find(|found| found.rule.slug == slug).unwrap();
+        let (client, server) = (Address::V4([192, 0, 2, 1]), Address::V4([192, 0, 2, 2]));
+        let ends = if by == Client { (client, server) } else { (server, client) };
+        assert_eq!((found.from, found.to), ends, "{slug}");
+    }
 }
 
 /// A rule that is broken, the octet, the frame.

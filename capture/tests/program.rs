@@ -6,6 +6,7 @@
     reason = "a test falls where its input is wrong"
 )]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -618,7 +619,7 @@ fn check_as_json_has_an_object_a_finding_and_then_a_summary() {
     let found = objects.iter().find(|object| object["rule"] == "version").unwrap();
     let mut expected = json!({
         "type": "finding", "rule": "version", "severity": "error", "frame": 49, "connection": 4,
-        "rdma_xid": "0x00001003", "offset": 4, "section": "RFC 8166 4.2.2, 4.5.1", "message": "rdma_vers is 2"
+        "from": "192.0.2.2", "to": "192.0.2.1", "rdma_xid": "0x00001003", "offset": 4, "section": "RFC 8166 4.2.2, 4.5.1", "message": "rdma_vers is 2"
     });
     expected["time"] = found["time"].clone();
     assert_eq!(*found, expected);
@@ -633,6 +634,25 @@ fn check_as_json_has_an_object_a_finding_and_then_a_summary() {
     let rules = summary["rules"].as_array().unwrap();
     let answer = rules.iter().find(|rule| rule["rule"] == "answer").unwrap();
     assert_eq!(*answer, json!({"rule": "answer", "errors": 5, "warnings": 0, "hazards": 0, "not_judged": 0}));
+}
+
+#[test]
+fn a_finding_as_json_names_the_ends_as_decode_does() {
+    let senders = |objects: Vec<Value>| -> BTreeMap<u64, [Value; 2]> {
+        let ends = |object: &Value| [object["from"].clone(), object["to"].clone()];
+        objects.iter().filter_map(|object| Some((object["frame"].as_u64()?, ends(object)))).collect()
+    };
+    for name in ["errors", "nfs41", "nfs3_ipv6"] {
+        let (messages, found) = (senders(objects("decode", &capture(name))), senders(objects("check", &capture(name))));
+        let known: Vec<_> = found.iter().filter(|(frame, _)| messages.contains_key(frame)).collect();
+        assert!(!known.is_empty() && known.iter().all(|(frame, ends)| messages[frame] == **ends), "{name}");
+        // The others are of the set-up.
+        assert!(found.values().all(|ends| ends.iter().all(Value::is_string)), "{name}");
+    }
+    let output = run(&["check", "-q", "--json", "--rule", "invalidate-foreign", &capture("nfs41")]);
+    let first = stdout(&output).lines().next().unwrap().to_owned();
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
+    assert!(readme.contains(&first), "the README shows {first}");
 }
 
 #[test]

@@ -4,6 +4,8 @@ use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
 use super::{About, Book, Found};
 use crate::event::{MemoryUse, MemoryUseKind as Kind};
+use crate::link::Address;
+use crate::operation::Sides;
 
 /// Judges a use of memory.
 type MemoryRow = Row<fn(&MemoryUse, &mut Report<'_>)>;
@@ -64,14 +66,16 @@ pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().map(|row| &row.rule)
 }
 
-/// Judges a use of memory; `known` says that all that its owner advertised is known. Gives the rules it breaks.
-pub(super) fn judge(used: &MemoryUse, known: bool, book: &mut Book) -> Vec<Found> {
+/// Judges a use of memory on the connection of these ends; `known` says that all that its owner advertised is known. Gives the rules it breaks.
+pub(super) fn judge(used: &MemoryUse, ends: &Sides<Address>, known: bool, book: &mut Book) -> Vec<Found> {
     let mut broken_rules = Vec::new();
     let xid = match used.kind {
         Kind::Outside { inside, answered, .. } => inside.map(|(xid, ..)| xid).or(answered),
         Kind::Refused { xid, .. } | Kind::Shared { xid, .. } | Kind::Pulled { xid, .. } => Some(xid),
     };
-    let about = About { stamp: used.stamp, connection: used.connection, xid };
+    let sender = if matches!(used.kind, Kind::Shared { .. }) { used.owner } else { used.owner.other() };
+    let (from, to) = (*ends.get(sender), *ends.get(sender.other()));
+    let about = About { stamp: used.stamp, connection: used.connection, from, to, xid };
     for row in &RULES {
         let mut broken = false;
         let mut take = |finding: &Finding<'_>| {

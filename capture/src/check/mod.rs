@@ -39,7 +39,9 @@ use rpcrdma::rules::{self, Finding, Report, Rule, Severity};
 
 use crate::event::Event;
 use crate::file::Time;
+use crate::link::Address;
 use crate::memory::Map;
+use crate::message::Message;
 use crate::operation::{Sides, Stamp};
 use connection::Connection;
 
@@ -80,6 +82,10 @@ pub struct Found {
     pub stamp: Stamp,
     /// Number of the connection.
     pub connection: u32,
+    /// Who sent that frame.
+    pub from: Address,
+    /// Whom it was sent to.
+    pub to: Address,
     /// `rdma_xid`, where the finding is about an RPC.
     pub xid: Option<u32>,
     /// Octets from the start of the Send to what is wrong, where it is in a Send.
@@ -90,9 +96,9 @@ pub struct Found {
 
 impl Found {
     fn new(about: About, finding: &Finding<'_>, offset: Option<usize>) -> Self {
-        let About { stamp, connection, xid } = about;
+        let About { stamp, connection, from, to, xid } = about;
         let Finding { rule, severity, message, .. } = *finding;
-        Self { rule, severity, stamp, connection, xid, offset, message: message.to_string() }
+        Self { rule, severity, stamp, connection, from, to, xid, offset, message: message.to_string() }
     }
 }
 
@@ -112,7 +118,16 @@ pub struct Count {
 struct About {
     stamp: Stamp,
     connection: u32,
+    from: Address,
+    to: Address,
     xid: Option<u32>,
+}
+
+impl About {
+    fn message(message: &Message) -> Self {
+        let Message { stamp, connection, from, to, .. } = *message;
+        Self { stamp, connection, from, to, xid: message.prefix().map(|prefix| prefix.xid) }
+    }
 }
 
 /// Rules that can all be judged, or none of them.
@@ -230,7 +245,7 @@ impl Checker {
                 let Some(number) = report.number else { return };
                 let Some(connection) = connections.remove(&number) else { return };
                 if connection.owes_set_up() {
-                    setup::judge(&report.connection.announced, number, book);
+                    setup::judge(&report.connection.announced, &connection.ends, number, book);
                 }
                 for open in connection.end(active.early + passive.early == 0, book) {
                     if due.len() < DUE {

@@ -5,6 +5,7 @@ use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
 use super::{About, Book, Group};
 use crate::connection::Announced;
+use crate::link::Address;
 use crate::operation::{Side, Sides};
 
 /// Judges what one end announced.
@@ -42,13 +43,14 @@ pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
 }
 
 /// Judges a connection of version 1 by what its ends announced.
-pub(super) fn judge(announced: &Sides<Option<Announced>>, number: u32, book: &mut Book) {
+pub(super) fn judge(announced: &Sides<Option<Announced>>, ends: &Sides<Address>, number: u32, book: &mut Book) {
     for side in [Side::Active, Side::Passive] {
         let Some(announced) = announced.get(side) else {
             book.unknown_group(Group::Setup);
             continue;
         };
-        let about = About { stamp: announced.stamp, connection: number, xid: None };
+        let (from, to) = (*ends.get(side), *ends.get(side.other()));
+        let about = About { stamp: announced.stamp, connection: number, from, to, xid: None };
         for row in &RULES {
             let mut take = |finding: &Finding<'_>| book.add(about, finding, None);
             (row.judge)(announced, &mut Report::new(&row.rule, &mut take));

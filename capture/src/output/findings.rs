@@ -5,7 +5,7 @@ use std::io;
 use rpcrdma::rules::{Rule, Severity};
 use serde::Serialize;
 
-use super::json::{Hex32, Seconds};
+use super::json::{End, Hex32, Seconds};
 use super::style::{DIM, FAULT, Line, NAME, PLAIN, WARNING};
 use crate::check::{Count, Found};
 
@@ -50,7 +50,7 @@ impl Findings {
             serde_json::to_writer(&mut *out, &FindingObject::new(found))?;
             return out.write_all(b"\n");
         }
-        let Found { rule, severity, stamp, connection, xid, offset, message } = found;
+        let Found { rule, severity, stamp, connection, xid, offset, message, .. } = found;
         let mut line = Line::new(self.colour, usize::MAX);
         line.push(PLAIN, &format!("frame {:>6}  ", stamp.frame));
         line.column(style(*severity), severity.name(), 9);
@@ -189,6 +189,8 @@ struct FindingObject<'a> {
     frame: u64,
     time: Seconds,
     connection: u32,
+    from: End,
+    to: End,
     rdma_xid: Option<Hex32>,
     offset: Option<usize>,
     section: &'static str,
@@ -204,6 +206,8 @@ impl<'a> FindingObject<'a> {
             frame: found.stamp.frame,
             time: Seconds(found.stamp.time),
             connection: found.connection,
+            from: End(found.from),
+            to: End(found.to),
             rdma_xid: found.xid.map(Hex32),
             offset: found.offset,
             section: found.rule.section,

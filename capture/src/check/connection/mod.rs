@@ -19,6 +19,7 @@ use super::{About, Book, Found, Group, memory, setup};
 use crate::connection::Announced;
 use crate::event::{MemoryUse, MemoryUseKind, Opened};
 use crate::header::Dialect;
+use crate::link::Address;
 use crate::message::{Captured, Detail, Direction, Message};
 use crate::operation::{Side, Sides};
 use v2::Version2;
@@ -108,6 +109,7 @@ struct Pulled {
 /// What is known of a connection.
 #[derive(Debug)]
 pub(super) struct Connection {
+    pub(super) ends: Sides<Address>,
     /// What the ends announced, where the set-up was seen and was not judged yet.
     announced: Option<Sides<Option<Announced>>>,
     set_up: bool,
@@ -147,7 +149,9 @@ impl Connection {
         let Opened { connection, whole, .. } = opened;
         let credits = if *whole { Credits::new() } else { Credits::unknown() };
         let private_data = connection.private_data;
+        let Sides { active, passive } = connection.ends;
         Self {
+            ends: Sides { active: active.address, passive: passive.address },
             announced: connection.set_up.then_some(connection.announced),
             set_up: connection.set_up,
             whole: *whole,
@@ -242,7 +246,7 @@ impl Connection {
             }
             return;
         }
-        let found = memory::judge(used, used.known && !self.unreadable.get(used.owner), book);
+        let found = memory::judge(used, &self.ends, used.known && !self.unreadable.get(used.owner), book);
         for found in found {
             match used.kind {
                 MemoryUseKind::Outside { .. } => self.wait(found, used.owner, book),
@@ -254,8 +258,7 @@ impl Connection {
 
     /// Judges a message.
     pub(super) fn message(&mut self, message: &Message, book: &mut Book) {
-        let xid = message.prefix().map(|prefix| prefix.xid);
-        let about = About { stamp: message.stamp, connection: message.connection, xid };
+        let about = About::message(message);
         if !self.pending.is_empty() {
             self.prove(message, book);
         }
@@ -269,12 +272,12 @@ impl Connection {
             Dialect::Version2Unknown => return self.version_2(message, (None, began), about, book),
             Dialect::Version1 => {
                 if let Some(announced) = self.announced.take() {
-                    setup::judge(&announced, message.connection, book);
+                    setup::judge(&announced, &self.ends, message.connection, book);
                 }
             }
         }
         self.length(message, about, book);
-        if xid.is_some() {
+        if about.xid.is_some() {
             return self.readable(message, about, book);
         }
         *self.unreadable.get_mut(message.sender) = true;
@@ -481,9 +484,8 @@ impl Connection {
             }
         }
         if let Some(answers) = answers {
-            let stamp = answers.call.stamp;
             let is_long = is_nomsg(called.as_ref()) && called.as_ref().is_some_and(is_long_call);
-            judge_long(is_long, answers.long_xid, About { stamp, ..about }, book);
+            judge_long(is_long, answers.long_xid, About::message(&answers.call), book);
             let long_reply = is_nomsg(sent.decoded.as_ref().ok()) && has_reply_chunk(sent);
             judge_long(long_reply, detail.and_then(|detail| detail.long_xid), about, book);
         }
@@ -503,7 +505,7 @@ impl Connection {
         if let Some((call, walked)) = call.zip(answers.and_then(|answers| answers.walked.as_ref())) {
             let walked = Some(walked);
             let long = Subject { message: call, decoded: called, role: Role::Requester, call: None, walked, ..subject };
-            subject.faulty |= rpc::judge_late(&long, About { stamp: call.stamp, ..about }, book);
+            subject.faulty |= rpc::judge_late(&long, About::message(call), book);
         }
         let first = rpc::judge(&subject, about, book);
         self.told |= message.invalidates.is_some() && role == Role::Responder;

@@ -668,7 +668,7 @@ impl<T: fmt::Display> Serialize for Shown<T> {
 
 /// An address. Writing that of IPv4 through `fmt` takes several times as long.
 #[derive(Clone, Copy)]
-struct End(Address);
+pub(super) struct End(pub(super) Address);
 
 impl Serialize for End {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
