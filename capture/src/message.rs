@@ -12,7 +12,7 @@ use rpcrdma::v2::{ContinuationError, Family, family_a, family_b};
 
 use crate::header::{Decoded, Dialect, ErrorBody, Header, Place};
 use crate::link::Address;
-use crate::nfs::{DataItem, Operation, Procedure, WalkError};
+use crate::nfs::{Callback, DataItem, Operation, Procedure, WalkError};
 use crate::operation::{Side, Stamp};
 use crate::rpc::Msgp;
 use crate::transaction::NotRebuilt;
@@ -156,6 +156,8 @@ pub struct Rpc {
     pub direction: Direction,
     /// It is a call from the server to the client, or the reply to one (RFC 8167).
     pub reverse: bool,
+    /// Whether the program is that of NFSv4's callbacks, and how that is known.
+    pub callback: Callback,
     /// What is called.
     pub procedure: Option<Procedure>,
     /// The name of that.

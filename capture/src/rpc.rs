@@ -9,7 +9,7 @@ use rpcrdma::rpc::{
 };
 
 use crate::message::{Direction, Rpc, Security, Status, Walked};
-use crate::nfs::{self, DataItem, Padding, Procedure, Reduced, WalkError};
+use crate::nfs::{self, Callback, DataItem, Padding, Procedure, Reduced, WalkError};
 
 /// What a call said that its reply does not repeat.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,41 @@ pub(crate) struct Called {
     pub(crate) procedure: Procedure,
     pub(crate) security: Option<Security>,
     pub(crate) reverse: bool,
+    pub(crate) callback: Callback,
+}
+
+/// Program numbers of a client's callbacks that are remembered.
+const ANNOUNCED: usize = 4;
+
+/// The direction of a call, and what is known of callbacks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Way {
+    /// The server calls the client.
+    pub(crate) reverse: bool,
+    /// The program numbers that the client has announced for its callbacks, the last one first.
+    announced: [Option<u32>; ANNOUNCED],
+}
+
+impl Way {
+    /// Takes note of what a call announces.
+    pub(crate) fn announce(&mut self, described: &Described) {
+        if described.announces.is_some() && !self.announced.contains(&described.announces) {
+            self.announced.rotate_right(1);
+            self.announced.first_mut().into_iter().for_each(|first| *first = described.announces);
+        }
+    }
+
+    fn callback(self, program: u32) -> Callback {
+        if !self.reverse {
+            Callback::No
+        } else if self.announced.contains(&Some(program)) {
+            Callback::Announced
+        } else if self.announced.iter().all(Option::is_none) && Callback::TRANSIENT.contains(&program) {
+            Callback::Guessed
+        } else {
+            Callback::No
+        }
+    }
 }
 
 /// A Payload stream that was looked through.
@@ -29,6 +64,8 @@ pub(crate) struct Described {
     pub(crate) start: usize,
     /// Whether all of the body was stepped over.
     pub(crate) walked: Result<(), WalkError>,
+    /// The program number that a call announces for the client's callbacks.
+    pub(crate) announces: Option<u32>,
 }
 
 impl Described {
@@ -36,6 +73,7 @@ impl Described {
     pub(crate) fn forget_body(&mut self) {
         self.rpc.operations.clear();
         self.items.clear();
+        self.announces = None;
         self.walked = Err(PADDED);
     }
 
@@ -55,7 +93,7 @@ pub(crate) struct Msgp {
 
 impl Msgp {
     /// Where the padding in a call is, as ranges of its payload; `None` where that is not known.
-    pub(crate) fn padding_of_call(self, payload: &[u8], reverse: bool, reads: &[(u64, u64)]) -> Option<Paddings> {
+    pub(crate) fn padding_of_call(self, payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<Paddings> {
         if self.pads_nothing(payload) {
             return Some(Vec::new());
         }
@@ -66,8 +104,9 @@ impl Msgp {
             return None;
         }
         let at = payload.len() - arguments.len();
+        let callback = way.callback(program).is_callback();
         self.find(at, |padding| {
-            nfs::padding_of_arguments(procedure, reverse, (arguments, at), Reduced::Call(reads), padding)
+            nfs::padding_of_arguments(procedure, callback, (arguments, at), Reduced::Call(reads), padding)
         })
     }
 
@@ -83,7 +122,13 @@ impl Msgp {
         }
         let at = payload.len() - results.len();
         self.find(at, |padding| {
-            nfs::padding_of_results(called.procedure, called.reverse, results, Reduced::Reply(written), padding)
+            nfs::padding_of_results(
+                called.procedure,
+                called.callback.is_callback(),
+                results,
+                Reduced::Reply(written),
+                padding,
+            )
         })
     }
 
@@ -109,22 +154,22 @@ impl Msgp {
 type Paddings = Vec<Range<usize>>;
 
 /// Looks through a call. `reads` are its Read chunks: Position and length.
-pub(crate) fn call(payload: &[u8], reverse: bool, reads: &[(u64, u64)]) -> Option<(Called, Described)> {
-    let Ok((header, arguments)) = Call::decode(payload) else { return cut_call(payload, reverse) };
+pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<(Called, Described)> {
+    let Ok((header, arguments)) = Call::decode(payload) else { return cut_call(payload, way) };
     let Call { program, version, procedure, credential, .. } = header;
     let procedure = Procedure { program, version, procedure };
     let security = match credential.flavor {
         Flavor::RPCSEC_GSS => GssCredential::decode(credential.body).ok().map(|credential| security(&credential)),
         _ => None,
     };
-    let called = Called { procedure, security, reverse };
+    let called = Called { procedure, security, reverse: way.reverse, callback: way.callback(program) };
     let at = payload.len() - arguments.len();
     let described = describe(&called, (arguments, at), None, Reduced::Call(reads));
     Some((called, described))
 }
 
 /// A call of which the capture holds no more than what is called.
-fn cut_call(payload: &[u8], reverse: bool) -> Option<(Called, Described)> {
+fn cut_call(payload: &[u8], way: Way) -> Option<(Called, Described)> {
     let mut reader = Reader::new(payload);
     let [_xid, kind, rpc_version] = [reader.u32().ok()?, reader.u32().ok()?, reader.u32().ok()?];
     if (MessageType(kind), rpc_version) != (MessageType::CALL, Call::RPC_VERSION) {
@@ -132,7 +177,8 @@ fn cut_call(payload: &[u8], reverse: bool) -> Option<(Called, Described)> {
     }
     let procedure =
         Procedure { program: reader.u32().ok()?, version: reader.u32().ok()?, procedure: reader.u32().ok()? };
-    let called = Called { procedure, security: None, reverse };
+    let callback = way.callback(procedure.program);
+    let called = Called { procedure, security: None, reverse: way.reverse, callback };
     Some((called, describe(&called, (&[], payload.len()), None, Reduced::Call(&[]))))
 }
 
@@ -150,13 +196,14 @@ pub(crate) fn reply(payload: &[u8], called: Option<&Called>, written: &[u64]) ->
         let rpc = Rpc {
             direction: Direction::Reply,
             reverse: false,
+            callback: Callback::No,
             procedure: None,
             name: None,
             operations: Vec::new(),
             security: None,
             status: Some(status),
         };
-        return Some(Described { rpc, items: Vec::new(), start: at, walked: Err(UNKNOWN) });
+        return Some(Described { rpc, items: Vec::new(), start: at, walked: Err(UNKNOWN), announces: None });
     };
     Some(describe(called, (results, at), Some(status), Reduced::Reply(written)))
 }
@@ -179,12 +226,13 @@ fn security(credential: &GssCredential<'_>) -> Security {
 
 fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>, reduced: Reduced<'_>) -> Described {
     let direction = if status.is_some() { Direction::Reply } else { Direction::Call };
-    let Called { procedure, security, reverse } = *called;
+    let Called { procedure, security, reverse, callback } = *called;
     let mut rpc = Rpc {
         direction,
         reverse,
+        callback,
         procedure: Some(procedure),
-        name: procedure.name(reverse),
+        name: procedure.name(callback.is_callback()),
         operations: Vec::new(),
         security,
         status,
@@ -193,16 +241,17 @@ fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>,
         rpc.name = Some(name);
     }
     let has_body = matches!(status, None | Some(Status::Success(_)));
+    let without = |rpc, walked| Described { rpc, items: Vec::new(), start: at, walked, announces: None };
     let (body, at) = match security {
-        _ if !has_body => return Described { rpc, items: Vec::new(), start: at, walked: Ok(()) },
+        _ if !has_body => return without(rpc, Ok(())),
         None | Some(Security::Authentication) => (body, at),
         Some(Security::Integrity) => (protected(body), at + PROTECTED_HEADER),
-        Some(Security::Control(_)) => return Described { rpc, items: Vec::new(), start: at, walked: Ok(()) },
-        Some(Security::Privacy) => return Described { rpc, items: Vec::new(), start: at, walked: Err(SEALED) },
+        Some(Security::Control(_)) => return without(rpc, Ok(())),
+        Some(Security::Privacy) => return without(rpc, Err(SEALED)),
     };
     let mut walk = match direction {
-        Direction::Call => nfs::arguments(procedure, reverse, body, at, reduced),
-        Direction::Reply => nfs::results(procedure, reverse, body, reduced),
+        Direction::Call => nfs::arguments(procedure, callback.is_callback(), body, at, reduced),
+        Direction::Reply => nfs::results(procedure, callback.is_callback(), body, reduced),
     };
     if let Some(Status::Success(inner)) = &mut rpc.status {
         *inner = walk.status;
@@ -212,7 +261,7 @@ fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>,
         item.inline_at += at;
     }
     rpc.operations = walk.operations;
-    Described { rpc, items: walk.items, start: at, walked: walk.end }
+    Described { rpc, items: walk.items, start: at, walked: walk.end, announces: walk.callback_program }
 }
 
 /// The length of `databody_integ` and the sequence number in it (RFC 2203 section 5.3.2.2).

@@ -10,9 +10,9 @@ use crate::header::{Decoded, ErrorBody, Header, Place};
 use crate::link::Address;
 use crate::memory::{Access, Extents};
 use crate::message::{Answered, Captured, Message, Rpc, Security, Status};
-use crate::nfs::{DataItem, Operation, Procedure, WalkError};
+use crate::nfs::{Callback, DataItem, Operation, Procedure, WalkError};
 use crate::operation::{Side, Stamp};
-use crate::rpc::{self, Called, Described};
+use crate::rpc::{self, Called, Described, Way};
 
 /// A call and what became of it.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Transaction {
     pub to: Address,
     /// The server called the client (RFC 8167).
     pub reverse: bool,
+    /// Whether the program is that of NFSv4's callbacks, and how that is known.
+    pub callback: Callback,
     /// `rdma_xid`.
     pub xid: u32,
     /// The call; `None` where the capture does not hold it.
@@ -194,8 +196,8 @@ pub(crate) struct Segment {
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) message: Message,
-    /// The server called the client, as far as was known when it did.
-    pub(crate) reverse: bool,
+    /// Its direction, as far as was known when it was sent.
+    pub(crate) way: Way,
     /// Those of the Call chunk, of the Read list, of the Write list, of the Reply chunk.
     pub(crate) segments: Vec<Segment>,
     /// How many of them are the first two's.
@@ -229,7 +231,7 @@ impl Call {
     pub(crate) fn new(
         message: Message,
         (called, described): (Option<Called>, Option<Described>),
-        reverse: bool,
+        way: Way,
         whole: bool,
     ) -> Self {
         let (segments, read_segments) = match message.decode() {
@@ -241,7 +243,7 @@ impl Call {
         };
         Self {
             message,
-            reverse,
+            way,
             segments,
             read_segments,
             answers: None,
@@ -557,6 +559,7 @@ impl Transaction {
             from,
             to,
             reverse: false,
+            callback: Callback::No,
             xid,
             call: None,
             reply: None,
@@ -587,6 +590,7 @@ impl Transaction {
             self.operations = described.rpc.operations;
             self.security = described.rpc.security;
             self.reverse = described.rpc.reverse;
+            self.callback = described.rpc.callback;
             items = described.items;
         }
         self.read_octets = call.read_octets;
@@ -669,7 +673,7 @@ impl Call {
 
     fn describe(&mut self, payload: &[u8], reads: &[(u64, u64)]) {
         if self.described.is_none()
-            && let Some((called, described)) = rpc::call(payload, self.reverse, reads)
+            && let Some((called, described)) = rpc::call(payload, self.way, reads)
         {
             self.called = Some(called);
             self.described = Some(described);

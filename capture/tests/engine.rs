@@ -13,7 +13,7 @@ mod synthetic;
 use By::{Client, Server};
 use rpcrdma_capture::dissector::Config;
 use rpcrdma_capture::message::{Captured, Security};
-use rpcrdma_capture::nfs::WalkError;
+use rpcrdma_capture::nfs::{Callback, WalkError};
 use rpcrdma_capture::transaction::{ChunkName, Form, Half, NotRebuilt, Transaction};
 use synthetic::rpc::*;
 use synthetic::*;
@@ -650,6 +650,66 @@ fn the_same_xid_may_be_live_in_both_directions() {
     assert_eq!(whole(&forward.reply), read3_reply(1, &[1, 2, 3]));
     assert_eq!((whole(&reverse.call), whole(&reverse.reply)), (&back[..], &reply(1, &[])[..]));
     assert_eq!(reverse.name, Some("NFSv4 CB_NULL"));
+}
+
+/// A COMPOUND with one operation: tag, minor version, count.
+fn one_operation(xid: u32, operation: &[u32]) -> Vec<u8> {
+    call(xid, [100_003, 4, 1], &words(&[&[0, 1, 1], operation].concat()))
+}
+
+/// The name of a call of the server's to this program, procedure 1, and how its program is known.
+fn called_back(announced: &[Vec<u8>], program: u32) -> (Option<&'static str>, Callback) {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    for (xid, call) in (10..).zip(announced) {
+        trace.extend(wire.send(Client, &message(MSG, xid, &Lists::default(), call)));
+        trace.extend(wire.send(Server, &message(MSG, xid, &Lists::default(), &reply(xid, &words(&[0, 0, 0])))));
+    }
+    let back = call(1, [program, 1, 1], &words(&[0, 1, 0, 0]));
+    trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &back)));
+    trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &reply(1, &words(&[0, 0, 0])))));
+    let found = dissect(&trace);
+    let transaction = found.of(1);
+    assert!(transaction.reverse);
+    assert!(whole(&transaction.call) == back);
+    let rpc = found.messages[announced.len() * 2].rpc.as_ref().unwrap();
+    assert_eq!((rpc.name, rpc.callback), (transaction.name, transaction.callback));
+    let mut object = Vec::new();
+    rpcrdma_capture::output::json::transaction(&mut object, transaction).unwrap();
+    let is_said = String::from_utf8(object).unwrap().contains(r#""reverse":true,"program_guessed":true,"#);
+    assert_eq!(is_said, transaction.callback == Callback::Guessed);
+    (transaction.name, transaction.callback)
+}
+
+#[test]
+fn a_callback_is_known_by_the_program_number_that_the_client_has_announced() {
+    const COMPOUND: Option<&str> = Some("NFSv4 CB_COMPOUND");
+    let program = 0x4000_0017;
+    let channel = [0; 7];
+    let create_session = [&[43, 0, 0, 1, 3][..], &channel, &channel, &[program, 0]].concat();
+    // A verifier, an identifier, the program; "tcp" at "0.0.0.0.0.0".
+    let location = [3, 0x7463_7000, 11, 0x302e_302e, 0x302e_302e, 0x302e_3000];
+    let setclientid = [&[35, 0, 0, 4, 0x6e61_6d65, program][..], &location, &[1]].concat();
+    let backchannel_ctl = vec![40, program, 0];
+    for operation in [create_session, setclientid, backchannel_ctl] {
+        let announced = [one_operation(10, &operation)];
+        assert_eq!(called_back(&announced, program), (COMPOUND, Callback::Announced));
+        assert_eq!(called_back(&announced, program + 1), (None, Callback::No), "that is another program");
+    }
+    // As many as are remembered; the number need not be a transient one.
+    let announced: Vec<_> = (0..5).map(|number| one_operation(10 + number, &[40, 0x2000_0000 + number, 0])).collect();
+    let known: Vec<_> = (0..6).map(|number| called_back(&announced, 0x2000_0000 + number).1.is_callback()).collect();
+    assert_eq!(known, [false, true, true, true, true, false]);
+}
+
+#[test]
+fn without_an_announcement_a_callback_is_guessed_where_its_program_number_is_transient() {
+    for program in [0x4000_0000, 0x5fff_ffff] {
+        assert_eq!(called_back(&[], program), (Some("NFSv4 CB_COMPOUND"), Callback::Guessed));
+    }
+    for program in [0x3fff_ffff, 0x6000_0000, 400_100] {
+        assert_eq!(called_back(&[], program), (None, Callback::No));
+    }
 }
 
 #[test]

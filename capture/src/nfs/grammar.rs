@@ -11,6 +11,8 @@ pub(super) type Xdr = &'static [Item];
 pub(super) enum Item {
     /// So many octets, a multiple of four: integers, enumerations, fixed-length opaque data (sections 4.1 to 4.9).
     Fixed(usize),
+    /// A word: the program number of a client's callbacks.
+    CallbackProgram,
     /// Variable-length opaque data or a string (sections 4.10 and 4.11).
     Opaque,
     /// An [`Item::Opaque`] that is DDP-eligible (RFC 8267 sections 4 and 6.1).
@@ -120,7 +122,7 @@ mod tests {
         match *item {
             Item::Fixed(octets) => octets,
             Item::Structure(items) => least(items),
-            Item::Union(..) | Item::Opaque | Item::Data | Item::Words | Item::Array(_) => 4,
+            Item::Union(..) | Item::CallbackProgram | Item::Opaque | Item::Data | Item::Words | Item::Array(_) => 4,
             Item::Optional(_) | Item::List(_) | Item::Operations(_) | Item::OperationResults(_) => 4,
         }
     }
@@ -146,7 +148,7 @@ mod tests {
                 arms.max(otherwise.map_or(0, check))
             }
             Item::Operations(table) | Item::OperationResults(table) => check_table(table),
-            Item::Opaque | Item::Data | Item::Words => 0,
+            Item::CallbackProgram | Item::Opaque | Item::Data | Item::Words => 0,
         }
     }
 

@@ -20,7 +20,7 @@ mod v4;
 mod walker;
 
 use core::fmt;
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 
 use grammar::Row;
 use walker::Walker;
@@ -48,15 +48,15 @@ impl Procedure {
 
     /// Program, version and procedure as people write them: `NFSv3 READ`, `NFSv4 COMPOUND`. `None` where unknown.
     ///
-    /// A client chooses the program number of its callbacks (RFC 8881 section 18.36), so in a reverse-direction call the
-    /// procedure number alone counts.
+    /// A client chooses the program number of its callbacks (RFC 8881 section 18.36): where it is said that this is a
+    /// `callback`, the procedure number alone counts.
     #[must_use]
-    pub fn name(&self, reverse: bool) -> Option<&'static str> {
-        self.row(reverse).map(|row| row.name)
+    pub fn name(&self, callback: bool) -> Option<&'static str> {
+        self.row(callback).map(|row| row.name)
     }
 
-    fn row(&self, reverse: bool) -> Option<&'static Row> {
-        let table = match (reverse, self.program, self.version) {
+    fn row(&self, callback: bool) -> Option<&'static Row> {
+        let table = match (callback, self.program, self.version) {
             (true, ..) => callback::PROCEDURES,
             (false, Self::NFS, 2) => v2::PROCEDURES,
             (false, Self::NFS, 3) => v3::PROCEDURES,
@@ -70,6 +70,31 @@ impl Procedure {
             _ => return None,
         };
         grammar::find(table, self.procedure)
+    }
+}
+
+/// Whether a program is that of the callbacks of NFSv4, the number of which the client chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Callback {
+    /// It is another.
+    #[default]
+    No,
+    /// The client has announced its number on this connection, by SETCLIENTID (RFC 7530 section 16.33), CREATE_SESSION or
+    /// BACKCHANNEL_CTL (RFC 8881 sections 18.36 and 18.33).
+    Announced,
+    /// The client has announced none that the capture shows, and the number is a transient one (RFC 5531 section 8.3): it
+    /// may be any program.
+    Guessed,
+}
+
+impl Callback {
+    /// The transient program numbers.
+    pub const TRANSIENT: RangeInclusive<u32> = 0x4000_0000..=0x5fff_ffff;
+
+    /// Whether it is taken for it.
+    #[must_use]
+    pub const fn is_callback(self) -> bool {
+        !matches!(self, Self::No)
     }
 }
 
@@ -119,6 +144,8 @@ pub struct Walk {
     pub items: Vec<DataItem>,
     /// The status of the whole reply, where the procedure has one.
     pub status: Option<u32>,
+    /// The program number that the client announces for its callbacks.
+    pub callback_program: Option<u32>,
     /// Why stepping ended: `Ok` where all was stepped over and every chunk found its place.
     pub end: Result<(), WalkError>,
     /// Octets of the body that were stepped over. Where `end` is `Ok` and this is not all, octets follow that the
@@ -174,9 +201,15 @@ impl core::error::Error for WalkError {}
 /// `body` begins after the verifier of the call header, and `body_position` is how many octets of the Payload stream
 /// come before it. Never fails as a whole: [`Walk::end`] says how far it came.
 #[must_use]
-pub fn arguments(procedure: Procedure, reverse: bool, body: &[u8], body_position: usize, reduced: Reduced<'_>) -> Walk {
+pub fn arguments(
+    procedure: Procedure,
+    callback: bool,
+    body: &[u8],
+    body_position: usize,
+    reduced: Reduced<'_>,
+) -> Walk {
     let walker = Walker::new(body, body_position, reduced);
-    match procedure.row(reverse) {
+    match procedure.row(callback) {
         Some(row) => walker.arguments(row),
         None => walker.unknown_procedure(),
     }
@@ -198,36 +231,36 @@ pub(crate) struct Padding {
 /// procedure and this padding make of it.
 pub(crate) fn padding_of_arguments(
     procedure: Procedure,
-    reverse: bool,
+    callback: bool,
     (body, body_position): (&[u8], usize),
     reduced: Reduced<'_>,
     padding: Padding,
 ) -> Option<Vec<Range<usize>>> {
     let mut walker = Walker::new(body, body_position, reduced);
     walker.pad(padding);
-    walker.padding_of_arguments(procedure.row(reverse)?)
+    walker.padding_of_arguments(procedure.row(callback)?)
 }
 
 /// The same of results.
 pub(crate) fn padding_of_results(
     procedure: Procedure,
-    reverse: bool,
+    callback: bool,
     body: &[u8],
     reduced: Reduced<'_>,
     padding: Padding,
 ) -> Option<Vec<Range<usize>>> {
     let mut walker = Walker::new(body, 0, reduced);
     walker.pad(padding);
-    walker.padding_of_results(procedure.row(reverse)?)
+    walker.padding_of_results(procedure.row(callback)?)
 }
 
 /// Steps over the results of a call that was accepted with SUCCESS.
 ///
 /// `body` begins after the `accept_stat` of the reply header. Never fails as a whole: [`Walk::end`] says how far it came.
 #[must_use]
-pub fn results(procedure: Procedure, reverse: bool, body: &[u8], reduced: Reduced<'_>) -> Walk {
+pub fn results(procedure: Procedure, callback: bool, body: &[u8], reduced: Reduced<'_>) -> Walk {
     let walker = Walker::new(body, 0, reduced);
-    match procedure.row(reverse) {
+    match procedure.row(callback) {
         Some(row) => walker.results(row),
         None => walker.unknown_procedure(),
     }

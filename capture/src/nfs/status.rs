@@ -4,10 +4,11 @@ use super::Procedure;
 
 type Names = &'static [(u32, &'static str)];
 
-/// The name of `status` in the results of `procedure`, which was called by the server if `reverse`; `None` where unknown.
+/// The name of `status` in the results of `procedure`, which is of the callback program if `callback`; `None` where
+/// unknown.
 #[must_use]
-pub fn name(procedure: &Procedure, reverse: bool, status: u32) -> Option<&'static str> {
-    let names = match (reverse, procedure.program, procedure.version) {
+pub fn name(procedure: &Procedure, callback: bool, status: u32) -> Option<&'static str> {
+    let names = match (callback, procedure.program, procedure.version) {
         (true, ..) | (false, Procedure::NFS, 4) => NFS4,
         (false, Procedure::NFS, 3) | (false, Procedure::NFSACL, 3) => NFS3,
         (false, Procedure::NFS, 2) | (false, Procedure::NFSACL, 2) => NFS2,

@@ -3,7 +3,7 @@
 //!
 //! One table does for all minor versions: none gives an operation's number or its XDR another meaning.
 
-use super::grammar::Item::{Array, Data, Fixed, List, Opaque, OperationResults, Operations};
+use super::grammar::Item::{Array, CallbackProgram, Data, Fixed, List, Opaque, OperationResults, Operations};
 use super::grammar::Item::{Optional, Structure, Union, Words};
 use super::grammar::{Arm, BOOL, HYPER, Item, Results, Row, WORD, ok, ok_else, ok_or, plain, row};
 
@@ -165,7 +165,7 @@ const OPERATIONS: &[Row] = &[
         35,
         "SETCLIENTID",
         // client (verifier, id), callback (program, location), callback_ident
-        &[VERIFIER, Opaque, WORD, NETADDR, WORD],
+        &[VERIFIER, Opaque, CallbackProgram, NETADDR, WORD],
         ok_or(&[CLIENTID, VERIFIER], &[(NFS4ERR_CLID_INUSE, &[NETADDR])]),
     ),
     row(36, "SETCLIENTID_CONFIRM", &[CLIENTID, VERIFIER], STATUS),
@@ -173,7 +173,7 @@ const OPERATIONS: &[Row] = &[
     row(38, "WRITE", &[STATEID, HYPER, WORD, Data], ok(&[WORD, WORD, VERIFIER])),
     row(39, "RELEASE_LOCKOWNER", &[OWNER], STATUS),
     // Minor version 1 (RFC 8881 section 18).
-    row(40, "BACKCHANNEL_CTL", &[WORD, Array(&[CALLBACK_SEC_PARMS])], STATUS),
+    row(40, "BACKCHANNEL_CTL", &[CallbackProgram, Array(&[CALLBACK_SEC_PARMS])], STATUS),
     row(41, "BIND_CONN_TO_SESSION", &[SESSIONID, WORD, BOOL], ok(&[SESSIONID, WORD, BOOL])),
     row(
         42,
@@ -185,7 +185,7 @@ const OPERATIONS: &[Row] = &[
     row(
         43,
         "CREATE_SESSION",
-        &[CLIENTID, WORD, WORD, CHANNEL_ATTRS, CHANNEL_ATTRS, WORD, Array(&[CALLBACK_SEC_PARMS])],
+        &[CLIENTID, WORD, WORD, CHANNEL_ATTRS, CHANNEL_ATTRS, CallbackProgram, Array(&[CALLBACK_SEC_PARMS])],
         ok(&[SESSIONID, WORD, WORD, CHANNEL_ATTRS, CHANNEL_ATTRS]),
     ),
     row(44, "DESTROY_SESSION", &[SESSIONID], STATUS),

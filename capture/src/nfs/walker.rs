@@ -117,7 +117,14 @@ pub(super) struct Walker<'a> {
 
 impl<'a> Walker<'a> {
     pub(super) fn new(body: &'a [u8], position: usize, reduced: Reduced<'a>) -> Self {
-        let walk = Walk { operations: Vec::new(), items: Vec::new(), status: None, end: Ok(()), consumed: 0 };
+        let walk = Walk {
+            operations: Vec::new(),
+            items: Vec::new(),
+            status: None,
+            callback_program: None,
+            end: Ok(()),
+            consumed: 0,
+        };
         let chunks = Chunks::new(reduced);
         let (padding, padded) = (None, Vec::new());
         Self { reader: Reader::new(body), position, left_out: 0, chunks, padding, padded, inside: None, walk }
@@ -217,6 +224,10 @@ impl<'a> Walker<'a> {
     fn item(&mut self, item: &Item) -> Step<()> {
         match *item {
             Item::Fixed(octets) => self.fixed(octets),
+            Item::CallbackProgram => {
+                self.walk.callback_program = Some(self.word()?);
+                Ok(())
+            }
             Item::Opaque => self.reader.opaque().map(drop).map_err(|end| self.cut(end)),
             Item::Data => self.data(),
             Item::Words => {

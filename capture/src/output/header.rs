@@ -11,7 +11,7 @@ use crate::header::{Dialect, Place};
 use crate::link::Address;
 use crate::message::{Captured, Message};
 use crate::operation::{Side, Stamp};
-use crate::rpc::{self, Described};
+use crate::rpc::{self, Described, Way};
 use crate::transaction::{read_chunks, write_lengths};
 
 /// The message in a Send that is of no capture: frame, time, connection and addresses have no meaning.
@@ -39,7 +39,7 @@ pub fn message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
         detail: None,
     };
     if let Some((msgp, payload, chunks)) = message.msgp() {
-        message.padding = msgp.padding_of_call(payload, false, &read_chunks(&chunks));
+        message.padding = msgp.padding_of_call(payload, Way::default(), &read_chunks(&chunks));
     }
     message.rpc = described(&message).map(|described| described.rpc);
     message
@@ -51,7 +51,7 @@ fn described(message: &Message) -> Option<Described> {
     let written = write_lengths(&chunks);
     match MessageType::peek(decoded.payload)?.1 {
         MessageType::CALL => {
-            let mut described = rpc::call(&message.stream(&decoded), false, &read_chunks(&chunks))?.1;
+            let mut described = rpc::call(&message.stream(&decoded), Way::default(), &read_chunks(&chunks))?.1;
             if message.padding.is_none() {
                 described.forget_body();
             }

@@ -12,7 +12,7 @@ use crate::file::Time;
 use crate::header::{Decoded, Dialect, Header, Place};
 use crate::link::Address;
 use crate::message::{Captured, Direction, Message, Rpc, Status};
-use crate::nfs::{self, Operation, Procedure};
+use crate::nfs::{self, Callback, Operation, Procedure};
 use crate::operation::Stamp;
 use crate::transaction::{Half, NotRebuilt, Transaction};
 
@@ -161,6 +161,9 @@ impl Lines {
         if transaction.reverse {
             line.push(DIM, "  reverse direction");
         }
+        if transaction.callback == Callback::Guessed {
+            line.push(DIM, ", program guessed");
+        }
         for (which, half) in [("call", call), ("reply", reply)] {
             if let Some(Half { message: Err(reason), .. }) = half
                 && !matches!(reason, NotRebuilt::Error(_))
@@ -220,6 +223,9 @@ fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
     notes.extend(message.rpc.as_ref().and_then(failure).map(|failure| (WARNING, failure)));
     if message.rpc.as_ref().is_some_and(|rpc| rpc.reverse) {
         notes.push((DIM, "reverse".to_owned()));
+    }
+    if message.rpc.as_ref().is_some_and(|rpc| rpc.callback == Callback::Guessed) {
+        notes.push((DIM, "program guessed".to_owned()));
     }
     match message.captured {
         Captured::Whole => {}
@@ -302,13 +308,13 @@ fn chunks(chunks: &Chunks<'_>) -> String {
 fn failure(rpc: &Rpc) -> Option<String> {
     match rpc.status? {
         Status::Success(None | Some(0)) => None,
-        Status::Success(Some(code)) => Some(nfs_status(rpc.procedure, rpc.reverse, code)),
+        Status::Success(Some(code)) => Some(nfs_status(rpc.procedure, rpc.callback, code)),
         other => Some(status(other).to_owned()),
     }
 }
 
-fn nfs_status(procedure: Option<Procedure>, reverse: bool, code: u32) -> String {
-    let name = procedure.and_then(|procedure| nfs::status::name(&procedure, reverse, code));
+fn nfs_status(procedure: Option<Procedure>, callback: Callback, code: u32) -> String {
+    let name = procedure.and_then(|procedure| nfs::status::name(&procedure, callback.is_callback(), code));
     name.map_or_else(|| format!("status {code}"), str::to_owned)
 }
 
@@ -319,7 +325,7 @@ fn ended(transaction: &Transaction) -> (anstyle::Style, String) {
         Some(Status::Success(None)) => (REPLY, "SUCCESS".to_owned()),
         Some(Status::Success(Some(code))) => {
             let style = if code == 0 { REPLY } else { WARNING };
-            (style, nfs_status(transaction.procedure, transaction.reverse, code))
+            (style, nfs_status(transaction.procedure, transaction.callback, code))
         }
         Some(error @ Status::Error(_)) => (FAULT, without_prefix(status(error))),
         Some(other) => (WARNING, status(other).to_owned()),

@@ -267,7 +267,8 @@ impl<W: io::Write> Tree<'_, W> {
             self.line(None, PLAIN, "  procedure", name)?;
         }
         if let Some(Status::Success(Some(code))) = rpc.status {
-            let name = rpc.procedure.and_then(|procedure| nfs::status::name(&procedure, rpc.reverse, code));
+            let name =
+                rpc.procedure.and_then(|procedure| nfs::status::name(&procedure, rpc.callback.is_callback(), code));
             self.line(None, PLAIN, "  status", &numbered(code, name))?;
         }
         self.operations(Some(rpc))
@@ -280,7 +281,9 @@ impl<W: io::Write> Tree<'_, W> {
         }
         for operation in &rpc.operations {
             let status = operation.status.filter(|status| *status != 0);
-            let name = |code| rpc.procedure.and_then(|procedure| nfs::status::name(&procedure, rpc.reverse, code));
+            let name = |code| {
+                rpc.procedure.and_then(|procedure| nfs::status::name(&procedure, rpc.callback.is_callback(), code))
+            };
             let status = status.map(|code| format!("  {}", numbered(code, name(code)))).unwrap_or_default();
             let value = format!("{} ({}){status}", operation.code, operation.name);
             self.line(None, PLAIN, "    operation", &value)?;

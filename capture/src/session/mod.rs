@@ -20,7 +20,7 @@ use crate::memory::{Access, Map, Memory, Place};
 use crate::message::{self, Captured, Detail, Direction, Message, Rpc};
 use crate::nfs::Procedure;
 use crate::operation::{Operation, OperationKind, Side, Sides};
-use crate::rpc::{self, Described};
+use crate::rpc::{self, Described, Way};
 use crate::transaction::{Call, Reply, Transaction, read_chunks, write_lengths};
 use provided::provides;
 use sequence::Sequence;
@@ -56,6 +56,8 @@ pub(crate) struct Session {
     pub(crate) number: Option<u32>,
     /// The end that is the client, once known.
     client: Option<Side>,
+    /// What the client has announced of its callbacks.
+    way: Way,
     /// The wire format of version 2 on this connection, once known.
     pub(crate) family: Option<Family>,
     /// Version 2 was seen, and not in which wire format.
@@ -411,19 +413,21 @@ impl Session {
     fn call(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
         let requester = message.sender;
         let (mut called, mut described): (_, Option<Described>) = (None, None);
-        let reverse = self.client == Some(requester.other());
+        let mut way = self.way;
+        way.reverse = self.client == Some(requester.other());
         if let Some((msgp, payload, chunks)) = message.msgp() {
-            message.padding = msgp.padding_of_call(payload, reverse, &read_chunks(&chunks));
+            message.padding = msgp.padding_of_call(payload, way, &read_chunks(&chunks));
         }
         if let Ok(decoded) = message.decode() {
             let reads = decoded.header.chunks().as_ref().map(read_chunks).unwrap_or_default();
-            if let Some((call, mut description)) = rpc::call(&message.stream(&decoded), reverse, &reads) {
+            if let Some((call, mut description)) = rpc::call(&message.stream(&decoded), way, &reads) {
                 if message.padding.is_none() {
                     description.forget_body();
                 }
                 if matches!(call.procedure.program, Procedure::NFS | Procedure::MOUNT | Procedure::NFSACL) {
                     self.client.get_or_insert(requester);
                 }
+                self.way.announce(&description);
                 (called, described) = (Some(call), Some(description));
             }
         }
@@ -438,7 +442,7 @@ impl Session {
             let (direction, forgotten) = (Direction::Call, self.watch.given_up);
             Box::new(Detail { direction, walked, answers: None, long_xid: None, forgotten })
         });
-        self.wait(Call::new(message.clone(), (called, described), reverse, context.transactions), context);
+        self.wait(Call::new(message.clone(), (called, described), way, context.transactions), context);
         message.detail = detail;
         message
     }
@@ -514,6 +518,7 @@ impl Session {
             && call.described.is_none()
         {
             long_xid = call.describe_long();
+            call.described.iter().for_each(|described| self.way.announce(described));
         }
         if let Some(call) = call.take_if(|_| provides(&message)) {
             return self.provide(message, (call, long_xid), context);

@@ -28,7 +28,7 @@ impl Session {
         if let Some(&before) = self.provided.get(message.sender).get(&xid) {
             self.give_up(before, context);
         }
-        let mut provided = Call::new(message.clone(), (None, None), call.reverse, context.transactions);
+        let mut provided = Call::new(message.clone(), (None, None), call.way, context.transactions);
         provided.answers = Some(Box::new(call));
         self.wait(provided, context);
         message

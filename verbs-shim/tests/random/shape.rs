@@ -123,8 +123,7 @@ impl Shape {
             rpc_version: 2,
             program: 400_100,
             version: 1,
-            // Procedure 1 of the reverse direction would be taken for CB_COMPOUND, whatever the program.
-            procedure: 100 + self.arguments.len() as u32,
+            procedure: self.arguments.len() as u32,
             credential: if self.protected { gss } else { Auth::NONE },
             verifier: Auth::NONE,
         };

@@ -22,7 +22,7 @@ use crate::file::Time;
 use crate::header::{Decoded, Dialect, ErrorBody, Header, Place as Where};
 use crate::link::Address;
 use crate::message::{Captured, Direction, Dropped, Message, Rpc, Security, Status};
-use crate::nfs::Operation;
+use crate::nfs::{Callback, Operation};
 use crate::transaction::{Form, Half, NotRebuilt, Transaction};
 
 /// Writes a message and a line feed.
@@ -424,6 +424,8 @@ struct RpcObject<'a> {
     direction: &'static str,
     #[serde(skip_serializing_if = "is_false")]
     reverse: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    program_guessed: bool,
     program: Option<u32>,
     version: Option<u32>,
     procedure: Option<u32>,
@@ -451,6 +453,7 @@ impl<'a> RpcObject<'a> {
         Self {
             direction,
             reverse: rpc.reverse,
+            program_guessed: rpc.callback == Callback::Guessed,
             program: rpc.procedure.map(|procedure| procedure.program),
             version: rpc.procedure.map(|procedure| procedure.version),
             procedure: rpc.procedure.map(|procedure| procedure.procedure),
@@ -550,6 +553,8 @@ struct TransactionObject<'a> {
     latency: Option<f64>,
     #[serde(skip_serializing_if = "is_false")]
     reverse: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    program_guessed: bool,
     program: Option<u32>,
     version: Option<u32>,
     procedure: Option<u32>,
@@ -580,6 +585,7 @@ impl<'a> TransactionObject<'a> {
             time: call.as_ref().or(reply.as_ref()).map(|half| Seconds(half.stamp.time)),
             latency: transaction.latency().map(|latency| latency as f64 / 1e9),
             reverse: transaction.reverse,
+            program_guessed: transaction.callback == Callback::Guessed,
             program: procedure.map(|procedure| procedure.program),
             version: procedure.map(|procedure| procedure.version),
             procedure: procedure.map(|procedure| procedure.procedure),

@@ -341,7 +341,8 @@ fn failure_name(transaction: &Transaction, status: Status) -> Option<String> {
         Status::Success(None | Some(0)) => None,
         Status::Success(Some(code)) => {
             let procedure = transaction.procedure;
-            let name = procedure.and_then(|procedure| nfs::status::name(&procedure, transaction.reverse, code));
+            let name =
+                procedure.and_then(|procedure| nfs::status::name(&procedure, transaction.callback.is_callback(), code));
             Some(name.map_or_else(|| format!("status {code}"), str::to_owned))
         }
         status => Some(json::status(status).to_owned()),
