@@ -646,7 +646,7 @@ impl Call {
         let mut call = self.message.clone();
         let late = self.described.as_ref().filter(|_| call.rpc.is_none());
         let walked = late.map(Described::to_walked);
-        call.rpc = self.described.as_ref().map(|described| described.rpc.clone());
+        call.rpc = call.rpc.or_else(|| late.map(|described| described.rpc.clone()));
         Answered { call, walked, asked_octets: self.asked_octets, long_xid }
     }
 
