@@ -555,6 +555,76 @@ fn a_peer_that_sends_more_than_was_granted_is_cut_off() {
     assert_eq!(pair.received_by_responder(), ["release 5", "disconnect"]);
 }
 
+/// Its Receives come back before it is put together, so that they do not keep it to its grant.
+#[test]
+fn a_peer_that_has_more_pulled_than_was_granted_is_cut_off() {
+    let mut pair = Pair::new();
+    pair.responder.grant(2).unwrap();
+    pair.call(&plain(null(), 2000, 24));
+    pair.registered(0, 0x51);
+    for _ in 0..2 {
+        assert_eq!(pair.received_by_responder(), ["release 5", "read 51 7d0 1000 at 0"]);
+    }
+    // A smaller grant holds from when it is sent.
+    pair.responder.grant(1).unwrap();
+    assert_eq!(pair.completed(), ["deliver assembled 2000"]);
+    assert_eq!(pair.received_by_responder(), ["release 5", "disconnect"]);
+
+    let mut pair = Pair::new();
+    pair.call(&plain(null(), 40, 24));
+    pair.received_by_responder();
+    assert_eq!(pair.reply(24, &[]), ["release 5", "send 7 1 4 0 0 0 0 + [0..24]"]);
+    pair.responder.grant(1).unwrap();
+    for _ in 0..4 {
+        assert_eq!(pair.responder_receives(&null_call(8)), ["deliver inline 28 40"], "it may not know yet");
+    }
+}
+
+/// An RDMA_MSG without chunks.
+fn null_call(xid: u8) -> Vec<u8> {
+    let header = [0, 0, 0, xid, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0];
+    [&header[..], &[0; 12], call_head(u32::from(xid), Auth::NONE)].concat()
+}
+
+#[test]
+fn what_cannot_be_posted_is_err_chunk_and_other_calls_go_on() {
+    use responder::{Input, Output};
+    let mut pair = Pair::new();
+    pair.responder.limit_reads(1);
+    let refused = "send 7 1 4 4 2 + []";
+    // There is no memory to pull into.
+    pair.call(&plain(null(), 2000, 24));
+    pair.registered(0, 0x51);
+    let sent = pair.wire.clone();
+    pair.responder.handle(Input::Received { receive: 5, octets: &sent }).unwrap();
+    let mut buffer = [0; 512];
+    assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Release { .. }))));
+    let Ok(Some(Output::Read { call, .. })) = pair.responder.poll(&mut buffer) else { panic!("a Read") };
+    pair.responder.handle(Input::NotPosted { call }).unwrap();
+    assert_eq!(pair.responder.handle(Input::NotPosted { call }), Err(responder::InputError::Unexpected));
+    assert_eq!(pair.responder_outputs(&[]), [refused]);
+    // The one RDMA Read that there may be is free again.
+    assert_eq!(pair.responder_receives(&sent), ["release 5", "read 51 7d0 1000 at 0"]);
+    // Nor to push from: nothing of it is written, or only a part.
+    let mut pair = Pair::with(Terms::default(), 1000, Limits::default());
+    pair.call(&plain(null(), 40, 3000));
+    (0..3).for_each(|region| drop(pair.registered(region, 0x51 + u32::from(region))));
+    let sent = pair.wire.clone();
+    for written in 0..3 {
+        assert_eq!(pair.responder_receives(&sent).len(), 1);
+        let reply = responder::Reply { head: reply_head(XID), length: 3000, results: &[], protected: false };
+        let call = pair.answer.unwrap();
+        pair.responder.reply(call, &reply).unwrap();
+        assert_eq!(pair.responder.handle(Input::NotPosted { call }), Err(responder::InputError::Unexpected));
+        assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Release { .. }))));
+        for _ in 0..=written {
+            assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Write { .. }))));
+        }
+        pair.responder.handle(Input::NotPosted { call }).unwrap();
+        assert_eq!(pair.responder_outputs(&[]), [refused]);
+    }
+}
+
 #[test]
 fn remote_invalidation_only_if_both_announced_it_and_only_of_that_call() {
     let terms = Terms { remote_invalidation: true, ..Terms::default() };

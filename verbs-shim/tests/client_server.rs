@@ -695,3 +695,31 @@ fn a_call_within_a_look_at_memory_fails_and_does_not_hang() {
         });
     });
 }
+
+#[test]
+fn a_call_that_the_server_has_no_memory_for_is_refused_and_the_next_goes_on() {
+    let (_fabric, here, there) = adapters();
+    // What fits in a Call is too long for a reply.
+    let settings = Settings { receive_size: 1024, ..Settings::client() };
+    // The connection's own buffers take two regions.
+    for (more, fits) in [(0, false), (1, true)] {
+        let there = there.clone().with_regions(2 + more);
+        with_server(&there, Settings { served: 1, ..Settings::server() }, echo, || {
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+            let call = |procedure, octets: usize, reply: u32, room: Option<usize>, fits: bool| {
+                let mut call = Call::new(echo_call(client.xid(), procedure, &data(octets, 3), true), reply);
+                if let Some(room) = room {
+                    call.rooms().push(vec![0; room]);
+                }
+                let refused = Err(CallError::Error(ErrorBody::Chunk));
+                assert_eq!(client.call(&mut call), if fits { Ok(()) } else { refused }, "{more} {octets}");
+            };
+            for _ in 0..3 {
+                call(2, 100, 200, None, true);
+                call(0, 5000, 24, None, fits);
+                call(2, 3000, 3100, None, fits);
+                call(1, 3000, 28, Some(3000), fits);
+            }
+        });
+    }
+}

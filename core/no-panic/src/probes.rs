@@ -596,6 +596,7 @@ fn responder(input: &[u8], output: &mut [u8]) {
         see(responder.handle(match octet >> 6 {
             0 => responder::Input::Failed,
             1 => responder::Input::Disconnected,
+            2 => responder::Input::NotPosted { call },
             _ => responder::Input::Completed { call },
         }));
         see(responder.handle(responder::Input::Registered { call, memory: black_box(Some((2, 3))) }));

@@ -60,6 +60,11 @@ impl<T: Default, const N: usize> Slots<T, N> {
         (entry.used && entry.generation == id.generation).then_some(&entry.value)
     }
 
+    /// How many are used.
+    pub(super) const fn count(&self) -> usize {
+        self.count
+    }
+
     /// Frees a place.
     pub(super) fn free(&mut self, id: CallId) -> Option<&mut T> {
         self.entry(id)?.used = false;

@@ -153,13 +153,15 @@ impl<V: Provider> Answering<V> {
                 })?;
                 copied.ok_or(Ended::Protocol)?;
             }
-            Output::Read { call, source, at } => self.read(port, buffers, call, source, at)?,
+            Output::Read { call, source, at } => return self.read(port, buffers, call, source, at),
             Output::Deliver { call, message } => self.deliver(port, buffers, call, message)?,
             Output::Write { call, from, target } => {
                 let number = self.number(call).ok_or(Ended::Protocol)?;
                 let answer = self.answers.get_mut(number).ok_or(Ended::Protocol)?;
                 let range = from..from.checked_add(target.length).ok_or(Ended::Protocol)?;
-                let (region, local) = answer.source(port, &range)?;
+                let Some((region, local)) = answer.source(port, &range)? else {
+                    return self.not_posted(call);
+                };
                 buffers.transfer(port, (Work::Write(id(number)?), false), target, Local { region, range: local })?;
             }
             Output::Send { call, header, payload, invalidate } => {
@@ -177,6 +179,11 @@ impl<V: Provider> Answering<V> {
             Output::Register { .. } | Output::Invalidate { .. } | Output::Disconnect => return Err(Ended::Protocol),
         }
         Ok(true)
+    }
+
+    /// There is no memory for what the Responder asked for last: this call is refused, and the others go on.
+    fn not_posted(&mut self, call: CallId) -> Result<bool, Ended> {
+        self.responder.handle(Input::NotPosted { call }).map(|()| true).map_err(|_| Ended::Protocol)
     }
 
     fn number(&self, call: CallId) -> Option<usize> {
@@ -219,19 +226,24 @@ impl<V: Provider> Answering<V> {
         call: CallId,
         source: Segment,
         at: u32,
-    ) -> Result<(), Ended> {
+    ) -> Result<bool, Ended> {
         let answer = self.answer(call)?;
         if answer.pulled.is_none() {
-            let message = mem::take(&mut answer.message);
-            let region = port.verbs.register(&port.domain, message, Access::LOCAL_WRITE).map_err(Error::from)?;
-            answer.pulled = Some(region);
+            match port.verbs.register(&port.domain, mem::take(&mut answer.message), Access::LOCAL_WRITE) {
+                Ok(region) => answer.pulled = Some(region),
+                Err(refused) => {
+                    answer.message = refused.buffer;
+                    return self.not_posted(call);
+                }
+            }
         }
         let number = self.number(call).ok_or(Ended::Protocol)?;
         let answer = self.answers.get(number).ok_or(Ended::Protocol)?;
         let region = answer.pulled.as_ref().ok_or(Ended::Protocol)?;
         let start = at as usize;
         let local = Local { region, range: start..start + source.length as usize };
-        Ok(buffers.transfer(port, (Work::Read(id(number)?), true), source, local)?)
+        buffers.transfer(port, (Work::Read(id(number)?), true), source, local)?;
+        Ok(true)
     }
 
     fn deliver(&mut self, port: &Port<V>, buffers: &Buffers<V>, call: CallId, message: Message) -> Result<(), Ended> {
@@ -281,34 +293,45 @@ impl<R> Default for Answer<R> {
 }
 
 impl<R> Answer<R> {
-    /// Where a range of the reply is in memory that is registered.
+    /// Where a range of the reply is in memory that is registered; none where it cannot be.
     fn source<V: Verbs<Region = R>>(
         &mut self,
         port: &Port<V>,
         range: &Range<u32>,
-    ) -> Result<(&R, Range<usize>), Ended> {
-        let register = |buffer| port.verbs.register(&port.domain, buffer, Access::empty()).map_err(Error::from);
-        let (region, local) = match self.reply.part(range) {
-            Some((part, local)) => {
-                let known = self.regions.iter().position(|(of, _)| *of == Some(part));
-                let region = match known {
-                    Some(known) => known,
-                    None => {
-                        self.regions.push((Some(part), register(self.reply.take(part))?));
-                        self.regions.len() - 1
-                    }
-                };
-                (region, local)
-            }
+    ) -> Result<Option<(&R, Range<usize>)>, Ended> {
+        let (part, local) = match self.reply.part(range) {
+            Some((part, local)) => (Some(part), local),
             // Items among it that the other side has no Write chunk for.
+            None => (None, 0..range.len()),
+        };
+        let known = part.and_then(|part| self.regions.iter().position(|(of, _)| *of == Some(part)));
+        let known = match known {
+            Some(known) => known,
             None => {
-                let copy = self.copy(port, range)?;
-                let local = 0..copy.len();
-                self.regions.push((None, register(copy)?));
-                (self.regions.len() - 1, local)
+                let buffer = match part {
+                    Some(part) => self.reply.take(part),
+                    None => self.copy(port, range)?,
+                };
+                match port.verbs.register(&port.domain, buffer, Access::empty()) {
+                    Ok(region) => self.regions.push((part, region)),
+                    Err(refused) => {
+                        self.put_back(part, refused.buffer);
+                        return Ok(None);
+                    }
+                }
+                self.regions.len() - 1
             }
         };
-        self.regions.get(region).map(|(_, region)| (region, local)).ok_or(Ended::Protocol)
+        Ok(self.regions.get(known).map(|(_, region)| (region, local)))
+    }
+
+    /// Puts the buffer of a part of the reply, or of a copy, where it belongs.
+    fn put_back(&mut self, part: Option<Part>, buffer: Vec<u8>) {
+        match part {
+            Some(part) => self.reply.put_back(part, buffer),
+            None if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
+            None => {}
+        }
     }
 
     /// Copies a range of the reply, of which a part may be in memory that is registered.
@@ -328,11 +351,9 @@ impl<R> Answer<R> {
 
     /// Takes its memory back.
     fn release<V: Verbs<Region = R>>(&mut self, port: &Port<V>) {
-        for (part, region) in self.regions.drain(..) {
-            match (port.verbs.deregister(region), part) {
-                (Ok(buffer), Some(part)) => self.reply.put_back(part, buffer),
-                (Ok(buffer), None) if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
-                _ => {}
+        while let Some((part, region)) = self.regions.pop() {
+            if let Ok(buffer) = port.verbs.deregister(region) {
+                self.put_back(part, buffer);
             }
         }
         self.reply.clear();

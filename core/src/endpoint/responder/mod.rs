@@ -47,6 +47,12 @@ pub enum Input<'a> {
         /// From the output.
         call: CallId,
     },
+    /// The `Read` or `Write` that was asked for last is not posted, as there is no memory of this side for it. The Call is
+    /// answered with `ERR_CHUNK`.
+    NotPosted {
+        /// From the output.
+        call: CallId,
+    },
     /// A `Register` is carried out.
     Registered {
         /// From the output.
@@ -258,6 +264,8 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     terms: Terms,
     limits: Limits,
     grant: u32,
+    /// The largest grant that was sent.
+    granted: u32,
     slots: Slots<Slot<HEADER, CHUNKS>, CALLS>,
     /// Calls there may be something to do for, each once.
     ready: Queue<CALLS>,
@@ -290,6 +298,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             terms,
             limits,
             grant: u32::try_from(CALLS).unwrap_or(u32::MAX),
+            granted: 0,
             slots: Slots::new(),
             ready: Queue::new(),
             held: Queue::new(),
@@ -303,7 +312,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
-    /// Grants so many credits from the next reply on.
+    /// Grants so many credits from the next reply on. A peer that has more Calls under way than the largest grant is cut
+    /// off.
     ///
     /// # Errors
     /// [`GrantError`] for 0, which would end all calls (section 3.3.1), and for more than `CALLS`.
@@ -396,13 +406,10 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             Input::Completed { call } => {
                 let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
                 slot.reading = slot.reading.checked_sub(1).ok_or(InputError::Unexpected)?;
-                self.reading = self.reading.saturating_sub(1);
-                self.ready(call);
-                while let Some(call) = self.held.pop() {
-                    self.ready.push(call);
-                }
+                self.read(call);
                 Ok(())
             }
+            Input::NotPosted { call } => self.not_posted(call),
             Input::Registered { call, memory } => self.registered(call, memory),
             Input::Invalidated { call } => {
                 let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Invalidating);
@@ -520,7 +527,9 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     fn send(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let room = u32::try_from(CALLS).unwrap_or(u32::MAX).saturating_sub(self.provided);
         let Some(slot) = self.slots.get(call) else { return Ok(None) };
-        let header = slot.encode(self.grant.min(room), buffer)?;
+        let grant = self.grant.min(room);
+        let header = slot.encode(grant, buffer)?;
+        self.granted = self.granted.max(grant);
         self.ready.pop();
         let answering = slot.stage == Stage::Answering;
         let provided = answering && slot.form == Form::Provided;
@@ -532,6 +541,30 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         let inline = answering && slot.form == Form::Short;
         let payload = if inline { Ranges::new(&slot.items, slot.length) } else { Ranges::empty() };
         Ok(Some(Output::Send { call, header, payload, invalidate }))
+    }
+
+    /// An RDMA Read of a Call is not under way any more.
+    fn read(&mut self, call: CallId) {
+        self.reading = self.reading.saturating_sub(1);
+        self.ready(call);
+        while let Some(call) = self.held.pop() {
+            self.ready.push(call);
+        }
+    }
+
+    fn not_posted(&mut self, call: CallId) -> Result<(), InputError> {
+        let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
+        let pulling = match (slot.stage, slot.reading) {
+            // With others under way the Call would be forgotten before they are complete.
+            (Stage::Pulling, 1) => true,
+            (Stage::Answering, _) if slot.has_written() => false,
+            _ => return Err(InputError::Unexpected),
+        };
+        (slot.stage, slot.reading) = (Stage::Refusing(slot.prefix, Reaction::ErrChunk), 0);
+        if pulling {
+            self.read(call);
+        }
+        Ok(())
     }
 
     fn registered(&mut self, call: CallId, memory: Option<(u32, u64)>) -> Result<(), InputError> {
@@ -654,9 +687,12 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Some((chunks, self.limits.assembly(&chunks, long, message.payload.len())?))
     }
 
-    /// Gives a Call a place. A peer that sends more than it was ever granted is cut off.
+    /// Gives a Call a place. A peer that sends more than it was ever granted is cut off; before the first grant, more than
+    /// it is about to be granted.
     fn admit(&mut self, receive: u32, stage: Stage, prefix: Prefix) -> Option<&mut Slot<HEADER, CHUNKS>> {
-        let taken = if self.state == State::Open { self.slots.take() } else { None };
+        let most = self.granted.max(self.grant).saturating_add(self.provided);
+        let may = self.state == State::Open && self.slots.count() < most as usize;
+        let taken = if may { self.slots.take() } else { None };
         let Some((id, slot)) = taken else {
             self.release = Some(receive);
             self.fail();

@@ -191,6 +191,11 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         read.or_else(|| writes.next()).map(|segment| segment.handle)
     }
 
+    /// Whether a piece of the reply was to be written, from memory that is not provided besides.
+    pub(super) const fn has_written(&self) -> bool {
+        (self.moved > 0 || self.part > 0) && !matches!(self.form, Form::Provided)
+    }
+
     pub(super) fn message(&self) -> Message {
         match self.receive {
             Some(receive) => Message::Inline { receive, from: self.from, length: self.length },
