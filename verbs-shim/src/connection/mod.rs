@@ -581,13 +581,28 @@ impl<V: Provider> State<V> {
             return;
         }
         self.closed = true;
-        self.arrived.clear();
+        self.take_replies(port);
         let ended = self.ended.get_or_insert(Ended::Peer).clone();
         self.calling.lost(ended);
         if let Some(answering) = &mut self.answering {
             answering.lost(port);
         }
         self.carry_out(port);
+    }
+
+    /// Takes what has come before the end. A reply is still good; a call would be answered to nobody.
+    fn take_replies(&mut self, port: &Port<V>) {
+        let Self { buffers, calling, answering, arrived, .. } = self;
+        for Arrived { receive, length, invalidated } in mem::take(arrived) {
+            // What is asked for is of no use any more.
+            while matches!(calling.step(port, buffers), Ok(true) | Err(Ended::Peer)) {}
+            let _ = buffers.look(port, receive, |octets| {
+                let octets = octets.get(..length).unwrap_or_default();
+                if answering.is_none() || Direction::of(octets) == Direction::Reply {
+                    calling.received(receive, octets, invalidated);
+                }
+            });
+        }
     }
 
     pub(crate) fn calling(&mut self) -> &mut Calling<V> {
