@@ -15,6 +15,32 @@ use crate::connection::{Owned, Provider};
 ///
 /// As a future it has no time of its own: [`Settings::timeout`](crate::Settings::timeout) is for who waits; wrap it in
 /// the runtime's.
+///
+/// ```
+/// # use std::thread;
+/// # use rpcrdma_verbs::loopback::Fabric;
+/// # use rpcrdma_verbs::{Call, Client, Server, Settings, Stream, echo};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let fabric = Fabric::new();
+/// # let (here, there) = (fabric.adapter([192, 0, 2, 1].into())?, fabric.adapter([192, 0, 2, 2].into())?);
+/// # let address = "192.0.2.2:20049".parse()?;
+/// # let server = Server::bind(&there, address, Settings::server())?;
+/// # let stop = server.stopper();
+/// # let served = thread::spawn(move || server.serve(&echo::Programs::default().with_null(100_003, 3)));
+/// let client = Client::connect(&here, address, &Settings::client())?;
+/// // NULL of NFSv3, three times at once.
+/// let null = |xid: u32| [xid, 0, 2, 100_003, 3, 0, 0, 0, 0, 0].map(u32::to_be_bytes).concat();
+/// let calls: Vec<_> = (1..=3).map(|xid| client.start(Call::new(Stream::from(null(xid)), 24))).collect();
+/// for pending in calls {
+///     let (call, outcome) = pending.wait();
+///     outcome?;
+///     assert_eq!(call.reply().len(), 24);
+/// }
+/// # stop.stop();
+/// # served.join().unwrap()?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub struct Pending<V: Provider> {
     shared: Arc<Owned<V>>,

@@ -12,6 +12,30 @@ use crate::stream::Stream;
 
 /// A call of the other side: the whole message, put together from wherever it was. It can be answered by any thread, and
 /// later. Dropped without an answer it is answered with `SYSTEM_ERR`.
+///
+/// ```
+/// use rpcrdma::rpc::AcceptStatus;
+/// use rpcrdma_verbs::{Provider, Request};
+///
+/// /// Procedure 1 has the octets of its arguments come back; NULL is answered, and no other.
+/// fn answer<V: Provider>(mut request: Request<V>) {
+///     let Ok((call, arguments)) = request.decode() else { return };
+///     let (procedure, arguments) = (call.procedure, arguments.to_vec());
+///     let answered = match procedure {
+///         0 | 1 => {
+///             request.accept().push(&arguments);
+///             request.answer()
+///         }
+///         _ => request.refuse(AcceptStatus::PROC_UNAVAIL),
+///     };
+///     if let Err(fault) = answered {
+///         eprintln!("no answer: {fault}");
+///     }
+/// }
+/// # use rpcrdma_verbs::{Service, loopback::Adapter};
+/// # fn is_service(_: impl Service<Adapter>) {}
+/// # is_service(answer);
+/// ```
 pub struct Request<V: Provider> {
     shared: Arc<Owned<V>>,
     asked: Option<Asked>,

@@ -11,7 +11,30 @@ use crate::connection::{Connection, Ended, Provider, Settings};
 use crate::error::Error;
 use crate::request::Request;
 
-/// A server of RPC-over-RDMA version 1. See [`Client`](crate::Client) for an example.
+/// A server of RPC-over-RDMA version 1.
+///
+/// ```
+/// use std::thread;
+///
+/// use rpcrdma_verbs::loopback::Fabric;
+/// use rpcrdma_verbs::{Request, Server, Settings};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let adapter = Fabric::new().adapter([192, 0, 2, 2].into())?;
+/// let server = Server::bind(&adapter, "192.0.2.2:20049".parse()?, Settings::server())?.with_connections(8);
+/// let stop = server.stopper();
+/// let served = thread::spawn(move || {
+///     server.serve(&|mut request: Request<_>| {
+///         request.accept();
+///         let _ = request.answer();
+///     })
+/// });
+/// // Until this is said.
+/// stop.stop();
+/// served.join().unwrap()?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Server<V: Provider> {
     verbs: V,
     listener: V::Listener,
@@ -27,6 +50,43 @@ pub struct Server<V: Provider> {
 pub struct Stopper(Arc<AtomicBool>);
 
 /// What a server does. A closure that takes a [`Request`] is one.
+///
+/// ```
+/// use std::net::SocketAddr;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use rpcrdma_verbs::{Connection, Ended, Provider, Request, Service};
+///
+/// /// Answers everything with nothing, and counts who is there.
+/// #[derive(Default)]
+/// struct Counting(AtomicUsize);
+///
+/// impl<V: Provider> Service<V> for Counting {
+///     fn call(&self, mut request: Request<V>) {
+///         request.accept();
+///         if let Err(fault) = request.answer() {
+///             eprintln!("no answer: {fault}");
+///         }
+///     }
+///
+///     fn connected(&self, _: &Connection<V>) {
+///         self.0.fetch_add(1, Ordering::Relaxed);
+///     }
+///
+///     fn ended(&self, peer: SocketAddr, why: &Ended) {
+///         self.0.fetch_sub(1, Ordering::Relaxed);
+///         println!("{peer} has gone: {why}");
+///     }
+/// }
+/// # use rpcrdma_verbs::loopback::{Adapter, Fabric};
+/// # use rpcrdma_verbs::{Server, Settings};
+/// # let there = Fabric::new().adapter([192, 0, 2, 2].into())?;
+/// # let server = Server::bind(&there, "192.0.2.2:20049".parse().unwrap(), Settings::server())?;
+/// # server.stopper().stop();
+///
+/// server.serve(&Counting::default())?;
+/// # Ok::<(), rpcrdma_verbs::Error>(())
+/// ```
 pub trait Service<V: Provider>: Sync {
     /// A call: [`Request::answer`] it, here or later and elsewhere. While this runs, no other call of the same connection
     /// is looked at, so what takes long is better done elsewhere.

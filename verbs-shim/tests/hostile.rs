@@ -518,3 +518,32 @@ fn a_grant_of_nothing_or_of_everything_is_taken_for_what_it_can_be() {
         assert_eq!(fabric.registered(), 0);
     });
 }
+
+#[test]
+fn only_a_reply_may_invalidate_memory() {
+    let fabric = Fabric::new();
+    let [here, there] = adapters(&fabric);
+    let settings = Settings { calls: 4, ..Settings::server() };
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
+    let mut peer = thread::scope(|scope| {
+        let peer = scope.spawn(|| {
+            let said = PrivateData { flags: Flags::REMOTE_INVALIDATION, send_size: 4096, receive_size: 4096 };
+            Peer::connect(&here, &said.to_octets())
+        });
+        let connection = server.accept(10 * SECOND).unwrap().unwrap();
+        let mut peer = peer.join().unwrap();
+        // A call of the server's, and one back that takes away its memory.
+        let pending = connection.start(Call::new(Stream::from(rpc_call(5, 1, 0)), 28).with_result(vec![0; 100]));
+        while !peer.look(SECOND) {}
+        let (header, _) = rpcrdma::v1::Header::decode(&peer.got[0]).unwrap();
+        let handle = header.chunks().unwrap().writes.iter().next().unwrap().iter().next().unwrap().handle;
+        let mut message = Vec::new();
+        put(&mut message, &[9, 1, 1, 0, 0, 0, 0]);
+        message.extend(rpc_call(9, 0, 0));
+        peer.send(&message, Some(handle));
+        assert_eq!(pending.wait().1, Err(CallError::Lost(Ended::Protocol)));
+        peer
+    });
+    while peer.look(SECOND) {}
+    assert!(peer.over);
+}

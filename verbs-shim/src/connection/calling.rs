@@ -20,8 +20,8 @@ const CALLS: usize = MAX_CALLS as usize;
 const SEGMENTS: usize = 32;
 /// Copies whose buffers are kept for the next call.
 const MAX_COPIES: usize = 4;
-/// Each buffer is one region, as long as it is.
-const SEGMENT_LENGTH: u32 = u32::MAX;
+/// Each buffer is one region, as long as it is; the Requester would make two of a longer one.
+const SEGMENT_LENGTH: u32 = u32::MAX & !3;
 
 /// The calls of one end.
 pub(crate) struct Calling<V: Verbs> {
@@ -95,8 +95,10 @@ impl<V: Provider> Calling<V> {
         };
         self.rooms.clear();
         for room in &call.results {
-            let Ok(room) = u32::try_from(room.len()) else { return refused(requester::CallError::Items) };
-            self.rooms.push(room);
+            match u32::try_from(room.len()) {
+                Ok(room) if room <= SEGMENT_LENGTH => self.rooms.push(room),
+                _ => return refused(requester::CallError::Items),
+            }
         }
         call.begin();
         let head = call.stream.head();

@@ -66,6 +66,8 @@ pub enum Ended {
     Refused(Error),
 }
 
+impl std::error::Error for Ended {}
+
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -81,6 +83,32 @@ impl fmt::Display for Ended {
 /// One end of a connection. Clones are the same end; the last one that is dropped ends it.
 ///
 /// It calls, and it answers: a client's answers calls only where [`Settings::served`] is not 0 (RFC 8167).
+///
+/// ```
+/// use std::thread;
+/// use std::time::Duration;
+///
+/// use rpcrdma_verbs::loopback::Fabric;
+/// use rpcrdma_verbs::{Call, Client, Server, Settings, Stream};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let fabric = Fabric::new();
+/// # let (here, there) = (fabric.adapter([192, 0, 2, 1].into())?, fabric.adapter([192, 0, 2, 2].into())?);
+/// # let address = "192.0.2.2:20049".parse()?;
+/// let second = Duration::from_secs(1);
+/// let server = Server::bind(&there, address, Settings::server())?;
+/// let client = thread::spawn(move || Client::connect(&here, address, &Settings::client()));
+/// let connection = server.accept(second)?.expect("a client connects");
+/// let client = client.join().unwrap()?;
+/// assert_eq!(connection.terms().call_threshold, 4096, "octets");
+/// assert!(connection.request(Duration::ZERO)?.is_none(), "it has not called");
+///
+/// client.connection().disconnect();
+/// assert!(connection.request(second).is_err());
+/// println!("{}: {}", connection.peer(), connection.ended().expect("it is over"));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Connection<V: Provider> {
     shared: Arc<Owned<V>>,
 }
@@ -547,7 +575,10 @@ impl<V: Provider> State<V> {
         let taken = buffers.look(port, receive, |octets| {
             let octets = octets.get(..length).unwrap_or_default();
             match answering {
-                Some(answering) if Direction::of(octets) != Direction::Reply => answering.received(receive, octets),
+                // Only a reply may invalidate memory (RFC 8797 section 4.1).
+                Some(answering) if Direction::of(octets) != Direction::Reply => {
+                    answering.received(receive, octets) && invalidated.is_none()
+                }
                 _ => calling.received(receive, octets, invalidated),
             }
         })?;
