@@ -21,7 +21,7 @@ const SEGMENTS: usize = 32;
 /// Copies whose buffers are kept for the next call.
 const MAX_COPIES: usize = 4;
 /// Each buffer is one region, as long as it is; the Requester would make two of a longer one.
-const SEGMENT_LENGTH: u32 = u32::MAX & !3;
+const SEGMENT_LENGTH: u32 = 0xffff_fffc;
 
 /// The calls of one end.
 pub(crate) struct Calling<V: Verbs> {
