@@ -71,6 +71,7 @@ impl Error {
             Self::TimedOut => {
                 "is that the address of an RDMA adapter, and does a firewall let UDP port 4791 (RoCE) pass?"
             }
+            Self::Depth => "fewer `calls` and `served` in the settings: 64 of each at most, and not both 0",
             Self::Exhausted => "as much memory has to be allowed to be locked as is registered: `ulimit -l`",
             _ => return None,
         })

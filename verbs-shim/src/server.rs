@@ -179,13 +179,14 @@ impl<V: Provider> Server<V> {
     /// to the service.
     ///
     /// # Panics
-    /// When it is stopped, where the service has panicked.
+    /// When it is stopped, where the service has panicked; [`Service::failed`] stops it so.
     pub fn serve(&self, service: &impl Service<V>) -> Result<(), Error> {
         let live = AtomicUsize::new(0);
         thread::scope(|scope| {
+            // Those who are served are waited for below, whyever this ends.
+            let _stopping = Stopping(&self.stop);
             while !self.stop.is_stopped() {
-                let request = self.verbs.request(&self.listener, LOOK_AGAIN).inspect_err(|_| self.stop.stop())?;
-                let Some(request) = request else { continue };
+                let Some(request) = self.verbs.request(&self.listener, LOOK_AGAIN)? else { continue };
                 let peer = self.verbs.peer(&request);
                 if live.load(Ordering::Relaxed) >= self.most {
                     service.failed(peer, &Error::Exhausted);
@@ -228,6 +229,15 @@ impl<V: Provider> Server<V> {
             all.push_back((connection.peer().ip(), xid));
         }
         service.ended(connection.peer(), &ended);
+    }
+}
+
+/// Stops a server when it is dropped.
+struct Stopping<'a>(&'a Stopper);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 

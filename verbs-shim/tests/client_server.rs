@@ -11,8 +11,8 @@ use rpcrdma::rpc::{AcceptStatus, Auth, Call as Header, ReplyBody};
 use rpcrdma::v1::ErrorBody;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults};
 use rpcrdma_verbs::{
-    Access, Call, CallError, Client, Connection, Ended, Error, Kind, Request, Server, Settings, Status, Stopper,
-    Stream, Verbs,
+    Access, Call, CallError, Client, Connection, Ended, Error, Kind, Request, Server, Service, Settings, Status,
+    Stopper, Stream, Verbs,
 };
 
 const ADDRESS: &str = "192.0.2.2:20049";
@@ -722,4 +722,30 @@ fn a_call_that_the_server_has_no_memory_for_is_refused_and_the_next_goes_on() {
             }
         });
     }
+}
+
+/// Tells in no way that somebody could not connect.
+struct Panicking;
+
+impl Service<Adapter> for Panicking {
+    fn call(&self, request: Request<Adapter>) {
+        echo(request);
+    }
+
+    fn failed(&self, _: std::net::SocketAddr, _: &Error) {
+        panic!("on purpose");
+    }
+}
+
+#[test]
+fn a_service_that_panics_where_somebody_cannot_connect_stops_the_server() {
+    in_time(|| {
+        let (_fabric, here, there) = adapters();
+        let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap().with_connections(1);
+        let served = thread::spawn(move || server.serve(&Panicking).is_ok());
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        assert!(Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).is_err());
+        assert!(served.join().is_err());
+        assert_eq!(client.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+    });
 }

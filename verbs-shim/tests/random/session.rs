@@ -35,7 +35,7 @@ pub(crate) struct Plan {
     faults: [u64; 2],
     /// Calls are given up.
     cancels: bool,
-    /// The server takes less than is called.
+    /// The server takes less than is called, and can register a few regions beside its own buffers.
     tight: bool,
     /// The client can register so many regions beside its own buffers.
     regions: Option<usize>,
@@ -441,7 +441,12 @@ pub(crate) fn run(plan: &Plan) -> Tally {
         callers: Mutex::default(),
         calling_back: AtomicUsize::new(0),
     });
-    let server = Server::bind(&session.adapter(&there, 1, 0), ADDRESS.parse().unwrap(), plan.server.clone()).unwrap();
+    let mut there = session.adapter(&there, 1, 0);
+    if plan.tight && plan.reverse == 0 {
+        let own = 2 * (plan.server.calls + plan.server.served) as usize;
+        there = there.with_regions(own + (plan.seed % 7) as usize);
+    }
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), plan.server.clone()).unwrap();
     let (stop, service) = (server.stopper(), Serving(Arc::clone(&session)));
     thread::scope(|scope| {
         let served = scope.spawn(move || server.serve(&service));
