@@ -40,8 +40,8 @@ pub struct Settings {
     pub receive_size: u32,
     /// Whether the other side may use Send with Invalidate (RFC 8797 section 4.1), where the adapter can do it.
     pub remote_invalidation: bool,
-    /// What a call of the other side may bring. [`served`](Self::served) times so many octets are what a connection can have
-    /// this end hold.
+    /// What a call of the other side may bring. [`served`](Self::served) times so many octets are what its calls under way
+    /// can have this end hold, and as much again while it does not take the replies.
     pub limits: Limits,
     /// How long setting up a connection may take.
     pub connect_timeout: Duration,
