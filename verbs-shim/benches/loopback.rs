@@ -13,7 +13,8 @@ mod echo;
 
 use std::time::{Duration, Instant};
 
-use echo::{Alone, Caller, Kind, with_server};
+use echo::{Caller, Kind, alone, with_server};
+use rpcrdma_verbs::loopback::Fabric;
 
 const ROUNDS: u32 = 50;
 const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
@@ -29,31 +30,38 @@ fn time(times: u32, mut operation: impl FnMut()) -> Duration {
     (0..ROUNDS).map(|_| round()).min().unwrap()
 }
 
+/// A line: calls per second and, where data is moved, octets per second and copies of each octet.
+fn measure(ends: &str, kind: Kind, fabric: &Fabric, call: impl FnMut()) {
+    let (name, size) = match kind {
+        Kind::Read(size) => ("Read chunk", size),
+        Kind::Write(size) => ("Write chunk", size),
+        _ => ("NULL", 0),
+    };
+    let before = fabric.copies();
+    let one = time(if size == 0 { 2000 } else { (64 << 20) / size as u32 / 16 }, call);
+    let after = fabric.copies();
+    let (copied, moved) = (after.copied - before.copied, after.moved - before.moved);
+    assert!(copied <= moved, "one copy of an octet at most");
+    let (seconds, copies) = (one.as_secs_f64(), copied as f64 / moved as f64);
+    let (calls, rate) = (1.0 / seconds, size as f64 / seconds / 1e9);
+    println!(
+        "{ends:11} {name:11} {size:7} octets {calls:9.0} calls/s {rate:7.2} GB/s {copies:5.2} copies of each octet"
+    );
+}
+
 fn main() {
-    let mut alone = Alone::new();
-    let null = time(2000, || alone.call());
-    println!("NULL, one thread at both ends    {:9.0} calls/s", 1.0 / null.as_secs_f64());
+    let kinds = || SIZES.iter().flat_map(|&size| [Kind::Read(size), Kind::Write(size)]);
+    let kinds = || std::iter::once(Kind::Null).chain(kinds());
+    alone(|fabric, client, server| {
+        for kind in kinds() {
+            let mut caller = Caller::new(client, kind);
+            measure("one thread", kind, fabric, || caller.call_alone(server));
+        }
+    });
     with_server(|fabric, client| {
-        let mut caller = Caller::new(client, Kind::Null);
-        let null = time(2000, || caller.call());
-        println!("NULL, a thread at each end       {:9.0} calls/s", 1.0 / null.as_secs_f64());
-        for size in SIZES {
-            for (name, kind) in [("Read", Kind::Read(size)), ("Write", Kind::Write(size))] {
-                let mut caller = Caller::new(client, kind);
-                let before = fabric.copies();
-                let one = time((64 << 20) / size as u32 / 16, || caller.call());
-                let (copied, moved) = {
-                    let after = fabric.copies();
-                    (after.copied - before.copied, after.moved - before.moved)
-                };
-                assert!(copied <= moved, "one copy of an octet at most");
-                let (seconds, copies) = (one.as_secs_f64(), copied as f64 / moved as f64);
-                println!(
-                    "{name:5} chunk of {size:7} octets   {:9.0} calls/s {:7.2} GB/s {copies:5.2} copies of each octet",
-                    1.0 / seconds,
-                    size as f64 / seconds / 1e9
-                );
-            }
+        for kind in kinds() {
+            let mut caller = Caller::new(client, kind);
+            measure("two threads", kind, fabric, || caller.call());
         }
     });
 }

@@ -13,16 +13,20 @@
 #[allow(dead_code, reason = "others measure more")]
 mod echo;
 
-use echo::Alone;
+use echo::{Caller, Kind, alone};
+use rpcrdma_verbs::Connection;
+use rpcrdma_verbs::loopback::Adapter;
 
 #[inline(never)]
-fn measured_null_call(alone: &mut Alone) {
-    alone.call();
+fn measured_null_call(caller: &mut Caller<'_>, server: &Connection<Adapter>) {
+    caller.call_alone(server);
 }
 
 fn main() {
-    let mut alone = Alone::new();
-    // What is made once is not counted.
-    (0..100).for_each(|_| alone.call());
-    (0..1000).for_each(|_| measured_null_call(&mut alone));
+    alone(|_, client, server| {
+        let mut caller = Caller::new(client, Kind::Null);
+        // What is made once is not counted.
+        (0..100).for_each(|_| caller.call_alone(server));
+        (0..1000).for_each(|_| measured_null_call(&mut caller, server));
+    });
 }

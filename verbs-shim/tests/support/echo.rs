@@ -136,6 +136,29 @@ impl<'a> Caller<'a> {
     }
 
     pub(crate) fn call(&mut self) {
+        self.prepare();
+        self.client.call(&mut self.call).unwrap();
+        self.look();
+    }
+
+    /// The same with this thread at the other end too.
+    pub(crate) fn call_alone(&mut self, server: &Connection<Adapter>) {
+        self.prepare();
+        let pending = self.client.start(mem::take(&mut self.call));
+        let request = loop {
+            // A look takes what there is; what it asks for then, such as a Read chunk, is there for the next.
+            if let Some(request) = server.request(Duration::ZERO).unwrap() {
+                break request;
+            }
+        };
+        answer(request);
+        let (call, outcome) = pending.wait();
+        outcome.unwrap();
+        self.call = call;
+        self.look();
+    }
+
+    fn prepare(&mut self) {
         let xid = self.client.xid();
         let message = self.call.message();
         message.clear();
@@ -165,7 +188,9 @@ impl<'a> Caller<'a> {
                 }
             }
         }
-        self.client.call(&mut self.call).unwrap();
+    }
+
+    fn look(&self) {
         if let Kind::Write(length) = self.kind {
             let result = self.call.result(0);
             assert!(result.len() == length && result.last() == Some(&FILL));
@@ -173,36 +198,13 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// Both ends of a connection, driven by one thread: NULL calls.
-pub(crate) struct Alone {
-    client: Client<Adapter>,
-    server: Connection<Adapter>,
-    call: Call,
-    header: [u8; 40],
-}
-
-impl Alone {
-    pub(crate) fn new() -> Self {
-        let fabric = Fabric::new();
-        let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
-        let address = "192.0.2.2:20049".parse().unwrap();
-        let server = Server::bind(&there, address, Settings::server()).unwrap();
-        let connecting = thread::spawn(move || Client::connect(&here, address, &Settings::client()).unwrap());
-        let server = server.accept(Duration::from_secs(10)).unwrap().unwrap();
-        let client = connecting.join().unwrap();
-        Self { client, server, call: Call::new(Stream::default(), 24), header: header(Kind::Null) }
-    }
-
-    pub(crate) fn call(&mut self) {
-        let mut call = mem::take(&mut self.call);
-        let message = call.message();
-        message.clear();
-        self.header[..4].copy_from_slice(&self.client.xid().to_be_bytes());
-        message.push(&self.header);
-        let pending = self.client.start(call);
-        answer(self.server.request(Duration::ZERO).unwrap().unwrap());
-        let (call, outcome) = pending.wait();
-        outcome.unwrap();
-        self.call = call;
-    }
+/// Both ends of a connection, for one thread.
+pub(crate) fn alone(run: impl FnOnce(&Fabric, &Client<Adapter>, &Connection<Adapter>)) {
+    let fabric = Fabric::new();
+    let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
+    let address = "192.0.2.2:20049".parse().unwrap();
+    let server = Server::bind(&there, address, Settings::server()).unwrap();
+    let connecting = thread::spawn(move || Client::connect(&here, address, &Settings::client()).unwrap());
+    let server = server.accept(Duration::from_secs(10)).unwrap().unwrap();
+    run(&fabric, &connecting.join().unwrap(), &server);
 }
