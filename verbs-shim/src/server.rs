@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::connection::{Connection, Ended, Provider, Settings};
 use crate::error::Error;
@@ -40,6 +40,7 @@ pub struct Server<V: Provider> {
     listener: V::Listener,
     settings: Settings,
     most: usize,
+    idle: Option<Duration>,
     stop: Stopper,
     /// Calls whose memory could not be used, and who made them: the newest last (RFC 8166 section 4.5.3).
     unusable: Mutex<VecDeque<(IpAddr, u32)>>,
@@ -135,13 +136,20 @@ impl<V: Provider> Server<V> {
     pub fn bind(verbs: &V, address: SocketAddr, settings: Settings) -> Result<Self, Error> {
         let listener = verbs.listen(address, BACKLOG)?;
         let (stop, unusable) = (Stopper::default(), Mutex::default());
-        Ok(Self { verbs: verbs.clone(), listener, settings, most: Self::CONNECTIONS, stop, unusable })
+        Ok(Self { verbs: verbs.clone(), listener, settings, most: Self::CONNECTIONS, idle: None, stop, unusable })
     }
 
     /// The same, which rejects connections where it has so many already.
     #[must_use]
     pub fn with_connections(self, most: usize) -> Self {
         Self { most, ..self }
+    }
+
+    /// The same, which ends a connection whose other side has called nothing for so long, and has had its answers or does
+    /// not take them. Without it, as many who say nothing as it takes connections keep all others away.
+    #[must_use]
+    pub fn with_idle_limit(self, longest: Duration) -> Self {
+        Self { idle: Some(longest), ..self }
     }
 
     /// What stops it.
@@ -211,13 +219,18 @@ impl<V: Provider> Server<V> {
 
     fn answer(&self, connection: &Connection<V>, service: &impl Service<V>) {
         service.connected(connection);
+        let mut heard = Instant::now();
         let ended = loop {
             match connection.request(LOOK_AGAIN) {
-                Ok(Some(request)) => service.call(request),
+                Ok(Some(request)) => {
+                    service.call(request);
+                    heard = Instant::now();
+                }
+                Ok(None) if connection.is_answering() => heard = Instant::now(),
                 Ok(None) => {}
                 Err(ended) => break ended,
             }
-            if self.stop.is_stopped() {
+            if self.stop.is_stopped() || self.idle.is_some_and(|longest| heard.elapsed() > longest) {
                 connection.disconnect();
             }
         };

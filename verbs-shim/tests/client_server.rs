@@ -749,3 +749,33 @@ fn a_service_that_panics_where_somebody_cannot_connect_stops_the_server() {
         assert_eq!(client.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
     });
 }
+
+#[test]
+fn who_asks_nothing_for_too_long_makes_room_for_others() {
+    let (_fabric, here, there) = adapters();
+    let address = ADDRESS.parse().unwrap();
+    let server = Server::bind(&there, address, Settings::server()).unwrap();
+    let server = server.with_connections(1).with_idle_limit(Duration::from_secs(1));
+    // An answer takes longer than that, which is not the client's fault.
+    let slow = |request: Request<Adapter>| {
+        thread::spawn(|| {
+            thread::sleep(Duration::from_millis(1500));
+            echo(request);
+        });
+    };
+    thread::scope(|scope| {
+        let stopping = Stopping(server.stopper());
+        scope.spawn(|| server.serve(&slow).unwrap());
+        let connect = || Client::connect(&here, address, &Settings::client());
+        let silent = connect().unwrap();
+        assert!(connect().is_err(), "there is room for one");
+        silent.call(&mut Call::new(Stream::from(header(silent.xid(), 0)), 24)).unwrap();
+        assert_eq!(silent.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+        let begun = Instant::now();
+        while connect().is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "its place is free");
+            thread::sleep(Duration::from_millis(10));
+        }
+        drop(stopping);
+    });
+}

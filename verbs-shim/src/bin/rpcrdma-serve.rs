@@ -45,6 +45,9 @@ struct Arguments {
     /// The version of the program
     #[arg(long, value_name = "N")]
     version: Vec<u32>,
+    /// End a connection that has asked nothing for so many seconds
+    #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    idle: u32,
     /// Look so many microseconds for what comes before sleeping: a lower latency for more of a processor
     #[arg(long, default_value_t = 20, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     spin: u32,
@@ -117,7 +120,8 @@ fn serve(arguments: &Arguments, others: &[(u32, u32)]) -> Result<(), Error> {
     let address = arguments.address;
     let device = if address.ip().is_unspecified() { Device::first()? } else { Device::with_address(address.ip())? };
     let device = device.with_spin(Duration::from_micros(u64::from(arguments.spin)));
-    let server = Server::bind(&device, address, Settings::server())?;
+    let idle = Duration::from_secs(u64::from(arguments.idle));
+    let server = Server::bind(&device, address, Settings::server())?.with_idle_limit(idle);
     let null: Vec<String> = others.iter().map(|(program, version)| format!("{program} version {version}")).collect();
     let (name, null) = (device.name(), null.join(", "));
     let (program, version) = (echo::PROGRAM, echo::VERSION);

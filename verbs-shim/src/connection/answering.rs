@@ -100,6 +100,11 @@ impl<V: Provider> Answering<V> {
         }
     }
 
+    /// Whether there are calls that the application has, or is to have.
+    pub(super) fn is_busy(&self) -> bool {
+        self.answers.iter().any(|answer| answer.call.is_some())
+    }
+
     /// The XID of a call that is not answered yet.
     pub(super) fn xid(&self, number: u32) -> Option<u32> {
         self.answers.get(number as usize).filter(|answer| answer.is_used).map(|answer| answer.xid)

@@ -312,6 +312,11 @@ impl<V: Provider> Connection<V> {
         self.shared.lock().ended.clone()
     }
 
+    /// Whether calls of the other side are not answered yet, by this side's own doing.
+    pub(crate) fn is_answering(&self) -> bool {
+        self.shared.lock().answering.as_ref().is_some_and(Answering::is_busy)
+    }
+
     /// The XID of the call of the other side whose memory could not be used, which has ended the connection.
     pub(crate) fn unusable(&self) -> Option<u32> {
         self.shared.lock().unusable
