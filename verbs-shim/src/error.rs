@@ -38,6 +38,8 @@ pub enum Error {
     MemoryHeld,
     /// The other side has not answered within the time that was set.
     TimedOut,
+    /// Replies cannot be pulled on a connection on which both ends call: such a reply looks like a call.
+    BothWays,
     /// The region is not registered any more.
     Deregistered,
     /// The adapter may still write to the region, or still reads it: the other side may write to it as long as it is
@@ -98,6 +100,7 @@ impl fmt::Display for Error {
             Self::Disconnected => "the connection is over",
             Self::MemoryHeld => "called while the caller holds a memory region",
             Self::TimedOut => "no answer within the time that was set",
+            Self::BothWays => "replies cannot be pulled where both ends call",
             Self::Deregistered => "the memory region is not registered",
             Self::InUse => "the adapter still uses the memory region",
             Self::Unreachable => "the adapter has no way to that address",

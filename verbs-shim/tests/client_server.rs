@@ -779,3 +779,59 @@ fn who_asks_nothing_for_too_long_makes_room_for_others() {
         drop(stopping);
     });
 }
+
+#[test]
+fn replies_that_fit_nowhere_are_pulled_between_ends_that_know_it() {
+    let (fabric, here, there) = adapters();
+    let provides = Settings { provides_replies: Some(Duration::from_secs(30)), ..Settings::server() };
+    with_server(&there, provides, echo, || {
+        let settings = Settings { pulls_replies: true, ..Settings::client() };
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let before = fabric.registered();
+        for length in [0, 100, 5000, 5001, 65_537, 300_000] {
+            // Data that may be reduced, and data that may not.
+            for procedure in [1, 2] {
+                let argument = data(length, procedure as u8);
+                let stream = echo_call(client.xid(), procedure, &argument, true);
+                let mut call = Call::new(stream, 28 + length.next_multiple_of(4) as u32);
+                client.call(&mut call).unwrap();
+                assert_eq!(call.reply().len(), 28 + length.next_multiple_of(4));
+                assert!(call.reply()[28..28 + length] == argument, "{length} {procedure}");
+            }
+        }
+        // More than there was said to be room for.
+        let mut call = Call::new(echo_call(client.xid(), 2, &data(6000, 1), true), 5000);
+        assert_eq!(client.call(&mut call), Err(CallError::NoReply));
+        client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
+        becomes_so(|| fabric.registered() == before);
+    });
+    // Chunks as ever where there are some, and not on a connection that is used both ways.
+    let both = Settings { served: 1, pulls_replies: true, ..Settings::client() };
+    assert_eq!(Client::connect(&here, ADDRESS.parse().unwrap(), &both).unwrap_err(), Error::BothWays);
+}
+
+#[test]
+fn a_reply_that_nobody_pulls_is_taken_back_when_its_time_is_over() {
+    let (fabric, here, there) = adapters();
+    // It sends less inline than it takes, so that a Call without any chunk has such a reply.
+    let half_second = Some(Duration::from_millis(500));
+    let provides = Settings { provides_replies: half_second, send_size: 1024, ..Settings::server() };
+    with_server(&there, provides, echo, || {
+        // A client that does not know of it, and gives less room than is needed.
+        let settings = Settings { timeout: Some(Duration::from_secs(2)), ..Settings::client() };
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let before = fabric.registered();
+        let mut call = Call::new(echo_call(client.xid(), 2, &data(3000, 1), true), 24);
+        assert_eq!(client.call(&mut call), Err(CallError::TimedOut));
+        becomes_so(|| fabric.registered() == before);
+    });
+}
+
+/// Waits until it is so.
+fn becomes_so(is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        thread::sleep(Duration::from_millis(5));
+    }
+}

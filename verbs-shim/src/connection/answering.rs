@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::mem;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
-use rpcrdma::endpoint::responder::{self, Form, Input, Message, Output, ReplyFault};
+use rpcrdma::endpoint::responder::{self, Form, Input, InputError, Message, Output, ReplyFault};
 use rpcrdma::endpoint::{CallId, Item, Responder, Terms};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
@@ -24,9 +25,16 @@ const MAX_COPIES: usize = 4;
 /// Read chunks of a Call, and Write chunks.
 const CHUNKS: usize = 16;
 
+/// As long a reply may be provided: a year, so that no clock runs over.
+const LONGEST: Duration = Duration::from_secs(365 * 86_400);
+
 /// The calls of the other side.
 pub(crate) struct Answering<V: Verbs> {
     responder: Box<Responder<CALLS, HEADER, CHUNKS>>,
+    /// How long the other side may take to pull a reply.
+    provides: Duration,
+    /// Replies that wait for that.
+    provided: usize,
     answers: Vec<Answer<V::Region>>,
     free: Vec<usize>,
     /// The answer to the call in each place of the Responder.
@@ -48,6 +56,8 @@ struct Answer<R> {
     pulled: Option<R>,
     reply: Stream,
     regions: Vec<(Option<Part>, R)>,
+    /// Until when the reply waits to be pulled.
+    provided: Option<Instant>,
     /// Copies of replies before, to be overwritten.
     copies: Vec<Vec<u8>>,
 }
@@ -70,8 +80,13 @@ impl<V: Provider> Answering<V> {
         let _ = responder.grant(settings.served);
         responder.limit_reads(READS as u32);
         refused.iter().for_each(|&xid| responder.refuse_xid(xid));
+        if settings.provides_replies.is_some() {
+            responder.provide_replies(settings.served);
+        }
         Self {
             responder,
+            provides: settings.provides_replies.unwrap_or_default().min(LONGEST),
+            provided: 0,
             answers: Vec::new(),
             free: Vec::new(),
             of_call: [None; CALLS],
@@ -102,7 +117,7 @@ impl<V: Provider> Answering<V> {
 
     /// Whether there are calls that the application has, or is to have.
     pub(super) fn is_busy(&self) -> bool {
-        self.answers.iter().any(|answer| answer.call.is_some())
+        self.answers.iter().any(|answer| answer.call.is_some() && answer.provided.is_none())
     }
 
     /// The XID of a call that is not answered yet.
@@ -114,6 +129,7 @@ impl<V: Provider> Answering<V> {
     pub(super) fn lost(&mut self, port: &Port<V>) {
         let _ = self.responder.handle(Input::Disconnected);
         self.delivered.clear();
+        self.provided = 0;
         self.of_call = [None; CALLS];
         for answer in &mut self.answers {
             answer.release(port);
@@ -170,20 +186,72 @@ impl<V: Provider> Answering<V> {
                 buffers.transfer(port, (Work::Write(id(number)?), false), target, Local { region, range: local })?;
             }
             Output::Send { call, header, payload, invalidate } => {
-                let number = self.of_call.get_mut(call.index()).and_then(Option::take);
-                // A call that was refused before anything of it was kept.
-                let (sent, nothing) = (number.map_or(Sent::Nothing, Sent::Reply), Stream::default());
-                let answer = number.and_then(|number| self.answers.get_mut(number));
-                let stream = answer.map_or(&nothing, |answer| {
-                    answer.call = None;
-                    &answer.reply
-                });
+                let place = self.of_call.get_mut(call.index()).ok_or(Ended::Protocol)?;
+                let answer = place.and_then(|number| self.answers.get_mut(number));
+                // A call that was refused before anything of it was kept; a reply that is provided stays.
+                let (sent, nothing) =
+                    (answer.as_ref().map_or(Sent::Nothing, |answer| answer.sent(*place)), Stream::default());
+                let stream = match answer {
+                    Some(answer) if answer.provided.is_none() => {
+                        (answer.call, *place) = (None, None);
+                        &answer.reply
+                    }
+                    _ => &nothing,
+                };
                 buffers.send(port, (header, payload, stream), (sent, invalidate))?;
             }
-            // The first two come only where replies are provided, which is never asked for here.
-            Output::Register { .. } | Output::Invalidate { .. } | Output::Disconnect => return Err(Ended::Protocol),
+            Output::Register { call, length } => self.provide(port, call, length)?,
+            Output::Invalidate { call, .. } => self.take_back(port, call)?,
+            Output::Disconnect => return Err(Ended::Protocol),
         }
         Ok(true)
+    }
+
+    /// Registers a whole reply, for the other side to pull.
+    fn provide(&mut self, port: &Port<V>, call: CallId, length: u32) -> Result<(), Ended> {
+        /// As for the memory of calls of this end.
+        const TRIES: usize = 4;
+        let number = self.number(call).ok_or(Ended::Protocol)?;
+        for _ in 0..TRIES {
+            let answer = self.answers.get_mut(number).ok_or(Ended::Protocol)?;
+            let memory = answer.provide(port, &(0..length))?.map(|segment| (segment.handle, segment.offset));
+            match self.responder.handle(Input::Registered { call, memory }) {
+                Ok(()) => {
+                    if memory.is_some() {
+                        answer.provided = Some(Instant::now() + self.provides);
+                        self.provided += 1;
+                    }
+                    return Ok(());
+                }
+                Err(InputError::HandleInUse) => answer.take_back(port),
+                Err(_) => return Err(Ended::Protocol),
+            }
+        }
+        Err(Ended::Protocol)
+    }
+
+    /// The other side has pulled a reply, or its time is over.
+    fn take_back(&mut self, port: &Port<V>, call: CallId) -> Result<(), Ended> {
+        let number = self.of_call.get_mut(call.index()).and_then(Option::take).ok_or(Ended::Protocol)?;
+        self.sent(port, number);
+        self.provided = self.provided.saturating_sub(1);
+        self.responder.handle(Input::Invalidated { call }).map_err(|_| Ended::Protocol)
+    }
+
+    /// Ends the time of replies that were not pulled.
+    pub(super) fn expire(&mut self) {
+        if self.provided == 0 {
+            return;
+        }
+        let now = Instant::now();
+        for answer in &mut self.answers {
+            if let (Some(call), Some(until)) = (answer.call, answer.provided)
+                && until <= now
+            {
+                // Where its end has begun it goes on by itself.
+                let _ = self.responder.expire(call);
+            }
+        }
     }
 
     /// There is no memory for what the Responder asked for last: this call is refused, and the others go on.
@@ -292,6 +360,7 @@ impl<R> Default for Answer<R> {
             pulled: None,
             reply: Stream::default(),
             regions: Vec::new(),
+            provided: None,
             copies: Vec::new(),
         }
     }
@@ -354,14 +423,46 @@ impl<R> Answer<R> {
         done.map(|()| copy)
     }
 
-    /// Takes its memory back.
-    fn release<V: Verbs<Region = R>>(&mut self, port: &Port<V>) {
+    /// What the Send of a reply carries.
+    fn sent(&self, number: Option<usize>) -> Sent {
+        number.filter(|_| self.provided.is_none()).map_or(Sent::Nothing, Sent::Reply)
+    }
+
+    /// Registers a range of the reply for the other side to read; none where it cannot be.
+    fn provide<V: Verbs<Region = R>>(&mut self, port: &Port<V>, range: &Range<u32>) -> Result<Option<Segment>, Ended> {
+        // Of one buffer no more than the range may be shown.
+        let whole = |(part, local): &(Part, Range<usize>)| *local == (0..self.reply.part_len(*part));
+        let part = self.reply.part(range).filter(whole).map(|(part, _)| part);
+        let buffer = match part {
+            Some(part) => self.reply.take(part),
+            None => self.copy(port, range)?,
+        };
+        match port.verbs.register(&port.domain, buffer, Access::REMOTE_READ) {
+            Ok(region) => {
+                let segment = port.verbs.segment(&region);
+                self.regions.push((part, region));
+                Ok(Some(segment))
+            }
+            Err(refused) => {
+                self.put_back(part, refused.buffer);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Takes the memory of the reply back.
+    fn take_back<V: Verbs<Region = R>>(&mut self, port: &Port<V>) {
         while let Some((part, region)) = self.regions.pop() {
             if let Ok(buffer) = port.verbs.deregister(region) {
                 self.put_back(part, buffer);
             }
         }
+    }
+
+    /// Makes it ready for another call.
+    fn release<V: Verbs<Region = R>>(&mut self, port: &Port<V>) {
+        self.take_back(port);
         self.reply.clear();
-        (self.call, self.is_used, self.pulled) = (None, false, None);
+        (self.call, self.is_used, self.pulled, self.provided) = (None, false, None, None);
     }
 }

@@ -9,11 +9,11 @@ use rpcrdma::endpoint::{CallId, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
 
 use super::buffers::{Buffers, Sent};
-use super::{Ended, MAX_CALLS, Port, Provider};
+use super::{Ended, MAX_CALLS, Port, Provider, Settings, Work};
 use crate::Segment;
 use crate::call::{Call, CallError};
 use crate::stream::Part;
-use crate::verbs::{Access, Verbs};
+use crate::verbs::{Access, Local, Verbs};
 
 const CALLS: usize = MAX_CALLS as usize;
 /// Segments of a call: data items, rooms for results, and what is around them in a long call.
@@ -48,6 +48,8 @@ struct Ticket<R> {
     id: Option<CallId>,
     /// By their number.
     regions: Vec<Option<(R, Home)>>,
+    /// The room for a reply that is pulled.
+    pulled: Option<R>,
     /// Copies of calls before, to be overwritten.
     copies: Vec<Vec<u8>>,
     outcome: Option<Result<(), CallError>>,
@@ -67,9 +69,13 @@ enum Home {
 }
 
 impl<V: Provider> Calling<V> {
-    pub(super) fn new(terms: Terms, calls: u32) -> Self {
+    pub(super) fn new(terms: Terms, settings: &Settings) -> Self {
+        let mut requester = Box::new(Requester::new(terms, settings.calls, SEGMENT_LENGTH));
+        if settings.pulls_replies {
+            requester.pull_replies();
+        }
         Self {
-            requester: Box::new(Requester::new(terms, calls, SEGMENT_LENGTH)),
+            requester,
             tickets: Vec::new(),
             free: Vec::new(),
             of_call: [0; CALLS],
@@ -214,10 +220,32 @@ impl<V: Provider> Calling<V> {
                 ticket.call.received.extend_from_slice(results);
                 self.done(port, buffers, number, end)?;
             }
-            // `Read` comes only where replies are pulled, which is never asked for here.
-            Output::Read { .. } | Output::Disconnect => return Err(Ended::Protocol),
+            Output::Read { call, source, at } => self.pull(port, buffers, (call, source, at))?,
+            Output::Disconnect => return Err(Ended::Protocol),
         }
         Ok(true)
+    }
+
+    /// Reads a part of a reply that the other side provides.
+    fn pull(
+        &mut self,
+        port: &Port<V>,
+        buffers: &mut Buffers<V>,
+        (call, source, at): (CallId, Segment, u32),
+    ) -> Result<(), Ended> {
+        let number = self.of_call.get(call.index()).copied().ok_or(Ended::Protocol)?;
+        let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
+        let region = ticket.room_to_pull(port)?;
+        let work = Work::Pull(u32::try_from(number).map_err(|_| Ended::Protocol)?);
+        let local = Local { region, range: at as usize..at as usize + source.length as usize };
+        Ok(buffers.transfer(port, (work, true), source, local)?)
+    }
+
+    /// A part of a reply has been read.
+    pub(super) fn pulled(&mut self, number: u32) {
+        if let Some(call) = self.tickets.get(number as usize).and_then(|ticket| ticket.id) {
+            let _ = self.requester.handle(Input::Completed { call });
+        }
     }
 
     fn ticket(&mut self, call: CallId) -> Option<&mut Ticket<V::Region>> {
@@ -272,6 +300,9 @@ impl<V: Provider> Calling<V> {
         for region in 0..ticket.regions.len() {
             ticket.deregister(port, region)?;
         }
+        if let Some(region) = ticket.pulled.take() {
+            ticket.call.reply = port.verbs.deregister(region)?;
+        }
         Ok(match end {
             End::Reply { receive, payload } => {
                 let call = &mut ticket.call;
@@ -309,6 +340,7 @@ impl<R> Default for Ticket<R> {
             xid: 0,
             id: None,
             regions: Vec::new(),
+            pulled: None,
             copies: Vec::new(),
             outcome: None,
             waker: None,
@@ -322,6 +354,25 @@ impl<R> Ticket<R> {
     fn reset(&mut self) {
         self.regions.clear();
         (self.id, self.outcome, self.waker, self.forgotten) = (None, None, None, false);
+    }
+
+    /// The room for a reply that is pulled: all that the Requester may take.
+    fn room_to_pull<V: Verbs<Region = R>>(&mut self, port: &Port<V>) -> Result<&R, Ended> {
+        if self.pulled.is_none() {
+            // Results that have come with the rest, as RPCSEC_GSS covers them, take as much more.
+            let results = self.call.results.iter().map(|room| room.len().next_multiple_of(4));
+            let room = results.fold((self.call.reply_length as usize).next_multiple_of(4), usize::saturating_add);
+            let mut reply = mem::take(&mut self.call.reply);
+            reply.resize(room, 0);
+            match port.verbs.register(&port.domain, reply, Access::LOCAL_WRITE) {
+                Ok(region) => self.pulled = Some(region),
+                Err(refused) => {
+                    self.call.reply = refused.buffer;
+                    return Err(Ended::from(refused.error));
+                }
+            }
+        }
+        self.pulled.as_ref().ok_or(Ended::Protocol)
     }
 
     /// Registers memory of the call; none where that is not possible, and the buffer is where it was.

@@ -170,6 +170,8 @@ enum Work {
     Read(u32),
     /// An RDMA Write for the call with this number.
     Write(u32),
+    /// An RDMA Read of the reply to this end's call with this number.
+    Pull(u32),
 }
 
 impl Work {
@@ -179,6 +181,7 @@ impl Work {
             Self::Send(number) => 1 << 32 | number as u64,
             Self::Read(number) => 2 << 32 | number as u64,
             Self::Write(number) => 3 << 32 | number as u64,
+            Self::Pull(number) => 4 << 32 | number as u64,
         }
     }
 
@@ -188,7 +191,8 @@ impl Work {
             0 => Self::Receive(number),
             1 => Self::Send(number),
             2 => Self::Read(number),
-            _ => Self::Write(number),
+            3 => Self::Write(number),
+            _ => Self::Pull(number),
         }
     }
 }
@@ -225,7 +229,7 @@ impl<V: Provider> Connection<V> {
     ) -> Self {
         let state = State {
             buffers,
-            calling: Calling::new(calls, settings.calls),
+            calling: Calling::new(calls, settings),
             answering: (settings.served > 0).then(|| Answering::new(answers, settings, refused)),
             arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
             led: false,
@@ -374,6 +378,9 @@ impl<V: Provider> Shared<V> {
         state.led = false;
         while state.completed(&self.port, completion) {
             completion = self.port.verbs.completion(&self.port.queue_pair, Duration::ZERO);
+        }
+        if let Some(answering) = &mut state.answering {
+            answering.expire();
         }
         state.carry_out(&self.port);
         if state.calling.woken.is_empty() {
@@ -541,6 +548,7 @@ impl<V: Provider> State<V> {
             (Work::Read(number), Status::Success) => {
                 self.answering.iter_mut().for_each(|answering| answering.pulled(number));
             }
+            (Work::Pull(number), Status::Success) => self.calling.pulled(number),
             (_, Status::Success) => {}
             (Work::Read(number) | Work::Write(number), Status::RemoteAccess) => {
                 self.unusable = self.answering.as_ref().and_then(|answering| answering.xid(number));

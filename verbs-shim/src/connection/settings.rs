@@ -43,6 +43,12 @@ pub struct Settings {
     /// What a call of the other side may bring. [`served`](Self::served) times so many octets are what its calls under way
     /// can have this end hold, and as much again while it does not take the replies.
     pub limits: Limits,
+    /// Whether replies too long for a Send are pulled by this end from memory of the other side, in place of being put into
+    /// a Reply chunk (RFC 5666 section 3.5). RFC 8166 forbids it: only for a server that is known to provide replies.
+    pub pulls_replies: bool,
+    /// Whether a reply that fits nowhere is provided for the other side to pull, and how long it may take for that; without
+    /// it such a reply is refused. RFC 8166 forbids it: only for clients that are known to pull replies.
+    pub provides_replies: Option<Duration>,
     /// How long setting up a connection may take.
     pub connect_timeout: Duration,
     /// How long a call may take; without end where there is none. What a call waits for may never come: an adapter does
@@ -62,6 +68,8 @@ impl Settings {
             receive_size: 4096,
             remote_invalidation: true,
             limits: Limits { read_chunks: 1, write_chunks: 1, segments: 64, octets: 0x11_0000 },
+            pulls_replies: false,
+            provides_replies: None,
             connect_timeout: Duration::from_secs(10),
             timeout: Some(Duration::from_secs(60)),
         }
@@ -91,6 +99,9 @@ impl Settings {
         const TRANSFERS: usize = 64;
         if self.calls > MAX_CALLS || self.served > MAX_CALLS || self.calls + self.served == 0 {
             return Err(Error::Depth);
+        }
+        if self.calls > 0 && self.served > 0 && (self.pulls_replies || self.provides_replies.is_some()) {
+            return Err(Error::BothWays);
         }
         let messages = (self.calls + self.served) as usize;
         let depths = Depths { send: messages + TRANSFERS, receive: messages, reads: READS, ..Depths::default() };
