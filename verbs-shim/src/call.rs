@@ -42,7 +42,7 @@ pub enum CallError {
     NotRegistered,
     /// The other side says that it cannot answer this call; to make it again does not help (RFC 8166 section 4.5).
     Error(ErrorBody),
-    /// What came in the Reply chunk is no reply to this call.
+    /// What came apart from a Send is no reply to this call, or longer than there was said to be room for.
     NoReply,
     /// It took longer than the time that was set. The call may have been carried out.
     TimedOut,
@@ -107,7 +107,7 @@ impl fmt::Display for CallError {
             Self::Refused(error) => write!(f, "the call cannot be made: {error}"),
             Self::NotRegistered => f.write_str("the memory of the call could not be registered"),
             Self::Error(error) => write!(f, "the other side answers with an error: {error}"),
-            Self::NoReply => f.write_str("the Reply chunk holds no reply to this call"),
+            Self::NoReply => f.write_str("what came is no reply to this call, or too long for its room"),
             Self::TimedOut => f.write_str("no reply within the time that was set"),
             Self::Lost(ended) => write!(f, "the connection ended before the reply: {ended}"),
         }

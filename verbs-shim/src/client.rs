@@ -64,7 +64,8 @@ impl<V: Provider> Client<V> {
     ///
     /// # Errors
     /// Of [`Verbs::connect`](crate::Verbs::connect) and [`Verbs::connected`](crate::Verbs::connected);
-    /// [`Error::TimedOut`]; [`Error::Depth`] for settings with more calls than can be.
+    /// [`Error::TimedOut`]; [`Error::Depth`] for settings with more calls than can be, [`Error::BothWays`] for those with
+    /// replies that are pulled where both ends call.
     pub fn connect(verbs: &V, address: SocketAddr, settings: &Settings) -> Result<Self, Error> {
         Ok(Self { connection: Connection::connect(verbs, address, settings)? })
     }
