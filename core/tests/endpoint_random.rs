@@ -6,6 +6,7 @@ mod support;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
+use support::Random;
 
 use rpcrdma::endpoint::requester::{self, CallError, End, Memory};
 use rpcrdma::endpoint::responder::{self, Message};
@@ -16,17 +17,7 @@ use rpcrdma::rules::{self, Credits, Exchange, Finding, Sent};
 use rpcrdma::segment::Segment;
 use rpcrdma::v1;
 
-/// Numbers that look random and are the same every time (xorshift).
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
     fn below(&mut self, bound: usize) -> usize {
         ((self.next() >> 32) % bound as u64) as usize
     }

@@ -8,18 +8,9 @@ use rpcrdma::rpc::{AuthSys, Call, GssCredential, MessageType, Reply};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{Body, ErrorBody, Header, Message};
 use rpcrdma::v2::{self, family_a, family_b};
-
-/// Numbers that look random and are the same every time (xorshift).
-struct Random(u64);
+use support::Random;
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
     fn word(&mut self) -> u32 {
         (self.next() >> 32) as u32
     }

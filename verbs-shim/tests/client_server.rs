@@ -1,6 +1,9 @@
 //! A client and a server over the loopback: every form that a call and its reply can take, and what goes wrong.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+#[path = "support/stopping.rs"]
+mod stopping;
+
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,8 +15,10 @@ use rpcrdma::v1::ErrorBody;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults};
 use rpcrdma_verbs::{
     Access, Call, CallError, Client, Connection, Ended, Error, Kind, Request, Server, Service, Settings, Status,
-    Stopper, Stream, Verbs,
+    Stream, Verbs,
 };
+
+use stopping::Stopping;
 
 const ADDRESS: &str = "192.0.2.2:20049";
 
@@ -42,14 +47,6 @@ fn with_server<T>(
         served.join().unwrap().unwrap();
         done
     })
-}
-
-struct Stopping(Stopper);
-
-impl Drop for Stopping {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
 }
 
 fn data(length: usize, seed: u8) -> Vec<u8> {
@@ -220,15 +217,19 @@ fn an_answer_can_be_given_later_and_elsewhere() {
     elsewhere.join().unwrap();
 }
 
+fn answered_with_system_err(client: &Client<Adapter>) {
+    let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+    client.call(&mut call).unwrap();
+    let (reply, _) = rpcrdma::rpc::Reply::decode(call.reply()).unwrap();
+    assert!(matches!(reply.body, ReplyBody::Accepted { status: AcceptStatus::SYSTEM_ERR, .. }));
+}
+
 #[test]
 fn a_request_that_is_dropped_is_answered_with_system_err() {
     let (_fabric, here, there) = adapters();
     with_server(&there, Settings::server(), drop, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
-        let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
-        client.call(&mut call).unwrap();
-        let (reply, _) = rpcrdma::rpc::Reply::decode(call.reply()).unwrap();
-        assert!(matches!(reply.body, ReplyBody::Accepted { status: AcceptStatus::SYSTEM_ERR, .. }));
+        answered_with_system_err(&client);
     });
 }
 
@@ -242,10 +243,7 @@ fn a_wrong_answer_is_told_and_does_not_leave_the_call_open() {
     with_server(&there, Settings { served: 1, ..Settings::server() }, wrong, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         for _ in 0..3 {
-            let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
-            client.call(&mut call).unwrap();
-            let (reply, _) = rpcrdma::rpc::Reply::decode(call.reply()).unwrap();
-            assert!(matches!(reply.body, ReplyBody::Accepted { status: AcceptStatus::SYSTEM_ERR, .. }));
+            answered_with_system_err(&client);
         }
     });
 }

@@ -2,51 +2,37 @@
 //! that way; and what a server says that has not what is called.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
-use std::io::Write;
+mod dissected;
+#[path = "support/stopping.rs"]
+mod stopping;
+
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use rpcrdma::rpc::{self, AcceptStatus, Auth, Denial, Mismatch, ReplyBody};
-use rpcrdma_capture::check::Checker;
-use rpcrdma_capture::dissector::{Config, Dissector};
-use rpcrdma_capture::event::Event;
-use rpcrdma_capture::file::Reader;
 use rpcrdma_capture::nfs::Procedure;
 use rpcrdma_capture::transaction::{Form, Transaction};
 use rpcrdma_verbs::echo::{Caller, Carry, PROGRAM, Programs, VERSION, Wrong, pattern};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Call, Client, Server, Settings, Stream};
 
+use dissected::{File, dissect};
+use stopping::Stopping;
+
 const ADDRESS: &str = "192.0.2.2:20049";
 const SIZES: [u32; 11] = [0, 1, 3, 4, 24, 25, 1023, 1024, 4096, 65_537, 1_048_576];
-
-/// A file in memory that can be looked at from outside.
-#[derive(Clone, Default)]
-struct File(Arc<Mutex<Vec<u8>>>);
-
-impl Write for File {
-    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(octets)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Runs what calls, with a server of these programs.
 fn with_server(fabric: &Fabric, programs: &Programs, settings: &Settings, test: impl FnOnce(Client<Adapter>)) {
     let (here, there) =
         (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings.clone()).unwrap();
-    let stop = server.stopper();
     thread::scope(|scope| {
+        let stopping = Stopping(server.stopper());
         let served = scope.spawn(|| server.serve(programs));
-        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client());
-        let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(client.unwrap())));
-        stop.stop();
+        test(Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap());
+        drop(stopping);
         served.join().unwrap().unwrap();
-        failed.unwrap();
     });
 }
 
@@ -56,31 +42,9 @@ fn captured(calls: impl FnOnce(Client<Adapter>)) -> Vec<Transaction> {
     let fabric = Fabric::captured(file.clone(), PathMtu::Octets4096).unwrap();
     with_server(&fabric, &Programs::default(), &Settings::server(), calls);
     fabric.end_capture().unwrap();
-    let file = file.0.lock().unwrap();
-    let config = Config { verify_crc: true, operations: true, ..Config::default() };
-    let (mut dissector, mut checker, mut transactions) = (Dissector::new(config), Checker::default(), Vec::new());
-    let mut take = |dissector: &mut Dissector| {
-        while let Some(event) = dissector.event() {
-            checker.event(&event);
-            if let Event::Transaction(transaction) = event {
-                transactions.push(*transaction);
-            }
-        }
-    };
-    let mut reader = Reader::new(&file[..]).unwrap();
-    while let Some(frame) = reader.next() {
-        dissector.frame(&frame.unwrap());
-        take(&mut dissector);
-    }
-    dissector.finish();
-    take(&mut dissector);
-    checker.finish(dissector.summary().last);
-    let mut broken = Vec::new();
-    while let Some(finding) = checker.finding() {
-        broken.push(finding.rule.slug);
-    }
-    assert_eq!(broken, [""; 0]);
-    transactions
+    let found = dissect(&file.octets());
+    assert_eq!(found.slugs(), [""; 0]);
+    found.transactions
 }
 
 /// How a call and its reply are to be sent, and the octets moved by RDMA Read and by RDMA Write; without fillers.

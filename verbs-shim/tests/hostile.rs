@@ -2,8 +2,9 @@
 //! seeds: sound messages of every form, and what becomes of them when words are changed, cut or added.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
-#[path = "random/capture.rs"]
-mod capture;
+mod dissected;
+#[path = "support/stopping.rs"]
+mod stopping;
 
 use std::collections::VecDeque;
 use std::sync::mpsc;
@@ -15,9 +16,12 @@ use rpcrdma::segment::Segment;
 use rpcrdma_verbs::echo::{self, Caller, Carry, Programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu, QueuePair, Region};
 use rpcrdma_verbs::{
-    Access, Call, CallError, Client, Depths, Ended, Error, Kind, Local, Operation, Server, Settings, Status, Stopper,
-    Stream, Verbs, Work,
+    Access, Call, CallError, Client, Depths, Ended, Error, Kind, Local, Operation, Server, Settings, Status, Stream,
+    Verbs, Work,
 };
+
+use dissected::{File, dissect};
+use stopping::Stopping;
 
 const ADDRESS: &str = "192.0.2.2:20049";
 const SECOND: Duration = Duration::from_secs(1);
@@ -35,14 +39,6 @@ fn in_time<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
 
 fn adapters(fabric: &Fabric) -> [Adapter; 2] {
     [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap())
-}
-
-struct Stopping(Stopper);
-
-impl Drop for Stopping {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
 }
 
 /// Runs `test` beside a server of the echo program, which then has to be there still, and to hold nothing.
@@ -321,13 +317,13 @@ fn a_server_outlasts_whatever_is_sent() {
 #[test]
 fn what_was_sent_to_a_server_can_be_decoded_from_its_capture() {
     in_time(|| {
-        let file = capture::File::default();
+        let file = File::default();
         let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
         beside_a_server(&fabric, Settings { served: 4, ..Settings::server() }, |here| {
             attack_server(here, 99, 2000);
         });
         assert!(fabric.end_capture().unwrap() > 4000);
-        let found = capture::dissect(&file);
+        let found = dissect(&file.octets());
         assert!(found.transactions.len() > 500, "{}", found.transactions.len());
         let broken: Vec<_> = found.broken.iter().map(|broken| (broken.slug, broken.xid)).collect();
         assert!(broken.iter().any(|(slug, _)| *slug == "list-truncated"), "{broken:?}");

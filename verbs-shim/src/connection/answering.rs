@@ -187,16 +187,17 @@ impl<V: Provider> Answering<V> {
             }
             Output::Send { call, header, payload, invalidate } => {
                 let place = self.of_call.get_mut(call.index()).ok_or(Ended::Protocol)?;
-                let answer = place.and_then(|number| self.answers.get_mut(number));
-                // A call that was refused before anything of it was kept; a reply that is provided stays.
-                let (sent, nothing) =
-                    (answer.as_ref().map_or(Sent::Nothing, |answer| answer.sent(*place)), Stream::default());
-                let stream = match answer {
-                    Some(answer) if answer.provided.is_none() => {
-                        (answer.call, *place) = (None, None);
+                // A reply that is provided stays; of a call that was refused at once nothing was kept.
+                let goes =
+                    |number: &mut usize| self.answers.get(*number).is_some_and(|answer| answer.provided.is_none());
+                let number = place.take_if(goes);
+                let (sent, nothing) = (number.map_or(Sent::Nothing, Sent::Reply), Stream::default());
+                let stream = match number.and_then(|number| self.answers.get_mut(number)) {
+                    Some(answer) => {
+                        answer.call = None;
                         &answer.reply
                     }
-                    _ => &nothing,
+                    None => &nothing,
                 };
                 buffers.send(port, (header, payload, stream), (sent, invalidate))?;
             }
@@ -421,11 +422,6 @@ impl<R> Answer<R> {
             }
         });
         done.map(|()| copy)
-    }
-
-    /// What the Send of a reply carries.
-    fn sent(&self, number: Option<usize>) -> Sent {
-        number.filter(|_| self.provided.is_none()).map_or(Sent::Nothing, Sent::Reply)
     }
 
     /// Registers a range of the reply for the other side to read; none where it cannot be.

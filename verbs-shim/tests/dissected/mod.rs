@@ -1,4 +1,5 @@
 //! What the dissector and the checker find in a capture of the loopback.
+#![allow(dead_code, reason = "each test looks at something else")]
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -31,6 +32,14 @@ impl File {
     }
 }
 
+/// A rule that was broken.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    pub(crate) slug: &'static str,
+    pub(crate) xid: Option<u32>,
+    message: String,
+}
+
 /// What the dissector finds, with the ICRC of each packet checked.
 #[derive(Default)]
 pub(crate) struct Found {
@@ -38,8 +47,15 @@ pub(crate) struct Found {
     pub(crate) transactions: Vec<Transaction>,
     pub(crate) reports: Vec<Report>,
     pub(crate) rejected: Vec<Rejected>,
-    pub(crate) broken: Vec<&'static str>,
+    pub(crate) broken: Vec<Broken>,
     pub(crate) summary: Summary,
+}
+
+impl Found {
+    /// The rules that were broken.
+    pub(crate) fn slugs(&self) -> Vec<&'static str> {
+        self.broken.iter().map(|broken| broken.slug).collect()
+    }
 }
 
 pub(crate) fn dissect(file: &[u8]) -> Found {
@@ -66,7 +82,8 @@ pub(crate) fn dissect(file: &[u8]) -> Found {
     take(&mut dissector);
     checker.finish(dissector.summary().last);
     while let Some(finding) = checker.finding() {
-        found.broken.push(finding.rule.slug);
+        let (xid, message) = (finding.xid, format!("frame {}: {}", finding.stamp.frame, finding.message));
+        found.broken.push(Broken { slug: finding.rule.slug, xid, message });
     }
     found.summary = dissector.summary().clone();
     assert_eq!((found.summary.verified, found.summary.bad_icrc), (found.summary.frames, 0), "every ICRC is right");

@@ -16,7 +16,8 @@
     reason = "a test falls where what it expects is not so"
 )]
 
-mod capture;
+#[path = "../dissected/mod.rs"]
+mod dissected;
 mod session;
 mod shape;
 

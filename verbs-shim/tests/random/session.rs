@@ -19,7 +19,7 @@ use rpcrdma_verbs::{
 };
 
 use crate::ENDED;
-use crate::capture::{self, Broken, File};
+use crate::dissected::{Broken, File, dissect};
 use crate::shape::{Does, Random, Shape};
 
 /// XIDs of the server's calls.
@@ -477,7 +477,7 @@ pub(crate) fn run(plan: &Plan) -> Tally {
 
 /// Looks at the capture; how many transactions there are in it.
 fn judge(session: &Session, file: &File, tally: &Tally) -> u64 {
-    let found = capture::dissect(file);
+    let found = dissect(&file.octets());
     for transaction in &found.transactions {
         let shape = session.shape(transaction.xid);
         let rebuilt = |half: &Option<rpcrdma_capture::transaction::Half>| {

@@ -1,12 +1,16 @@
 //! A server and a caller whose buffers are those of the call before, for what counts and measures.
 
+mod stopping;
+
 use std::cell::RefCell;
 use std::time::Duration;
 use std::{mem, thread};
 
 use rpcrdma::rpc::{Auth, Call as Header};
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
-use rpcrdma_verbs::{Call, Client, Connection, Request, Server, Settings, Stopper, Stream};
+use rpcrdma_verbs::{Call, Client, Connection, Request, Server, Settings, Stream};
+
+use stopping::Stopping;
 
 /// What a call carries.
 #[derive(Clone, Copy, Debug)]
@@ -51,15 +55,6 @@ fn header(kind: Kind) -> [u8; 40] {
     let mut octets = [0; 40];
     header.encode(&mut octets).unwrap();
     octets
-}
-
-/// Sees to it that a test that falls stops the server.
-struct Stopping(Stopper);
-
-impl Drop for Stopping {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
 }
 
 /// Runs a server on a thread of its own, with a client that is connected to it.

@@ -1,6 +1,7 @@
 //! One call of a Responder: how it is put together, the form its reply takes, and what is moved next.
 
 use core::iter;
+use core::ops::ControlFlow;
 
 use heapless::Vec;
 
@@ -281,15 +282,23 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                 }
                 None => return None,
             };
-            if let Some(piece) = piece {
-                self.moved = self.moved.saturating_add(u64::from(piece.remote.length));
-                return Some(piece);
+            if let ControlFlow::Break(found) = self.go_on(piece, last) {
+                return found;
             }
-            if last {
-                return None;
-            }
-            (self.part, self.moved) = (self.part.saturating_add(1), 0);
         }
+    }
+
+    /// Counts a piece as moved; without one the next part follows, if there is another.
+    fn go_on(&mut self, piece: Option<Piece>, last: bool) -> ControlFlow<Option<Piece>> {
+        match piece {
+            Some(piece) => self.moved = self.moved.saturating_add(u64::from(piece.remote.length)),
+            None if last => {}
+            None => {
+                (self.part, self.moved) = (self.part.saturating_add(1), 0);
+                return ControlFlow::Continue(());
+            }
+        }
+        ControlFlow::Break(piece)
     }
 
     /// The next piece of the reply: of each result that has a chunk, then of a Long Reply.
@@ -311,14 +320,9 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                 }
                 None => return None,
             };
-            if let Some(piece) = piece {
-                self.moved = self.moved.saturating_add(u64::from(piece.remote.length));
-                return Some(piece);
+            if let ControlFlow::Break(found) = self.go_on(piece, last) {
+                return found;
             }
-            if last {
-                return None;
-            }
-            (self.part, self.moved) = (self.part.saturating_add(1), 0);
         }
     }
 }

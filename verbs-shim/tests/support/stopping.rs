@@ -1,0 +1,12 @@
+//! Sees to it that a test that falls stops its server too.
+
+use rpcrdma_verbs::Stopper;
+
+/// Stops a server when it is dropped.
+pub(crate) struct Stopping(pub(crate) Stopper);
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
