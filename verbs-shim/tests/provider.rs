@@ -532,7 +532,7 @@ fn loopback() {
 #[cfg(feature = "rdma")]
 mod rdma {
     use super::*;
-    use rpcrdma_verbs::rdma::Device;
+    use rpcrdma_verbs::rdma::{Device, Listener};
 
     fn variable(name: &str) -> Option<SocketAddr> {
         std::env::var(name).ok().map(|address| address.parse().expect("ADDRESS:PORT"))
@@ -544,6 +544,8 @@ mod rdma {
         if let Some(address) = variable("RPCRDMA_LISTEN") {
             let device = Device::with_address(address.ip()).unwrap();
             let listener = device.listen(address, 4).unwrap();
+            // Now, as the other end asks for it without waiting for this one.
+            let unspecified = listen_anywhere(&device, address);
             for (name, _, accept) in tests() {
                 accept(&device, &listener);
                 eprintln!("accepted: {name}");
@@ -552,7 +554,7 @@ mod rdma {
             let foreign = device.listen("192.0.2.77:4000".parse().unwrap(), 4).err();
             let no_port = device.listen(SocketAddr::new(address.ip(), 0), 4).err();
             assert_eq!([taken, foreign, no_port], [const { Some(Error::Address) }; 3]);
-            anywhere(&device, address);
+            anywhere(&device, unspecified);
         } else if let Some(address) = variable("RPCRDMA_CONNECT") {
             let device = Device::towards(address).unwrap();
             eprintln!("{device:?}");
@@ -576,11 +578,15 @@ mod rdma {
         SocketAddr::new(address.ip(), address.port() + 2)
     }
 
-    /// Listens at no address in particular; a request that was taken outlives its listener.
-    fn anywhere(device: &Device, address: SocketAddr) {
+    /// Listens at no address in particular.
+    fn listen_anywhere(device: &Device, address: SocketAddr) -> Listener {
         let unspecified = if address.is_ipv4() { "0.0.0.0" } else { "::" };
         let address = SocketAddr::new(unspecified.parse().unwrap(), beside(address).port());
-        let listener = device.listen(address, 1).unwrap();
+        device.listen(address, 1).unwrap()
+    }
+
+    /// A request that was taken outlives its listener.
+    fn anywhere(device: &Device, listener: Listener) {
         let request = device.request(&listener, LONG).unwrap().expect("a request");
         drop(listener);
         assert_ne!(device.peer(&request).port(), 0);
