@@ -93,6 +93,8 @@ pub enum MemoryUseKind {
         offset: u64,
         /// XID of the call.
         xid: u32,
+        /// The frame in which the other end had invalidated the handle by a Send With Invalidate.
+        invalidated: Option<u64>,
     },
     /// The requester reads a reply in Read chunks that the responder provides: nothing is wrong with that, but it has to be
     /// told when it is done.

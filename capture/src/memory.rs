@@ -152,6 +152,8 @@ struct Advertised {
     access: Access,
     offset: u64,
     length: u32,
+    /// The frame in which the other end invalidated the handle, if it did.
+    invalidated: Option<u64>,
 }
 
 /// The memory that one end advertises, by handle, as long as the call that advertised it lasts.
@@ -163,7 +165,21 @@ pub(crate) struct Memory {
 impl Memory {
     /// A call advertises a segment.
     pub(crate) fn advertise(&mut self, access: Access, (handle, offset): (u32, u64), length: u32, place: Place) {
-        self.handles.entry(handle).or_default().push(Advertised { place, access, offset, length });
+        self.handles.entry(handle).or_default().push(Advertised { place, access, offset, length, invalidated: None });
+    }
+
+    /// The other end invalidated a handle in this frame, whoever still advertises it.
+    pub(crate) fn invalidate(&mut self, handle: u32, frame: u64) {
+        for advertised in self.handles.get_mut(&handle).into_iter().flatten() {
+            advertised.invalidated = Some(frame);
+        }
+    }
+
+    /// The frame in which the other end invalidated a handle that a call advertises, if it did.
+    #[must_use]
+    pub(crate) fn invalidated(&self, handle: u32, call: u64) -> Option<u64> {
+        let mut list = self.handles.get(&handle)?.iter();
+        list.find(|advertised| advertised.place.call == call)?.invalidated
     }
 
     /// The call is over, and with it what it advertised under this handle.

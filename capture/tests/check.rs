@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use By::{Client, Server};
 use rpcrdma::rules::Severity;
-use rpcrdma_capture::check::{self, Checker, Count, Found};
+use rpcrdma_capture::check::{self, Blame, Checker, Count, Found};
 use rpcrdma_capture::dissector::{Config, Dissector};
 use rpcrdma_capture::events::Events;
 use rpcrdma_capture::file::{Capture, Frame, LinkType, Time};
@@ -125,6 +125,11 @@ fn judge(packets: &[Packet]) -> (Vec<Found>, Vec<Count>) {
     checker.finish(Some(last));
     let found = std::iter::from_fn(|| checker.finding()).collect();
     (found, checker.counts().collect())
+}
+
+/// What was broken, how badly, and by whom.
+fn blamed(packets: &[Packet]) -> Vec<(&'static str, Severity, Blame)> {
+    judge(packets).0.iter().map(|found| (found.rule.slug, found.severity, found.blame)).collect()
 }
 
 fn slugs(packets: &[Packet]) -> BTreeSet<&'static str> {
@@ -296,6 +301,13 @@ impl Trace {
 
     fn answer(&mut self) {
         self.reply(XID);
+    }
+
+    /// The client's adapter refuses what the server sent last.
+    fn refuse_access(&mut self) {
+        let number = self.wire.server.next - 1;
+        let packet = self.wire.access_error(Client, number);
+        self.packets.push(packet);
     }
 
     fn invalidate(&mut self, handle: u32, octets: &[u8]) {
@@ -1286,6 +1298,49 @@ fn who_sent_the_frame_that_breaks_a_rule_is_named() {
         let ends = if by == Client { (client, server) } else { (server, client) };
         assert_eq!((found.from, found.to), ends, "{slug}");
     }
+}
+
+#[test]
+fn memory_that_a_requester_withdrew_is_not_the_responders_fault() {
+    let mut trace = Trace::new();
+    trace.send(Client, &message(MSG, XID, &Lists::writes(&[&[segment(100)]]), &read3(XID, 100)));
+    trace.write(MEMORY, &octets(2, 100));
+    trace.refuse_access();
+    assert_eq!(blamed(&trace.packets), [("rdma-write-bounds", Severity::Hazard, Blame::Receiver)]);
+    let mut trace = Trace::new();
+    trace.send(Client, &message(MSG, XID, &Lists::reads(&[(68, segment(100))]), &write3(XID, 100)));
+    let request = trace.wire.read_request(Server, MEMORY, 100);
+    trace.packets.push(request);
+    trace.refuse_access();
+    assert_eq!(blamed(&trace.packets), [("rdma-read-bounds", Severity::Hazard, Blame::Receiver)]);
+}
+
+#[test]
+fn a_handle_that_the_responder_had_invalidated_may_be_gone_by_either() {
+    let mut trace = Trace::new();
+    for (xid, offset) in [(XID, 0), (8, 0x1000)] {
+        let lists = Lists::reply(&[(MEMORY.0, offset, 100)]);
+        trace.send(Client, &message(MSG, xid, &lists, &null(xid)));
+    }
+    let returned = Lists::reply(&[(MEMORY.0, 0, 0)]);
+    trace.invalidate(MEMORY.0, &message(MSG, XID, &returned, &reply(XID, &[])));
+    trace.write((MEMORY.0, 0x1000), &reply(8, &[]));
+    trace.refuse_access();
+    let found = blamed(&trace.packets);
+    assert!(found.contains(&("rdma-write-bounds", Severity::Hazard, Blame::Either)), "{found:?}");
+}
+
+#[test]
+fn what_may_have_been_refused_instead_of_a_write_outside_is_not_judged() {
+    let mut trace = Trace::new();
+    trace.send(Client, &message(MSG, XID, &Lists::writes(&[&[segment(100)]]), &read3(XID, 100)));
+    trace.write((MEMORY.0, MEMORY.1 + 100), &[0; 4]);
+    trace.write(MEMORY, &octets(2, 100));
+    trace.refuse_access();
+    // The client acknowledges nothing after what it refused, and says no more.
+    assert_eq!(blamed(&trace.packets), []);
+    trace.null(8);
+    assert_eq!(blamed(&trace.packets), [("rdma-write-bounds", Severity::Error, Blame::Sender)]);
 }
 
 /// A rule that is broken, the octet, the frame.

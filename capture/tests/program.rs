@@ -619,7 +619,7 @@ fn check_as_json_has_an_object_a_finding_and_then_a_summary() {
     let found = objects.iter().find(|object| object["rule"] == "version").unwrap();
     let mut expected = json!({
         "type": "finding", "rule": "version", "severity": "error", "frame": 49, "connection": 4,
-        "from": "192.0.2.2", "to": "192.0.2.1", "rdma_xid": "0x00001003", "offset": 4, "section": "RFC 8166 4.2.2, 4.5.1", "message": "rdma_vers is 2"
+        "from": "192.0.2.2", "to": "192.0.2.1", "blame": "sender", "rdma_xid": "0x00001003", "offset": 4, "section": "RFC 8166 4.2.2, 4.5.1", "message": "rdma_vers is 2"
     });
     expected["time"] = found["time"].clone();
     assert_eq!(*found, expected);

@@ -2,7 +2,7 @@
 
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
-use super::{About, Book, Found};
+use super::{About, Blame, Book, Found};
 use crate::event::{MemoryUse, MemoryUseKind as Kind};
 use crate::link::Address;
 use crate::operation::Sides;
@@ -76,12 +76,13 @@ pub(super) fn judge(used: &MemoryUse, ends: &Sides<Address>, known: bool, book: 
     let sender = if matches!(used.kind, Kind::Shared { .. }) { used.owner } else { used.owner.other() };
     let (from, to) = (*ends.get(sender), *ends.get(sender.other()));
     let about = About { stamp: used.stamp, connection: used.connection, from, to, xid };
+    let blame = blame(used.kind);
     for row in &RULES {
         let mut broken = false;
         let mut take = |finding: &Finding<'_>| {
             broken = true;
             if known {
-                broken_rules.push(Found::new(about, finding, None));
+                broken_rules.push(Found::new(about, finding, None).by(blame));
             }
         };
         (row.judge)(used, &mut Report::new(&row.rule, &mut take));
@@ -90,6 +91,16 @@ pub(super) fn judge(used: &MemoryUse, ends: &Sides<Address>, known: bool, book: 
         }
     }
     broken_rules
+}
+
+/// Who is at fault for a use of memory. The frame is the responder's, or the call that shares a handle.
+const fn blame(kind: Kind) -> Blame {
+    match kind {
+        Kind::Refused { invalidated: None, .. } => Blame::Receiver,
+        // The handle may have been invalidated for a call that was over, and advertised again.
+        Kind::Refused { invalidated: Some(_), .. } => Blame::Either,
+        Kind::Outside { .. } | Kind::Shared { .. } | Kind::Pulled { .. } => Blame::Sender,
+    }
 }
 
 fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
@@ -118,11 +129,26 @@ fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
                 format_args!("{length} octets at handle {handle:#010x} offset {offset:#018x}, which no waiting call advertises"),
             ),
         },
-        Kind::Refused { write, offset, .. } if write == writes => report.broken(
-            0,
-            format_args!("handle {handle:#010x} offset {offset:#018x} is advertised, and its owner's adapter refuses access"),
-        ),
+        Kind::Refused { write, offset, invalidated, .. } if write == writes => {
+            refused((handle, offset), invalidated, report);
+        }
         _ => {}
+    }
+}
+
+/// The responder kept within what a waiting call advertises. Its owner may withdraw the memory of a call that it gives up
+/// (RFC 8166 section 8.1.4), at the price of the connection; that it never was registered cannot be told from that.
+fn refused((handle, offset): (u32, u64), invalidated: Option<u64>, report: &mut Report<'_>) {
+    let mut say = |by: core::fmt::Arguments<'_>| {
+        let advertised = "is advertised, and its owner's adapter refuses access:";
+        let message = format_args!("handle {handle:#010x} offset {offset:#018x} {advertised} {by}");
+        report.broken_as(Severity::Hazard, 0, message);
+    };
+    match invalidated {
+        None => say(format_args!("the requester withdrew it, or never registered it")),
+        Some(frame) => say(format_args!(
+            "the requester withdrew it or never registered it, or the responder invalidated it in frame {frame}"
+        )),
     }
 }
 

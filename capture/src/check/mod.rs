@@ -71,6 +71,29 @@ pub fn find(slug: &str) -> Option<&'static Rule> {
     rules().find(|rule| rule.slug == slug)
 }
 
+/// Who broke a rule: the frame that shows it need not be theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The end that sent the frame.
+    Sender,
+    /// The other end: it owed something to the frame, or made what the frame does go wrong.
+    Receiver,
+    /// One of the two; the capture does not tell which.
+    Either,
+}
+
+impl Blame {
+    /// `sender`, `receiver` or `either`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+            Self::Either => "either",
+        }
+    }
+}
+
 /// A rule that was broken in a capture.
 #[derive(Clone, Debug)]
 pub struct Found {
@@ -78,7 +101,7 @@ pub struct Found {
     pub rule: &'static Rule,
     /// How bad it is.
     pub severity: Severity,
-    /// The frame that broke it.
+    /// The frame that shows it.
     pub stamp: Stamp,
     /// Number of the connection.
     pub connection: u32,
@@ -86,6 +109,8 @@ pub struct Found {
     pub from: Address,
     /// Whom it was sent to.
     pub to: Address,
+    /// Which of the two broke the rule.
+    pub blame: Blame,
     /// `rdma_xid`, where the finding is about an RPC.
     pub xid: Option<u32>,
     /// Octets from the start of the Send to what is wrong, where it is in a Send.
@@ -98,7 +123,12 @@ impl Found {
     fn new(about: About, finding: &Finding<'_>, offset: Option<usize>) -> Self {
         let About { stamp, connection, from, to, xid } = about;
         let Finding { rule, severity, message, .. } = *finding;
-        Self { rule, severity, stamp, connection, from, to, xid, offset, message: message.to_string() }
+        let (blame, message) = (Blame::Sender, message.to_string());
+        Self { rule, severity, stamp, connection, from, to, blame, xid, offset, message }
+    }
+
+    fn by(self, blame: Blame) -> Self {
+        Self { blame, ..self }
     }
 }
 

@@ -152,8 +152,8 @@ impl Session {
                 }
             }
             OperationKind::ReadResponse { request, at, data, length } => {
+                self.granted(from.other());
                 let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
-                *self.watch.aimed.get_mut(from.other()) = None;
                 if let Some(&(_, place, base)) = read {
                     self.put(place, base + at, data, |call| call.read_octets += length as u64);
                 }
@@ -353,6 +353,9 @@ impl Session {
             Some(Direction::Reply) => self.reply(message, context),
             None => message,
         };
+        if let Some(handle) = message.invalidates {
+            self.memory.get_mut(sender.other()).invalidate(handle, message.stamp.frame);
+        }
         let done = self.done(&message);
         if done.is_some() && context.operations {
             let (direction, forgotten) = (Direction::Call, self.watch.given_up);

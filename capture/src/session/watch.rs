@@ -24,9 +24,20 @@ pub(super) struct Watch {
     /// A call was given up that its responder may still serve.
     pub(super) given_up: bool,
     answered: VecDeque<Former>,
-    /// The RDMA operation of each end that aimed at a segment and may be refused: the last, of Reads the first that is not
-    /// answered.
-    pub(super) aimed: Sides<Option<Aimed>>,
+    /// What the other end's adapter refuses, if it refuses something that each end did.
+    pub(super) aimed: Sides<Aim>,
+}
+
+/// What an end has done that may be refused.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Aim {
+    /// Nothing.
+    #[default]
+    None,
+    /// An RDMA operation within a segment: the last, of Reads the first that is not answered.
+    Segment(Aimed),
+    /// An RDMA operation that left its segment, or aimed at none: it or any other.
+    Outside,
 }
 
 /// A segment of a call that was answered.
@@ -47,17 +58,19 @@ pub(super) struct Aimed {
     address: (u32, u64),
     /// XID of the call.
     xid: u32,
+    /// The frame in which this end had invalidated the handle.
+    invalidated: Option<u64>,
 }
 
 impl Session {
     /// The connection ends, and these are its counts: an RDMA operation may have been refused.
     pub(crate) fn refused(&mut self, counts: &Sides<Counts>, context: &mut Context<'_>) {
         for owner in [Side::Active, Side::Passive] {
-            if let Some(aimed) = self.watch.aimed.get(owner.other())
+            if let Aim::Segment(aimed) = *self.watch.aimed.get(owner.other())
                 && counts.get(owner).access_errors > 0
             {
-                let Aimed { stamp, write, address: (handle, offset), xid } = *aimed;
-                let kind = MemoryUseKind::Refused { write, offset, xid };
+                let Aimed { stamp, write, address: (handle, offset), xid, invalidated } = aimed;
+                let kind = MemoryUseKind::Refused { write, offset, xid, invalidated };
                 // What was refused may be something later that was missed.
                 let known = self.lost == Sides::default();
                 self.tell(owner, stamp, handle, kind, known, context);
@@ -95,8 +108,7 @@ impl Session {
             _ => return,
         };
         let owner = operation.from.other();
-        // If something is refused, it is this.
-        *self.watch.aimed.get_mut(operation.from) = None;
+        *self.watch.aimed.get_mut(operation.from) = Aim::Outside;
         let access = if write { Access::Write } else { Access::Read };
         let inside = inside.and_then(|place| {
             let call = self.calls.get(&place.call)?;
@@ -130,9 +142,10 @@ impl Session {
         let Some(call) = self.calls.get(&place.call) else { return };
         let xid = call.message.xid();
         // Requests are carried out in order: of the Reads that are not answered the first is the one that is refused.
-        let aimed = self.watch.aimed.get_mut(operation.from);
-        if write || aimed.is_none_or(|aimed| aimed.write) {
-            *aimed = Some(Aimed { stamp: operation.stamp, write, address, xid });
+        let invalidated = self.memory.get(operation.from.other()).invalidated(address.0, place.call);
+        let aim = self.watch.aimed.get_mut(operation.from);
+        if matches!(aim, Aim::None | Aim::Segment(Aimed { write: true, .. })) {
+            *aim = Aim::Segment(Aimed { stamp: operation.stamp, write, address, xid, invalidated });
         }
         let pulled = call.answers.is_some() && !write;
         let room = call.segments.get(place.segment);
@@ -142,6 +155,14 @@ impl Session {
         if pulled {
             let kind = MemoryUseKind::Pulled { xid, length };
             self.tell(operation.from.other(), operation.stamp, address.0, kind, true, context);
+        }
+    }
+
+    /// An end got data that it asked for: of its Reads this one was not refused.
+    pub(super) fn granted(&mut self, reader: Side) {
+        let aim = self.watch.aimed.get_mut(reader);
+        if matches!(aim, Aim::Segment(Aimed { write: false, .. })) {
+            *aim = Aim::None;
         }
     }
 

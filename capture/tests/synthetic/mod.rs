@@ -216,6 +216,11 @@ impl Wire {
         self.packet(by, ACKNOWLEDGE, number, &[0x60, 0, 0, 1], &[])
     }
 
+    /// "Remote access error": the packet of this number asks for memory that it may not have.
+    pub fn access_error(&mut self, by: By, number: u32) -> Packet {
+        self.packet(by, ACKNOWLEDGE, number, &[0x62, 0, 0, 1], &[])
+    }
+
     /// "Receiver not ready": the packet of this number is to come again.
     pub fn not_ready(&mut self, by: By, number: u32) -> Packet {
         self.packet(by, ACKNOWLEDGE, number, &[0x2c, 0, 0, 1], &[])

@@ -15,7 +15,7 @@ use rpcrdma::rules::{
 use rpcrdma::v1::{self, Body, ErrorBody, Message as Decoded};
 
 use super::rpc::{self, Subject};
-use super::{About, Book, Found, Group, memory, setup};
+use super::{About, Blame, Book, Found, Group, memory, setup};
 use crate::connection::Announced;
 use crate::event::{MemoryUse, MemoryUseKind, Opened};
 use crate::header::Dialect;
@@ -544,7 +544,7 @@ impl Connection {
             if whole {
                 let message = format_args!("{reaction} should answer this ({}), and nothing does", rule.slug);
                 let finding = Finding { rule: &ANSWER, severity: severity(rule), offset: 0, message };
-                due.push(Found::new(about, &finding, None));
+                due.push(Found::new(about, &finding, None).by(Blame::Receiver));
             } else {
                 book.unknown(&ANSWER);
             }
@@ -558,7 +558,7 @@ impl Connection {
                 let message = format_args!("the {length} octets of this reply were read, and no RDMA_DONE follows");
                 let (rule, severity) = (&PULL_NOT_NOTIFIED, PULL_NOT_NOTIFIED.severity);
                 let finding = Finding { rule, severity, offset: 0, message };
-                due.push(Found::new(pulled.about, &finding, None));
+                due.push(Found::new(pulled.about, &finding, None).by(Blame::Receiver));
             } else {
                 book.unknown(&PULL_NOT_NOTIFIED);
             }
