@@ -524,6 +524,31 @@ const CASES: &[Case] = &[
             trace.write_rpc(100, &[(68, segment(100))]);
         }
     }),
+    case("read-position-beyond", |trace, bad| {
+        // The Payload stream of a long call is in the Position Zero chunk.
+        let (stream, data) = ((0, (0xb00, 0x100, 68)), (if bad { 72 } else { 68 }, segment(100)));
+        trace.send(Client, &message(NOMSG, XID, &Lists::reads(&[stream, data]), &[]));
+        if bad {
+            trace.refuse(1);
+        } else {
+            trace.read(Server, (0xb00, 0x100), &write3(XID, 100));
+            trace.read(Server, MEMORY, &octets(1, 100));
+            trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 100)));
+        }
+    }),
+    Case {
+        slug: "read-position-beyond",
+        besides: &["read-position-zero-in-msg"],
+        // Part of the Payload stream is inline, and part in the Position Zero chunk.
+        make: |trace, bad| {
+            let call = write3(XID, 100);
+            let (stream, data) = ((0, (0xb00, 0x100, 28)), (if bad { 72 } else { 68 }, segment(100)));
+            trace.send(Client, &message(MSG, XID, &Lists::reads(&[stream, data]), &call[..40]));
+            trace.read(Server, (0xb00, 0x100), &call[40..]);
+            trace.read(Server, MEMORY, &octets(1, 100));
+            trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 100)));
+        },
+    },
     case("read-overlap", |trace, bad| {
         // A program that nobody knows, so where its items are is not known either.
         let (one, two) = ((40, segment(100)), (if bad { 136 } else { 140 }, (0xb00, 0x100, 8)));
@@ -543,6 +568,16 @@ const CASES: &[Case] = &[
         trace.long_call(if bad { 42 } else { 40 }, &[]);
         trace.answer();
     }),
+    Case {
+        slug: "long-call-roundup",
+        besides: &["read-position-zero-in-msg"],
+        make: |trace, bad| {
+            let length = if bad { 42 } else { 40 };
+            trace.send(Client, &message(MSG, XID, &Lists::reads(&[(0, segment(length))]), &null(XID)));
+            trace.read(Server, MEMORY, &octets(1, length as usize));
+            trace.answer();
+        },
+    },
     case("segment-wraps", |trace, bad| {
         // The last octet of the good one has the last address there is.
         let lists = Lists::writes(&[&[(0xa94, u64::MAX - 99, if bad { 101 } else { 100 })]]);
@@ -583,6 +618,17 @@ const CASES: &[Case] = &[
             trace.read_rpc(100, &[segment(100)], &[segment(100)]);
         }
     }),
+    case("write-ignored", |trace, bad| {
+        // Under RPCSEC_GSS integrity nothing may be reduced, and the chunk comes back unused.
+        let (offered, returned) = (Lists::writes(&[&[segment(100)]]), Lists::writes(&[&[segment(0)]]));
+        let data = octets(2, 100);
+        let (call, reply) = if bad {
+            (read3(XID, 100), read3_reply(XID, &data))
+        } else {
+            (read3_with_integrity(), read3_reply_with_integrity(&data))
+        };
+        trace.rpc(&offered, &call, &returned, &reply);
+    }),
     case("write-empty-respected", |trace, bad| {
         let returned = if bad { Lists::writes(&[&[segment(0)]]) } else { Lists::writes(&[&[]]) };
         trace.rpc(&Lists::writes(&[&[]]), &read3(XID, 100), &returned, &read3_reply(XID, &octets(2, 100)));
@@ -597,6 +643,17 @@ const CASES: &[Case] = &[
     }),
     case("reply-chunk-unused-nomsg", |trace, bad| trace.long_reply(if bad { 0 } else { 24 })),
     case("long-reply-roundup", |trace, bad| trace.long_reply(if bad { 26 } else { 24 })),
+    Case {
+        slug: "long-reply-roundup",
+        besides: &["reply-chunk-in-msg"],
+        make: |trace, bad| {
+            let length = if bad { 26 } else { 24 };
+            trace.send(Client, &message(MSG, XID, &Lists::reply(&[segment(100)]), &null(XID)));
+            trace.write(MEMORY, &octets(1, length));
+            let returned = Lists::reply(&[segment(length as u32)]);
+            trace.send(Server, &message(MSG, XID, &returned, &reply(XID, &[])));
+        },
+    },
     case("ddp-not-eligible", |trace, bad| {
         if bad {
             // GETATTR, with the file handle moved out.

@@ -3,7 +3,7 @@
 use rpcrdma::error::Role;
 use rpcrdma::lists::Chunks;
 use rpcrdma::reader::padding;
-use rpcrdma::rules::{Finding, Report, Row, Rule, Severity, segments};
+use rpcrdma::rules::{Finding, Report, Row, Rule, Severity, segments, unreduced};
 use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
 
 use super::{About, Book};
@@ -56,10 +56,11 @@ static RULES: [RpcRow; 10] = [
         rule: Rule {
             slug: "write-ignored",
             severity: Severity::Error,
-            section: "RFC 8166 4.3.2, 4.3.2.1",
+            section: "RFC 8166 4.3.2, 4.3.2.1, 8.2.2.3",
             summary: "a DDP-eligible result goes into the Write chunk that was given for it",
             reason: "The requester has prepared for the data to be there, and not for it to be inline.",
-            correct: "A responder writes each such result into the next Write chunk.",
+            correct: "A responder writes each such result into the next Write chunk. Under RPCSEC_GSS integrity or privacy \
+                      none is eligible, and the chunk comes back unused.",
             answer: None,
         },
         judge: write_ignored,
@@ -177,8 +178,13 @@ impl<'a> Subject<'a> {
         self.called.as_ref()?.header.chunks()
     }
 
-    fn security(&self) -> Option<Security> {
-        self.message.rpc.as_ref()?.security
+    /// The service of RPCSEC_GSS under which nothing may be reduced (RFC 8166 section 8.2.2.3).
+    fn protection(&self) -> Option<&'static str> {
+        match self.message.rpc.as_ref()?.security? {
+            Security::Integrity => Some("integrity"),
+            Security::Privacy => Some("privacy"),
+            Security::Authentication | Security::Control(_) => None,
+        }
     }
 }
 
@@ -358,7 +364,7 @@ fn unclaimed(lengths: &[u64], walked: &Walked) -> Option<(usize, u64)> {
 fn write_ignored(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let (false, Some(returned)) = (subject.is_call(), subject.chunks()) else { return true };
     let Some(offered) = subject.offered() else { return subject.call.is_some() || returned.writes.is_empty() };
-    if offered.writes.is_empty() || !matches!(succeeded(subject), Some(true)) {
+    if offered.writes.is_empty() || subject.protection().is_some() || !matches!(succeeded(subject), Some(true)) {
         return true;
     }
     let Some(walked) = subject.walked.filter(|walked| !is_unknown(walked)) else { return false };
@@ -393,7 +399,7 @@ fn ddp_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let reached = reached(walked);
     let start = walked.start;
     let other = other_length(walked);
-    let end = unreduced(subject);
+    let end = subject.decoded.map_or(0, |decoded| unreduced(&decoded, subject.message.length));
     for read in reads {
         let position = read.position as usize;
         let is_claimed = walked.items.iter().any(|item| item.chunk == Some(read.index));
@@ -413,20 +419,6 @@ fn ddp_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// Octets of the Payload stream of a call with its chunks in place.
-fn unreduced(subject: &Subject<'_>) -> u64 {
-    let Some(decoded) = &subject.decoded else { return 0 };
-    let moved = read_items(subject).into_iter().map(|item| item.length.next_multiple_of(4)).sum::<u64>();
-    let rest = match decoded.header.body {
-        Body::Nomsg(chunks) => {
-            let long = chunks.reads.iter().filter(|read| read.position == 0);
-            long.map(|read| u64::from(read.target.length)).sum()
-        }
-        _ => subject.message.length.saturating_sub(decoded.header_length) as u64,
-    };
-    rest + moved
-}
-
 fn gss_reduced(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let reads = read_items(subject);
     let used = returned(subject).into_iter().enumerate().find(|(_, length)| *length > 0);
@@ -436,11 +428,7 @@ fn gss_reduced(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     if subject.message.rpc.is_none() {
         return false;
     }
-    let service = match subject.security() {
-        Some(Security::Integrity) => "integrity",
-        Some(Security::Privacy) => "privacy",
-        _ => return true,
-    };
+    let Some(service) = subject.protection() else { return true };
     if let Some(read) = reads.first() {
         report.broken(read.at, format_args!("a Read chunk at Position {} under {service}", read.position));
     }

@@ -462,6 +462,7 @@ fn judged(input: &[u8]) {
             show(&place);
             see((segment, at));
         });
+        see(rules::unreduced(&call, black_box(5000)));
     }
     see(rules::find(core::str::from_utf8(input).unwrap_or_default()));
     see((rules::all().last(), rules::send_rules().last(), rules::exchange_rules().last(), rules::count_rules().last()));

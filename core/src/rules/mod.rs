@@ -28,6 +28,7 @@ mod write_list;
 
 pub use count::{CREDIT_EXCEEDED, CREDIT_INITIAL, CreditFault, Credits, INLINE_EXCEEDED, REVERSE_CREDIT, inline};
 pub use place::{Lists, Place, segments};
+pub use read_list::unreduced;
 pub use v2::{SendV2Row, SentV2, exchange_v2, send_v2, send_v2_rules};
 
 use core::fmt;

@@ -211,10 +211,8 @@ fn read_overlap(sent: &Sent<'_>, report: &mut Report<'_>) {
 
 fn long_call_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, reads)) = of_call(sent) else { return };
-    let Body::Nomsg(_) = message.header.body else { return };
-    let zero = reads.iter().filter(|read| read.position == 0);
-    let length = zero.fold(0_u64, |sum, read| sum.saturating_add(u64::from(read.target.length)));
-    if length % 4 != 0 {
+    let length = position_zero(reads);
+    if !length.is_multiple_of(4) {
         let at = place::read_list(&message);
         report.broken(at, format_args!("the Position Zero Read chunk has {length} octets, no multiple of four"));
     }
@@ -251,19 +249,41 @@ fn empty(lists: Lists<'_>, report: &mut Report<'_>) {
     });
 }
 
+/// Octets of the Position Zero Read chunk.
+fn position_zero(reads: ReadList<'_>) -> u64 {
+    let zero = reads.iter().filter(|read| read.position == 0);
+    zero.fold(0, |sum, read| sum.saturating_add(u64::from(read.target.length)))
+}
+
+/// Octets of a Call's unreduced Payload stream: what is inline, what is in the Position Zero Read chunk, and each reduced
+/// item with its padding. `length` is that of the whole Send, in octets.
+#[must_use]
+pub fn unreduced(message: &Message<'_>, length: usize) -> u64 {
+    let reads = message.header.chunks().unwrap_or_default().reads;
+    let inline = match message.header.body {
+        Body::Nomsg(_) => 0,
+        _ => length.saturating_sub(message.header_length) as u64,
+    };
+    let items = reads.chunks().filter(|chunk| chunk.position != 0);
+    items.fold(inline.saturating_add(position_zero(reads)), |sum, item| {
+        let length = item.segments.length();
+        sum.saturating_add(length.checked_next_multiple_of(4).unwrap_or(length))
+    })
+}
+
 /// Where the stream ends is known from the Send alone; what is at a Position only those know who know the program.
 fn read_position_beyond(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, reads)) = of_call(sent) else { return };
-    let Body::Msg(_) = message.header.body else { return };
-    let chunks = || reads.chunks().filter(|chunk| chunk.position != 0);
-    // With padding or without, an item takes a multiple of four.
-    let moved = chunks().fold(0_u64, |sum, chunk| {
-        let length = chunk.segments.length();
-        sum.saturating_add(length.checked_next_multiple_of(4).unwrap_or(length))
-    });
-    let inline = sent.after_header(&message) as u64;
-    let end = inline.saturating_add(moved);
-    for chunk in chunks().filter(|chunk| chunk.position % 4 == 0) {
+    let holds_stream = match message.header.body {
+        Body::Msg(_) => true,
+        Body::Nomsg(_) => first_at(reads, 0).is_some(),
+        _ => false,
+    };
+    if !holds_stream {
+        return;
+    }
+    let end = unreduced(&message, sent.length);
+    for chunk in reads.chunks().filter(|chunk| chunk.position != 0 && chunk.position % 4 == 0) {
         if u64::from(chunk.position) > end.saturating_sub(chunk.segments.length()) && !report.is_full() {
             let index = first_at(reads, chunk.position).unwrap_or_default();
             let values = format_args!(

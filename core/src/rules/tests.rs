@@ -116,6 +116,7 @@ fn other_messages_have_rules_of_their_own() {
         (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 0, 0, 0], REPLY, ("reply-chunk-unused-nomsg", 24)),
         (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 26, 0, 0], REPLY, ("long-reply-roundup", 24)),
         (&[7, 1, 32, 1, 1, 0, 9, 42, 0, 0, 0, 0, 0], CALL, ("long-call-roundup", 16)),
+        (&[7, 1, 32, 1, 1, 0, 9, 40, 0, 0, 1, 44, 9, 4, 0, 0, 0, 0, 0], CALL, ("read-position-beyond", 44)),
     ] {
         assert_eq!(found(words_of, sender), [expected], "{words_of:?}");
     }
@@ -125,6 +126,7 @@ fn other_messages_have_rules_of_their_own() {
         (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 100, 0, 0], REPLY),
         (&[7, 1, 32, 1, 1, 0, 9, 40, 0, 0, 0, 0, 0], REPLY), // responder-provided
         (&[7, 1, 32, 1, 1, 0, 9, 40, 0, 0, 0, 0, 0], CALL),
+        (&[7, 1, 32, 1, 1, 0, 9, 40, 0, 0, 1, 40, 9, 4, 0, 0, 0, 0, 0], CALL),
     ] {
         assert_eq!(found(words_of, sender), [], "{words_of:?}");
     }

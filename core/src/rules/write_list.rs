@@ -149,7 +149,7 @@ fn reply_chunk_unused_nomsg(sent: &Sent<'_>, report: &mut Report<'_>) {
 fn long_reply_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, chunks)) = returned(sent) else { return };
     let length = chunks.reply.map_or(0, |chunk| chunk.length());
-    if matches!(message.header.body, Body::Nomsg(_)) && length % 4 != 0 {
+    if !length.is_multiple_of(4) {
         let at = place::reply_chunk(&message);
         report.broken(at, format_args!("the Reply chunk comes back with {length} octets, no multiple of four"));
     }
