@@ -44,10 +44,20 @@ pub enum CallError {
     Error(ErrorBody),
     /// What came apart from a Send is no reply to this call, or longer than there was said to be room for.
     NoReply,
-    /// It took longer than the time that was set. The call may have been carried out.
-    TimedOut,
-    /// The connection ended first. The call may have been carried out.
-    Lost(Ended),
+    /// It took longer than the time that was set.
+    TimedOut(Progress),
+    /// The connection ended first.
+    Lost(Ended, Progress),
+}
+
+/// How far a call without a reply had come: whether the other side may have carried it out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Progress {
+    /// It was not sent, so it was not carried out, and can be made again.
+    #[default]
+    NotSent,
+    /// Its Send was posted: it may have been carried out, once.
+    Sent,
 }
 
 impl Call {
@@ -108,8 +118,10 @@ impl fmt::Display for CallError {
             Self::NotRegistered => f.write_str("the memory of the call could not be registered"),
             Self::Error(error) => write!(f, "the other side answers with an error: {error}"),
             Self::NoReply => f.write_str("what came is no reply to this call, or too long for its room"),
-            Self::TimedOut => f.write_str("no reply within the time that was set"),
-            Self::Lost(ended) => write!(f, "the connection ended before the reply: {ended}"),
+            Self::TimedOut(Progress::NotSent) => f.write_str("not sent within the time that was set"),
+            Self::TimedOut(Progress::Sent) => f.write_str("no reply within the time that was set"),
+            Self::Lost(ended, Progress::NotSent) => write!(f, "the connection ended before the call was sent: {ended}"),
+            Self::Lost(ended, Progress::Sent) => write!(f, "the connection ended before the reply: {ended}"),
         }
     }
 }

@@ -62,7 +62,7 @@ mod verbs;
 #[cfg(all(feature = "rdma", not(target_os = "linux")))]
 compile_error!("the feature `rdma` needs Linux: libibverbs and librdmacm of rdma-core");
 
-pub use call::{Call, CallError};
+pub use call::{Call, CallError, Progress};
 pub use client::Client;
 pub use connection::{Connection, Ended, MAX_CALLS, Provider, Settings};
 pub use error::{Error, NotRegistered};

@@ -179,7 +179,7 @@ impl<V: Provider> Run<'_, V> {
             self.show(&outcome, took, out)?;
             match outcome {
                 Ok(()) => self.summary.latencies.push(took),
-                Err(CallFault::Call(error @ (CallError::Lost(_) | CallError::Refused(_)))) => {
+                Err(CallFault::Call(error @ (CallError::Lost(..) | CallError::Refused(_)))) => {
                     self.summary.ended = Some(error);
                     break;
                 }
@@ -227,7 +227,7 @@ impl<V: Provider> Run<'_, V> {
                 writeln!(out, r#"{{"type":"fault","from":"{to}","xid":"{xid:#010x}","fault":{fault}}}"#)
             }
             // What ends it all is said once.
-            (_, Err(CallFault::Call(CallError::Lost(_) | CallError::Refused(_)))) | (Show::Summary, Ok(())) => Ok(()),
+            (_, Err(CallFault::Call(CallError::Lost(..) | CallError::Refused(_)))) | (Show::Summary, Ok(())) => Ok(()),
             (_, Err(fault)) => writeln!(out, "{to}: xid={xid:#010x} {fault}"),
         }
     }

@@ -1,13 +1,14 @@
 //! A call of the other side, to be answered.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rpcrdma::endpoint::is_protected;
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::rpc::{self, AcceptStatus, Auth, ReplyBody};
 
-use crate::connection::{Asked, Owned, Provider};
+use crate::connection::{Asked, Connection, Owned, Provider};
 use crate::stream::Stream;
 
 /// A call of the other side: the whole message, put together from wherever it was. It can be answered by any thread, and
@@ -56,6 +57,18 @@ impl<V: Provider> Request<V> {
     #[must_use]
     pub fn xid(&self) -> u32 {
         self.asked.as_ref().map_or(0, |asked| asked.xid)
+    }
+
+    /// Who calls.
+    #[must_use]
+    pub fn peer(&self) -> SocketAddr {
+        self.shared.peer()
+    }
+
+    /// The connection that it came by: to be called back on it, or to end it.
+    #[must_use]
+    pub fn connection(&self) -> Connection<V> {
+        Connection::of(Arc::clone(&self.shared))
     }
 
     /// The call, and its arguments.
@@ -151,6 +164,6 @@ impl<V: Provider> Drop for Request<V> {
 
 impl<V: Provider> fmt::Debug for Request<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request").field("xid", &self.xid()).finish_non_exhaustive()
+        f.debug_struct("Request").field("peer", &self.peer()).field("xid", &self.xid()).finish_non_exhaustive()
     }
 }

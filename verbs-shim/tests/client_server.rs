@@ -4,6 +4,7 @@
 #[path = "support/stopping.rs"]
 mod stopping;
 
+use std::iter;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,8 +15,8 @@ use rpcrdma::rpc::{AcceptStatus, Auth, Call as Header, ReplyBody};
 use rpcrdma::v1::ErrorBody;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults};
 use rpcrdma_verbs::{
-    Access, Call, CallError, Client, Connection, Ended, Error, Kind, Request, Server, Service, Settings, Status,
-    Stream, Verbs,
+    Access, Call, CallError, Client, Connection, Ended, Error, Kind, Progress, Request, Server, Service, Settings,
+    Status, Stream, Verbs,
 };
 
 use stopping::Stopping;
@@ -282,7 +283,7 @@ fn a_call_that_takes_too_long_is_given_up() {
             let settings = Settings { timeout: Some(Duration::from_millis(1000)), ..Settings::client() };
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
-            assert_eq!(client.call(&mut call), Err(CallError::TimedOut));
+            assert_eq!(client.call(&mut call), Err(CallError::TimedOut(Progress::Sent)));
             // Its reply comes to nothing, and the next call is answered all the same.
             let late: Request<Adapter> = receiver.recv().unwrap();
             echo(late);
@@ -295,7 +296,7 @@ fn a_call_that_takes_too_long_is_given_up() {
             let _receiver = answers.join().unwrap();
             // Memory that the other side had is fenced; what it does with that later ends the connection.
             let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24).with_result(vec![1; 100]);
-            assert_eq!(client.call(&mut call), Err(CallError::TimedOut));
+            assert_eq!(client.call(&mut call), Err(CallError::TimedOut(Progress::Sent)));
             assert_eq!(call.rooms()[0], vec![1; 100], "buffers come back");
         },
     );
@@ -312,8 +313,13 @@ fn calls_that_are_begun_together_are_given_up_together() {
         let start = Instant::now();
         let null = || Call::new(Stream::from(header(client.xid(), 0)), 24);
         let pending: Vec<_> = (0..8).map(|_| client.start(null())).collect();
-        for pending in pending {
-            assert_eq!(pending.wait().1, Err(CallError::TimedOut));
+        // Before the first reply there is one credit, so the others were not sent.
+        let progress = iter::once(Progress::Sent).chain(iter::repeat(Progress::NotSent));
+        for (pending, progress) in pending.into_iter().zip(progress) {
+            let outcome = pending.wait().1;
+            assert_eq!(outcome, Err(CallError::TimedOut(progress)));
+            let says = outcome.unwrap_err().to_string();
+            assert_eq!(says.starts_with("not sent"), progress == Progress::NotSent, "{says}");
         }
         assert!(start.elapsed() < Duration::from_secs(3), "not one after the other");
     });
@@ -337,14 +343,15 @@ fn a_lost_connection_ends_all_calls() {
             // The server has one of them, and does not answer.
             let _request: Request<Adapter> = receiver.recv().unwrap();
             client.connection().disconnect();
-            for pending in pending {
+            let progress = [Progress::Sent, Progress::NotSent, Progress::NotSent];
+            for (pending, progress) in pending.into_iter().zip(progress) {
                 let (mut call, outcome) = pending.wait();
-                assert_eq!(outcome, Err(CallError::Lost(Ended::Here)));
+                assert_eq!(outcome, Err(CallError::Lost(Ended::Here, progress)));
                 assert!(call.message().items().next().unwrap() == data(20_000, 3), "buffers come back");
                 assert_eq!(call.rooms()[0].len(), 20_000);
             }
             let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
-            assert_eq!(client.call(&mut call), Err(CallError::Lost(Ended::Here)));
+            assert_eq!(client.call(&mut call), Err(CallError::Lost(Ended::Here, Progress::NotSent)));
         },
     );
     assert!(start.elapsed() < Duration::from_secs(20));
@@ -359,7 +366,7 @@ fn what_the_adapter_says_is_why_a_connection_ended() {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
         let error = client.call(&mut call).unwrap_err();
-        assert_eq!(error, CallError::Lost(Ended::Failed(Kind::Send, Status::NoAnswer)));
+        assert_eq!(error, CallError::Lost(Ended::Failed(Kind::Send, Status::NoAnswer), Progress::Sent));
         assert_eq!(
             error.to_string(),
             "the connection ended before the reply: Send failed: the other side does not answer"
@@ -406,7 +413,7 @@ fn a_call_that_has_ended_a_connection_does_not_end_the_next() {
         let settings = Settings { timeout: Some(Duration::from_millis(30)), ..Settings::client() };
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let again = || Call::new(echo_call(5, 1, &data(5000, 1), true), 28).with_result(vec![0; 5000]);
-        assert_eq!(client.call(&mut again()), Err(CallError::TimedOut));
+        assert_eq!(client.call(&mut again()), Err(CallError::TimedOut(Progress::Sent)));
         // The result finds its memory gone.
         assert_eq!(client.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
@@ -463,7 +470,7 @@ fn calls_are_futures_and_answers_can_be_given_by_tasks() {
                 outcome.unwrap();
                 client.connection().disconnect();
                 let (_, outcome) = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)).await;
-                assert_eq!(outcome, Err(CallError::Lost(Ended::Here)));
+                assert_eq!(outcome, Err(CallError::Lost(Ended::Here, Progress::NotSent)));
             });
             answers
         },
@@ -680,6 +687,23 @@ fn a_connection_that_was_waited_for_by_a_future_ends_when_it_is_dropped() {
 }
 
 #[test]
+fn a_request_says_who_calls_and_by_which_connection() {
+    let (_fabric, here, there) = adapters();
+    let (sender, receiver) = mpsc::channel();
+    let keep = move |request| sender.send(request).unwrap();
+    with_server(&there, Settings::server(), keep, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
+        let request: Request<Adapter> = receiver.recv().unwrap();
+        assert_eq!(request.peer().ip(), "192.0.2.1".parse::<std::net::IpAddr>().unwrap());
+        assert_eq!(request.connection().peer(), request.peer());
+        // It is that connection: who ends it has the caller lose its call.
+        request.connection().disconnect();
+        assert_eq!(pending.wait().1, Err(CallError::Lost(Ended::Peer, Progress::Sent)));
+    });
+}
+
+#[test]
 fn a_call_within_a_look_at_memory_fails_and_does_not_hang() {
     in_time(|| {
         let (_fabric, here, there) = adapters();
@@ -689,7 +713,7 @@ fn a_call_within_a_look_at_memory_fails_and_does_not_hang() {
             let region = here.register(&domain, vec![0; 4], Access::empty()).unwrap();
             let mut call = Call::new(echo_call(5, 1, &data(5000, 1), true), 28).with_result(vec![0; 5000]);
             let outcome = here.read(&region, |_| client.call(&mut call)).unwrap();
-            assert_eq!(outcome, Err(CallError::Lost(Ended::Refused(Error::MemoryHeld))));
+            assert_eq!(outcome, Err(CallError::Lost(Ended::Refused(Error::MemoryHeld), Progress::NotSent)));
         });
     });
 }
@@ -820,7 +844,7 @@ fn a_reply_that_nobody_pulls_is_taken_back_when_its_time_is_over() {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let before = fabric.registered();
         let mut call = Call::new(echo_call(client.xid(), 2, &data(3000, 1), true), 24);
-        assert_eq!(client.call(&mut call), Err(CallError::TimedOut));
+        assert_eq!(client.call(&mut call), Err(CallError::TimedOut(Progress::Sent)));
         becomes_so(|| fabric.registered() == before);
     });
 }

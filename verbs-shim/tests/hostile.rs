@@ -16,8 +16,8 @@ use rpcrdma::segment::Segment;
 use rpcrdma_verbs::echo::{self, Caller, Carry, Programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu, QueuePair, Region};
 use rpcrdma_verbs::{
-    Access, Call, CallError, Client, Depths, Ended, Error, Kind, Local, Operation, Server, Settings, Status, Stream,
-    Verbs, Work,
+    Access, Call, CallError, Client, Depths, Ended, Error, Kind, Local, Operation, Progress, Server, Settings, Status,
+    Stream, Verbs, Work,
 };
 
 use dissected::{File, dissect};
@@ -427,7 +427,7 @@ fn call_badly_served(client: &Client<Adapter>, random: &mut Random, counts: &mut
                 assert!(call.result(0).len() <= room);
                 counts[0] += 1;
             }
-            Err(CallError::Lost(ended)) => {
+            Err(CallError::Lost(ended, _)) => {
                 assert!(matches!(ended, Ended::Protocol | Ended::Peer | Ended::Failed(..)), "{ended}");
                 counts[1] += 1;
                 return;
@@ -537,7 +537,7 @@ fn only_a_reply_may_invalidate_memory() {
         put(&mut message, &[9, 1, 1, 0, 0, 0, 0]);
         message.extend(rpc_call(9, 0, 0));
         peer.send(&message, Some(handle));
-        assert_eq!(pending.wait().1, Err(CallError::Lost(Ended::Protocol)));
+        assert_eq!(pending.wait().1, Err(CallError::Lost(Ended::Protocol, Progress::Sent)));
         peer
     });
     while peer.look(SECOND) {}

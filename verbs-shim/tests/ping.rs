@@ -167,13 +167,12 @@ fn a_lost_connection_is_the_end_and_it_is_said_why() {
     let (shown, summary) =
         ping(&Leaves, Plan { interval: Duration::from_millis(1), ..plan(NULL, 100_000) }, SECOND * 60);
     assert!(begun.elapsed() < SECOND * 30);
-    assert_eq!(summary.ended, Some(CallError::Lost(Ended::Peer)));
+    assert!(matches!(summary.ended, Some(CallError::Lost(Ended::Peer, _))), "{:?}", summary.ended);
     assert!(summary.calls > 0 && !summary.all_answered());
-    let wanted = "the connection ended before the reply: the other side ended it; ";
-    assert!(
-        shown.lines().any(|line| line.starts_with(wanted) && line.ends_with(" calls of 100000 were not made")),
-        "{shown}"
-    );
+    // Whether the last call was sent by then is left to chance.
+    let (begins, ends) = ("the connection ended before the ", ": the other side ended it; ");
+    let says = |line: &str| line.starts_with(begins) && line.contains(ends);
+    assert!(shown.lines().any(|line| says(line) && line.ends_with(" calls of 100000 were not made")), "{shown}");
 }
 
 #[test]

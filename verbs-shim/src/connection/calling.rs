@@ -11,7 +11,7 @@ use rpcrdma::rpc::MessageType;
 use super::buffers::{Buffers, Sent};
 use super::{Ended, MAX_CALLS, Port, Provider, Settings, Work};
 use crate::Segment;
-use crate::call::{Call, CallError};
+use crate::call::{Call, CallError, Progress};
 use crate::stream::Part;
 use crate::verbs::{Access, Local, Verbs};
 
@@ -46,6 +46,7 @@ struct Ticket<R> {
     call: Call,
     xid: u32,
     id: Option<CallId>,
+    progress: Progress,
     /// By their number.
     regions: Vec<Option<(R, Home)>>,
     /// The room for a reply that is pulled.
@@ -127,7 +128,7 @@ impl<V: Provider> Calling<V> {
         });
         if let (Some(ticket), Some(place)) = (self.tickets.get_mut(number), self.of_call.get_mut(id.index())) {
             *place = number;
-            (ticket.xid, ticket.id) = (xid, Some(id));
+            (ticket.xid, ticket.id, ticket.progress) = (xid, Some(id), Progress::NotSent);
             mem::swap(&mut ticket.call, call);
         }
         Ok(Some(number))
@@ -204,8 +205,9 @@ impl<V: Provider> Calling<V> {
             Output::Register { call, region, memory } => self.register(port, call, region, &memory)?,
             Output::Send { call, header, payload } => {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
-                let ticket = self.tickets.get(number).ok_or(Ended::Protocol)?;
+                let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
                 buffers.send(port, (header, payload, &ticket.call.stream), (Sent::Call(call), None))?;
+                ticket.progress = Progress::Sent;
             }
             Output::Invalidate { call, region, .. } => {
                 if let Some(ticket) = self.ticket(call) {
@@ -275,7 +277,7 @@ impl<V: Provider> Calling<V> {
         let done = self.finish(port, buffers, number, end);
         let Some(ticket) = self.tickets.get_mut(number) else { return Err(Ended::Protocol) };
         // Who waits is told in any case.
-        let outcome = done.clone().unwrap_or_else(|ended| Err(CallError::Lost(ended)));
+        let outcome = done.clone().unwrap_or_else(|ended| Err(CallError::Lost(ended, ticket.progress)));
         if outcome.is_err() {
             ticket.call.begin();
         }
@@ -327,8 +329,8 @@ impl<V: Provider> Calling<V> {
             End::Error(error) => Err(CallError::Error(error)),
             End::NoRoom(_) => Err(CallError::NoReply),
             End::NotRegistered => Err(CallError::NotRegistered),
-            End::Cancelled => Err(CallError::TimedOut),
-            End::Lost => Err(CallError::Lost(self.ended.clone().unwrap_or(Ended::Peer))),
+            End::Cancelled => Err(CallError::TimedOut(ticket.progress)),
+            End::Lost => Err(CallError::Lost(self.ended.clone().unwrap_or(Ended::Peer), ticket.progress)),
         })
     }
 }
@@ -339,6 +341,7 @@ impl<R> Default for Ticket<R> {
             call: Call::default(),
             xid: 0,
             id: None,
+            progress: Progress::NotSent,
             regions: Vec::new(),
             pulled: None,
             copies: Vec::new(),

@@ -25,7 +25,7 @@ pub(crate) use self::answering::Asked;
 use self::buffers::{Buffers, Sent};
 use self::calling::Calling;
 pub use self::settings::{MAX_CALLS, Settings};
-use crate::call::{Call, CallError};
+use crate::call::{Call, CallError, Progress};
 use crate::error::Error;
 use crate::pending::Pending;
 use crate::request::Request;
@@ -250,6 +250,11 @@ impl<V: Provider> Connection<V> {
         Self { shared: Arc::new(Owned(Arc::new(shared))) }
     }
 
+    /// The end that a request came by.
+    pub(crate) const fn of(shared: Arc<Owned<V>>) -> Self {
+        Self { shared }
+    }
+
     /// An XID that no call of this connection has had for long.
     #[must_use]
     pub fn xid(&self) -> u32 {
@@ -416,7 +421,9 @@ impl<V: Provider> Shared<V> {
         let ticket = loop {
             match state.begin(&self.port, call)? {
                 Some(ticket) => break ticket,
-                None if deadline.is_some_and(|deadline| deadline <= Instant::now()) => return Err(CallError::TimedOut),
+                None if deadline.is_some_and(|deadline| deadline <= Instant::now()) => {
+                    return Err(CallError::TimedOut(Progress::NotSent));
+                }
                 None => state = self.progress(state, left(deadline, Instant::now())),
             }
         };
@@ -432,8 +439,12 @@ impl<V: Provider> Shared<V> {
         let mut state = self.lock();
         loop {
             if let Some(outcome) = state.calling.outcome(ticket, call) {
-                let gone = given_up.is_some() && outcome == Err(CallError::Lost(Ended::Here));
-                return if gone { Err(CallError::TimedOut) } else { outcome };
+                return match outcome {
+                    Err(CallError::Lost(Ended::Here, progress)) if given_up.is_some() => {
+                        Err(CallError::TimedOut(progress))
+                    }
+                    outcome => outcome,
+                };
             }
             let now = Instant::now();
             match given_up {
@@ -456,6 +467,10 @@ impl<V: Provider> Shared<V> {
         let mut state = self.lock();
         state.end(&self.port, Ended::Here);
         self.release(state);
+    }
+
+    pub(crate) const fn peer(&self) -> SocketAddr {
+        self.peer
     }
 
     pub(crate) const fn port(&self) -> &Port<V> {
@@ -601,7 +616,7 @@ impl<V: Provider> State<V> {
     /// Begins a call; none where there are as many as there can be.
     pub(crate) fn begin(&mut self, port: &Port<V>, call: &mut Call) -> Result<Option<usize>, CallError> {
         if let Some(ended) = &self.ended {
-            return Err(CallError::Lost(ended.clone()));
+            return Err(CallError::Lost(ended.clone(), Progress::NotSent));
         }
         let ticket = self.calling.begin(call)?;
         self.carry_out(port);

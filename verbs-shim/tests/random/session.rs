@@ -272,13 +272,13 @@ impl Session {
                 assert!(explained, "no reason for ERR_CHUNK for {shape:?}");
                 self.count(|tally| &mut tally.refused);
             }
-            Err(CallError::Lost(why)) => {
+            Err(CallError::Lost(why, _)) => {
                 assert!(plan.is_rough(), "{why} for no reason: {shape:?}");
                 assert!(!matches!(why, Ended::Protocol | Ended::Refused(_)), "{why}: {shape:?}");
                 self.count(|tally| &mut tally.lost);
                 return false;
             }
-            Err(CallError::TimedOut) => {
+            Err(CallError::TimedOut(_)) => {
                 assert!(plan.cancels, "no answer to {shape:?}");
                 self.count(|tally| &mut tally.given_up);
             }
