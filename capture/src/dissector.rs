@@ -239,8 +239,7 @@ impl Handler for State {
     fn opened(&mut self, connection: &Connection) -> Session {
         let mut session = Session::default();
         session.family = self.config.v2_family;
-        let announced = connection.private_data.active.is_some() || connection.private_data.passive.is_some();
-        if announced || connection.port().is_some_and(|port| self.config.ports.contains(&port)) {
+        if connection.is_announced() || connection.port().is_some_and(|port| self.config.ports.contains(&port)) {
             session.recognise(connection, &mut self.context());
         }
         session
@@ -269,7 +268,7 @@ impl Handler for State {
     }
 
     fn closed(&mut self, connection: &Connection, mut session: Session, counts: &Sides<Counts>) {
-        session.refused(counts, &mut self.context());
+        session.refused(connection, counts, &mut self.context());
         session.finish(connection, &mut self.context());
         self.events.push_back(Event::Connection(Box::new(Report {
             number: session.number,

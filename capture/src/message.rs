@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use rpcrdma::error::{DecodeError, DecodeErrorKind as Kind};
 use rpcrdma::lists::Chunks;
 use rpcrdma::prefix::{Prefix, Procedure as RdmaProcedure};
+use rpcrdma::rpc::MessageType;
 use rpcrdma::v1;
 use rpcrdma::v2::{ContinuationError, Family, family_a, family_b};
 
@@ -298,6 +299,19 @@ impl Message {
             return header.error().map(ErrorBody::V2);
         }
         v1::ErrorReply::decode(self.readable()).ok().map(|(reply, _)| ErrorBody::V1(reply.error()))
+    }
+
+    /// Whether the capture lacks what of the Send says whether it asks or answers.
+    pub(crate) fn hides_direction(&self) -> bool {
+        if self.captured == Captured::Whole || self.error().is_some() {
+            return false;
+        }
+        let Ok(decoded) = self.decode() else { return self.is_malformed().is_none() };
+        let says = match decoded.header {
+            Header::V1(_) => false,
+            Header::V2(header) => header.is_response().is_some(),
+        };
+        decoded.header.place() == Place::Inline && !says && MessageType::peek(&self.stream(&decoded)).is_none()
     }
 
     fn readable(&self) -> &[u8] {

@@ -14,6 +14,7 @@ use By::{Client, Server};
 use rpcrdma_capture::dissector::Config;
 use rpcrdma_capture::message::{Captured, Security};
 use rpcrdma_capture::nfs::{Callback, WalkError};
+use rpcrdma_capture::operation::Side;
 use rpcrdma_capture::transaction::{ChunkName, Form, Half, NotRebuilt, Transaction};
 use synthetic::rpc::*;
 use synthetic::*;
@@ -898,16 +899,19 @@ fn a_connection_on_any_port_is_recognised_by_its_messages() {
 }
 
 #[test]
-fn private_data_is_found_at_an_odd_offset_and_tells_the_protocol() {
-    let mut wire = Wire { port: 9999, ..Wire::default() };
-    let private = [&[0xee; 5][..], &[0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 7]].concat();
-    let trace = vec![wire.request(&private), wire.reply(&private[2..])];
-    let found = dissect(&trace);
-    let report = &found.reports[0];
-    assert_eq!(report.number, Some(1));
-    for side in [report.connection.private_data.active, report.connection.private_data.passive] {
-        let data = side.unwrap();
-        assert_eq!((data.send_size, data.receive_size), (4096, 8192));
+fn private_data_is_found_anywhere_in_a_message_and_tells_the_protocol() {
+    let private = |before: usize| [&vec![0xee; before][..], &[0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 7]].concat();
+    // A REQ has 56 octets behind the addresses, a REP 196.
+    for (in_request, in_reply) in [(5, 3), (0, 33), (47, 100), (48, 188)] {
+        let mut wire = Wire { port: 9999, ..Wire::default() };
+        let trace = vec![wire.request(&private(in_request)), wire.reply(&private(in_reply))];
+        let found = dissect(&trace);
+        let report = &found.reports[0];
+        assert_eq!(report.number, Some(1), "{in_request}, {in_reply}");
+        for side in [Side::Active, Side::Passive] {
+            let data = report.connection.said(side).unwrap();
+            assert_eq!((data.send_size, data.receive_size), (4096, 8192), "{in_request}, {in_reply}");
+        }
     }
 }
 

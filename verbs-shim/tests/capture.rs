@@ -20,6 +20,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use rpcrdma::private_data::{Flags, PrivateData};
+use rpcrdma_capture::operation::Side;
 use rpcrdma_verbs::loopback::{Adapter, Domain, Fabric, Fault, Faults, PathMtu, QueuePair, Region};
 use rpcrdma_verbs::{Access, Depths, Local, Operation, Remote, Status, Verbs, Work};
 
@@ -210,8 +211,8 @@ fn the_connection_is_recognised_with_its_private_data_and_nothing_is_missing_in_
     let [report] = &found.reports[..] else { panic!("{}", found.reports.len()) };
     let connection = &report.connection;
     assert_eq!((connection.port(), connection.set_up, connection.paired), (Some(20049), true, true));
-    assert_eq!(connection.private_data.active, Some(ANNOUNCED));
-    assert_eq!(connection.private_data.passive, Some(ANNOUNCED));
+    assert_eq!(connection.said(Side::Active), Some(ANNOUNCED));
+    assert_eq!(connection.said(Side::Passive), Some(ANNOUNCED));
     assert_eq!(report.unclaimed, 0);
     for counts in [report.counts.active, report.counts.passive] {
         let wrong =

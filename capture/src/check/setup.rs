@@ -4,7 +4,7 @@ use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
 use super::{About, Book, Group};
-use crate::connection::Announced;
+use crate::connection::{Announced, Shown};
 use crate::link::Address;
 use crate::operation::{Side, Sides};
 
@@ -45,7 +45,7 @@ pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
 /// Judges a connection of version 1 by what its ends announced.
 pub(super) fn judge(announced: &Sides<Option<Announced>>, ends: &Sides<Address>, number: u32, book: &mut Book) {
     for side in [Side::Active, Side::Passive] {
-        let Some(announced) = announced.get(side) else {
+        let Some(announced) = announced.get(side).filter(|announced| announced.private_data != Shown::Cut) else {
             book.unknown_group(Group::Setup);
             continue;
         };
@@ -53,24 +53,31 @@ pub(super) fn judge(announced: &Sides<Option<Announced>>, ends: &Sides<Address>,
         let about = About { stamp: announced.stamp, connection: number, from, to, xid: None };
         for row in &RULES {
             let mut take = |finding: &Finding<'_>| book.add(about, finding, None);
-            (row.judge)(announced, &mut Report::new(&row.rule, &mut take));
+            (row.judge)(&announced, &mut Report::new(&row.rule, &mut take));
         }
     }
 }
 
 fn private_data_version(announced: &Announced, report: &mut Report<'_>) {
-    let Some(octets) = announced.octets else { return };
-    let [.., version, flags, _, _] = octets;
-    let unknown = flags & !Flags::REMOTE_INVALIDATION.bits();
-    if version != PrivateData::VERSION {
-        report.broken(4, format_args!("private data of version {version}"));
-    } else if unknown != 0 {
-        report.broken(5, format_args!("private data with the unknown flags {unknown:#04x}"));
+    match announced.private_data {
+        Shown::Present(known) => {
+            let unknown = known.flags.difference(Flags::REMOTE_INVALIDATION).bits();
+            if unknown != 0 {
+                report.broken(5, format_args!("private data with the unknown flags {unknown:#04x}"));
+            }
+        }
+        Shown::Other { length, .. } if length < PrivateData::LEN => {
+            report.broken(length, format_args!("private data of {length} octets"));
+        }
+        Shown::Other { octets: [.., version, _, _, _], .. } => {
+            report.broken(4, format_args!("private data of version {version}"));
+        }
+        Shown::Absent | Shown::Cut => {}
     }
 }
 
 fn private_data_absent(announced: &Announced, report: &mut Report<'_>) {
-    if announced.octets.is_none() {
+    if announced.private_data == Shown::Absent {
         report.broken(0, format_args!("no private data: 1024 octets inline, no remote invalidation"));
     }
 }

@@ -6,9 +6,12 @@
 use rpcrdma::reader::{EndOfInput, Reader};
 
 use super::transport::{self, Transport};
+use crate::connection::Consumer;
 
-/// Octets before a MAD in a datagram packet: BTH 12, DETH 8.
-const DATAGRAM_HEADERS: usize = transport::LEN + 8;
+/// Octets between the BTH and a MAD: the DETH.
+const DETH_LEN: usize = 8;
+/// Octets of a MAD.
+const MAD_LEN: usize = 256;
 /// The RDMA IP CM service puts 36 octets of addresses before the private data of a REQ.
 const IP_ADDRESSES: usize = 36;
 const COMMUNICATION_MANAGEMENT: u8 = 0x07;
@@ -29,7 +32,7 @@ pub enum Management<'a> {
         /// Octets a packet carries at most.
         path_mtu: Option<u32>,
         /// The consumer's private data, without the IP addresses that the RDMA IP CM service puts before it.
-        private_data: &'a [u8],
+        private_data: Consumer<'a>,
     },
     /// REP: the passive side accepts.
     Reply {
@@ -40,7 +43,7 @@ pub enum Management<'a> {
         /// The packet sequence number the active side's first packet will have.
         sequence: u32,
         /// The consumer's private data.
-        private_data: &'a [u8],
+        private_data: Consumer<'a>,
     },
     /// RTU: the active side has seen the REP.
     ReadyToUse,
@@ -72,21 +75,22 @@ pub const fn port_service(port: u16) -> u64 {
 }
 
 impl<'a> Management<'a> {
-    /// Reads the management message in a datagram; `octets` begins with the BTH. `None` where it is none.
+    /// Reads the management message in a datagram. `None` where it is none, or what every receiver needs of it was not
+    /// captured.
     #[must_use]
-    pub fn decode(packet: &Transport<'_>, octets: &'a [u8]) -> Option<Self> {
+    pub fn decode(packet: &Transport<'a>) -> Option<Self> {
         if packet.opcode != transport::DATAGRAM || packet.queue_pair != 1 {
             return None;
         }
-        let mad = octets.get(DATAGRAM_HEADERS..)?;
+        let mad = packet.data.get(DETH_LEN..)?;
         let (&class, &attribute) = (mad.get(1)?, mad.get(17)?);
         if class != COMMUNICATION_MANAGEMENT {
             return None;
         }
         match attribute {
-            0x10 => Self::request(mad).ok(),
+            0x10 => Self::request(packet, mad).ok(),
             0x12 => Self::reject(mad).ok(),
-            0x13 => Self::reply(mad).ok(),
+            0x13 => Self::reply(packet, mad).ok(),
             0x14 => Some(Self::ReadyToUse),
             0x15 => Some(Self::DisconnectRequest),
             0x16 => Some(Self::DisconnectReply),
@@ -94,7 +98,7 @@ impl<'a> Management<'a> {
         }
     }
 
-    fn request(mad: &'a [u8]) -> Result<Self, EndOfInput> {
+    fn request(packet: &Transport<'_>, mad: &'a [u8]) -> Result<Self, EndOfInput> {
         let service = u64_at(mad, 32)?;
         let skipped = if service_port(service).is_some() { IP_ADDRESSES } else { 0 };
         Ok(Self::Request {
@@ -103,22 +107,29 @@ impl<'a> Management<'a> {
             queue_pair: u32_at(mad, 56)? >> 8,
             sequence: u32_at(mad, 68)? >> 8,
             path_mtu: path_mtu(u32_at(mad, 72)?),
-            private_data: mad.get(164 + skipped..mad.len().min(256)).unwrap_or_default(),
+            private_data: consumer(packet, mad, 164 + skipped),
         })
     }
 
-    fn reply(mad: &'a [u8]) -> Result<Self, EndOfInput> {
+    fn reply(packet: &Transport<'_>, mad: &'a [u8]) -> Result<Self, EndOfInput> {
         Ok(Self::Reply {
             remote: u32_at(mad, 28)?,
             queue_pair: u32_at(mad, 36)? >> 8,
             sequence: u32_at(mad, 44)? >> 8,
-            private_data: mad.get(60..mad.len().min(256)).unwrap_or_default(),
+            private_data: consumer(packet, mad, 60),
         })
     }
 
     fn reject(mad: &[u8]) -> Result<Self, EndOfInput> {
         Ok(Self::Reject { remote: u32_at(mad, 28)?, reason: (u32_at(mad, 32)? & 0xffff) as u16 })
     }
+}
+
+/// The private data of a MAD, which begins at `offset` and goes on to its end.
+fn consumer<'a>(packet: &Transport<'_>, mad: &'a [u8], offset: usize) -> Consumer<'a> {
+    let end = packet.length.saturating_sub(DETH_LEN).min(MAD_LEN);
+    let octets = mad.get(offset..end.min(mad.len())).unwrap_or_default();
+    Consumer { octets, is_cut: mad.len() < end }
 }
 
 /// The path MTU code stands in the upper half of octet 74: 1 is 256 octets, 5 is 4096.

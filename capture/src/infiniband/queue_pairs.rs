@@ -4,12 +4,10 @@
 //! capture does not hold that, the numbers do: an acknowledgement that answers a request of the other flow. Until then the
 //! packets of a flow wait, within bounds.
 
-use rpcrdma::private_data::PrivateData;
-
 use super::management::Management;
 use super::ordering::Ordering;
 use super::transport::{Operation as Does, Transport};
-use crate::connection::{Announced, Connection, Endpoint, Handler};
+use crate::connection::{Announced, Connection, Consumer, Endpoint, Handler};
 use crate::event::Rejected;
 use crate::link::{Address, Carrier, Packet};
 use crate::memory::Map;
@@ -70,7 +68,6 @@ struct Pending {
 struct Half {
     queue_pair: u32,
     sequence: u32,
-    private_data: Option<PrivateData>,
     announced: Announced,
 }
 
@@ -131,7 +128,7 @@ impl<S> QueuePairs<S> {
     ) {
         self.clock += 1;
         if transport.operation == Does::Other {
-            if let Some(management) = Management::decode(transport, packet.octets) {
+            if let Some(management) = Management::decode(transport) {
                 self.manage(stamp, packet, &management, handler);
             }
             return;
@@ -282,7 +279,6 @@ impl<S> QueuePairs<S> {
             return None;
         }
         let sender = from.other();
-        *entry.connection.private_data.get_mut(sender) = half.private_data;
         *entry.connection.announced.get_mut(sender) = Some(half.announced);
         entry.known += 1;
         entry.connection.set_up = entry.known == 2;
@@ -363,10 +359,6 @@ impl<S> QueuePairs<S> {
             carrier,
             ends: Sides { active: end(active, flows.passive), passive: end(passive, flows.active) },
             service: setup.and_then(|setup| setup.service),
-            private_data: Sides {
-                active: request.and_then(|half| half.private_data),
-                passive: reply.and_then(|half| half.private_data),
-            },
             announced: Sides { active: request.map(|half| half.announced), passive: reply.map(|half| half.announced) },
             set_up: request.is_some() && reply.is_some(),
             paired: flows.active.is_some() && flows.passive.is_some(),
@@ -549,9 +541,8 @@ impl<S> Entry<S> {
 }
 
 impl Half {
-    fn new(stamp: Stamp, (queue_pair, sequence): (u32, u32), private_data: &[u8]) -> Self {
-        let announced = Announced::new(stamp, private_data);
-        Self { queue_pair, sequence, private_data: PrivateData::find(private_data), announced }
+    fn new(stamp: Stamp, (queue_pair, sequence): (u32, u32), private_data: Consumer<'_>) -> Self {
+        Self { queue_pair, sequence, announced: Announced::new(stamp, private_data) }
     }
 }
 

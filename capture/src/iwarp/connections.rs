@@ -3,8 +3,6 @@
 //! Of all TCP connections those are followed that begin with an MPA request or reply, and those to a service port, also
 //! from their middle. Of the others nothing is kept.
 
-use rpcrdma::private_data::PrivateData;
-
 use super::framing::{Found, Framing};
 use super::mpa::{Markers, Setup};
 use super::rdmap::{Did, Rdmap, Received};
@@ -235,7 +233,6 @@ impl<S> Connections<S> {
             carrier: Carrier::Iwarp,
             ends: Sides { active: end(active), passive: end(passive) },
             service: Some(port_service(passive.1)),
-            private_data: Sides::default(),
             announced: Sides::default(),
             set_up: false,
             paired: true,
@@ -378,7 +375,6 @@ impl<S> Known<S> {
         self.is_iwarp = true;
         *self.said.get_mut(from) = Some(Said { markers: setup.markers, crc: setup.crc, end });
         let connection = &mut self.connection;
-        *connection.private_data.get_mut(from) = PrivateData::find(setup.private_data);
         *connection.announced.get_mut(from) = Some(Announced::new(stamp, setup.private_data));
         if setup.is_reply && setup.rejected {
             let address = |side| connection.ends.get(side).address;

@@ -11,6 +11,7 @@
 //! Where markers are in use, one stands at every 512th octet of the stream, beginning with the first after the set-up frame:
 //! two octets of zero, then how far before it the ULPDU_Length is; zero where it stands between two FPDUs.
 
+use crate::connection::Consumer;
 use crc::{CRC_32_ISCSI, Crc, Table};
 
 /// What a request begins with.
@@ -49,8 +50,8 @@ pub struct Setup<'a> {
     pub revision: u8,
     /// The IRD and ORD words, with their flags, of an enhanced frame (RFC 6581 section 6).
     pub reads: Option<[u16; 2]>,
-    /// The consumer's private data, as far as it was captured.
-    pub private_data: &'a [u8],
+    /// The consumer's private data.
+    pub private_data: Consumer<'a>,
 }
 
 impl<'a> Setup<'a> {
@@ -76,6 +77,7 @@ impl<'a> Setup<'a> {
     #[must_use]
     pub fn decode(octets: &'a [u8]) -> Option<Self> {
         let length = Self::length(octets)?;
+        let is_cut = octets.len() < length;
         let (header, private_data) = octets.get(..length).unwrap_or(octets).split_first_chunk::<SETUP_LEN>()?;
         let [key @ .., flags, revision, _, _] = header;
         let enhanced = *revision >= 2 && flags & ENHANCED != 0;
@@ -84,6 +86,8 @@ impl<'a> Setup<'a> {
             Some(([i0, i1, o0, o1], rest)) => {
                 (Some([u16::from_be_bytes([*i0, *i1]), u16::from_be_bytes([*o0, *o1])]), rest)
             }
+            // The words themselves are cut.
+            None if enhanced && is_cut => (None, &[][..]),
             None => (None, private_data),
         };
         Some(Self {
@@ -93,7 +97,7 @@ impl<'a> Setup<'a> {
             rejected: flags & REJECTED != 0,
             revision: *revision,
             reads,
-            private_data,
+            private_data: Consumer { octets: private_data, is_cut },
         })
     }
 }
@@ -253,19 +257,35 @@ mod tests {
         }
     }
 
+    const fn whole(octets: &[u8]) -> Consumer<'_> {
+        Consumer { octets, is_cut: false }
+    }
+
+    #[test]
+    fn of_a_set_up_frame_that_is_cut_what_is_missing_is_not_taken_for_absent() {
+        let request = [&b"MPA ID Req Frame"[..], &[0x10, 2, 0, 6, 0x80, 0x20, 0x40, 0x10, 8, 9]].concat();
+        for length in Setup::LEN..request.len() {
+            let setup = Setup::decode(&request[..length]).unwrap();
+            let octets = request.get(24..length).unwrap_or_default();
+            assert_eq!(setup.private_data, Consumer { octets, is_cut: true }, "{length}");
+            assert_eq!(setup.reads.is_some(), length >= 24, "{length}");
+        }
+        assert_eq!(Setup::decode(&request).unwrap().private_data, whole(&[8, 9]));
+    }
+
     #[test]
     fn set_up_frames_of_both_revisions_are_read() {
         let reply = [&b"MPA ID Rep Frame"[..], &[0xe0, 1, 0, 3, 7, 8, 9]].concat();
         let setup = Setup::decode(&reply).unwrap();
         assert_eq!((setup.is_reply, setup.markers, setup.crc, setup.rejected), (true, true, true, true));
-        assert_eq!((setup.revision, setup.reads, setup.private_data), (1, None, &[7, 8, 9][..]));
+        assert_eq!((setup.revision, setup.reads, setup.private_data), (1, None, whole(&[7, 8, 9])));
         let request = [&b"MPA ID Req Frame"[..], &[0x10, 2, 0, 5, 0x80, 0x20, 0x40, 0x10, 9]].concat();
         let setup = Setup::decode(&request).unwrap();
         assert_eq!((setup.is_reply, setup.markers, setup.crc, setup.rejected), (false, false, false, false));
-        assert_eq!((setup.revision, setup.reads, setup.private_data), (2, Some([0x8020, 0x4010]), &[9][..]));
+        assert_eq!((setup.revision, setup.reads, setup.private_data), (2, Some([0x8020, 0x4010]), whole(&[9])));
         // In revision 1 the bit means nothing.
         let old = [&request[..17], &[1], &request[18..]].concat();
-        assert_eq!(Setup::decode(&old).unwrap().private_data.len(), 5);
+        assert_eq!(Setup::decode(&old).unwrap().private_data.octets.len(), 5);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::header::{self, Decoded, Dialect, Header};
 use crate::memory::{Access, Map, Memory, Place};
 use crate::message::{self, Captured, Detail, Direction, Message, Rpc};
 use crate::nfs::Procedure;
-use crate::operation::{Operation, OperationKind, Side, Sides};
+use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::rpc::{self, Described, Way};
 use crate::transaction::{Call, Reply, Transaction, read_chunks, write_lengths};
 use provided::provides;
@@ -159,10 +159,7 @@ impl Session {
                 }
             }
             OperationKind::Lost { .. } => {
-                *self.lost.get_mut(from) = Some(self.last_call);
-                if let Some(connection) = self.number.filter(|_| context.operations) {
-                    context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
-                }
+                self.miss(from, stamp, context);
                 if let Some(head) = self.assemblies.get_mut(from).abandon() {
                     self.message(connection, from, head, context);
                 }
@@ -170,6 +167,14 @@ impl Session {
             }
         }
         true
+    }
+
+    /// The capture does not hold what an end sent, or not enough of it.
+    fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
+        *self.lost.get_mut(from) = Some(self.last_call);
+        if let Some(connection) = self.number.filter(|_| context.operations) {
+            context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
+        }
     }
 
     /// A reply to a call that was not seen, or whose arguments were asked for and not seen: these may be late.
@@ -347,6 +352,9 @@ impl Session {
             message.padding = None;
         }
         self.undecided |= message.dialect == Dialect::Version2Unknown;
+        if message.hides_direction() {
+            self.miss(sender, message.stamp, context);
+        }
         let direction = if self.joins(&mut message) { self.direction(&message) } else { None };
         let mut message = match direction {
             Some(Direction::Call) => self.call(message, context),

@@ -64,15 +64,15 @@ pub(super) struct Aimed {
 
 impl Session {
     /// The connection ends, and these are its counts: an RDMA operation may have been refused.
-    pub(crate) fn refused(&mut self, counts: &Sides<Counts>, context: &mut Context<'_>) {
+    pub(crate) fn refused(&mut self, connection: &Connection, counts: &Sides<Counts>, context: &mut Context<'_>) {
         for owner in [Side::Active, Side::Passive] {
             if let Aim::Segment(aimed) = *self.watch.aimed.get(owner.other())
                 && counts.get(owner).access_errors > 0
             {
                 let Aimed { stamp, write, address: (handle, offset), xid, invalidated } = aimed;
                 let kind = MemoryUseKind::Refused { write, offset, xid, invalidated };
-                // What was refused may be something later that was missed.
-                let known = self.lost == Sides::default();
+                // What was refused may be something that was missed, or that came before the capture began.
+                let known = connection.set_up && self.lost == Sides::default();
                 self.tell(owner, stamp, handle, kind, known, context);
             }
         }

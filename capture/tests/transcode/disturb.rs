@@ -3,17 +3,17 @@
 use super::Record;
 
 /// A small generator of numbers that look random, the same for the same seed (SplitMix64).
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
 
-    fn happens(&mut self, per_mille: u64) -> bool {
+    pub fn happens(&mut self, per_mille: u64) -> bool {
         self.next() % 1000 < per_mille
     }
 }
@@ -26,32 +26,38 @@ pub fn cut(records: &[Record], octets: usize) -> Vec<Record> {
 }
 
 /// As if the capture had begun later.
-pub fn without_first(records: &[Record], count: usize) -> Vec<Record> {
+pub fn without_first<T: Clone>(records: &[T], count: usize) -> Vec<T> {
     records[count.min(records.len())..].to_vec()
 }
 
 /// As if the capture had missed frames, at random.
-pub fn dropping(records: &[Record], seed: u64, per_mille: u64) -> Vec<Record> {
+pub fn dropping<T: Clone>(records: &[T], seed: u64, per_mille: u64) -> Vec<T> {
     let mut random = Random(seed);
     records.iter().filter(|_| !random.happens(per_mille)).cloned().collect()
 }
 
 /// Frames captured twice in a row, at random.
-pub fn duplicating(records: &[Record], seed: u64, per_mille: u64) -> Vec<Record> {
+pub fn duplicating<T: Clone>(records: &[T], seed: u64, per_mille: u64) -> Vec<T> {
     let mut random = Random(seed);
     records.iter().flat_map(|record| vec![record.clone(); if random.happens(per_mille) { 2 } else { 1 }]).collect()
 }
 
 /// Frames that changed place with one of the next `distance` frames, at random; the times stay in order.
 pub fn reordering(records: &[Record], seed: u64, per_mille: u64, distance: usize) -> Vec<Record> {
+    let mut disturbed = shuffling(records, seed, per_mille, distance);
+    disturbed.iter_mut().zip(records).for_each(|(to, from)| to.time_ns = from.time_ns);
+    disturbed
+}
+
+/// The same of anything, with all that belongs to it.
+pub fn shuffling<T: Clone>(items: &[T], seed: u64, per_mille: u64, distance: usize) -> Vec<T> {
     let mut random = Random(seed);
-    let mut disturbed = records.to_vec();
+    let mut disturbed = items.to_vec();
     for at in 0..disturbed.len() {
         let other = at + 1 + random.next() as usize % distance;
         if random.happens(per_mille) && other < disturbed.len() {
             disturbed.swap(at, other);
         }
     }
-    disturbed.iter_mut().zip(records).for_each(|(to, from)| to.time_ns = from.time_ns);
     disturbed
 }

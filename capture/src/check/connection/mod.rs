@@ -138,6 +138,8 @@ pub(super) struct Connection {
     expected: BTreeMap<(Side, u32), Expected>,
     /// The last frame that brought a Send of each end.
     last: Sides<u64>,
+    /// A Send was given after one that was captured later: which of the two ends was first is not known.
+    is_disordered: bool,
     /// Replies come in responder-provided Read chunks.
     reliable: bool,
     pulled: Vec<Pulled>,
@@ -148,7 +150,6 @@ impl Connection {
     pub(super) fn new(opened: &Opened) -> Self {
         let Opened { connection, whole, .. } = opened;
         let credits = if *whole { Credits::new() } else { Credits::unknown() };
-        let private_data = connection.private_data;
         let Sides { active, passive } = connection.ends;
         Self {
             ends: Sides { active: active.address, passive: passive.address },
@@ -156,7 +157,7 @@ impl Connection {
             set_up: connection.set_up,
             whole: *whole,
             client: connection.set_up.then_some(Side::Active),
-            agreement: connection.set_up.then(|| Agreement::new(private_data.active, private_data.passive)),
+            agreement: connection.agreement(),
             credits: Sides { active: credits, passive: credits },
             lost: Sides::default(),
             suspect: Sides::default(),
@@ -168,6 +169,7 @@ impl Connection {
             told: false,
             expected: BTreeMap::new(),
             last: Sides::default(),
+            is_disordered: false,
             reliable: false,
             pulled: Vec::new(),
             pending: Vec::new(),
@@ -265,6 +267,7 @@ impl Connection {
         let last = self.last.get_mut(message.sender);
         let began = *last > 0;
         *last = message.stamp.frame.max(*last);
+        self.is_disordered |= message.stamp.frame < *self.last.get(message.sender.other());
         self.learn(message);
         match message.dialect {
             _ if self.version_1 => {}
@@ -347,6 +350,8 @@ impl Connection {
     /// Whether a message asks or answers, for the direction its RPC goes.
     fn role(&self, message: &Message, detail: Option<&Detail>) -> Option<Role> {
         match detail {
+            // It may be either.
+            _ if message.hides_direction() => None,
             Some(Detail { direction: Direction::Call, .. }) => Some(Role::Requester),
             Some(detail) if !self.is_stray_error(message, detail) => Some(Role::Responder),
             _ if self.is_reverse_call(message) => Some(Role::Requester),
@@ -534,8 +539,9 @@ impl Connection {
     /// The connection has ended, and its packets were captured in order or not: gives what should have come.
     pub(super) fn end(self, in_order: bool, book: &mut Book) -> Vec<Found> {
         let whole = self.is_whole();
-        for Pending { found, proven, .. } in self.pending {
-            if proven && in_order { book.keep(found) } else { book.unknown(found.rule) }
+        for Pending { found, needs_order, proven, .. } in self.pending {
+            let is_certain = in_order && !(needs_order && self.is_disordered);
+            if proven && is_certain { book.keep(found) } else { book.unknown(found.rule) }
         }
         let mut due = Vec::new();
         for expected in self.expected.into_values() {

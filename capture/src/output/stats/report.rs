@@ -10,6 +10,7 @@ use crate::dissector::Summary;
 use crate::event::Report;
 use crate::infiniband::ordering::Counts;
 use crate::link::Carrier;
+use crate::operation::Side;
 
 /// What a capture holds, in numbers.
 #[derive(Clone, Debug, Serialize)]
@@ -363,10 +364,8 @@ impl CaptureStatistics {
 impl ConnectionStatistics {
     pub(super) fn new(number: u32, report: &Report, messages: u64, credits: Credits) -> Self {
         let connection = &report.connection;
-        let private_data = connection.private_data;
-        // An end that says nothing has said the least (RFC 8797 section 5.1). Without the set-up no one knows.
-        let said = |data: Option<PrivateData>| connection.set_up.then(|| data.unwrap_or_default());
-        let both = said(private_data.active).zip(said(private_data.passive));
+        let (active, passive) = (connection.said(Side::Active), connection.said(Side::Passive));
+        let agreement = connection.agreement();
         Self {
             connection: number,
             carrier: match connection.carrier {
@@ -377,13 +376,11 @@ impl ConnectionStatistics {
             },
             port: connection.port(),
             set_up: connection.set_up,
-            active: End::new(&connection.ends.active, said(private_data.active), &report.counts.active),
-            passive: End::new(&connection.ends.passive, said(private_data.passive), &report.counts.passive),
-            inline: both.map(|(active, passive)| Inline {
-                call: active.send_size.min(passive.receive_size),
-                reply: passive.send_size.min(active.receive_size),
-            }),
-            remote_invalidation: both.map(|(active, passive)| invalidates(active) && invalidates(passive)),
+            active: End::new(&connection.ends.active, active, &report.counts.active),
+            passive: End::new(&connection.ends.passive, passive, &report.counts.passive),
+            inline: agreement
+                .map(|agreement| Inline { call: agreement.client_to_server, reply: agreement.server_to_client }),
+            remote_invalidation: agreement.map(|agreement| agreement.remote_invalidation),
             messages,
             credits,
             unclaimed: report.unclaimed,
