@@ -182,15 +182,47 @@ fn a_compressed_file_that_ends_early_gives_all_that_is_there() {
         assert_eq!(given, records[..given.len()]);
         let error = error.unwrap();
         assert!(matches!(error.problem, Problem::Compression(_)) && error.is_damage(), "{error}");
-        assert!(error.offset > 0);
+        assert!(error.offset > 0 && error.to_string().ends_with(": the compressed file ends early"), "{error}");
     }
+}
+
+/// What is wrong with a compressed file is said in our words, whichever package found it.
+#[test]
+fn damage_of_compression_is_said_in_plain_words() {
+    // Blocks of the types that are reserved (RFC 1951 section 3.2.3, RFC 8878 section 3.1.1.2).
+    let gzip = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x07];
+    let zstandard = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, 0x07, 0, 0];
+    for packed in [&gzip[..], &zstandard] {
+        let error = frames(packed).1.unwrap().to_string();
+        assert!(error.ends_with(": the compressed file is damaged"), "{error}");
+    }
+    // A Zstandard frame that asks for a window of 2 GiB.
+    let error = frames(&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 0, 0, 0, 0][..]).1.unwrap().to_string();
+    assert!(error.ends_with("needs a dictionary, or a window of more than 128 MiB"), "{error}");
 }
 
 #[test]
 fn what_is_no_capture_is_named_so() {
-    for file in [&b""[..], b"x", b"\xd4\xc3\xb2", b"#!/bin/sh\nexit\n", &transcode::gzip(b"hello"), &[0; 100]] {
+    for (file, said) in [
+        (&b""[..], "the file is empty"),
+        (&transcode::gzip(b""), "the file is empty"),
+        (b"#!/bin/sh\nexit\n", "a text file, not a capture file (pcap or pcapng)"),
+        (&transcode::gzip(b"hello"), "a text file, not a capture file (pcap or pcapng)"),
+        // As `xz` and `bzip2` begin what they write.
+        (
+            b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4\x46",
+            "compressed by xz, which is not read here: decompress it first, with xz -d",
+        ),
+        (
+            b"BZh91AY&SY\x17\x72\x45\x38",
+            "compressed by bzip2, which is not read here: decompress it first, with bzip2 -d",
+        ),
+        (b"\xd4\xc3\xb2", "not a capture file (pcap or pcapng)"),
+        (&[0; 100], "not a capture file (pcap or pcapng)"),
+    ] {
         let error = frames(file).1.unwrap();
-        assert!(matches!(error.problem, Problem::NotACapture) && !error.is_damage(), "{error}");
+        assert!(!error.is_damage(), "{error}");
+        assert_eq!(error.to_string(), said);
     }
     let mut missing = Capture::from_paths(["/nonexistent/x.pcap"]);
     let error = missing.next().unwrap().unwrap_err();
@@ -294,7 +326,7 @@ fn several_files_are_one_capture_and_damage_in_one_is_passed() {
         errors,
         [
             format!("first: at octet {at}: the file ends in the middle of a record"),
-            "bad: not a capture file (pcap or pcapng)".to_owned()
+            "bad: a text file, not a capture file (pcap or pcapng)".to_owned()
         ]
     );
 }

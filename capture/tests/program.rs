@@ -428,7 +428,7 @@ fn what_cannot_be_read_is_one_line_and_status_2() {
         (&["decode", "--no-such-option", "-"], "unexpected argument '--no-such-option' found"),
         (&["decode", "--xid", "0xg", "-"], "invalid value '0xg' for '--xid <X>'"),
         (&["decode", "--since", "noon", "-"], "not a time: seconds since 1970"),
-        (&["man", "nothing"], "no command 'nothing'"),
+        (&["man", "nothing"], "invalid value 'nothing' for '[COMMAND]'"),
         (&["header", "5a7a458"], "an odd number of digits"),
     ] {
         let output = run(arguments);
@@ -579,7 +579,7 @@ fn help_has_examples_and_shells_can_complete() {
     for (arguments, said) in [
         (&["completions", "bash"][..], "complete -F _rpcrdma"),
         (&["completions", "zsh"], "#compdef rpcrdma"),
-        (&["man"], ".TH rpcrdma 1"),
+        (&["man"], ".TH \"rpcrdma\" 1"),
         (&["man", "decode"], "\\-\\-verify\\-crc"),
         (&["--version"], "rpcrdma 0.1.0"),
     ] {
@@ -671,7 +671,11 @@ fn rules_can_be_chosen() {
     assert_eq!(found(&["--until", "+4.8", "--rule", "version"]), ["version", "version"]);
     let output = run(&["check", "--rule", "no-such-rule", &capture("errors")]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("not a rule") && stderr(&output).lines().count() == 1, "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("'rpcrdma check --list'") && stderr(&output).lines().count() == 1,
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -689,4 +693,105 @@ fn a_rule_is_explained_without_a_file() {
         assert!(stdout(&output).lines().all(|line| line.chars().count() <= 100), "{}", stdout(&output));
     }
     assert_eq!(run(&["check"]).status.code(), Some(2), "a file is needed");
+}
+
+#[test]
+fn what_was_meant_is_suggested() {
+    for (arguments, said) in [
+        (&["decod", "x.pcap"][..], "unrecognized subcommand 'decod'; did you mean 'decode'?"),
+        (&[env!("CARGO_MANIFEST_DIR")], "is a file, not a command; did you mean 'rpcrdma decode "),
+        (&["decode", "--jsn", "-"], "unexpected argument '--jsn' found; did you mean '--json'?"),
+        (
+            &["check", "--rule", "list-flg", "-"],
+            "invalid value 'list-flg' for '--rule <RULE>'; did you mean 'list-flag'?",
+        ),
+        (&["check", "--ignore", "x", "-"], "invalid value 'x' for '--ignore <RULE>'; try 'rpcrdma check --list'"),
+        (&["decode", "--connection", "x", "-"], "'--connection <N>': not the number of a connection; try"),
+        (&["decode", "--port", "70000", "-"], "'--port <P>': not a port, 0 to 65535; try"),
+        (&["man", "stat"], "did you mean 'stats'?"),
+    ] {
+        let output = run(arguments);
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+        assert_eq!((output.status.code(), stderr(&output).lines().count()), (Some(2), 1), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn rules_are_listed_and_shells_complete_them() {
+    let list = run(&["check", "--list"]);
+    let text = stdout(&list);
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    let completions = run(&["completions", "bash"]);
+    for rule in rpcrdma_capture::check::rules() {
+        let begins = |line: &str| line.split_whitespace().take(2).eq([rule.slug, rule.severity.name()]);
+        assert_eq!(text.lines().filter(|line| begins(line)).count(), 1, "{}", rule.slug);
+        assert!(stdout(&completions).contains(rule.slug), "{}", rule.slug);
+    }
+    // Not in the help, where nobody would find the options among them.
+    assert!(!stdout(&run(&["check", "--help"])).contains("list-flag"));
+}
+
+#[test]
+fn a_manual_page_has_names_and_examples_as_they_are_typed() {
+    let page = run(&["man"]);
+    let page = stdout(&page).replace("\\-", "-");
+    for line in [
+        ".SH EXAMPLES\n.nf\n  rpcrdma decode nfs.pcap ",
+        "\n  rpcrdma decode -v --xid 0x5a7a4583 nfs.pcap  the headers",
+        ".TP\n\\fBrpcrdma check\\fR\n",
+        "\n.SH EXIT STATUS\n.nf\n  0  nothing",
+    ] {
+        assert!(page.contains(line), "{line} in {page}");
+    }
+    assert!(!page.contains("rpcrdma-"), "{page}");
+    let page = run(&["man", "check"]);
+    let page = stdout(&page).replace("\\-", "-");
+    assert!(
+        page.contains(".SH NAME\nrpcrdma check - ") && page.contains("\nrpcrdma check [OPTIONS] <FILE>...\n"),
+        "{page}"
+    );
+}
+
+#[test]
+fn export_refuses_what_it_would_not_do() {
+    let path = capture("nfs41_callback");
+    for (name, said) in [("x.pcap.gz", "-o - | gzip"), ("x.pcap.zst", "-o - | zstd"), ("x.PCAPNG", "not pcapng")] {
+        let out = file(name);
+        let output = run(&["export", &path, "-o", &out.display().to_string()]);
+        assert!(stderr(&output).contains(said) && output.status.code() == Some(2), "{}", stderr(&output));
+        assert!(!out.exists());
+    }
+}
+
+#[test]
+fn export_of_nothing_says_so() {
+    let out = file("nothing.pcap").display().to_string();
+    let output = run(&["export", &capture("perftest"), "-o", &out]);
+    assert!(stderr(&output).contains("rpcrdma: nothing to export: the file written is empty\n"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+/// What the program says on a terminal, as `script` shows it; none where that is not installed.
+fn on_a_terminal(command: &str, input: &[u8]) -> Option<(String, Option<i32>)> {
+    let line = format!("{} {command}", env!("CARGO_BIN_EXE_rpcrdma"));
+    let mut script = Command::new("script");
+    script.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = script.spawn().ok()?;
+    child.stdin.take()?.write_all(input).ok()?;
+    let output = child.wait_with_output().ok()?;
+    Some((String::from_utf8(output.stdout).ok()?, output.status.code()))
+}
+
+#[test]
+fn on_a_terminal_it_says_that_it_waits_and_writes_no_capture() {
+    let header = b"5a7a4583 00000001 00000080 00000001 00000000 00000000 00000000\n\x04";
+    let Some((waits, status)) = on_a_terminal("header", header) else {
+        println!("script is not installed: skipped");
+        return;
+    };
+    assert!(waits.contains("rpcrdma: waiting for a hex dump on standard input; Ctrl-D ends it"), "{waits}");
+    assert!(waits.contains("RDMA_NOMSG") && status == Some(0), "{waits}");
+    let (refused, status) = on_a_terminal(&format!("export {} -o -", capture("nfs41_callback")), b"").unwrap();
+    assert!(refused.starts_with("rpcrdma: -: a pcap file is nothing for a terminal"), "{refused}");
+    assert_eq!(status, Some(2));
 }

@@ -96,7 +96,7 @@ impl<B: BufRead> Zstandard<B> {
                     Ok(State::BetweenFrames)
                 }
             }
-            Err(error) => Err(io::Error::other(error)),
+            Err(error) => Err(failed(error)),
         }
     }
 
@@ -108,7 +108,7 @@ impl<B: BufRead> Zstandard<B> {
                 // checksum) ends it, so that all before the damage is given.
                 let last = [1, 0, 0, 0, 0, 0, 0];
                 let _ = self.decoder.decode_blocks(&last[..], BlockDecodingStrategy::UptoBlocks(1));
-                State::Failed(io::Error::other(error))
+                State::Failed(failed(error))
             }
         }
     }
@@ -119,6 +119,21 @@ impl<B: BufRead> Zstandard<B> {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "wrong checksum"));
         }
         Ok(State::BetweenFrames)
+    }
+}
+
+/// A decoder's error as one of input: that of the file below, where there is one.
+fn failed(error: FrameDecoderError) -> io::Error {
+    use FrameDecoderError::{DictNotProvided, WindowSizeTooBig};
+    if matches!(error, WindowSizeTooBig { .. } | DictNotProvided { .. }) {
+        return io::Error::new(io::ErrorKind::Unsupported, error);
+    }
+    let first: &(dyn core::error::Error + 'static) = &error;
+    let below = core::iter::successors(Some(first), |error| error.source()).find_map(|e| e.downcast_ref::<io::Error>());
+    match below.map(|below| (below.raw_os_error(), below.kind())) {
+        Some((Some(code), _)) => io::Error::from_raw_os_error(code),
+        Some((None, kind)) => io::Error::new(kind, error),
+        None => io::Error::new(io::ErrorKind::InvalidData, error),
     }
 }
 

@@ -20,11 +20,16 @@ pub struct FileError {
 pub enum Problem {
     /// The operating system would not open it or not give its octets.
     Unreadable(io::Error),
-    /// It begins like no capture file.
-    NotACapture,
+    /// It holds nothing.
+    Empty,
+    /// It begins like no capture file; what it is instead, where that shows.
+    NotACapture(Option<&'static str>),
+    /// It is compressed by this program, whose format is not read here.
+    CompressedBy(&'static str),
     /// It ends before the named thing does.
     EndsInside(&'static str),
-    /// The gzip or Zstandard stream around it is damaged or ends early.
+    /// The gzip or Zstandard stream around it ends early (`UnexpectedEof`), asks for what is not done here (`Unsupported`), or
+    /// is damaged (any other kind).
     Compression(io::Error),
     /// A record says it has so many octets, which is more than any capture holds.
     RecordLength(u32),
@@ -40,7 +45,10 @@ impl FileError {
     /// Whether this is a capture file with damage in it, all before which was given; otherwise nothing of it can be read.
     #[must_use]
     pub fn is_damage(&self) -> bool {
-        !matches!(self.problem, Problem::Unreadable(_) | Problem::NotACapture)
+        !matches!(
+            self.problem,
+            Problem::Unreadable(_) | Problem::Empty | Problem::NotACapture(_) | Problem::CompressedBy(_)
+        )
     }
 }
 
@@ -60,9 +68,20 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(error) => fmt::Display::fmt(error, f),
-            Self::NotACapture => f.write_str("not a capture file (pcap or pcapng)"),
+            Self::Empty => f.write_str("the file is empty"),
+            Self::NotACapture(None) => f.write_str("not a capture file (pcap or pcapng)"),
+            Self::NotACapture(Some(what)) => write!(f, "{what}, not a capture file (pcap or pcapng)"),
+            Self::CompressedBy(program) => {
+                write!(f, "compressed by {program}, which is not read here: decompress it first, with {program} -d")
+            }
             Self::EndsInside(what) => write!(f, "the file ends in the middle of {what}"),
-            Self::Compression(error) => write!(f, "the compressed file is damaged: {error}"),
+            Self::Compression(error) => f.write_str(match error.kind() {
+                io::ErrorKind::UnexpectedEof => "the compressed file ends early",
+                io::ErrorKind::Unsupported => {
+                    "the compressed file needs a dictionary, or a window of more than 128 MiB"
+                }
+                _ => "the compressed file is damaged",
+            }),
             Self::RecordLength(length) => write!(f, "a record claims {length} octets, the file is damaged"),
             Self::Damaged(what) => write!(f, "{what}, the file is damaged"),
         }

@@ -11,6 +11,7 @@ mod buffer;
 mod capture;
 mod compression;
 mod error;
+mod foreign;
 mod pcap;
 mod pcapng;
 mod reader;

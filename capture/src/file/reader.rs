@@ -5,6 +5,7 @@ use std::io::Read;
 
 use super::buffer::Buffer;
 use super::error::{FileError, Problem};
+use super::foreign;
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
 use super::{Frame, LinkType, Time};
@@ -105,7 +106,7 @@ impl<R: Read> Reader<R> {
         } else if let Some(pcapng) = Pcapng::open(&buffer) {
             Format::Pcapng(pcapng)
         } else {
-            return Err(FileError::new(0, Problem::NotACapture));
+            return Err(FileError::new(0, foreign::name(buffer.available())));
         };
         Ok(Self { buffer, format: Some(format), record: Record::default(), number: 0 })
     }

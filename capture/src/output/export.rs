@@ -266,7 +266,10 @@ fn failed(error: PcapError) -> io::Error {
 
 impl fmt::Display for Exported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} calls and {} replies written", self.calls, self.replies)?;
+        match self.calls {
+            0 => f.write_str("nothing to export: the file written is empty")?,
+            calls => write!(f, "{calls} calls and {} replies written", self.replies)?,
+        }
         if self.left_out > 0 {
             write!(f, "; RPCs left out: {}", self.left_out)?;
         }

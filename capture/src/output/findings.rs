@@ -11,6 +11,10 @@ use crate::check::{Count, Found};
 
 /// Columns of the longest slug.
 const SLUG: usize = 25;
+/// Columns of the longest name of a severity.
+const SEVERITY: usize = 7;
+/// Columns of a line.
+const WIDTH: usize = 120;
 
 /// Writes findings, and counts those it has written.
 #[derive(Debug, Default)]
@@ -141,6 +145,28 @@ pub fn explain(out: &mut impl io::Write, rule: &Rule, colour: bool) -> io::Resul
         for (index, text) in wrapped(&text, 88).iter().enumerate() {
             let mut line = Line::new(colour, usize::MAX);
             line.column(DIM, if index == 0 { name } else { "" }, 9);
+            line.push(PLAIN, text);
+            line.write(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the names of `rules` and what each says, as text.
+///
+/// # Errors
+/// Those of `out`.
+pub fn list(out: &mut impl io::Write, rules: impl Iterator<Item = &'static Rule>, colour: bool) -> io::Result<()> {
+    for rule in rules {
+        let indent = SLUG + 2 + SEVERITY + 2;
+        for (index, text) in wrapped(rule.summary, WIDTH - indent).iter().enumerate() {
+            let mut line = Line::new(colour, WIDTH);
+            if index == 0 {
+                line.column(NAME, rule.slug, SLUG + 2);
+                line.column(style(rule.severity), rule.severity.name(), SEVERITY + 2);
+            } else {
+                line.column(PLAIN, "", indent);
+            }
             line.push(PLAIN, text);
             line.write(out)?;
         }

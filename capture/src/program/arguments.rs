@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use rpcrdma_capture::check;
@@ -22,8 +23,10 @@ Examples:
   rpcrdma check --explain write-length         what a rule says, and why
   rpcrdma header 5a7a4583 00000001 00000080 00000000 ...
 
-Exit status: 0; 1 where the input was damaged or incomplete, of check where it was damaged or a rule was broken that is an
-error; 2 for wrong usage or a file that cannot be read.";
+Exit status:
+  0  nothing is wrong
+  1  the input is damaged or incomplete, a filter selects nothing, or check finds an error
+  2  the usage is wrong, or a file cannot be read";
 
 const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
@@ -53,6 +56,9 @@ pub(super) enum Color {
     Never,
 }
 
+/// The commands that have a manual page.
+const COMMANDS: [&str; 8] = ["decode", "transactions", "export", "stats", "check", "header", "completions", "man"];
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Shows every RPC-over-RDMA message, a line each
@@ -72,9 +78,10 @@ pub(super) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Writes the manual page, of the program or of one command
+    /// Writes the manual page of the program or of one command
     Man {
         /// The command
+        #[arg(value_parser = PossibleValuesParser::new(COMMANDS), hide_possible_values = true)]
         command: Option<String>,
     },
 }
@@ -86,7 +93,7 @@ pub(super) struct Input {
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Only this connection; can be given several times
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = connection)]
     pub(super) connection: Vec<u32>,
     /// Only this rdma_xid (0x5a7a4583, or decimal); can be given several times
     #[arg(long, value_name = "X", value_parser = xid)]
@@ -98,7 +105,7 @@ pub(super) struct Input {
     #[arg(long, value_name = "TIME")]
     pub(super) until: Option<Moment>,
     /// RPC-over-RDMA is spoken on this service port too; can be given several times
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = port)]
     pub(super) port: Vec<u16>,
     /// Check the ICRC and VCRC of every packet, count those that are wrong, and leave them out; also FPDUs of iWARP with a
     /// wrong CRC, which are always counted
@@ -170,14 +177,17 @@ pub(super) struct Check {
     #[command(flatten)]
     pub(super) input: Input,
     /// Only this rule; can be given several times
-    #[arg(long, value_name = "SLUG", value_parser = rule)]
+    #[arg(long, value_name = "RULE", value_parser = rule(), hide_possible_values = true)]
     pub(super) rule: Vec<&'static str>,
     /// Not this rule; can be given several times
-    #[arg(long, value_name = "SLUG", value_parser = rule)]
+    #[arg(long, value_name = "RULE", value_parser = rule(), hide_possible_values = true)]
     pub(super) ignore: Vec<&'static str>,
-    /// Say what a rule says, why it exists and what a correct peer does, and read no file
-    #[arg(long, value_name = "SLUG", value_parser = rule, exclusive = true)]
+    /// Say what a rule demands, why it exists and what a correct peer does; read no file
+    #[arg(long, value_name = "RULE", value_parser = rule(), hide_possible_values = true, exclusive = true)]
     pub(super) explain: Option<&'static str>,
+    /// List all rules; read no file
+    #[arg(long, exclusive = true)]
+    pub(super) list: bool,
     /// A JSON object a line: findings, then a summary
     #[arg(long)]
     pub(super) json: bool,
@@ -197,21 +207,26 @@ pub(super) struct Header {
     pub(super) v2_family: Option<Family>,
 }
 
-/// The name of a rule.
-fn rule(text: &str) -> Result<&'static str, String> {
-    let known = check::find(text).map(|rule| rule.slug);
-    known.ok_or_else(|| {
-        let slugs: Vec<&str> = check::rules().map(|rule| rule.slug).collect();
-        format!("not a rule; there are {}", slugs.join(", "))
-    })
+/// The name of a rule; shells complete it.
+fn rule() -> impl TypedValueParser<Value = &'static str> {
+    let rules = check::rules().map(|rule| PossibleValue::new(rule.slug).help(rule.summary));
+    PossibleValuesParser::new(rules).try_map(|slug| check::find(&slug).map(|rule| rule.slug).ok_or("not a rule"))
 }
 
-fn xid(text: &str) -> Result<u32, String> {
+fn connection(text: &str) -> Result<u32, &'static str> {
+    text.parse().map_err(|_| "not the number of a connection")
+}
+
+fn port(text: &str) -> Result<u16, &'static str> {
+    text.parse().map_err(|_| "not a port, 0 to 65535")
+}
+
+fn xid(text: &str) -> Result<u32, &'static str> {
     let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    parsed.map_err(|_| "not a number of 32 bits: 0x5a7a4583, or decimal".to_owned())
+    parsed.map_err(|_| "not a number of 32 bits: 0x5a7a4583, or decimal")
 }
 
 #[cfg(test)]
@@ -222,6 +237,13 @@ mod tests {
     #[test]
     fn the_description_of_the_command_line_is_sound() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_a_manual_page() {
+        let command = Arguments::command();
+        let names: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(names, COMMANDS);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What each command does.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
@@ -22,6 +23,7 @@ use rpcrdma_capture::output::{header, hexdump, json, tree};
 use rpcrdma_capture::transaction::Transaction;
 
 use super::arguments::{Arguments, Check, Color, Command, Decode, Export, Header, Input, Stats, Transactions};
+use super::manual;
 use super::notices::Notices;
 use super::output::Output;
 use super::reading::{Batch, Batches, Step};
@@ -46,7 +48,11 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
             clap_complete::generate(shell, &mut command, "rpcrdma", &mut out);
             write(&out)
         }
-        Command::Man { command } => manual(command.as_deref()),
+        Command::Man { command } => {
+            let mut out = Vec::new();
+            manual::write(command.as_deref(), &mut out)?;
+            write(&out)
+        }
     }
 }
 
@@ -55,21 +61,6 @@ fn write(octets: &[u8]) -> Result<u8, Failure> {
     stdout.write_all(octets)?;
     stdout.flush()?;
     Ok(0)
-}
-
-fn manual(name: Option<&str>) -> Result<u8, Failure> {
-    let mut command = Arguments::command();
-    command.build();
-    let wanted = match name {
-        None => command,
-        Some(name) => {
-            let found = command.get_subcommands().find(|command| command.get_name() == name).cloned();
-            found.ok_or_else(|| Failure::Said(format!("no command '{name}'; try 'rpcrdma --help'")))?
-        }
-    };
-    let mut out = Vec::new();
-    clap_mangen::Man::new(wanted).render(&mut out)?;
-    write(&out)
 }
 
 fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> {
@@ -101,9 +92,7 @@ fn transactions(arguments: &Transactions, color: Color, quiet: bool) -> Result<u
 fn export(arguments: &Export, quiet: bool) -> Result<u8, Failure> {
     let path = &arguments.output;
     let to_stdout = path == Path::new("-");
-    if !to_stdout && arguments.input.files.iter().any(|file| is_same(file, path)) {
-        return Err(Failure::Said(format!("{}: is read and written at once", path.display())));
-    }
+    refuse_output(arguments, to_stdout)?;
     let named = |error: io::Error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::Output(error),
         _ => Failure::Said(format!("{}: {error}", path.display())),
@@ -122,7 +111,25 @@ fn export(arguments: &Export, quiet: bool) -> Result<u8, Failure> {
     if !quiet || exported.left_out > 0 {
         say(&exported.to_string());
     }
-    Ok(status)
+    Ok(if exported.calls > 0 { status } else { status.max(DAMAGED) })
+}
+
+/// Refuses to write where that would destroy the input or be of no use.
+fn refuse_output(arguments: &Export, to_stdout: bool) -> Result<(), Failure> {
+    let path = &arguments.output;
+    let refused = |reason: &str| Err(Failure::Said(format!("{}: {reason}", path.display())));
+    if to_stdout && io::stdout().is_terminal() {
+        return refused("a pcap file is nothing for a terminal: name a file, or pipe it into a program");
+    }
+    if !to_stdout && arguments.input.files.iter().any(|file| is_same(file, path)) {
+        return refused("is read and written at once");
+    }
+    match path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase).as_deref() {
+        Some("gz") => refused("a plain pcap file is written: use '-o - | gzip', or another name"),
+        Some("zst") => refused("a plain pcap file is written: use '-o - | zstd', or another name"),
+        Some("pcapng" | "ntar") => refused("a pcap file is written, not pcapng: use another name"),
+        _ => Ok(()),
+    }
 }
 
 fn stats(arguments: &Stats, color: Color, quiet: bool) -> Result<u8, Failure> {
@@ -148,6 +155,11 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
     if let Some(rule) = arguments.explain.and_then(check::find) {
         let mut out = Vec::new();
         findings::explain(&mut out, rule, is_coloured(color))?;
+        return write(&out);
+    }
+    if arguments.list {
+        let mut out = Vec::new();
+        findings::list(&mut out, check::rules(), is_coloured(color))?;
         return write(&out);
     }
     let mut checker = Checker::default();
@@ -187,8 +199,8 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
 /// A message may be malformed and the dump of it be right, so that is no reason for another status than 0.
 fn header(arguments: &Header, color: Color, quiet: bool) -> Result<u8, Failure> {
     let text = match arguments.hex.as_slice() {
-        [] => dump_from_stdin()?,
-        [dash] if dash == "-" => dump_from_stdin()?,
+        [] => dump_from_stdin(quiet)?,
+        [dash] if dash == "-" => dump_from_stdin(quiet)?,
         words => words.join(" "),
     };
     let dump = hexdump::parse(&text).map_err(|error| Failure::Said(format!("hex dump: {error}")))?;
@@ -205,9 +217,13 @@ fn header(arguments: &Header, color: Color, quiet: bool) -> Result<u8, Failure> 
     write(&out)
 }
 
-fn dump_from_stdin() -> Result<String, Failure> {
+fn dump_from_stdin(quiet: bool) -> Result<String, Failure> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() && !quiet {
+        say("waiting for a hex dump on standard input; Ctrl-D ends it");
+    }
     let mut octets = Vec::new();
-    let read = io::stdin().take(DUMP_LIMIT).read_to_end(&mut octets);
+    let read = stdin.take(DUMP_LIMIT).read_to_end(&mut octets);
     read.map_err(|error| Failure::Said(format!("standard input: {error}")))?;
     // A dump may have any octets in its margin.
     Ok(String::from_utf8_lossy(&octets).into_owned())

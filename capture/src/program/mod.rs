@@ -3,16 +3,18 @@
 mod arguments;
 mod capture;
 mod commands;
+mod manual;
 mod moment;
 mod notices;
 mod output;
 mod reading;
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use arguments::Arguments;
 
@@ -20,6 +22,9 @@ use arguments::Arguments;
 const DAMAGED: u8 = 1;
 /// Wrong usage, or a file that cannot be read.
 const UNUSABLE: u8 = 2;
+
+/// Octets of a line of an error that is still shown.
+const LINE: usize = 1000;
 
 /// What ends the program early.
 #[derive(Debug)]
@@ -56,22 +61,42 @@ fn fail(text: &str) -> ExitCode {
     ExitCode::from(UNUSABLE)
 }
 
-/// Writes a line to standard error.
+/// Writes a line to standard error, all of it at once: others may write there too.
 fn say(text: &str) {
     use std::io::Write as _;
     // Nobody is left to be told where this fails.
-    let _written = writeln!(io::stderr(), "rpcrdma: {text}");
+    let _written = io::stderr().write_all(format!("rpcrdma: {text}\n").as_bytes());
 }
 
-/// Help and version as they are; of an error the first paragraph, in one line.
+/// Help and version as they are; of an error the first paragraph, in one line, and what may have been meant.
 fn usage(error: &clap::Error) -> ExitCode {
     let is_help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     if is_help || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _written = error.print();
         return ExitCode::from(if is_help { 0 } else { UNUSABLE });
     }
+    if let Some(ContextValue::String(file)) = error.get(ContextKind::InvalidSubcommand)
+        && Path::new(file).exists()
+    {
+        return fail(&format!("'{file}' is a file, not a command; did you mean 'rpcrdma decode {file}'?"));
+    }
     let text = error.render().to_string();
-    let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
-    let line = lines.collect::<Vec<_>>().join(" ");
-    fail(&format!("{}; try 'rpcrdma --help'", line.trim_start_matches("error: ")))
+    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    let (lines, too_long): (Vec<_>, Vec<_>) = lines.partition(|line| line.len() <= LINE);
+    // Of all values that are listed, only the rules are too many for a line.
+    let where_to_look = if too_long.is_empty() { "try 'rpcrdma --help'" } else { "try 'rpcrdma check --list'" };
+    let hint = suggestion(error).unwrap_or_else(|| where_to_look.to_owned());
+    fail(&format!("{}; {hint}", lines.join(" ").trim_start_matches("error: ")))
+}
+
+/// What may have been meant.
+fn suggestion(error: &clap::Error) -> Option<String> {
+    use ContextKind::{SuggestedArg, SuggestedSubcommand, SuggestedValue};
+    let meant = [SuggestedSubcommand, SuggestedArg, SuggestedValue].into_iter().find_map(|kind| error.get(kind))?;
+    let name = match meant {
+        ContextValue::String(name) => name,
+        ContextValue::Strings(names) => names.first()?,
+        _ => return None,
+    };
+    Some(format!("did you mean '{name}'?"))
 }
