@@ -439,6 +439,22 @@ fn no_more_rdma_reads_than_the_adapter_takes() {
     assert_eq!(pair.completed(), ["deliver assembled 2996"]);
 }
 
+/// The longest message of an adapter's port may be shorter than a segment.
+#[test]
+fn no_more_octets_in_one_transfer_than_the_adapter_moves() {
+    let mut pair = Pair::with(Terms::default(), 0x1_0000, Limits::default());
+    pair.responder.limit_transfers(800);
+    pair.call(&plain(null(), 2000, 2000));
+    pair.registered(0, 0x51);
+    pair.registered(1, 0x52);
+    let reads = ["release 5", "read 52 320 1000 at 0", "read 52 320 1320 at 800", "read 52 190 1640 at 1600"];
+    assert_eq!(pair.received_by_responder(), reads);
+    assert!(pair.completed().is_empty() && pair.completed().is_empty());
+    assert_eq!(pair.completed(), ["deliver assembled 2000"]);
+    let written = pair.reply(2000, &[]);
+    assert_eq!(written[..3], ["write 0 51 320 1000", "write 800 51 320 1320", "write 1600 51 190 1640"], "{written:?}");
+}
+
 /// A connection that an RDMA Read has ended is made anew, and the Call is sent again.
 #[test]
 fn section_4_5_3_a_call_whose_rdma_failed_is_err_chunk_on_the_next_connection() {

@@ -112,6 +112,8 @@ struct World {
     /// How many more RDMA Reads may be under way.
     reads: u32,
     threshold: u32,
+    /// Octets of an RDMA Read or Write at most.
+    transfer: u32,
     credits: Credits,
     calls: HashMap<CallId, Called>,
     by_xid: HashMap<u32, CallId>,
@@ -159,9 +161,12 @@ impl World {
         let most_reads = [1, 3, 1000][random.below(3)];
         let mut responder = Responder::new(terms, limits);
         responder.limit_reads(most_reads);
+        let transfer = [1000, 5000, u32::MAX][random.below(3)];
+        responder.limit_transfers(transfer);
         let mut requester = Requester::new(terms, if provide { 6 } else { 5 }, segment_length);
         if provide {
             requester.pull_replies();
+            requester.limit_transfers(transfer);
             responder.provide_replies([2, 100][random.below(2)]);
         }
         Self {
@@ -172,6 +177,7 @@ impl World {
             reads: most_reads,
             random,
             threshold,
+            transfer,
             credits: Credits::new(),
             calls: HashMap::new(),
             by_xid: HashMap::new(),
@@ -253,7 +259,7 @@ impl World {
                     continue;
                 }
                 Some(Output::Read { call, source, at }) => {
-                    assert!(self.provide);
+                    assert!(self.provide && source.length <= self.transfer);
                     self.work.push(Work::Pulled { call, source, at });
                     continue;
                 }
@@ -351,6 +357,7 @@ impl World {
                     continue;
                 }
                 Some(Output::Read { call, source, at }) => {
+                    assert!(source.length <= self.transfer);
                     self.reads = self.reads.checked_sub(1).expect("too many RDMA Reads");
                     self.to_requester.push_back(Posted::Read { call, source, at });
                     continue;
@@ -369,6 +376,7 @@ impl World {
                     continue;
                 }
                 Some(Output::Write { call, from, target }) => {
+                    assert!(target.length <= self.transfer);
                     let data = self.replies[&call].part(from..from + target.length).to_vec();
                     self.to_requester.push_back(Posted::Write { data, target });
                     continue;

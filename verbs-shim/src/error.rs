@@ -8,9 +8,9 @@ use std::fmt;
 pub enum Error {
     /// The address is in use, or none that the adapter has.
     Address,
-    /// Access rights that do not go together: remote writing needs local writing.
+    /// Access rights that do not go together: remote writing and being read into need local writing.
     Access,
-    /// A range that is not within its region.
+    /// A range that is not within its region, or longer than one message can be.
     Range,
     /// Private data longer than the message that carries it has room for.
     PrivateData,
@@ -87,8 +87,8 @@ impl fmt::Display for Error {
                 return write!(f, "{function}: {}", std::io::Error::from_raw_os_error(*number));
             }
             Self::Address => "the address is in use, or not the adapter's",
-            Self::Access => "remote writing needs local writing",
-            Self::Range => "a range outside its memory region",
+            Self::Access => "remote writing and being read into need local writing",
+            Self::Range => "a range outside its memory region, or longer than one message can be",
             Self::PrivateData => "too much private data",
             Self::QueueFull => "the queue is full",
             Self::Depth => "a depth that no queue can have",

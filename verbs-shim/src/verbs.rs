@@ -13,12 +13,22 @@ bitflags::bitflags! {
     /// Who may do what with a memory region. Its owner may always read it.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Access: u8 {
-        /// Receives and the owner's own RDMA Reads may put data into it.
+        /// Receives may put data into it.
         const LOCAL_WRITE = 0x01;
         /// The other side may read it by RDMA Read.
         const REMOTE_READ = 0x02;
         /// The other side may write it by RDMA Write; needs [`LOCAL_WRITE`](Self::LOCAL_WRITE).
         const REMOTE_WRITE = 0x04;
+        /// The owner's own RDMA Reads may put data into it; needs [`LOCAL_WRITE`](Self::LOCAL_WRITE). On iWARP the other
+        /// side may then write it, as the data of an RDMA Read comes addressed like an RDMA Write (RFC 5040 section 5.2).
+        const READ_SINK = 0x08;
+    }
+}
+
+impl Access {
+    /// Whether these rights go together.
+    pub(crate) const fn is_possible(self) -> bool {
+        self.contains(Self::LOCAL_WRITE) || !self.intersects(Self::REMOTE_WRITE.union(Self::READ_SINK))
     }
 }
 
@@ -278,6 +288,9 @@ pub trait Verbs {
     /// [`Error::Depth`], [`Error::Exhausted`].
     fn queue_pair(&self, domain: &Self::Domain, depths: Depths) -> Result<Self::QueuePair, Error>;
 
+    /// Octets that one work request of a connected queue pair moves at most: the longest message of the adapter's port.
+    fn message_size(&self, queue_pair: &Self::QueuePair) -> u32;
+
     /// Gives a buffer for one Send of the other side. May be called before the queue pair is connected, and should be:
     /// nothing then comes too early.
     ///
@@ -289,8 +302,8 @@ pub trait Verbs {
     /// Posts a work request.
     ///
     /// # Errors
-    /// [`Error::QueueFull`], [`Error::Range`], [`Error::NotConnected`], [`Error::Disconnected`], [`Error::InUse`] while
-    /// somebody looks at the region.
+    /// [`Error::QueueFull`], [`Error::Range`] (more than [`message_size`](Self::message_size) too),
+    /// [`Error::NotConnected`], [`Error::Disconnected`], [`Error::InUse`] while somebody looks at the region.
     fn post(&self, queue_pair: &Self::QueuePair, work: Work<'_, Self::Region>) -> Result<(), Error>;
 
     /// The next completion; none if there is none within that time.
@@ -309,7 +322,7 @@ pub trait Verbs {
     /// The next request; none if there is none within that time.
     ///
     /// # Errors
-    /// [`Error::MemoryHeld`].
+    /// [`Error::MemoryHeld`]; [`Error::NoAdapter`] where the adapter was removed: no request will come any more.
     fn request(&self, listener: &Self::Listener, timeout: Duration) -> Result<Option<Self::Request>, Error>;
 
     /// The private data of a request. As on InfiniBand it has the length of its field, with zeros after what was given.

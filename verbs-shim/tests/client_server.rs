@@ -137,6 +137,19 @@ fn every_way_of_carrying_the_argument_and_the_result() {
 }
 
 #[test]
+fn chunks_longer_than_a_message_of_the_adapter_are_moved_by_several() {
+    let (_fabric, here, there) = adapters();
+    let there = there.with_message_size(4096);
+    with_server(&there, Settings::server(), echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let argument = data(100_001, 4);
+        let mut call = Call::new(echo_call(client.xid(), 1, &argument, true), 28).with_result(vec![0; 100_001]);
+        assert_eq!(client.call(&mut call), Ok(()));
+        assert!(call.result(0) == argument);
+    });
+}
+
+#[test]
 fn a_call_can_be_made_again_with_its_buffers() {
     let (fabric, here, there) = adapters();
     with_server(&there, Settings::server(), echo, || {

@@ -313,12 +313,29 @@ fn an_operation_without_octets_looks_at_no_handle() {
 }
 
 #[test]
-fn a_read_into_memory_that_may_not_be_written_breaks_the_connection() {
-    let (_, client, server) = connection();
-    let (memory, sink) = (client.register(b"data", ALL), server.register(&[0; 4], Access::REMOTE_READ));
-    server.post(1, Operation::Read(client.remote(&memory)), &sink, 4);
-    assert_eq!(server.end(), (1, Status::LocalProtection));
-    assert!(client.is_over());
+fn a_read_into_memory_that_is_not_for_it_breaks_the_connection() {
+    for access in [Access::REMOTE_READ, Access::LOCAL_WRITE] {
+        let (_, client, server) = connection();
+        let (memory, sink) = (client.register(b"data", ALL), server.register(&[0; 4], access));
+        server.post(1, Operation::Read(client.remote(&memory)), &sink, 4);
+        assert_eq!(server.end(), (1, Status::LocalProtection));
+        assert!(client.is_over());
+    }
+}
+
+#[test]
+fn work_longer_than_a_message_can_be_is_refused_and_the_connection_goes_on() {
+    let (_fabric, client, server) = adapters();
+    let client = End::new(client.with_message_size(4), Depths::default());
+    let server = End::new(server, Depths::default());
+    connect(&client, &server);
+    assert_eq!(client.adapter.message_size(&client.queue_pair), 4);
+    let (message, buffer) = (client.register(b"message", ALL), server.register(&[0; 10], ALL));
+    server.receive(1, &buffer, 10);
+    let work = |length| Work::new(2, Operation::Send, Local::all(&message, length));
+    assert_eq!(client.adapter.post(&client.queue_pair, work(5)), Err(Error::Range));
+    client.adapter.post(&client.queue_pair, work(4)).unwrap();
+    assert_eq!(server.completion().length, 4);
 }
 
 // Invalidation.

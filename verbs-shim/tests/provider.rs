@@ -88,7 +88,7 @@ impl<'a, V: Verbs> End<'a, V> {
     /// Posts work on a region of its own, and waits for its end.
     fn work(&self, operation: Operation, octets: Vec<u8>) -> (Completion, Vec<u8>) {
         let length = octets.len();
-        let region = self.register(octets, Access::LOCAL_WRITE);
+        let region = self.register(octets, Access::LOCAL_WRITE | Access::READ_SINK);
         self.verbs.post(&self.queue_pair, Work::new(1000, operation, Local::all(&region, length))).unwrap();
         let completion = self.next(|kind| kind != Kind::Receive);
         (completion, self.verbs.deregister(region).unwrap())

@@ -558,6 +558,7 @@ fn requester(input: &[u8], output: &mut [u8]) {
             show(&error);
         }
         requester.request_credits(black_box(0));
+        requester.limit_transfers(black_box(0));
         see((requester.in_flight(), Direction::of(input)));
     }
 }
@@ -569,6 +570,7 @@ fn responder(input: &[u8], output: &mut [u8]) {
     let (head, results) = (input, items.get(..black_box(1)).unwrap_or_default());
     let reply = responder::Reply { head, length: black_box(60), results, protected: black_box(false) };
     responder.limit_reads(black_box(3));
+    responder.limit_transfers(black_box(0));
     responder.provide_replies(black_box(2));
     for octet in input {
         responder.refuse_xid(u32::from(*octet));

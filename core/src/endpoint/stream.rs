@@ -120,6 +120,13 @@ pub(super) struct Piece {
     pub(super) remote: Segment,
 }
 
+impl Piece {
+    /// Its first octets, `most` at most.
+    pub(super) fn first(self, most: u32) -> Self {
+        Self { remote: Segment { length: self.remote.length.min(most), ..self.remote }, ..self }
+    }
+}
+
 /// The next piece when ranges are moved to or from segments, one behind the other, and `moved` octets are done.
 pub(super) fn piece(
     mut ranges: impl Iterator<Item = Range<u32>>,

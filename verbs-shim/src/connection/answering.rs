@@ -12,7 +12,7 @@ use rpcrdma::segment::Segment;
 
 use super::buffers::{Buffers, Sent};
 use super::settings::READS;
-use super::{Ended, MAX_CALLS, Port, Provider, Settings, Work};
+use super::{Ended, MAX_CALLS, Port, Provider, SINK, Settings, Work};
 use crate::error::Error;
 use crate::stream::{Part, Stream};
 use crate::verbs::{Access, Local, Verbs};
@@ -73,12 +73,14 @@ pub(crate) struct Asked {
 }
 
 impl<V: Provider> Answering<V> {
-    /// `refused` are the XIDs of calls that ended the connection before (RFC 8166 section 4.5.3).
-    pub(super) fn new(terms: Terms, settings: &Settings, refused: &[u32]) -> Self {
+    /// `message_size`: octets that one RDMA Read or Write moves at most. `refused` are the XIDs of calls that ended the
+    /// connection before (RFC 8166 section 4.5.3).
+    pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32, refused: &[u32]) -> Self {
         let mut responder = Box::new(Responder::new(terms, settings.limits));
         // As many Receives are posted; `Settings` has seen that it can be.
         let _ = responder.grant(settings.served);
         responder.limit_reads(READS as u32);
+        responder.limit_transfers(message_size);
         refused.iter().for_each(|&xid| responder.refuse_xid(xid));
         if settings.provides_replies.is_some() {
             responder.provide_replies(settings.served);
@@ -303,7 +305,7 @@ impl<V: Provider> Answering<V> {
     ) -> Result<bool, Ended> {
         let answer = self.answer(call)?;
         if answer.pulled.is_none() {
-            match port.verbs.register(&port.domain, mem::take(&mut answer.message), Access::LOCAL_WRITE) {
+            match port.verbs.register(&port.domain, mem::take(&mut answer.message), SINK) {
                 Ok(region) => answer.pulled = Some(region),
                 Err(refused) => {
                     answer.message = refused.buffer;

@@ -9,7 +9,7 @@ use rpcrdma::endpoint::{CallId, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
 
 use super::buffers::{Buffers, Sent};
-use super::{Ended, MAX_CALLS, Port, Provider, Settings, Work};
+use super::{Ended, MAX_CALLS, Port, Provider, SINK, Settings, Work};
 use crate::Segment;
 use crate::call::{Call, CallError, Progress};
 use crate::stream::Part;
@@ -70,8 +70,10 @@ enum Home {
 }
 
 impl<V: Provider> Calling<V> {
-    pub(super) fn new(terms: Terms, settings: &Settings) -> Self {
+    /// `message_size`: octets that one RDMA Read brings at most.
+    pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32) -> Self {
         let mut requester = Box::new(Requester::new(terms, settings.calls, SEGMENT_LENGTH));
+        requester.limit_transfers(message_size);
         if settings.pulls_replies {
             requester.pull_replies();
         }
@@ -367,7 +369,7 @@ impl<R> Ticket<R> {
             let room = results.fold((self.call.reply_length as usize).next_multiple_of(4), usize::saturating_add);
             let mut reply = mem::take(&mut self.call.reply);
             reply.resize(room, 0);
-            match port.verbs.register(&port.domain, reply, Access::LOCAL_WRITE) {
+            match port.verbs.register(&port.domain, reply, SINK) {
                 Ok(region) => self.pulled = Some(region),
                 Err(refused) => {
                     self.call.reply = refused.buffer;

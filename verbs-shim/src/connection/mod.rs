@@ -29,7 +29,7 @@ use crate::call::{Call, CallError, Progress};
 use crate::error::Error;
 use crate::pending::Pending;
 use crate::request::Request;
-use crate::verbs::{Completion, Kind, Status, Verbs};
+use crate::verbs::{Access, Completion, Kind, Status, Verbs};
 
 /// What of [`Verbs`] can be used by several threads: each provider here.
 pub trait Provider:
@@ -161,6 +161,9 @@ struct Arrived {
     invalidated: Option<u32>,
 }
 
+/// The rights to memory that RDMA Reads of this end bring data into.
+const SINK: Access = Access::LOCAL_WRITE.union(Access::READ_SINK);
+
 /// The number of a work request or Receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
@@ -227,10 +230,12 @@ impl<V: Provider> Connection<V> {
         peer: SocketAddr,
         (settings, refused): (&Settings, &[u32]),
     ) -> Self {
+        let message_size = port.verbs.message_size(&port.queue_pair);
+        let answering = || Answering::new(answers, settings, message_size, refused);
         let state = State {
             buffers,
-            calling: Calling::new(calls, settings),
-            answering: (settings.served > 0).then(|| Answering::new(answers, settings, refused)),
+            calling: Calling::new(calls, settings, message_size),
+            answering: (settings.served > 0).then(answering),
             arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
             led: false,
             following: 0,

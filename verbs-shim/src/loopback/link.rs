@@ -606,7 +606,7 @@ impl Turn<'_> {
 
     /// An RDMA Read is asked for; its data comes later.
     fn ask(&mut self, work: &mut Work, remote: Remote) -> Result<(), Status> {
-        if !work.place.is_writable() {
+        if !work.place.is_read_sink() {
             return Err(Status::LocalProtection);
         }
         if let Some(wire) = self.wire {

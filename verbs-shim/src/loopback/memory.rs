@@ -178,7 +178,7 @@ impl Domain {
 
     /// Where a new region is to be found, if there can be one beside so many.
     fn segment(&self, from: &Identifiers, regions: usize, length: usize, access: Access) -> Result<Segment, Error> {
-        if access.contains(Access::REMOTE_WRITE) && !access.contains(Access::LOCAL_WRITE) {
+        if !access.is_possible() {
             return Err(Error::Access);
         }
         let length = u32::try_from(length).map_err(|_| Error::Range)?;
@@ -301,6 +301,11 @@ impl Place {
     pub(super) fn first(&self, length: usize) -> Self {
         let end = self.range.start.saturating_add(length).min(self.range.end);
         Self { memory: Arc::clone(&self.memory), range: self.range.start..end }
+    }
+
+    /// Whether an RDMA Read may bring data.
+    pub(super) fn is_read_sink(&self) -> bool {
+        self.memory.access.contains(Access::READ_SINK)
     }
 
     pub(super) fn is_writable(&self) -> bool {

@@ -124,6 +124,8 @@ pub struct Adapter {
     faults: Arc<Faults>,
     /// Of a protection domain, at most.
     regions: usize,
+    /// Octets that one work request moves at most.
+    message_size: u32,
 }
 
 /// A queue pair of the loopback. Dropping it ends its connection.
@@ -152,6 +154,7 @@ pub struct QueuePair {
     address: Ipv4Addr,
     number: u32,
     depths: Depths,
+    message_size: u32,
     network: Arc<Network>,
 }
 
@@ -230,7 +233,8 @@ impl Fabric {
         if !adapters.insert(address) {
             return Err(Error::Address);
         }
-        Ok(Adapter { network: Arc::clone(&self.0), address, faults: Arc::default(), regions: MAX_REGIONS })
+        let (network, faults) = (Arc::clone(&self.0), Arc::default());
+        Ok(Adapter { network, address, faults, regions: MAX_REGIONS, message_size: u32::MAX })
     }
 
     /// What was moved so far, and copied for it.
@@ -272,6 +276,13 @@ impl Adapter {
     #[must_use]
     pub fn with_regions(self, most: usize) -> Self {
         Self { regions: most.min(MAX_REGIONS), ..self }
+    }
+
+    /// The same adapter, but the work requests of queue pairs that are made by this value move at most so many octets each, as
+    /// the ports of adapters have a longest message.
+    #[must_use]
+    pub fn with_message_size(self, octets: u32) -> Self {
+        Self { message_size: octets, ..self }
     }
 }
 
@@ -405,7 +416,11 @@ impl Verbs for Adapter {
         let link = Arc::new(Link::new(domain.clone(), depths, Arc::clone(&self.network.counters)));
         let seat = Mutex::new(Seat { link, side: Side::Active, steps: 0 });
         let (faults, network) = (Arc::clone(&self.faults), Arc::clone(&self.network));
-        Ok(QueuePair { seat, faults, address: self.address, number, depths, network })
+        Ok(QueuePair { seat, faults, address: self.address, number, depths, message_size: self.message_size, network })
+    }
+
+    fn message_size(&self, queue_pair: &QueuePair) -> u32 {
+        queue_pair.message_size
     }
 
     fn post_receive(&self, queue_pair: &QueuePair, id: u64, local: Local<'_, Region>) -> Result<(), Error> {
@@ -420,6 +435,9 @@ impl Verbs for Adapter {
     fn post(&self, queue_pair: &QueuePair, work: Work<'_, Region>) -> Result<(), Error> {
         not_held()?;
         let place = Region::place(&work.local)?;
+        if place.len() > queue_pair.message_size as usize {
+            return Err(Error::Range);
+        }
         let mut seat = queue_pair.seat.lock().unwrap_or_else(PoisonError::into_inner);
         let link = Arc::clone(&seat.link);
         let mut state = link.lock();

@@ -2,10 +2,12 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::device::Device;
 use super::management::{Channel, Identifier, wait_for};
+use super::sys;
 use crate::error::Error;
 
 /// Takes requests for connections at an address of an adapter. Dropping it refuses those that wait.
@@ -27,6 +29,8 @@ use crate::error::Error;
 pub struct Listener {
     device: Device,
     channel: Arc<Channel>,
+    /// Its adapter was removed.
+    is_over: AtomicBool,
     _identifier: Identifier,
 }
 
@@ -58,13 +62,21 @@ impl Listener {
             return Err(Error::Address);
         }
         identifier.listen(backlog)?;
-        Ok(Self { device: device.clone(), channel, _identifier: identifier })
+        Ok(Self { device: device.clone(), channel, is_over: AtomicBool::new(false), _identifier: identifier })
     }
 
     pub(super) fn next(&self, timeout: Duration) -> Result<Option<Request>, Error> {
         let deadline = Instant::now().checked_add(timeout);
         loop {
+            if self.is_over.load(Ordering::Acquire) {
+                return Err(Error::NoAdapter);
+            }
             while let Some(event) = self.channel.next()? {
+                if event.kind == sys::RDMA_CM_EVENT_DEVICE_REMOVAL {
+                    // It comes once, for all who ask here.
+                    self.is_over.store(true, Ordering::Release);
+                    return Err(Error::NoAdapter);
+                }
                 // The kernel says nothing of what happens to a request that waits: answering it fails then.
                 let Some(id) = event.request else { continue };
                 // SAFETY: the request of an event of this channel, which is taken once.

@@ -233,6 +233,23 @@ impl Identifier {
         }
     }
 
+    /// Octets of the longest message that its port carries.
+    pub(super) fn message_size(&self) -> Result<u32, Error> {
+        // SAFETY: numbers only, for which zeros are good.
+        let mut attr: sys::ibv_port_attr = unsafe { mem::zeroed() };
+        // SAFETY: the identifier is there, the adapter it is bound to is open as long, and `attr` can be written. It is at
+        // least as long as what the function writes, which are the first fields of it.
+        let number = unsafe {
+            let id = self.id.as_ref();
+            if id.verbs.is_null() { libc::ENODEV } else { sys::ibv_query_port(id.verbs, id.port_num, &raw mut attr) }
+        };
+        match (number, attr.max_msg_sz) {
+            (0, 0) => Ok(u32::MAX),
+            (0, size) => Ok(size),
+            (number, _) => Err(Error::System { function: "ibv_query_port", number }),
+        }
+    }
+
     /// Makes a queue pair of the adapter for this connection.
     ///
     /// # Safety
@@ -271,7 +288,10 @@ impl Identifier {
     pub(super) fn connect(&self, parameters: &Parameters<'_>) -> Result<(), Error> {
         let mut parameters = parameters.as_sys();
         // SAFETY: the identifier is there, and the private data as long as this call.
-        check(unsafe { sys::rdma_connect(self.id.as_ptr(), &raw mut parameters) }, "rdma_connect")
+        match unsafe { sys::rdma_connect(self.id.as_ptr(), &raw mut parameters) } {
+            0 => Ok(()),
+            _ => Err(not_connected(errno())),
+        }
     }
 
     pub(super) fn accept(&self, parameters: &Parameters<'_>) -> Result<(), Error> {
@@ -319,6 +339,29 @@ impl Drop for Identifier {
     fn drop(&mut self) {
         // SAFETY: owned, and destroyed once. A queue pair of it is gone, or was leaked with all that it needs.
         unsafe { sys::rdma_destroy_id(self.id.as_ptr()) };
+    }
+}
+
+/// Why the kernel did not ask for a connection. Soft iWARP waits here for the TCP connection, so it can be refused already.
+fn not_connected(number: c_int) -> Error {
+    match number {
+        libc::ECONNREFUSED | libc::ECONNRESET => Error::Refused,
+        libc::ENETUNREACH | libc::EHOSTUNREACH | libc::ETIMEDOUT => Error::Unreachable,
+        number => Error::System { function: "rdma_connect", number },
+    }
+}
+
+/// What a rejection means. Connection managers say in three ways that nobody listens: InfiniBand's by reason 8, invalid
+/// service ID (InfiniBand Architecture, CM REJ); the kernel, for the iWARP adapters that make the TCP connection by themselves,
+/// by the error number of a connection that TCP has reset. A program that rejects has no other error number on iWARP, but
+/// mostly says why.
+pub(super) fn rejection(status: c_int, private_data: Vec<u8>) -> Error {
+    const INVALID_SERVICE: c_int = 8;
+    const RESET: [c_int; 2] = [-libc::ECONNREFUSED, -libc::ECONNRESET];
+    if status == INVALID_SERVICE || RESET.contains(&status) && private_data.is_empty() {
+        Error::Refused
+    } else {
+        Error::Rejected(private_data)
     }
 }
 
@@ -403,6 +446,19 @@ fn from_storage(storage: &libc::sockaddr_storage) -> SocketAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_connection_is_refused_where_nobody_listens_and_rejected_by_a_program() {
+        assert_eq!(rejection(8, vec![0; 148]), Error::Refused, "InfiniBand and RoCE: the field is there, and zeros");
+        assert_eq!(rejection(28, vec![1]), Error::Rejected(vec![1]), "InfiniBand and RoCE: consumer reject");
+        assert_eq!(rejection(-libc::ECONNREFUSED, Vec::new()), Error::Refused, "iWARP");
+        assert_eq!(rejection(-libc::ECONNRESET, Vec::new()), Error::Refused, "iWARP");
+        assert_eq!(rejection(-libc::ECONNREFUSED, vec![1]), Error::Rejected(vec![1]), "iWARP: a program says why");
+        assert_eq!(not_connected(libc::ECONNREFUSED), Error::Refused, "soft iWARP, at once");
+        assert_eq!(not_connected(libc::EHOSTUNREACH), Error::Unreachable);
+        let other = Error::System { function: "rdma_connect", number: libc::EINVAL };
+        assert_eq!(not_connected(libc::EINVAL), other);
+    }
 
     #[test]
     fn addresses_are_as_the_operating_system_has_them_and_come_back() {

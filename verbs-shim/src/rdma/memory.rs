@@ -96,6 +96,12 @@ struct Uses {
     outgoing: usize,
 }
 
+/// The rights that memory is registered with. On iWARP the data of an RDMA Read comes as that of an RDMA Write does, addressed
+/// to a handle, and needs the same right (RFC 5040 section 5.2, RFC 5042 section 6.2.1).
+fn registered_access(asked: Access, is_iwarp: bool) -> Access {
+    if is_iwarp && asked.contains(Access::READ_SINK) { asked | Access::REMOTE_WRITE } else { asked }
+}
+
 /// A buffer that the adapter knows. It lives as long as its region, and any work on it.
 struct Registration {
     /// Lives longer than what is registered in it.
@@ -103,6 +109,7 @@ struct Registration {
     /// None when it has ended.
     mr: Option<NonNull<sys::ibv_mr>>,
     buffer: Buffer,
+    /// With what the adapter needs besides what its owner asked for.
     access: Access,
     segment: Segment,
     local_key: u32,
@@ -119,7 +126,7 @@ pub struct Region(Arc<Registration>);
 
 impl Region {
     pub(super) fn new(domain: &Domain, mut octets: Vec<u8>, access: Access) -> Result<Self, NotRegistered> {
-        if access.contains(Access::REMOTE_WRITE) && !access.contains(Access::LOCAL_WRITE) {
+        if !access.is_possible() {
             return Err(NotRegistered { error: Error::Access, buffer: octets });
         }
         let Ok(length) = u32::try_from(octets.len()) else {
@@ -131,6 +138,7 @@ impl Region {
         }
         let buffer = Buffer::new(octets);
         let device = domain.device();
+        let access = registered_access(access, device.is_iwarp());
         let offset = offset(device, buffer.start.as_ptr() as u64);
         let mr = register(domain, &buffer, offset, access);
         let Some(mr) = NonNull::new(mr) else {
@@ -327,5 +335,18 @@ impl fmt::Debug for Region {
             .field("segment", &self.0.segment)
             .field("access", &self.0.access)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_on_iwarp_has_what_is_read_into_the_right_that_an_rdma_write_needs() {
+        let (sink, receive) = (Access::LOCAL_WRITE | Access::READ_SINK, Access::LOCAL_WRITE);
+        assert_eq!(registered_access(sink, true), sink | Access::REMOTE_WRITE);
+        assert_eq!(registered_access(sink, false), sink);
+        assert_eq!(registered_access(receive, true), receive, "nobody may write into receives but by Send");
     }
 }

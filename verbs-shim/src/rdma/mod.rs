@@ -59,7 +59,8 @@
 //! the parent.
 //!
 //! # iWARP
-//! Should work, and was not tried. An RDMA Read there needs memory with [`Access::REMOTE_WRITE`] on the reading side.
+//! Should work, and was not tried. Memory with [`Access::READ_SINK`] is registered with the right to be written by the other
+//! side there, as the data of an RDMA Read needs it, so it is not shown while it is registered.
 
 mod completions;
 mod device;
@@ -142,6 +143,10 @@ impl Verbs for Device {
 
     fn queue_pair(&self, domain: &Domain, depths: Depths) -> Result<QueuePair, Error> {
         QueuePair::new(domain, depths)
+    }
+
+    fn message_size(&self, queue_pair: &QueuePair) -> u32 {
+        queue_pair.message_size()
     }
 
     fn post_receive(&self, queue_pair: &QueuePair, id: u64, local: Local<'_, Region>) -> Result<(), Error> {

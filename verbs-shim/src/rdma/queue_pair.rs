@@ -15,7 +15,7 @@ use std::{fmt, hint, mem, thread};
 use super::completions::Completions;
 use super::device::Device;
 use super::listener::Request;
-use super::management::{Channel, Event, Identifier, Parameters, wait_for};
+use super::management::{Channel, Event, Identifier, Parameters, rejection, wait_for};
 use super::memory::{Domain, Place, Region};
 use super::sys;
 use crate::error::Error;
@@ -25,8 +25,6 @@ use crate::verbs::{Completion, Depths, Kind, Local, Operation, Status, Work};
 const LOOKS: u32 = 64;
 /// Who waits looks again after this time, whatever happens.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// Why a connection manager rejects: nobody listens there (InfiniBand Architecture, CM REJ reason 8).
-const INVALID_SERVICE: c_int = 8;
 
 /// A queue pair of an adapter. Dropping it ends its connection.
 ///
@@ -81,6 +79,8 @@ struct State {
     identifier: Option<Identifier>,
     /// The adapter's, from when it is known which adapter until the connection is over.
     hardware: Option<NonNull<sys::ibv_qp>>,
+    /// Octets of the longest message of its port, from then on.
+    message_size: u32,
     completions: Arc<Completions>,
     domain: Domain,
     /// Numbers given so far.
@@ -111,6 +111,7 @@ impl QueuePair {
             answer: None,
             identifier: None,
             hardware: None,
+            message_size: u32::MAX,
             completions: Arc::new(completions),
             domain: domain.clone(),
             numbers: 0,
@@ -322,6 +323,10 @@ impl QueuePair {
         Ok(())
     }
 
+    pub(super) fn message_size(&self) -> u32 {
+        self.lock().message_size
+    }
+
     pub(super) fn post(&self, work: &Work<'_, Region>) -> Result<(), Error> {
         let place = Place::new(&work.local, matches!(work.operation, Operation::Read(_)))?;
         let mut state = self.lock();
@@ -334,6 +339,9 @@ impl QueuePair {
             (Phase::Established, Some(hardware)) => hardware,
             (Phase::Established | Phase::Over, _) => return Err(Error::Disconnected),
         };
+        if place.len() > state.message_size as usize {
+            return Err(Error::Range);
+        }
         if state.places >= self.depths.send {
             return Err(Error::QueueFull);
         }
@@ -444,6 +452,7 @@ impl State {
     /// Has the adapter make its queue pair, and gives it the receives that wait.
     fn make(&mut self, identifier: Identifier, depths: Depths) -> Result<(), Error> {
         let identifier = self.identifier.insert(identifier);
+        self.message_size = identifier.message_size()?;
         let cq = self.completions.cq();
         let most = |depth: usize| u32::try_from(depth).map_err(|_| Error::Depth);
         let mut attr = sys::ibv_qp_init_attr {
@@ -557,11 +566,7 @@ impl State {
                 }
                 return;
             }
-            sys::RDMA_CM_EVENT_REJECTED => match event.status {
-                INVALID_SERVICE => Error::Refused,
-                number if number == -libc::ECONNREFUSED && event.private_data.is_empty() => Error::Refused,
-                _ => Error::Rejected(event.private_data),
-            },
+            sys::RDMA_CM_EVENT_REJECTED => rejection(event.status, event.private_data),
             sys::RDMA_CM_EVENT_UNREACHABLE => Error::Unreachable,
             sys::RDMA_CM_EVENT_CONNECT_ERROR | sys::RDMA_CM_EVENT_DISCONNECTED | sys::RDMA_CM_EVENT_DEVICE_REMOVAL => {
                 Error::Disconnected

@@ -128,6 +128,19 @@ pub(super) struct ibv_device_attr {
 }
 
 #[repr(C)]
+pub(super) struct ibv_port_attr {
+    _state: c_int,
+    _mtu: [c_int; 2],
+    _gid_tbl_len: c_int,
+    _port_cap_flags: u32,
+    pub(super) max_msg_sz: u32,
+    _counters: [u32; 2],
+    _identifiers: [u16; 3],
+    _others: [u8; 10],
+    _port_cap_flags2: u16,
+}
+
+#[repr(C)]
 pub(super) struct ibv_mr {
     _context: *mut ibv_context,
     _pd: *mut ibv_pd,
@@ -284,7 +297,7 @@ pub(super) struct rdma_route {
     _num_paths: c_int,
 }
 
-/// Up to the addresses.
+/// Up to the port.
 #[repr(C)]
 pub(super) struct rdma_cm_id {
     pub(super) verbs: *mut ibv_context,
@@ -292,6 +305,8 @@ pub(super) struct rdma_cm_id {
     _context: *mut c_void,
     pub(super) qp: *mut ibv_qp,
     pub(super) route: rdma_route,
+    _ps: c_int,
+    pub(super) port_num: u8,
 }
 
 #[repr(C)]
@@ -322,6 +337,7 @@ pub(super) struct rdma_cm_event {
 unsafe extern "C" {
     pub(super) fn ibv_get_device_name(device: *mut ibv_device) -> *const c_char;
     pub(super) fn ibv_query_device(context: *mut ibv_context, attr: *mut ibv_device_attr) -> c_int;
+    pub(super) fn ibv_query_port(context: *mut ibv_context, port_num: u8, port_attr: *mut ibv_port_attr) -> c_int;
     pub(super) fn ibv_alloc_pd(context: *mut ibv_context) -> *mut ibv_pd;
     pub(super) fn ibv_dealloc_pd(pd: *mut ibv_pd) -> c_int;
     pub(super) fn ibv_reg_mr(pd: *mut ibv_pd, addr: *mut c_void, length: usize, access: c_int) -> *mut ibv_mr;
@@ -431,6 +447,7 @@ mod tests {
             max_qp_wr = "max_qp_wr", max_cqe = "max_cqe", max_qp_rd_atom = "max_qp_rd_atom",
             max_qp_init_rd_atom = "max_qp_init_rd_atom",
         });
+        compare!(to: struct ibv_port_attr whole { max_msg_sz = "max_msg_sz", _port_cap_flags2 = "port_cap_flags2" });
         compare!(to: struct ibv_mr whole { lkey = "lkey", rkey = "rkey" });
         compare!(to: struct ibv_comp_channel { fd = "fd" });
         compare!(to: struct ibv_cq { context = "context" });
@@ -463,7 +480,7 @@ mod tests {
         compare!(to: struct rdma_event_channel whole { fd = "fd" });
         compare!(to: struct rdma_addr whole { src_storage = "src_storage", dst_storage = "dst_storage" });
         compare!(to: struct rdma_route whole { addr = "addr" });
-        compare!(to: struct rdma_cm_id { verbs = "verbs", qp = "qp", route = "route" });
+        compare!(to: struct rdma_cm_id { port_num = "port_num", verbs = "verbs", qp = "qp", route = "route" });
         compare!(to: struct rdma_conn_param whole {
             private_data = "private_data", private_data_len = "private_data_len",
             responder_resources = "responder_resources", initiator_depth = "initiator_depth",
@@ -491,8 +508,10 @@ mod tests {
     const FUNCTIONS: &str = "
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
+#undef ibv_query_port
 const char *ibv_get_device_name(struct ibv_device *);
 int ibv_query_device(struct ibv_context *, struct ibv_device_attr *);
+int ibv_query_port(struct ibv_context *, uint8_t, struct _compat_ibv_port_attr *);
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *);
 int ibv_dealloc_pd(struct ibv_pd *);
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *, void *, size_t, int);

@@ -245,6 +245,8 @@ impl core::error::Error for InputError {}
 #[derive(Debug)]
 pub struct Requester<const CALLS: usize, const SEGMENTS: usize> {
     how: How,
+    /// Octets that one RDMA Read moves at most.
+    transfer: u32,
     window: Window,
     slots: Slots<Slot<SEGMENTS>, CALLS>,
     /// Calls without a credit, the oldest first.
@@ -275,6 +277,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Self {
             how: How { terms, segment_length: (segment_length & !3).max(4), pull: false },
             window: Window::new(credits),
+            transfer: u32::MAX,
             slots: Slots::new(),
             waiting: Queue::new(),
             ready: Queue::new(),
@@ -297,6 +300,12 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// The Call keeps its credit until the Send of `RDMA_DONE` is complete, as that has no answer.
     pub const fn pull_replies(&mut self) {
         self.how.pull = true;
+    }
+
+    /// Has one RDMA Read of a reply that is pulled bring at most so many octets from now on: those of the longest message
+    /// that the adapter's port can carry. 0 is taken for 1.
+    pub const fn limit_transfers(&mut self, octets: u32) {
+        self.transfer = if octets == 0 { 1 } else { octets };
     }
 
     /// Calls that hold a credit: sent, or about to be, and not answered.
@@ -389,7 +398,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             return Ok(None);
         }
         while let Some(id) = self.ready.first() {
-            match self.slots.get(id).map_or(Step::Wait, Slot::step) {
+            match self.slots.get(id).map_or(Step::Wait, |slot| slot.step(self.transfer)) {
                 Step::Wait => self.rest(id),
                 Step::Register(region, memory) => return Ok(Some(Output::Register { call: id, region, memory })),
                 Step::Invalidate(region, handle) => return Ok(Some(Output::Invalidate { call: id, region, handle })),

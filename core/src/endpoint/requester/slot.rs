@@ -258,7 +258,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         if self.long { Ranges::empty() } else { Ranges::new(&self.items, self.length) }
     }
 
-    pub(super) fn step(&mut self) -> Step {
+    /// The next thing to do. One RDMA Read moves `transfer` octets at most.
+    pub(super) fn step(&mut self, transfer: u32) -> Step {
         if self.reported {
             return if self.owes_done { Step::SendDone } else { Step::Wait };
         }
@@ -278,7 +279,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             }
         }
         if self.stage == Stage::Pulling {
-            if let Some(piece) = self.next_read() {
+            if let Some(piece) = self.next_read().map(|piece| piece.first(transfer)) {
                 self.pulled = self.pulled.saturating_add(u64::from(piece.remote.length));
                 self.reading = self.reading.saturating_add(1);
                 return Step::Read(piece);

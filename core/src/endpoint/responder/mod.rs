@@ -274,6 +274,8 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     /// RDMA Reads that are not complete, and how many there may be.
     reading: u32,
     most_reads: u32,
+    /// Octets that one RDMA Read or Write moves at most.
+    transfer: u32,
     /// Replies that are provided, or about to be, and how many there may be.
     provided: u32,
     most_provided: u32,
@@ -304,6 +306,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             held: Queue::new(),
             reading: 0,
             most_reads: u32::MAX,
+            transfer: u32::MAX,
             provided: 0,
             most_provided: 0,
             refused: Vec::new(),
@@ -330,6 +333,12 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// there is at most one for each segment of each Call, and one more for each Read chunk in a Long Call.
     pub const fn limit_reads(&mut self, most: u32) {
         self.most_reads = if most == 0 { 1 } else { most };
+    }
+
+    /// Has one RDMA Read or RDMA Write move at most so many octets from now on: those of the longest message that the
+    /// adapter's port can carry. What is longer is moved by several. 0 is taken for 1.
+    pub const fn limit_transfers(&mut self, octets: u32) {
+        self.transfer = if octets == 0 { 1 } else { octets };
     }
 
     /// Has a reply that fits nowhere provided in a Position Zero Read chunk instead of refused, at most `most` at a
@@ -492,7 +501,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 continue;
             };
             let may_read = self.reading < self.most_reads;
-            return Ok(Some(match slot.step(may_read) {
+            return Ok(Some(match slot.step(may_read, self.transfer) {
                 Step::Wait => {
                     slot.queued = false;
                     self.ready.pop();

@@ -204,9 +204,10 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
     }
 
-    pub(super) fn step(&mut self, may_read: bool) -> Step {
+    /// The next thing to do. One RDMA Read or Write moves `transfer` octets at most.
+    pub(super) fn step(&mut self, may_read: bool, transfer: u32) -> Step {
         match self.stage {
-            Stage::Pulling => return self.pull(may_read),
+            Stage::Pulling => return self.pull(may_read, transfer),
             Stage::Invalidate => {
                 self.stage = Stage::Invalidating;
                 return self.memory.map_or(Step::Wait, |(handle, _)| Step::Invalidate(handle));
@@ -223,10 +224,10 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             return Step::Register;
         }
         let answering = self.stage == Stage::Answering;
-        answering.then(|| self.next_write()).flatten().map_or(Step::Send, Step::Write)
+        answering.then(|| self.next_write(transfer)).flatten().map_or(Step::Send, Step::Write)
     }
 
-    fn pull(&mut self, may_read: bool) -> Step {
+    fn pull(&mut self, may_read: bool, transfer: u32) -> Step {
         if !self.chunks().reads.is_empty() {
             // All that is copied comes before all that is pulled: the memory is then not touched by this side any more.
             if let Some(receive) = self.receive {
@@ -238,7 +239,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             if !may_read {
                 return Step::Hold;
             }
-            if let Some(piece) = self.next_read() {
+            if let Some(piece) = self.next_read(transfer) {
                 self.reading = self.reading.saturating_add(1);
                 return Step::Read(piece);
             }
@@ -265,7 +266,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 
     /// The next piece of the Call that is pulled: of each Read chunk, then of a Position Zero chunk.
-    fn next_read(&mut self) -> Option<Piece> {
+    fn next_read(&mut self, transfer: u32) -> Option<Piece> {
         loop {
             let reads = self.chunks().reads;
             let segments = |position| {
@@ -282,7 +283,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                 }
                 None => return None,
             };
-            if let ControlFlow::Break(found) = self.go_on(piece, last) {
+            if let ControlFlow::Break(found) = self.go_on(piece.map(|piece| piece.first(transfer)), last) {
                 return found;
             }
         }
@@ -302,7 +303,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 
     /// The next piece of the reply: of each result that has a chunk, then of a Long Reply.
-    fn next_write(&mut self) -> Option<Piece> {
+    fn next_write(&mut self, transfer: u32) -> Option<Piece> {
         if self.items.is_empty() && self.form != Form::Long {
             return None;
         }
@@ -320,7 +321,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                 }
                 None => return None,
             };
-            if let ControlFlow::Break(found) = self.go_on(piece, last) {
+            if let ControlFlow::Break(found) = self.go_on(piece.map(|piece| piece.first(transfer)), last) {
                 return found;
             }
         }
