@@ -64,6 +64,24 @@ impl DecodeErrorKind {
         }
     }
 
+    /// What RFC 8166 section 4.5 asks of a Responder that receives such a version 1 header.
+    ///
+    /// It answers, unless the message is too short for its XID to be trusted, or is itself an `RDMA_ERROR`.
+    #[must_use]
+    pub const fn answer(self) -> Reaction {
+        match self {
+            Self::HeaderShort | Self::ErrorCode => Reaction::Discard,
+            Self::Version => Reaction::ErrVers,
+            Self::Procedure
+            | Self::HeaderType
+            | Self::ListFlag
+            | Self::ListTruncated
+            | Self::SegmentCount
+            | Self::HeaderTruncated
+            | Self::PropertyValue => Reaction::ErrChunk,
+        }
+    }
+
     const fn explanation(self) -> &'static str {
         match self {
             Self::HeaderShort => "shorter than the smallest transport header",
@@ -114,26 +132,11 @@ impl DecodeError {
         Self { kind: DecodeErrorKind::HeaderTruncated, offset: end.offset }
     }
 
-    /// What RFC 8166 section 4.5 asks of the receiver of a version 1 header.
-    ///
-    /// A Requester never answers a bad header. A Responder answers it, unless the message is too short for its XID to be
-    /// trusted, or is itself an `RDMA_ERROR`.
+    /// What RFC 8166 section 4.5 asks of the receiver of a version 1 header: of a Responder
+    /// [`DecodeErrorKind::answer`], of a Requester to discard it.
     #[must_use]
     pub const fn reaction(self, role: Role) -> Reaction {
-        match (role, self.kind) {
-            (Role::Requester, _) | (_, DecodeErrorKind::HeaderShort | DecodeErrorKind::ErrorCode) => Reaction::Discard,
-            (_, DecodeErrorKind::Version) => Reaction::ErrVers,
-            (
-                _,
-                DecodeErrorKind::Procedure
-                | DecodeErrorKind::HeaderType
-                | DecodeErrorKind::ListFlag
-                | DecodeErrorKind::ListTruncated
-                | DecodeErrorKind::SegmentCount
-                | DecodeErrorKind::HeaderTruncated
-                | DecodeErrorKind::PropertyValue,
-            ) => Reaction::ErrChunk,
-        }
+        self.kind.answer().of(role)
     }
 }
 
@@ -144,6 +147,17 @@ impl fmt::Display for DecodeError {
 }
 
 impl core::error::Error for DecodeError {}
+
+impl Reaction {
+    /// What the receiver in this role does about what a Responder meets with `self`. A Requester never answers.
+    #[must_use]
+    pub const fn of(self, role: Role) -> Self {
+        match role {
+            Role::Responder => self,
+            Role::Requester => Self::Discard,
+        }
+    }
+}
 
 impl fmt::Display for Reaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

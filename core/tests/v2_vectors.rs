@@ -5,10 +5,11 @@ mod support;
 
 use rpcrdma::error::{DecodeError, DecodeErrorKind as Kind, EncodeError, Role};
 use rpcrdma::lists::{Chunks, ReadList};
+use rpcrdma::rules::{self, SentV2};
 use rpcrdma::segment::Segment;
 use rpcrdma::v2::{
-    ChunkLists, Credit, ErrorBody, ErrorCode, Family, Fault, Header, Properties, PropertySet, PropertySubset,
-    PropertyValue, Reaction, ReverseDirection, family_a, family_b,
+    ChunkLists, Credit, ErrorBody, ErrorCode, Family, Header, Properties, PropertySet, PropertySubset, PropertyValue,
+    Reaction, ReverseDirection, family_a, family_b,
 };
 use support::{names_of, vector_of};
 
@@ -308,16 +309,68 @@ fn a_subset_has_a_bit_for_each_property() {
     }
 }
 
-/// Of what parses, these alone are not to be processed.
+/// Slug, offset, and what a Responder does, of what is found in a Send.
+fn broken(sent: &SentV2<'_>) -> Vec<(&'static str, usize, Option<Reaction>)> {
+    let mut found = Vec::new();
+    rules::send_v2(sent, &mut |finding| {
+        found.push((finding.rule.slug, finding.offset, sent.reaction(finding.rule, Role::Responder)));
+    });
+    found
+}
+
+/// Of what parses, these alone break a rule.
 #[test]
-fn vectors_with_a_fault() {
+fn vectors_that_break_a_rule() {
     for (family, folder) in [(Family::A, A), (Family::B, B)] {
         for name in names_of(folder, "") {
             let octets = vector_of(folder, &name);
-            let fault = Header::decode(family, &octets).unwrap().0.fault();
-            let expected = (name == "reply_external_without_reply_chunk").then_some(Fault::NoReplyChunk);
-            assert_eq!(fault, expected, "{folder}/{name}");
+            let mut sent = SentV2::new(family, &octets);
+            // Of a Payload stream in several messages, only the first part begins with the XID.
+            sent.begins = !["2_of_2", "2_of_3", "3_of_3"].iter().any(|part| name.ends_with(part));
+            // Some are headers alone, which a Payload stream would follow.
+            let is_alone = sent.decoded.is_ok_and(|message| message.header.has_payload() && message.payload.is_empty());
+            sent.length += if is_alone { 40 } else { 0 };
+            let expected = match name.as_str() {
+                "reply_external_without_reply_chunk" => {
+                    vec![("v2-external", 20, Some(Reaction::Answer(ErrorCode::BAD_XDR)))]
+                }
+                "msg_reserved_flags" => vec![("v2-reserved-flag", 16, None)],
+                _ => vec![],
+            };
+            assert_eq!(broken(&sent), expected, "{folder}/{name}");
         }
+    }
+}
+
+#[test]
+fn broken_vectors() {
+    let bad_xdr = Some(Reaction::Answer(ErrorCode::BAD_XDR));
+    let (a, b) = (names_of(A, "broken"), names_of(B, "broken"));
+    let expected = [
+        (Family::A, "error_vers_low_above_high", "error-range", 24, None),
+        (Family::A, "error_with_trailing_octets", "v2-trailing", 24, None),
+        (Family::A, "msg_positions_descend", "v2-read-order", 52, bad_xdr),
+        (Family::A, "msg_without_payload", "v2-no-payload", 36, bad_xdr),
+        (Family::A, "msg_xid_of_another_rpc", "v2-xid-mismatch", 36, bad_xdr),
+        (Family::A, "nomsg_call_without_position_zero", "v2-no-payload", 24, bad_xdr),
+        (Family::A, "nomsg_reply_without_reply_chunk", "v2-no-payload", 56, bad_xdr),
+        (Family::A, "nomsg_with_an_xid_and_no_chunks", "v2-no-payload", 24, bad_xdr),
+        (Family::B, "call_external_position_in_call_chunk", "v2-external", 48, bad_xdr),
+        (Family::B, "call_external_without_call_chunk", "v2-external", 20, bad_xdr),
+        (Family::B, "call_inline_position_42", "v2-read-order", 24, bad_xdr),
+        (Family::B, "call_inline_position_zero", "v2-external", 24, bad_xdr),
+        (Family::B, "call_inline_positions_descend", "v2-read-order", 48, bad_xdr),
+        (Family::B, "call_inline_with_a_reply", "v2-direction", 36, None),
+        (Family::B, "call_inline_xid_of_another_rpc", "v2-xid-mismatch", 32, bad_xdr),
+        (Family::B, "connprop_final_with_trailing_octets", "v2-trailing", 20, None),
+        (Family::B, "grant_with_an_xid", "v2-grant-xid", 0, None),
+        (Family::B, "reply_inline_without_payload", "v2-no-payload", 20, bad_xdr),
+    ];
+    let names = expected.map(|(family, name, ..)| (family, name.to_owned()));
+    assert!(a.into_iter().map(|name| (Family::A, name)).chain(b.into_iter().map(|name| (Family::B, name))).eq(names));
+    for (family, name, slug, offset, reaction) in expected {
+        let octets = vector_of(if family == Family::A { A } else { B }, &format!("broken/{name}"));
+        assert_eq!(broken(&SentV2::new(family, &octets)), [(slug, offset, reaction)], "{name}");
     }
 }
 

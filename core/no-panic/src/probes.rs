@@ -344,10 +344,6 @@ fn version_2(input: &[u8], output: &mut [u8]) {
 fn version_2_header(header: &v2::Header<'_>) {
     show(header);
     see((header.family(), header.xid(), header.type_name(), header.prefix(), header.encoded_len()));
-    if let Some(fault) = header.fault() {
-        show(&fault);
-        show(&fault.reaction(black_box(Role::Responder)));
-    }
     see((header.inv_handle(), header.error(), header.is_grant(), header.has_payload(), header.is_response()));
     let credit = header.credit();
     show(&credit);
@@ -452,6 +448,7 @@ fn judged(input: &[u8]) {
     for sender in [None, Some(Role::Requester), Some(Role::Responder)] {
         let sent = Sent { length: black_box(5000), ..Sent::new(input, sender) };
         rules::send(&sent, &mut finding);
+        see(rules::find("version").and_then(|rule| sent.reaction(rule, black_box(Role::Responder))));
     }
     let (call, reply) = input.split_at_checked(black_box(100)).unwrap_or_default();
     if let (Ok(call), Ok(reply)) = (Message::decode(call), Message::decode(reply)) {
@@ -486,6 +483,7 @@ fn judged_v2(input: &[u8]) {
         sent.invalidates = black_box(Some(1));
         sent.offered = black_box(Some(2));
         rules::send_v2(&sent, &mut finding);
+        see(rules::find("v2-htype").and_then(|rule| sent.reaction(rule, black_box(Role::Requester))));
     }
     see(rules::send_v2_rules().last());
 }

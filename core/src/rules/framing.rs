@@ -3,7 +3,8 @@
 use super::{Report, Rule, SendRow, Sent, Severity, place};
 use crate::error::{DecodeErrorKind as Kind, Reaction, Role};
 use crate::rpc::MessageType;
-use crate::v1::{Body, ErrorBody};
+use crate::v1::{self, Body, ErrorBody};
+use crate::v2::{self, Family};
 
 pub(super) static RULES: [SendRow; 14] = [
     SendRow {
@@ -16,7 +17,7 @@ pub(super) static RULES: [SendRow; 14] = [
             reason: "Of a shorter message not even the XID can be trusted, so nobody could be told of the fault.",
             correct: "A sender writes all three lists, each at least the word that says it is empty. A receiver drops what \
                       is shorter and says nothing.",
-            answer: Some(Reaction::Discard),
+            answer: Some(Kind::HeaderShort.answer()),
         },
         judge: header_short,
     },
@@ -29,7 +30,7 @@ pub(super) static RULES: [SendRow; 14] = [
             reason: "Only the four fixed words keep their place in other versions; nothing after them can be read.",
             correct: "A requester sends version 1 unless it has learnt that the responder speaks another. A responder \
                       answers ERR_VERS with the versions it knows.",
-            answer: Some(Reaction::ErrVers),
+            answer: Some(Kind::Version.answer()),
         },
         judge: version,
     },
@@ -41,7 +42,7 @@ pub(super) static RULES: [SendRow; 14] = [
             summary: "rdma_proc is 0 (RDMA_MSG), 1 (RDMA_NOMSG) or 4 (RDMA_ERROR)",
             reason: "rdma_proc says what follows it. Of an unknown one nothing more can be read.",
             correct: "A sender uses the three. A responder answers ERR_CHUNK.",
-            answer: Some(Reaction::ErrChunk),
+            answer: Some(Kind::Procedure.answer()),
         },
         judge: proc_unknown,
     },
@@ -89,7 +90,7 @@ pub(super) static RULES: [SendRow; 14] = [
             summary: "a word that says whether an entry follows is 0 or 1",
             reason: "XDR has no other bool. Another value is a sign that sender and receiver are at different places.",
             correct: "A sender writes 0 or 1. A responder answers ERR_CHUNK.",
-            answer: Some(Reaction::ErrChunk),
+            answer: Some(Kind::ListFlag.answer()),
         },
         judge: list_flag,
     },
@@ -102,7 +103,7 @@ pub(super) static RULES: [SendRow; 14] = [
             reason: "A list that goes on past the end would be read from memory that belongs to something else.",
             correct: "A sender makes its header fit the inline threshold, or uses fewer segments. A responder answers \
                       ERR_CHUNK.",
-            answer: Some(Reaction::ErrChunk),
+            answer: Some(Kind::ListTruncated.answer()),
         },
         judge: list_truncated,
     },
@@ -326,18 +327,31 @@ fn error_range(sent: &Sent<'_>, report: &mut Report<'_>) {
         return report.broken(error.offset, format_args!("rdma_err is {code}, neither ERR_VERS nor ERR_CHUNK"));
     }
     let (Some((ErrorBody::Vers { low, high }, _)), Some(prefix)) = (sent.error, sent.prefix) else { return };
+    version_range((low, high), prefix.version, 20, report);
+}
+
+/// Judges the versions that an ERR_VERS gives at this offset, and the one that it refuses.
+pub(super) fn version_range((low, high): (u32, u32), refused: u32, at: usize, report: &mut Report<'_>) {
     if low > high {
-        report.broken(20, format_args!("rdma_vers_low is {low}, rdma_vers_high {high}"));
-    } else if (low..=high).contains(&prefix.version) {
-        report.broken(20, format_args!("version {} is refused, and {low} to {high} are supported", prefix.version));
+        report.broken(at, format_args!("rdma_vers_low is {low}, rdma_vers_high {high}"));
+    } else if (low..=high).contains(&refused) {
+        report.broken(at, format_args!("version {refused} is refused, and {low} to {high} are supported"));
     }
+}
+
+/// Whether this may be an `ERR_VERS` as version 2 has it in the wire format of drafts -00 to -02, where it is a word longer.
+/// An error carries the version that it refuses, and so does not say of which version it is itself.
+fn may_be_of_family_a(sent: &Sent<'_>) -> bool {
+    let Ok((reply, [])) = v2::ErrorReply::decode(Family::A, sent.octets) else { return false };
+    let is_range = matches!(reply.error(), v2::ErrorBody::Vers { low, high } if low <= high);
+    is_range && reply.prefix().version != v1::VERSION
 }
 
 fn error_trailing(sent: &Sent<'_>, report: &mut Report<'_>) {
     /// Octets of `rdma_extra` in RFC 5666 section 4.2.
     const EXTRA: usize = 32;
     let Some((error, rest)) = sent.error else { return };
-    if rest > 0 {
+    if rest > 0 && !may_be_of_family_a(sent) {
         let at = sent.length.saturating_sub(rest);
         let severity = if rest == EXTRA { Severity::Hazard } else { report.rule.severity };
         report.broken_as(severity, at, format_args!("{rest} octets follow the body of {}", error.name()));

@@ -81,7 +81,7 @@ pub struct Rule {
     pub reason: &'static str,
     /// What a correct peer does.
     pub correct: &'static str,
-    /// What a Responder has to do with a Send that breaks it (section 4.5); `None` where that is not specified.
+    /// What a Responder has to do with a Send of version 1 that breaks it (section 4.5); `None` where that is not specified.
     pub answer: Option<Reaction>,
 }
 
@@ -195,6 +195,30 @@ impl<'a> Sent<'a> {
             length: octets.len(),
             sender,
             reliable_reply: false,
+        }
+    }
+
+    /// What the receiver in this role has to do about a rule that [`send`] found broken; `None` where RFC 8166 asks for
+    /// nothing.
+    ///
+    /// ```
+    /// use rpcrdma::error::{Reaction, Role};
+    /// use rpcrdma::rules::{self, Sent};
+    ///
+    /// // RDMA_MSG, and nothing behind it.
+    /// let octets = [0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    /// let sent = Sent::new(&octets, None);
+    /// rules::send(&sent, &mut |finding| {
+    ///     assert_eq!(finding.rule.slug, "msg-no-payload");
+    ///     assert_eq!(sent.reaction(finding.rule, Role::Responder), Some(Reaction::ErrChunk));
+    ///     assert_eq!(sent.reaction(finding.rule, Role::Requester), Some(Reaction::Discard));
+    /// });
+    /// ```
+    #[must_use]
+    pub fn reaction(&self, rule: &Rule, role: Role) -> Option<Reaction> {
+        match self.decoded {
+            Err(error) if self.error.is_none() => Some(error.reaction(role)),
+            _ => rule.answer.map(|answer| answer.of(role)),
         }
     }
 

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::lists::Chunks;
+use crate::prefix::Prefix;
 use crate::segment::{ReadSegment, Segment};
 use crate::v1::{Body, Message};
 use crate::v2::{self, family_a};
@@ -93,6 +94,12 @@ impl<'a> From<&v2::Header<'a>> for Lists<'a> {
         };
         Self { chunks: header.chunks().unwrap_or_default(), start, no_reads }
     }
+}
+
+/// The Call chunk of family B, as the Read list that it looks like; empty where there is none.
+pub(super) fn call_chunk<'a>(header: &v2::Header<'a>) -> Lists<'a> {
+    let reads = header.call_chunk().unwrap_or_default();
+    Lists { chunks: Chunks { reads, ..Chunks::default() }, start: Prefix::LEN.saturating_add(FLAG), no_reads: false }
 }
 
 /// Where the Read list begins.

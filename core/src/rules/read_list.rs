@@ -125,7 +125,7 @@ fn of_call<'a>(sent: &Sent<'a>) -> Option<(Message<'a>, ReadList<'a>)> {
 }
 
 /// The first segment of this Position.
-fn first_at(reads: ReadList<'_>, position: u32) -> Option<usize> {
+pub(super) fn first_at(reads: ReadList<'_>, position: u32) -> Option<usize> {
     counted(reads.iter()).find(|(_, read)| read.position == position).map(|(index, _)| index)
 }
 
@@ -133,7 +133,6 @@ fn first_at(reads: ReadList<'_>, position: u32) -> Option<usize> {
 pub(super) fn of_lists() -> impl Iterator<Item = (&'static Rule, fn(Lists<'_>, &mut Report<'_>))> {
     RULES.iter().filter_map(|SendRow { rule, .. }| {
         let judge: fn(Lists<'_>, &mut Report<'_>) = match rule.slug {
-            "read-position-align" => positions,
             "segment-wraps" => wraps,
             "segment-empty" => empty,
             _ => return None,

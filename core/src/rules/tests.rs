@@ -291,12 +291,13 @@ fn found_v2(
 #[test]
 fn a_header_of_version_2_that_breaks_a_rule_breaks_no_other() {
     use Family::{A, B};
-    use Severity::{Error, Warning};
+    use Severity::{Error, Hazard, Warning};
     for (family, htype, rest, expected) in [
         (A, 0, &[0, 0, 0, 0, 0, 7, 0][..], None),
         (A, 0, &[1, 0, 0, 0, 0, 7, 1], None),
-        // A message in a chunk does not show what it is.
-        (A, 1, &[1, 0, 1, 0, 9, 40, 0, 0, 0, 0, 0], None),
+        // A message in a chunk does not show what it is: the flag does.
+        (A, 1, &[0, 0, 1, 0, 9, 40, 0, 0, 0, 0, 0], None),
+        (A, 1, &[1, 0, 1, 0, 9, 40, 0, 0, 0, 0, 0], Some(("read-in-reply", Error, 24))),
         (A, 5, &[6, 1, 77, 1, 0], None),
         (B, 13, &[0, 7, 1], None),
         (A, 0, &[8, 0, 0, 0, 0, 7, 0], Some(("v2-reserved-flag", Warning, 16))),
@@ -319,10 +320,55 @@ fn a_header_of_version_2_that_breaks_a_rule_breaks_no_other() {
         (A, 6, &[], Some(("header-short", Error, 16))),
         (B, 9, &[], Some(("header-short", Error, 16))),
         (B, 13, &[2], Some(("list-flag", Error, 16))),
-        (A, 0, &[0, 0, 1, 6, 9, 40, 0, 0, 0, 0, 0, 7, 0], Some(("read-position-align", Error, 28))),
-        (B, 10, &[0, 1, 6, 9, 40, 0, 0, 0, 0, 0, 7, 0], Some(("read-position-align", Error, 24))),
-        (B, 10, &[0, 1, 8, 9, 0, 0, 0, 0, 0, 0, 7, 0], Some(("segment-empty", Severity::Hazard, 32))),
-        (B, 8, &[0, 1, 0, 9, 40, 0, 0, 0, 1, 6, 9, 40, 0, 0, 0, 0, 0], Some(("read-position-align", Error, 52))),
+        (A, 0, &[0, 0, 1, 6, 9, 40, 0, 0, 0, 0, 0, 7, 0], Some(("v2-read-order", Error, 28))),
+        (B, 10, &[0, 1, 6, 9, 40, 0, 0, 0, 0, 0, 7, 0], Some(("v2-read-order", Error, 24))),
+        // Segments of one chunk share their Position.
+        (B, 10, &[0, 1, 8, 9, 4, 0, 0, 1, 8, 9, 4, 0, 8, 1, 12, 9, 4, 0, 16, 0, 0, 0, 7, 0], None),
+        (B, 10, &[0, 1, 12, 9, 4, 0, 0, 1, 8, 9, 4, 0, 8, 0, 0, 0, 7, 0], Some(("v2-read-order", Error, 48))),
+        (A, 0, &[0, 0, 1, 12, 9, 4, 0, 0, 1, 8, 9, 4, 0, 8, 0, 0, 0, 7, 0], Some(("v2-read-order", Hazard, 52))),
+        (A, 0, &[0, 0, 0, 0, 0, 8, 0], Some(("v2-xid-mismatch", Error, 36))),
+        (B, 13, &[0, 8, 1], Some(("v2-xid-mismatch", Error, 20))),
+        (B, 9, &[20, 8], Some(("v2-xid-mismatch", Error, 20))),
+        (A, 0, &[0, 0, 0, 0, 0], Some(("v2-no-payload", Error, 36))),
+        (B, 10, &[0, 0, 0, 0], Some(("v2-no-payload", Error, 32))),
+        (B, 12, &[20], Some(("v2-no-payload", Error, 20))),
+        (A, 1, &[0, 0, 0, 0, 0], Some(("v2-no-payload", Error, 24))),
+        // A call: Position Zero is missing, and is empty.
+        (A, 1, &[0, 0, 1, 8, 9, 40, 0, 0, 0, 0, 0], Some(("v2-no-payload", Error, 24))),
+        (A, 1, &[0, 0, 0, 0, 1, 1, 9, 40, 0, 0], Some(("v2-no-payload", Error, 24))),
+        // A reply: the Reply chunk is missing.
+        (A, 1, &[1, 0, 0, 1, 1, 9, 40, 0, 0, 0, 0], Some(("v2-no-payload", Error, 56))),
+        (A, 1, &[1, 0, 0, 0, 1, 1, 9, 0, 0, 0], Some(("v2-no-payload", Error, 32))),
+        (A, 1, &[1, 0, 0, 0, 1, 1, 9, 24, 0, 0], None),
+        (B, 8, &[0, 0, 0, 0, 0], Some(("v2-external", Error, 20))),
+        (B, 8, &[0, 1, 0, 9, 40, 0, 0, 1, 4, 9, 40, 0, 40, 0, 0, 0, 0], Some(("v2-external", Error, 48))),
+        (B, 8, &[0, 1, 0, 9, 40, 0, 0, 0, 1, 0, 9, 40, 0, 0, 0, 0, 0], Some(("v2-external", Error, 52))),
+        (B, 10, &[0, 1, 0, 9, 40, 0, 0, 0, 0, 0, 7, 0], Some(("v2-external", Error, 24))),
+        (B, 11, &[0, 0], Some(("v2-external", Error, 20))),
+        (B, 11, &[0, 1, 1, 9, 0, 0, 0], Some(("v2-external", Error, 20))),
+        (B, 11, &[0, 1, 1, 9, 24, 0, 0], None),
+        (B, 10, &[0, 0, 0, 0, 7, 1], Some(("v2-direction", Error, 36))),
+        (B, 12, &[20, 7, 0], Some(("v2-direction", Error, 24))),
+        (B, 5, &[], Some(("v2-grant-xid", Error, 0))),
+        (B, 4, &[2, 0], Some(("v2-trailing", Warning, 20))),
+        (B, 7, &[0, 0], Some(("v2-trailing", Warning, 20))),
+        (B, 11, &[0, 1, 1, 9, 24, 0, 0, 7, 1], Some(("v2-trailing", Warning, 44))),
+        (A, 4, &[1, 2, 0], Some(("v2-trailing", Warning, 24))),
+        (A, 6, &[0, 0], Some(("v2-trailing", Warning, 20))),
+        // What refuses a version: drafts -00 to -02 have the flags before it.
+        (A, 4, &[1, 1, 3, 4], None),
+        (A, 4, &[1, 1, 4, 3], Some(("error-range", Error, 24))),
+        (B, 4, &[1, 4, 3], Some(("error-range", Error, 20))),
+        (B, 4, &[1, 1, 2], Some(("error-range", Error, 20))),
+        // Drafts -00 and -01 do not forbid these.
+        (A, 0, &[0, 0, 1, 0, 9, 40, 0, 0, 0, 0, 0, 7, 0], Some(("read-position-zero-in-msg", Hazard, 28))),
+        (A, 0, &[1, 0, 0, 0, 1, 1, 9, 24, 0, 0, 7, 1], Some(("reply-chunk-in-msg", Hazard, 32))),
+        (A, 0, &[1, 0, 0, 0, 1, 1, 9, 0, 0, 0, 7, 1], None),
+        (A, 0, &[1, 0, 1, 8, 9, 40, 0, 0, 0, 0, 0, 7, 1], Some(("read-in-reply", Error, 24))),
+        (B, 8, &[0, 1, 0, 9, 0, 0, 0, 1, 0, 9, 40, 0, 0, 0, 0, 0, 0], Some(("segment-empty", Hazard, 32))),
+        (B, 8, &[0, 1, 0, 9, 8, u32::MAX, u32::MAX, 0, 0, 0, 0], Some(("segment-wraps", Error, 36))),
+        (B, 10, &[0, 1, 8, 9, 0, 0, 0, 0, 0, 0, 7, 0], Some(("segment-empty", Hazard, 32))),
+        (B, 8, &[0, 1, 0, 9, 40, 0, 0, 0, 1, 6, 9, 40, 0, 0, 0, 0, 0], Some(("v2-read-order", Error, 52))),
         (B, 13, &[1, 1, 9, 8, u32::MAX, u32::MAX, 0, 7, 1], Some(("segment-wraps", Error, 32))),
         (B, 11, &[0, 1, 1, 9, 8, u32::MAX, u32::MAX], Some(("segment-wraps", Error, 36))),
         (B, 13, &[1, 1, 9], Some(("list-truncated", Error, 20))),
@@ -339,7 +385,7 @@ fn what_the_caller_knows_of_a_connection_of_version_2_is_judged() {
         let found = found_v2(family, htype, rest, |sent| sent.dropped = Some(dropped));
         found.first().map(|(slug, _, offset)| (*slug, *offset))
     };
-    let (a, b) = ([0, 0, 0, 0, 0], [0, 0, 0, 0]);
+    let (a, b) = ([0, 0, 0, 0, 0, 7, 0], [0, 0, 0, 0, 7, 0]);
     assert_eq!(of(Family::A, 0, &a, Error::OtherMessage), Some(("v2-more-sequence", 0)));
     assert_eq!(of(Family::A, 0, &a, Error::PropertiesInterrupted), Some(("v2-more-sequence", 0)));
     assert_eq!(of(Family::A, 5, &[0, 0], Error::PropertiesAfterLast(Family::A)), Some(("v2-tpmore", 12)));
@@ -400,6 +446,72 @@ fn a_reply_of_version_2_returns_the_write_chunks_of_its_call() {
         assert_eq!(judged(&reply), [expected], "{at}");
     }
     assert_eq!(judged(&[7, 2, 0x0020_0001, 13, 0, 7, 1]), [("write-list-echo", 16)]);
+}
+
+#[test]
+fn what_a_receiver_has_to_do_follows_from_what_is_broken() {
+    use crate::v2::{ErrorCode, Reaction};
+    use Role::{Requester, Responder};
+    let of = |family, htype, rest: &[u32], dropped| {
+        let octets = words(&[&[7, 2, 0x0020_0001, htype], rest].concat());
+        let sent = SentV2 { dropped, ..SentV2::new(family, &octets) };
+        let mut reactions = None;
+        send_v2(&sent, &mut |finding| {
+            reactions.get_or_insert([Responder, Requester].map(|role| sent.reaction(finding.rule, role)));
+        });
+        reactions.unwrap()
+    };
+    let (drop, by) = (Some(Reaction::Discard), |code| Some(Reaction::Answer(code)));
+    let bad_xdr = [by(ErrorCode::BAD_XDR), drop];
+    let inval_cont = [by(ErrorCode::INVAL_CONT), drop];
+    for (family, htype, rest, expected) in [
+        // What does not parse.
+        (Family::B, 14, &[][..], [by(ErrorCode::INVAL_HTYPE); 2]),
+        (Family::B, 7, &[1, 6, 4, 1], [by(ErrorCode::BAD_PROPVAL); 2]),
+        (Family::B, 13, &[2], bad_xdr),
+        (Family::A, 6, &[], [drop; 2]),
+        // What parses.
+        (Family::B, 11, &[0, 0], bad_xdr),
+        (Family::A, 0, &[0, 0, 0, 0, 0, 8, 0], bad_xdr),
+        (Family::B, 10, &[0, 1, 6, 9, 40, 0, 0, 0, 0, 0, 7, 0], bad_xdr),
+        (Family::B, 10, &[0, 0, 0, 0], bad_xdr),
+        (Family::A, 0, &[2, 0, 0, 1, 0, 0, 0, 7, 0], inval_cont),
+        (Family::A, 6, &[2], inval_cont),
+        (Family::A, 6, &[4], [by(ErrorCode::INVAL_HTYPE); 2]),
+        // An error is never answered.
+        (Family::A, 4, &[3, 2], [drop; 2]),
+        (Family::A, 4, &[5, 2], [drop; 2]),
+        // Nothing is asked of the receiver.
+        (Family::A, 0, &[8, 0, 0, 0, 0, 7, 0], [None; 2]),
+        (Family::B, 5, &[], [None; 2]),
+        (Family::B, 4, &[2, 0], [None; 2]),
+        (Family::B, 10, &[0, 0, 0, 0, 7, 1], [None; 2]),
+    ] {
+        assert_eq!(of(family, htype, rest, None), expected, "{family:?} {htype} {rest:?}");
+    }
+    // Between messages, each side answers for the transport properties.
+    let inline = [0, 0, 0, 0, 7, 0];
+    assert_eq!(of(Family::B, 10, &inline, Some(ContinuationError::OtherMessage)), inval_cont);
+    let either = [by(ErrorCode::INVAL_CONT); 2];
+    assert_eq!(of(Family::B, 10, &inline, Some(ContinuationError::PropertiesInterrupted)), either);
+}
+
+/// A row of version 2 tells by what code a responder answers, and its text tells people.
+#[test]
+fn the_text_of_a_rule_of_version_2_names_the_answer() {
+    for row in v2::rows() {
+        let named = row.answer.is_none_or(|code| row.rule.correct.contains(code.name().unwrap()));
+        assert!(named && row.rule.answer.is_none(), "{}", row.rule.slug);
+    }
+}
+
+#[test]
+fn an_error_of_another_version_is_judged_by_the_layout_it_can_have() {
+    assert_eq!(found(&[7, 3, 32, 4, 1, 1, 1], REPLY), []);
+    assert_eq!(found(&[7, 3, 32, 4, 1, 1, 1, 0], REPLY), [("error-trailing", 28)]);
+    // As drafts -00 to -02 have it: flags, ERR_VERS, 1 to 2.
+    assert_eq!(found(&[7, 3, 32, 4, 1, 1, 1, 2], REPLY), []);
+    assert_eq!(found(&[7, 1, 32, 4, 1, 2, 3, 4], REPLY), [("error-trailing", 28)]);
 }
 
 #[test]

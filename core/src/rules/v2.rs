@@ -3,12 +3,20 @@
 //! Rules of one family name the drafts of that family only. What needs the messages before is told by the caller, who has
 //! it from [`Continuation`](crate::v2::Continuation) and from what it knows of the connection.
 
-use super::{Exchange, Finding, Lists, Report, Row, Rule, Sent, Severity, framing, read_list, write_list};
-use crate::error::{DecodeError, DecodeErrorKind as Kind};
+mod payload;
+
+use core::fmt;
+
+use super::{Exchange, Finding, Lists, Report, Rule, Sent, Severity, framing, place, read_list, write_list};
+use crate::error::{DecodeError, DecodeErrorKind as Kind, Role};
+use crate::lists::Chunks;
 use crate::prefix::Prefix;
 use crate::rpc::MessageType;
 use crate::v2::family_a::{self, Body, Flags};
-use crate::v2::{ChunkLists, ContinuationError, FIRST_MESSAGE, Family, Header, Message};
+use crate::v2::{
+    ChunkLists, ContinuationError, ErrorBody, ErrorCode, FIRST_MESSAGE, Family, Header, Message, Reaction, VERSION,
+    family_b,
+};
 
 /// A Send of version 2 that is to be judged.
 #[derive(Clone, Copy, Debug)]
@@ -61,14 +69,54 @@ impl<'a> SentV2<'a> {
         }
     }
 
+    /// What the receiver in this role has to do about a rule that [`send_v2`] found broken; `None` where the drafts ask for
+    /// nothing.
+    ///
+    /// ```
+    /// use rpcrdma::error::Role;
+    /// use rpcrdma::rules::{self, SentV2};
+    /// use rpcrdma::v2::{ErrorCode, Family, Reaction};
+    ///
+    /// // RDMA2_REPLY_EXTERNAL without the Reply chunk it is about.
+    /// let octets = [0, 0, 0, 9, 0, 0, 0, 2, 0, 1, 0, 1, 0, 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0];
+    /// let sent = SentV2::new(Family::B, &octets);
+    /// let mut reactions = None;
+    /// rules::send_v2(&sent, &mut |finding| {
+    ///     reactions = Some([Role::Responder, Role::Requester].map(|role| sent.reaction(finding.rule, role)));
+    /// });
+    /// assert_eq!(reactions, Some([Some(Reaction::Answer(ErrorCode::BAD_XDR)), Some(Reaction::Discard)]));
+    /// ```
+    #[must_use]
+    pub fn reaction(&self, rule: &Rule, role: Role) -> Option<Reaction> {
+        let message = match self.decoded {
+            Err(error) => return Some(Reaction::to(error, role)),
+            Ok(message) => message,
+        };
+        let code = rows().find(|row| core::ptr::eq(&row.rule, rule))?.answer?;
+        Some(match self.dropped {
+            Some(error) => error.reaction(role),
+            // An error is never answered.
+            None if message.header.error().is_some() => Reaction::Discard,
+            None => Reaction::by(code, role),
+        })
+    }
+
     /// Why it does not fit to those before it, where it is of this family.
     fn misplaced(&self, family: Family) -> Option<ContinuationError> {
         self.dropped.filter(|_| self.header().is_some_and(|header| header.family() == family))
     }
 }
 
-/// Judges one Send of version 2.
-pub type SendV2Row = Row<fn(&SentV2<'_>, &mut Report<'_>)>;
+/// A row of a table of rules that judge one Send of version 2.
+#[derive(Debug)]
+pub struct SendV2Row {
+    /// The rule.
+    pub rule: Rule,
+    /// `rdma_err` of a Responder's answer to what breaks it; `None` where the drafts ask for none.
+    pub answer: Option<ErrorCode>,
+    /// Says what breaks it.
+    pub judge: fn(&SentV2<'_>, &mut Report<'_>),
+}
 
 /// Where `rdma_credit` is.
 const CREDIT: usize = 8;
@@ -77,7 +125,7 @@ const HEADER_TYPE: usize = 12;
 /// Where `rdma_flags` of family A is.
 const FLAGS: usize = 16;
 
-static RULES: [SendV2Row; 12] = [
+static RULES: [SendV2Row; 14] = [
     SendV2Row {
         rule: Rule {
             slug: "v2-reserved-flag",
@@ -88,6 +136,7 @@ static RULES: [SendV2Row; 12] = [
             correct: "A sender writes 0 there. A receiver ignores them.",
             answer: None,
         },
+        answer: None,
         judge: reserved_flag,
     },
     SendV2Row {
@@ -102,6 +151,7 @@ static RULES: [SendV2Row; 12] = [
                       judged.",
             answer: None,
         },
+        answer: None,
         judge: response_flag,
     },
     SendV2Row {
@@ -115,6 +165,7 @@ static RULES: [SendV2Row; 12] = [
                       RDMA2_ERR_INVAL_CONT unless it is an error.",
             answer: None,
         },
+        answer: Some(ErrorCode::INVAL_CONT),
         judge: more_type,
     },
     SendV2Row {
@@ -128,6 +179,7 @@ static RULES: [SendV2Row; 12] = [
                       receiver drops what does not fit, and a responder answers RDMA2_ERR_INVAL_CONT.",
             answer: None,
         },
+        answer: Some(ErrorCode::INVAL_CONT),
         judge: more_sequence,
     },
     SendV2Row {
@@ -141,6 +193,7 @@ static RULES: [SendV2Row; 12] = [
                       answers RDMA2_ERR_INVAL_CONT.",
             answer: None,
         },
+        answer: Some(ErrorCode::INVAL_CONT),
         judge: more_chunks,
     },
     SendV2Row {
@@ -154,6 +207,7 @@ static RULES: [SendV2Row; 12] = [
                       message and answers RDMA2_ERR_INVAL_HTYPE.",
             answer: None,
         },
+        answer: Some(ErrorCode::INVAL_HTYPE),
         judge: tpmore,
     },
     SendV2Row {
@@ -167,6 +221,7 @@ static RULES: [SendV2Row; 12] = [
                       wire format of -05 to -07, which let 0 stand: in that format 0 is not judged.",
             answer: None,
         },
+        answer: None,
         judge: credit_zero,
     },
     SendV2Row {
@@ -179,6 +234,7 @@ static RULES: [SendV2Row; 12] = [
             correct: "A client begins with a message that fits the inline threshold of version 1.",
             answer: None,
         },
+        answer: None,
         judge: first_message,
     },
     SendV2Row {
@@ -192,6 +248,7 @@ static RULES: [SendV2Row; 12] = [
                       and transport properties, which -00 and -01 do not forbid: in their wire format that is a hazard.",
             answer: None,
         },
+        answer: None,
         judge: inv_handle,
     },
     SendV2Row {
@@ -205,6 +262,7 @@ static RULES: [SendV2Row; 12] = [
                       RDMA2_ERR_BAD_PROPVAL.",
             answer: None,
         },
+        answer: Some(ErrorCode::BAD_PROPVAL),
         judge: property,
     },
     SendV2Row {
@@ -221,6 +279,7 @@ static RULES: [SendV2Row; 12] = [
                       RDMA2_ERR_INVAL_CONT.",
             answer: None,
         },
+        answer: Some(ErrorCode::INVAL_CONT),
         judge: continuation,
     },
     SendV2Row {
@@ -234,13 +293,47 @@ static RULES: [SendV2Row; 12] = [
                       drops another, and a responder answers RDMA2_ERR_INVAL_HTYPE.",
             answer: None,
         },
+        answer: Some(ErrorCode::INVAL_HTYPE),
         judge: htype,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-grant-xid",
+            severity: Severity::Error,
+            section: "version two -07 6.3.2",
+            summary: "RDMA2_GRANT has rdma_xid 0 (drafts -03 to -07)",
+            reason: "It belongs to no RPC; another XID may be that of a call that waits.",
+            correct: "A sender writes 0 there. A receiver ignores it.",
+            answer: None,
+        },
+        answer: None,
+        judge: grant_xid,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-trailing",
+            severity: Severity::Warning,
+            section: "version two -01 Header Types; -07 6.3",
+            summary: "nothing follows a header that has no Payload stream behind it",
+            reason: "What follows has no meaning: whoever wrote it and whoever reads it differ over where the header ends.",
+            correct: "A sender ends the Send with the header of an error, of a grant, of transport properties, or of an RPC \
+                      message that is in a chunk.",
+            answer: None,
+        },
+        answer: None,
+        judge: trailing,
     },
 ];
 
+/// The rows of [`send_v2`].
+pub(super) fn rows() -> impl Iterator<Item = &'static SendV2Row> {
+    RULES.iter().chain(&payload::RULES)
+}
+
 /// Judges one Send of version 2. A header that ends too soon, or a list that does not parse, breaks the rules of version 1
-/// for that: `header-short`, `list-flag`, `list-truncated`. So do its segments: `read-position-align`, `segment-wraps`,
-/// `segment-empty`. (The Call chunk of family B is not judged by these.)
+/// for that: `header-short`, `list-flag`, `list-truncated`. So do its segments (`segment-wraps`, `segment-empty`), an
+/// `ERR_VERS` (`error-range`), and in family A chunks where none are looked for (`read-in-reply`,
+/// `read-position-zero-in-msg`, `reply-chunk-in-msg`).
 ///
 /// ```
 /// use rpcrdma::rules::{self, SentV2};
@@ -253,24 +346,65 @@ static RULES: [SendV2Row; 12] = [
 /// assert_eq!(found, Some(("v2-reserved-flag", 16)));
 /// ```
 pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
-    for row in &RULES {
+    for row in rows() {
         (row.judge)(sent, &mut Report::new(&row.rule, take));
     }
     match &sent.decoded {
-        Ok(message) => {
-            let lists = Lists::from(&message.header);
-            if !lists.chunks.is_empty() {
-                for (rule, judge) in read_list::of_lists() {
-                    judge(lists, &mut Report::new(rule, take));
-                }
-            }
-        }
+        Ok(message) => as_in_version_1(&message.header, take),
         Err(error) => {
             let malformed = Sent { decoded: Err(*error), length: sent.length, ..Sent::new(sent.octets, None) };
             for row in framing::malformed() {
                 (row.judge)(&malformed, &mut Report::new(&row.rule, take));
             }
         }
+    }
+}
+
+/// Judges a header by the rules of version 1 that are the same in version 2.
+fn as_in_version_1(header: &Header<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
+    let lists = Lists::from(header);
+    for lists in [lists, place::call_chunk(header)] {
+        if lists.chunks.is_empty() {
+            continue;
+        }
+        for (rule, judge) in read_list::of_lists() {
+            judge(lists, &mut Report::new(rule, take));
+        }
+    }
+    match *header {
+        Header::A(header) => chunks_of_family_a(&header, lists, take),
+        Header::B(_) => {}
+    }
+    if let (Some(ErrorBody::Vers { low, high }), Some(rule)) = (header.error(), super::find("error-range")) {
+        let at = prefix_length(header).saturating_add(4);
+        framing::version_range((low, high), VERSION, at, &mut Report::new(rule, take));
+    }
+}
+
+/// Chunks of family A where the receiver looks for none.
+fn chunks_of_family_a(header: &family_a::Header<'_>, lists: Lists<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
+    let Lists { chunks: Chunks { reads, reply, .. }, .. } = lists;
+    let is_reply = header.flags.contains(Flags::RESPONSE);
+    let is_inline = matches!(header.body, Body::Msg(_));
+    let mut broken = |slug, at, values: fmt::Arguments<'_>| {
+        if let Some(rule) = super::find(slug) {
+            Report::new(rule, take).broken(at, values);
+        }
+    };
+    if is_reply && !reads.is_empty() {
+        let values = format_args!("a reply with {} segments in its Read list", reads.len());
+        broken("read-in-reply", place::read_list(lists), values);
+    }
+    if !is_reply
+        && is_inline
+        && let Some(index) = read_list::first_at(reads, 0)
+    {
+        let at = place::read_segment(lists, index).saturating_add(4);
+        broken("read-position-zero-in-msg", at, format_args!("Position 0 in the Read list of RDMA2_MSG"));
+    }
+    if let Some(length) = reply.map(|chunk| chunk.length()).filter(|&length| is_reply && is_inline && length > 0) {
+        let values = format_args!("RDMA2_MSG, and the Reply chunk comes back with {length} octets");
+        broken("reply-chunk-in-msg", place::reply_chunk(lists), values);
     }
 }
 
@@ -283,7 +417,7 @@ pub fn exchange_v2(exchange: &Exchange<'_>, take: &mut dyn FnMut(&Finding<'_>)) 
 
 /// The rules of [`send_v2`].
 pub fn send_v2_rules() -> impl Iterator<Item = &'static Rule> {
-    RULES.iter().map(|row| &row.rule)
+    rows().map(|row| &row.rule)
 }
 
 fn reserved_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
@@ -369,15 +503,20 @@ fn inv_handle(sent: &SentV2<'_>, report: &mut Report<'_>) {
         if (ChunkLists { inv_handle, chunks }).offers_foreign_handle()
             && !call.any(|read| read.target.handle == inv_handle)
         {
-            let at = match header {
-                Header::A(_) => family_a::Header::PREFIX_LEN,
-                Header::B(_) => Prefix::LEN,
-            };
+            let at = prefix_length(&header);
             report.broken(at, format_args!("rdma_inv_handle is {inv_handle:#010x}, which is not in the chunks"));
         }
     }
     if let Some(handle) = sent.invalidates {
         invalidated(&header, handle, sent.offered, report);
+    }
+}
+
+/// Octets that every header of this wire format begins with.
+const fn prefix_length(header: &Header<'_>) -> usize {
+    match header {
+        Header::A(_) => family_a::Header::PREFIX_LEN,
+        Header::B(_) => family_b::Header::PREFIX_LEN,
     }
 }
 
@@ -425,5 +564,19 @@ fn continuation(sent: &SentV2<'_>, report: &mut Report<'_>) {
 fn htype(sent: &SentV2<'_>, report: &mut Report<'_>) {
     if let (Err(DecodeError { kind: Kind::HeaderType, offset }), Some(prefix)) = (sent.decoded, sent.prefix) {
         report.broken(offset, format_args!("rdma_htype is {}", prefix.procedure.0));
+    }
+}
+
+fn grant_xid(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    if let Some(Header::B(family_b::Header { xid: xid @ 1.., body: family_b::Body::Grant, .. })) = sent.header() {
+        report.broken(0, format_args!("RDMA2_GRANT has the XID {xid:#010x}"));
+    }
+}
+
+fn trailing(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    let Ok(Message { header, header_length, .. }) = sent.decoded else { return };
+    let trailing = sent.length.saturating_sub(header_length);
+    if trailing > 0 && !header.has_payload() {
+        report.broken(header_length, format_args!("{trailing} octets follow the header of {}", header.type_name()));
     }
 }

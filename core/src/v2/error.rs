@@ -214,19 +214,25 @@ impl Reaction {
     ///   supported, but is not the one this connection uses, is answered with `VERS_MISMATCH`: only the caller knows.)
     #[must_use]
     pub const fn to(error: DecodeError, role: Role) -> Self {
-        match (error.kind, role) {
-            (DecodeErrorKind::HeaderShort | DecodeErrorKind::ErrorCode, _) => Self::Discard,
-            (DecodeErrorKind::HeaderType | DecodeErrorKind::Procedure, _) => Self::Answer(ErrorCode::INVAL_HTYPE),
-            (DecodeErrorKind::PropertyValue, _) => Self::Answer(ErrorCode::BAD_PROPVAL),
+        let code = match error.kind {
+            DecodeErrorKind::HeaderShort | DecodeErrorKind::ErrorCode => return Self::Discard,
+            DecodeErrorKind::HeaderType | DecodeErrorKind::Procedure => ErrorCode::INVAL_HTYPE,
+            DecodeErrorKind::PropertyValue => ErrorCode::BAD_PROPVAL,
+            DecodeErrorKind::Version => ErrorCode::VERS,
+            DecodeErrorKind::ListFlag
+            | DecodeErrorKind::ListTruncated
+            | DecodeErrorKind::SegmentCount
+            | DecodeErrorKind::HeaderTruncated => ErrorCode::BAD_XDR,
+        };
+        Self::by(code, role)
+    }
+
+    /// What the receiver in this role does about what a Responder answers by `code`.
+    #[must_use]
+    pub const fn by(code: ErrorCode, role: Role) -> Self {
+        match (code, role) {
+            (ErrorCode::INVAL_HTYPE | ErrorCode::BAD_PROPVAL, _) | (_, Role::Responder) => Self::Answer(code),
             (_, Role::Requester) => Self::Discard,
-            (DecodeErrorKind::Version, Role::Responder) => Self::Answer(ErrorCode::VERS),
-            (
-                DecodeErrorKind::ListFlag
-                | DecodeErrorKind::ListTruncated
-                | DecodeErrorKind::SegmentCount
-                | DecodeErrorKind::HeaderTruncated,
-                Role::Responder,
-            ) => Self::Answer(ErrorCode::BAD_XDR),
         }
     }
 

@@ -13,8 +13,8 @@
 //! the Requester names ([`ChunkLists::inv_handle`]) and grants of credits at any time. Which version to go on with after
 //! a refusal is in [`Outcome`].
 //!
-//! A receiver asks three things about a message, each with its reaction: does it decode ([`Reaction::to`]), can its header
-//! be ([`Header::fault`]), and may it come now ([`Continuation::accept`]).
+//! A receiver asks three things about a message, each with its reaction: does it decode ([`Reaction::to`]), may it come now
+//! ([`Continuation::accept`]), and is something else wrong with it ([`rules::send_v2`](crate::rules::send_v2)).
 
 mod chunk_lists;
 mod continuation;
@@ -23,7 +23,6 @@ mod error;
 mod family;
 pub mod family_a;
 pub mod family_b;
-mod fault;
 mod message;
 mod negotiation;
 mod property;
@@ -33,7 +32,6 @@ pub use continuation::{Continuation, ContinuationError, Part};
 pub use credit::Credit;
 pub use error::{ErrorBody, ErrorCode, ErrorReply, Reaction};
 pub use family::Family;
-pub use fault::Fault;
 pub use message::{Header, Message};
 pub use negotiation::{FIRST_MESSAGE, Outcome, Refusal};
 pub use property::{

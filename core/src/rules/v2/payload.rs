@@ -1,0 +1,217 @@
+//! Where the Payload stream of a version 2 message is, and how it begins (version two draft -01, "Header Types"; -07
+//! sections 4.5.1 and 6.3).
+
+use super::super::place::{self, counted};
+use super::{Lists, Report, Rule, SendV2Row, SentV2, Severity};
+use crate::lists::{ReadList, WriteChunk};
+use crate::reader::Reader;
+use crate::rpc::MessageType;
+use crate::v2::family_b::{Body, CallExternal};
+use crate::v2::{ErrorCode, Family, Header, Message, family_a};
+
+pub(super) static RULES: [SendV2Row; 5] = [
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-xid-mismatch",
+            severity: Severity::Error,
+            section: "version two -01 XDR Errors; -07 7.2",
+            summary: "rdma_xid equals the XID of the RPC message",
+            reason: "Transport and RPC find the waiting call each by its own word; if these differ, a reply completes the \
+                      wrong call.",
+            correct: "A sender copies the XID. A responder answers RDMA2_ERR_BAD_XDR. Only the first part of a Payload \
+                      stream is judged.",
+            answer: None,
+        },
+        answer: Some(ErrorCode::BAD_XDR),
+        judge: xid_mismatch,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-no-payload",
+            severity: Severity::Error,
+            section: "version two -01 Header Types, XDR Errors; -07 6.3.6, 6.3.7, 6.3.9, 6.3.10",
+            summary: "a header that a Payload stream follows is followed by octets of it; RDMA2_NOMSG with an XID has a chunk \
+                      that holds the Payload stream",
+            reason: "Without them there is no RPC message, or no part of one.",
+            correct: "A sender puts at least one word of the Payload stream behind the header, or all of it into a Position \
+                      Zero Read chunk or the Reply chunk. A responder answers RDMA2_ERR_BAD_XDR. Without an XID and without \
+                      chunks RDMA2_NOMSG grants credits (drafts -00 to -02).",
+            answer: None,
+        },
+        answer: Some(ErrorCode::BAD_XDR),
+        judge: no_payload,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-external",
+            severity: Severity::Error,
+            section: "version two -07 6.3.5, 6.3.7, 6.3.8",
+            summary: "RDMA2_CALL_EXTERNAL has a Call chunk, RDMA2_REPLY_EXTERNAL a Reply chunk; only the Call chunk is at \
+                      Position 0 (drafts -03 to -07)",
+            reason: "The chunk holds the Payload stream. Without it there is none, and with two the receiver cannot know \
+                      which one to take.",
+            correct: "A requester puts a call that is not inline into rdma_call, all segments at Position 0, and only data \
+                      items into rdma_reads. A responder puts such a reply into the Reply chunk. A responder answers \
+                      RDMA2_ERR_BAD_XDR.",
+            answer: None,
+        },
+        answer: Some(ErrorCode::BAD_XDR),
+        judge: external,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-read-order",
+            severity: Severity::Error,
+            section: "version two -01 Read Chunks; -07 4.5.1, 4.5.1.1",
+            summary: "Positions are multiples of four and do not descend",
+            reason: "XDR items begin at multiples of four. A receiver that puts chunks in as it goes through the Payload \
+                      stream passes a Position that comes too late.",
+            correct: "A requester lists its Read chunks in the order of the Payload stream. A responder answers \
+                      RDMA2_ERR_BAD_XDR. The order is asked for since draft -02; -00 and -01 have the same wire format, so \
+                      in that format it is a hazard.",
+            answer: None,
+        },
+        answer: Some(ErrorCode::BAD_XDR),
+        judge: read_order,
+    },
+    SendV2Row {
+        rule: Rule {
+            slug: "v2-direction",
+            severity: Severity::Error,
+            section: "version two -07 6.1, 6.3.5 to 6.3.10",
+            summary: "a Call stands behind the header of a Call, a Reply behind that of a Reply (drafts -03 to -07)",
+            reason: "By the header type a receiver knows whose XID it is: a call would be taken for the reply to another.",
+            correct: "A sender chooses the header type by msg_type. Only the first part of a Payload stream is judged.",
+            answer: None,
+        },
+        answer: None,
+        judge: direction,
+    },
+];
+
+/// The message, where the Payload stream begins behind its header, and its octets there.
+fn beginning<'a>(sent: &SentV2<'a>) -> Option<(Message<'a>, &'a [u8])> {
+    let message = sent.decoded.ok().filter(|message| sent.begins && message.header.has_payload())?;
+    Some((message, message.payload))
+}
+
+fn xid_mismatch(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    let Some((message, payload)) = beginning(sent) else { return };
+    let rdma_xid = message.header.xid();
+    if let Ok(xid) = Reader::new(payload).u32()
+        && xid != rdma_xid
+    {
+        let values = format_args!("the RPC message has the XID {xid:#010x}, rdma_xid is {rdma_xid:#010x}");
+        report.broken(message.header_length, values);
+    }
+}
+
+fn direction(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    let Some((Message { header: header @ Header::B(_), header_length, .. }, payload)) = beginning(sent) else { return };
+    let is = match (MessageType::peek(payload), header.is_response()) {
+        (Some((_, MessageType::CALL)), Some(true)) => "Call",
+        (Some((_, MessageType::REPLY)), Some(false)) => "Reply",
+        _ => return,
+    };
+    let at = header_length.saturating_add(4);
+    report.broken(at, format_args!("a {is} in {}", header.type_name()));
+}
+
+fn no_payload(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    let Ok(message) = sent.decoded else { return };
+    let Message { header, header_length, .. } = message;
+    if let Header::A(nomsg) = header
+        && matches!(nomsg.body, family_a::Body::Nomsg(_))
+    {
+        return nomsg_without_payload(&nomsg, report);
+    }
+    if !header.has_payload() {
+        return;
+    }
+    match sent.length.saturating_sub(header_length) {
+        0 => report.broken(header_length, format_args!("nothing follows the header of {}", header.type_name())),
+        // The last part of a Payload stream may be as short.
+        length @ 1..4 if sent.begins => {
+            let values = format_args!("the Payload stream has {length} octets, fewer than an XID");
+            report.broken(header_length, values);
+        }
+        _ => {}
+    }
+}
+
+fn nomsg_without_payload(header: &family_a::Header<'_>, report: &mut Report<'_>) {
+    let lists = Lists::from(&Header::A(*header));
+    let chunks = lists.chunks;
+    let is_reply = header.flags.contains(family_a::Flags::RESPONSE);
+    let has_position_zero = chunks.reads.iter().any(|read| read.position == 0 && read.target.length > 0);
+    if header.is_grant() || has_position_zero || (is_reply && !is_empty(chunks.reply)) {
+        return;
+    }
+    let at = if is_reply { place::reply_chunk(lists) } else { place::read_list(lists) };
+    if chunks.is_empty() {
+        report.broken(at, format_args!("RDMA2_NOMSG without any chunk, and rdma_xid is {:#010x}", header.xid));
+    } else if is_reply {
+        report.broken(at, format_args!("RDMA2_NOMSG of a reply without a Reply chunk that has octets"));
+    } else {
+        report.broken(at, format_args!("RDMA2_NOMSG of a call without a Position Zero Read chunk that has octets"));
+    }
+}
+
+/// Nothing can be in it.
+fn is_empty(reply: Option<WriteChunk<'_>>) -> bool {
+    reply.is_none_or(|chunk| chunk.length() == 0)
+}
+
+fn external(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    let Some(header @ Header::B(of_b)) = sent.header() else { return };
+    let lists = Lists::from(&header);
+    match of_b.body {
+        Body::CallExternal(CallExternal { call, .. }) => {
+            call_chunk(call, place::call_chunk(&header), report);
+            position_zero(lists, report);
+        }
+        Body::CallInline(_) => position_zero(lists, report),
+        Body::ReplyExternal { reply, .. } if is_empty(reply) => {
+            report.broken(
+                place::reply_chunk(lists),
+                format_args!("RDMA2_REPLY_EXTERNAL without a Reply chunk that has octets"),
+            );
+        }
+        _ => {}
+    }
+}
+
+fn call_chunk(call: ReadList<'_>, lists: Lists<'_>, report: &mut Report<'_>) {
+    if call.length() == 0 {
+        report
+            .broken(place::read_list(lists), format_args!("RDMA2_CALL_EXTERNAL without a Call chunk that has octets"));
+    }
+    for (index, segment) in counted(call.iter()).filter(|(_, segment)| segment.position != 0) {
+        let at = place::read_segment(lists, index).saturating_add(4);
+        report.broken(at, format_args!("Position {} in the Call chunk", segment.position));
+    }
+}
+
+/// The first segment at Position 0 of a Read list that may have none.
+fn position_zero(lists: Lists<'_>, report: &mut Report<'_>) {
+    if let Some((index, _)) = counted(lists.chunks.reads.iter()).find(|(_, read)| read.position == 0) {
+        let at = place::read_segment(lists, index).saturating_add(4);
+        report.broken(at, format_args!("a Position Zero Read chunk in the Read list"));
+    }
+}
+
+fn read_order(sent: &SentV2<'_>, report: &mut Report<'_>) {
+    let Some(header) = sent.header().filter(|header| header.is_response() == Some(false)) else { return };
+    let lists = Lists::from(&header);
+    let mut before = None;
+    for (index, read) in counted(lists.chunks.reads.iter()) {
+        let (position, last) = (read.position, before.replace(read.position));
+        let at = place::read_segment(lists, index).saturating_add(4);
+        if position % 4 != 0 && last != Some(position) {
+            report.broken(at, format_args!("Position {position} is not a multiple of four"));
+        } else if let Some(last) = last.filter(|&last| position < last) {
+            let severity = if header.family() == Family::A { Severity::Hazard } else { Severity::Error };
+            report.broken_as(severity, at, format_args!("Position {position} after Position {last}"));
+        }
+    }
+}
