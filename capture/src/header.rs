@@ -87,11 +87,12 @@ impl Dialect {
     }
 }
 
-/// Whether this is an ERR_VERS as version 1 has it, and no error of family A.
+/// Whether this is an ERR_VERS as version 1 has it, and no error of family A. What follows either has no meaning, so what
+/// leaves less of it is taken.
 fn is_refusal_of_version_1(octets: &[u8]) -> bool {
-    let refuses = v1::ErrorReply::decode(octets)
-        .is_ok_and(|(reply, rest)| rest.is_empty() && matches!(reply.error(), v1::ErrorBody::Vers { .. }));
-    refuses && !v2::Message::decode(Family::A, octets).is_ok_and(|message| message.payload.is_empty())
+    let Ok((reply, rest)) = v1::ErrorReply::decode(octets) else { return false };
+    let refuses = matches!(reply.error(), v1::ErrorBody::Vers { .. });
+    refuses && v2::Message::decode(Family::A, octets).map_or(true, |message| message.payload.len() > rest.len())
 }
 
 impl<'a> Decoded<'a> {

@@ -8,8 +8,9 @@ use rpcrdma::error::{DecodeError, DecodeErrorKind as Kind};
 use rpcrdma::lists::Chunks;
 use rpcrdma::prefix::{Prefix, Procedure as RdmaProcedure};
 use rpcrdma::rpc::MessageType;
+use rpcrdma::rules::SentV2;
 use rpcrdma::v1;
-use rpcrdma::v2::{ContinuationError, Family, family_a, family_b};
+use rpcrdma::v2::{self, ContinuationError, Family, family_a, family_b};
 
 use crate::header::{Decoded, Dialect, ErrorBody, Header, Place};
 use crate::link::Address;
@@ -293,10 +294,9 @@ impl Message {
     /// What an RDMA_ERROR says, of whatever version it is: one that refuses a version carries that version.
     #[must_use]
     pub fn error(&self) -> Option<ErrorBody> {
-        if let Dialect::Version2(_) = self.dialect
-            && let Ok(Decoded { header: Header::V2(header), .. }) = self.decode()
-        {
-            return header.error().map(ErrorBody::V2);
+        if let Dialect::Version2(family) = self.dialect {
+            let decoded = v2::Message::decode(family, self.readable()).ok()?;
+            return decoded.header.error().map(ErrorBody::V2);
         }
         v1::ErrorReply::decode(self.readable()).ok().map(|(reply, _)| ErrorBody::V1(reply.error()))
     }
@@ -312,6 +312,18 @@ impl Message {
             Header::V2(header) => header.is_response().is_some(),
         };
         decoded.header.place() == Place::Inline && !says && MessageType::peek(&self.stream(&decoded)).is_none()
+    }
+
+    /// The message as the rules of version 2 take it, with what it says by itself and what its receiver drops it for.
+    pub(crate) fn sent_v2(&self, family: Family) -> SentV2<'_> {
+        let mut sent = SentV2::new(family, self.readable());
+        sent.length = self.length;
+        sent.invalidates = self.invalidates;
+        sent.dropped = self.dropped.and_then(|dropped| match dropped {
+            Dropped::Misplaced(error) => Some(error),
+            Dropped::OfDroppedSequence | Dropped::ErrorWithFlags => None,
+        });
+        sent
     }
 
     fn readable(&self) -> &[u8] {

@@ -24,7 +24,7 @@ use synthetic::{By, Packet, Wire};
 use transcode::Record;
 
 /// Every rule, spelled out: one that is lost from the tables is missed here.
-const SLUGS: [&str; 70] = [
+const SLUGS: [&str; 77] = [
     "header-short",
     "version",
     "proc-unknown",
@@ -95,6 +95,13 @@ const SLUGS: [&str; 70] = [
     "v2-property",
     "v2-continuation",
     "v2-htype",
+    "v2-xid-mismatch",
+    "v2-no-payload",
+    "v2-external",
+    "v2-read-order",
+    "v2-direction",
+    "v2-grant-xid",
+    "v2-trailing",
 ];
 
 /// Both ends take 4096 octets and remote invalidation.
@@ -160,6 +167,7 @@ const CONNPROP_FINAL: u32 = 7;
 const CALL_EXTERNAL: u32 = 8;
 const CALL_MIDDLE: u32 = 9;
 const CALL_INLINE: u32 = 10;
+const REPLY_EXTERNAL: u32 = 11;
 const REPLY_MIDDLE: u32 = 12;
 const REPLY_INLINE: u32 = 13;
 /// `rdma_err`.
@@ -926,7 +934,7 @@ const CASES: &[Case] = &[
         let reply = a(A_MSG, XID, RESPONSE, &lists, &reply(XID, &read3_results(100)));
         trace.send(Server, &if bad { patched(reply, 48, 0x2000) } else { reply });
     }),
-    case("read-position-align", |trace, bad| {
+    case("v2-read-order", |trace, bad| {
         *trace = Trace::version_2(Version::B);
         let lists = [0, 1, if bad { 70 } else { 68 }, MEMORY.0, 100, 0, 0x1000, 0, 0, 0];
         trace.send(Client, &b(CALL_INLINE, XID, &lists, &write3(XID, 100)));
@@ -968,6 +976,113 @@ const CASES: &[Case] = &[
     case("v2-htype", |trace, bad| {
         *trace = Trace::version_2(Version::B);
         trace.send(Server, &b(if bad { 14 } else { GRANT }, 0, &[], &[]));
+    }),
+    case("v2-xid-mismatch", |trace, bad| {
+        *trace = Trace::version_2(Version::A);
+        trace.send(Client, &a(A_MSG, XID, 0, &A_NO_CHUNKS, &null(if bad { 8 } else { XID })));
+        trace.answer();
+    }),
+    case("v2-xid-mismatch", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        // The first part of two tells.
+        let whole = null(if bad { 8 } else { XID });
+        trace.send(Client, &b(CALL_MIDDLE, XID, &[20], &whole[..20]));
+        trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &whole[20..]));
+        trace.answer();
+    }),
+    case("v2-xid-mismatch", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        // In the Call chunk.
+        trace.send(Client, &b(CALL_EXTERNAL, XID, &[0, 1, 0, MEMORY.0, 40, 0, 0x1000, 0, 0, 0, 0], &[]));
+        trace.read(Server, (MEMORY.0, 0x1000), &null(if bad { 8 } else { XID }));
+        trace.answer();
+    }),
+    case("v2-no-payload", |trace, bad| {
+        *trace = Trace::version_2(Version::A);
+        trace.send(Client, &a(A_MSG, XID, 0, &A_NO_CHUNKS, &null(XID)[..if bad { 0 } else { 40 }]));
+        trace.answer();
+    }),
+    case("v2-no-payload", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        let (first, last) = parts();
+        trace.send(Client, &b(CALL_MIDDLE, XID, &[20], &first));
+        if bad {
+            trace.send(Client, &b(CALL_MIDDLE, XID, &[20], &[]));
+        }
+        trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &last));
+        trace.answer();
+    }),
+    case("v2-no-payload", |trace, bad| {
+        *trace = Trace::version_2(Version::A);
+        // A call that asks for a long reply, and a grant of credits.
+        trace.send(Server, &a(A_NOMSG, if bad { XID } else { 0 }, 0, &A_NO_CHUNKS, &[]));
+    }),
+    case("v2-external", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        let chunk: &[u32] = if bad { &[] } else { &[1, 0, MEMORY.0, 40, 0, 0x1000] };
+        trace.send(Client, &b(CALL_EXTERNAL, XID, &[&[0], chunk, &[0; 4]].concat(), &[]));
+        if bad {
+            trace.send(Server, &b(ERROR, XID, &[BAD_XDR], &[]));
+        } else {
+            trace.read(Server, (MEMORY.0, 0x1000), &null(XID));
+            trace.answer();
+        }
+    }),
+    case("v2-external", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        let chunk = [1, 1, MEMORY.0, 100, 0, 0x1000];
+        trace.send(Client, &b(CALL_INLINE, XID, &[&[0; 3][..], &chunk].concat(), &null(XID)));
+        trace.write((MEMORY.0, 0x1000), &reply(XID, &[]));
+        let returned = [0, 1, 1, MEMORY.0, 24, 0, 0x1000];
+        trace.send(Server, &b(REPLY_EXTERNAL, XID, if bad { &[0, 0] } else { &returned }, &[]));
+    }),
+    case("v2-external", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        let position = if bad { 0 } else { 68 };
+        let lists = [0, 1, position, MEMORY.0, 100, 0, 0x1000, 0, 0, 0];
+        trace.send(Client, &b(CALL_INLINE, XID, &lists, &write3(XID, 100)));
+        trace.read(Server, (MEMORY.0, 0x1000), &octets(1, 100));
+        trace.send(Server, &b(REPLY_INLINE, XID, &[0], &write3_reply(XID, 100)));
+    }),
+    case("v2-read-order", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        let positions = if bad { [68, 64] } else { [64, 68] };
+        let [one, two] =
+            positions.map(|position| [1, position, MEMORY.0, 4, 0, 0x1000 + u32::from(position == 64) * 4]);
+        trace.send(Client, &b(CALL_INLINE, XID, &[&[0][..], &one, &two, &[0; 3]].concat(), &null(XID)));
+        trace.answer();
+    }),
+    case("v2-direction", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &null(XID)));
+        let payload = if bad { null(XID) } else { reply(XID, &[]) };
+        trace.send(Server, &b(REPLY_INLINE, XID, &[0], &payload));
+    }),
+    case("v2-grant-xid", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        trace.send(Server, &b(GRANT, if bad { XID } else { 0 }, &[], &[]));
+    }),
+    case("v2-trailing", |trace, bad| {
+        *trace = Trace::version_2(Version::A);
+        trace.send(Server, &a(A_CONNPROP, 0, 0, &[0], if bad { &[0; 4] } else { &[] }));
+    }),
+    case("v2-trailing", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &null(XID)));
+        trace.send(Server, &b(ERROR, XID, &[BAD_XDR], if bad { &[0; 4] } else { &[] }));
+    }),
+    // What refuses a version, as version 2 has it.
+    case("error-range", |trace, bad| {
+        *trace = Trace::version_2(Version::A);
+        trace.send(Client, &a(A_MSG, XID, 0, &A_NO_CHUNKS, &null(XID)));
+        trace.send(Server, &a(ERROR, XID, RESPONSE, &[1, if bad { 4 } else { 3 }, 3], &[]));
+    }),
+    // As version 1 has it, on a connection of drafts -00 to -02.
+    case("error-trailing", |trace, bad| {
+        *trace = Trace { version: Version::A, ..Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA) };
+        trace.null(1);
+        trace.send(Client, &a(A_MSG, XID, 0, &A_NO_CHUNKS, &null(XID)));
+        trace.send(Server, &[words(&[XID, 2, 32, ERROR, 1, 1, 1]), vec![0; usize::from(bad)]].concat());
     }),
 ];
 

@@ -165,7 +165,7 @@ impl Connection {
             forgotten: false,
             spoke: false,
             version_1: false,
-            version_2: Version2::default(),
+            version_2: Version2::new(*whole),
             told: false,
             expected: BTreeMap::new(),
             last: Sides::default(),
@@ -490,9 +490,9 @@ impl Connection {
         }
         if let Some(answers) = answers {
             let is_long = is_nomsg(called.as_ref()) && called.as_ref().is_some_and(is_long_call);
-            judge_long(is_long, answers.long_xid, About::message(&answers.call), book);
+            judge_long("xid-mismatch", is_long, answers.long_xid, About::message(&answers.call), book);
             let long_reply = is_nomsg(sent.decoded.as_ref().ok()) && has_reply_chunk(sent);
-            judge_long(long_reply, detail.and_then(|detail| detail.long_xid), about, book);
+            judge_long("xid-mismatch", long_reply, detail.and_then(|detail| detail.long_xid), about, book);
         }
         let may_invalidate = self.agreement.map(|agreement| agreement.remote_invalidation);
         let mut subject = Subject {
@@ -595,8 +595,8 @@ fn has_reply_chunk(sent: &Sent<'_>) -> bool {
 }
 
 /// Judges the XID of an RPC message that was in a chunk.
-fn judge_long(is_long: bool, found: Option<u32>, about: About, book: &mut Book) {
-    let (true, Some(rule), Some(xid)) = (is_long, rules::find("xid-mismatch"), about.xid) else { return };
+fn judge_long(slug: &str, is_long: bool, found: Option<u32>, about: About, book: &mut Book) {
+    let (true, Some(rule), Some(xid)) = (is_long, rules::find(slug), about.xid) else { return };
     match found {
         None => book.unknown(rule),
         Some(found) if found != xid => {

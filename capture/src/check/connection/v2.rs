@@ -4,18 +4,28 @@ use rpcrdma::rules::{self, Exchange, Finding, SentV2};
 use rpcrdma::v2::{self, Family};
 
 use super::super::{About, Book, Group};
-use super::Connection;
+use super::{Connection, judge_long};
 use crate::header::{Header, Place};
-use crate::message::{Captured, Dropped, Message};
+use crate::message::{Captured, Message};
 use crate::operation::{Side, Sides};
 
+/// The rule about the XID of an RPC message.
+const XID_MISMATCH: &str = "v2-xid-mismatch";
+
 /// What is kept of a connection for the rules of version 2.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Version2 {
     /// A message of version 2 was seen.
     pub(super) spoken: bool,
     /// What an end sends next may go on with a Payload stream.
     pub(super) goes_on: Sides<bool>,
+}
+
+impl Version2 {
+    /// Of a connection that was seen from its start or not.
+    pub(super) const fn new(whole: bool) -> Self {
+        Self { spoken: false, goes_on: Sides { active: !whole, passive: !whole } }
+    }
 }
 
 impl Connection {
@@ -29,26 +39,21 @@ impl Connection {
     ) {
         self.version_2.spoken = true;
         let is_first = self.is_first(message.sender, began, book);
+        let goes_on = self.version_2.goes_on.get_mut(message.sender);
         let Some(family) = family else {
+            *goes_on = true;
             *self.unreadable.get_mut(message.sender) = true;
             return book.unknown_group(Group::SendV2);
         };
-        let goes_on = self.version_2.goes_on.get_mut(message.sender);
-        let mut sent = SentV2::new(family, &message.octets);
-        sent.length = message.length;
+        let mut sent = message.sent_v2(family);
         sent.begins = !*goes_on && message.dropped.is_none();
-        sent.invalidates = message.invalidates;
         sent.offered = offered(message);
-        sent.dropped = message.dropped.and_then(|dropped| match dropped {
-            Dropped::Misplaced(error) => Some(error),
-            Dropped::OfDroppedSequence | Dropped::ErrorWithFlags => None,
-        });
-        if let Ok(decoded) = message.decode() {
-            match decoded.header.place() {
-                Place::Part => *goes_on = true,
-                Place::Inline => *goes_on = false,
-                Place::Chunk | Place::Nowhere => {}
-            }
+        match message.decode().map(|decoded| decoded.header.place()) {
+            // What is dropped ends nothing that was begun.
+            Ok(_) if message.dropped.is_some() => {}
+            Ok(Place::Inline) => *goes_on = false,
+            Ok(Place::Chunk | Place::Nowhere) => {}
+            Ok(Place::Part) | Err(_) => *goes_on = true,
         }
         let is_readable = sent.decoded.is_ok() || message.error().is_some();
         let is_malformed = message.is_malformed().is_some() && !self.suspect.get(message.sender);
@@ -65,6 +70,11 @@ impl Connection {
         {
             let exchange = Exchange { call: (&call).into(), reply: (&reply.header).into() };
             rules::exchange_v2(&exchange, &mut take);
+        }
+        if let Some(answers) = message.detail.as_ref().and_then(|detail| detail.answers.as_ref()) {
+            judge_long(XID_MISMATCH, is_in_chunk(&answers.call), answers.long_xid, About::message(&answers.call), book);
+            let long_xid = message.detail.as_ref().and_then(|detail| detail.long_xid);
+            judge_long(XID_MISMATCH, is_in_chunk(message), long_xid, about, book);
         }
         if message.invalidates.is_some() && sent.offered.is_none() && carries_reply(&sent) {
             unknown("v2-inv-handle", book);
@@ -93,6 +103,11 @@ fn offered(message: &Message) -> Option<u32> {
         Header::V2(header) => Some(header.inv_handle().unwrap_or_default()),
         Header::V1(_) => None,
     }
+}
+
+/// Whether the Payload stream is in a chunk.
+fn is_in_chunk(message: &Message) -> bool {
+    message.decode().is_ok_and(|decoded| decoded.header.place() == Place::Chunk)
 }
 
 fn carries_reply(sent: &SentV2<'_>) -> bool {
