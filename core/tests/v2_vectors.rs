@@ -8,8 +8,8 @@ use rpcrdma::lists::{Chunks, ReadList};
 use rpcrdma::rules::{self, SentV2};
 use rpcrdma::segment::Segment;
 use rpcrdma::v2::{
-    ChunkLists, Credit, ErrorBody, ErrorCode, Family, Header, Properties, PropertySet, PropertySubset, PropertyValue,
-    Reaction, ReverseDirection, family_a, family_b,
+    ChunkLists, Credit, ErrorBody, ErrorCode, Family, Properties, PropertySet, PropertySubset, PropertyValue, Reaction,
+    ReverseDirection, family_a, family_b,
 };
 use support::{names_of, vector_of};
 
