@@ -37,6 +37,14 @@ impl Segment {
     /// Octets on the wire.
     pub const LEN: usize = 16;
 
+    /// Whether it passes the end of the address space: offset + length is more than 2^64 (RFC 8166 section 3.4.3). Its
+    /// last octet may be the last there is.
+    #[inline]
+    #[must_use]
+    pub const fn wraps(self) -> bool {
+        self.offset.checked_add(self.length.saturating_sub(1) as u64).is_none()
+    }
+
     /// Reads a plain segment.
     #[inline]
     #[must_use]

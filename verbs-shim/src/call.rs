@@ -9,8 +9,9 @@ use rpcrdma::v1::ErrorBody;
 use crate::connection::Ended;
 use crate::stream::Stream;
 
-/// An RPC call with room for its reply. All buffers are the caller's, and come back with the reply, so that the next call
-/// can be made with the same.
+/// An RPC call with room for its reply. All buffers are the caller's, and come back with the reply or an error, so that the
+/// next call can be made with the same. Only those of a call that is given up while it waits for its reply come back in
+/// [another way](crate::Connection::returned).
 ///
 /// ```
 /// use rpcrdma_verbs::{Call, Stream};
@@ -44,7 +45,9 @@ pub enum CallError {
     Error(ErrorBody),
     /// What came apart from a Send is no reply to this call, or longer than there was said to be room for.
     NoReply,
-    /// It took longer than the time that was set.
+    /// It took longer than the time that was set, and is given up. Where it was sent the other side may still use its
+    /// buffers: they are not in the [`Call`], but freed when its reply has come, or
+    /// [returned](crate::Connection::returned).
     TimedOut(Progress),
     /// The connection ended first.
     Lost(Ended, Progress),

@@ -11,7 +11,11 @@ use crate::call::{Call, CallError};
 use crate::connection::{Owned, Provider};
 
 /// A call that was begun: a future of any runtime, and also something to wait for. It gives the call back with what has
-/// come of it. Dropped, the call is given up, and its memory is freed when nobody can reach it any more.
+/// come of it.
+///
+/// Dropped, the call is given up, and no other is harmed. The other side does not know that: where the call was sent, it keeps
+/// its buffers and its place until its reply has come, for as long as [`Settings::grace`](crate::Settings::grace) says; then
+/// the buffers are freed, or [returned](crate::Connection::returned).
 ///
 /// As a future it has no time of its own: [`Settings::timeout`](crate::Settings::timeout) is for who waits; wrap it in
 /// the runtime's.
@@ -124,12 +128,20 @@ impl<V: Provider> Future for Pending<V> {
 
 impl<V: Provider> Drop for Pending<V> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket {
-            let mut state = self.shared.lock();
-            let _waker = state.calling().forget(ticket);
-            state.carry_out(self.shared.port());
-            self.shared.release(state);
-        }
+        let mut state = self.shared.lock();
+        let waker = match (self.ticket, self.call.take()) {
+            (Some(ticket), _) => {
+                let waker = state.calling().forget(ticket);
+                state.give_up(self.shared.port(), ticket);
+                waker
+            }
+            (None, call) => {
+                call.into_iter().for_each(|call| state.calling().keep(call));
+                None
+            }
+        };
+        self.shared.release(state);
+        drop(waker);
     }
 }
 

@@ -307,12 +307,96 @@ fn a_call_that_takes_too_long_is_given_up() {
             let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
             assert_eq!(client.call(&mut call), Ok(()));
             let _receiver = answers.join().unwrap();
-            // Memory that the other side had is fenced; what it does with that later ends the connection.
-            let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24).with_result(vec![1; 100]);
-            assert_eq!(client.call(&mut call), Err(CallError::TimedOut(Progress::Sent)));
-            assert_eq!(call.rooms()[0], vec![1; 100], "buffers come back");
         },
     );
+}
+
+/// A server that keeps its requests until the test answers them.
+fn with_kept<T>(test: impl FnOnce(&mpsc::Receiver<Request<Adapter>>, &Adapter) -> T) -> T {
+    let (_fabric, here, there) = adapters();
+    let (sender, requests) = mpsc::channel();
+    let keep = move |request| drop(sender.send(request));
+    with_server(&there, Settings::server(), keep, || test(&requests, &here))
+}
+
+/// The argument goes by Read chunk, and the result by Write chunk.
+fn chunked_call(xid: u32) -> Call {
+    Call::new(echo_call(xid, 1, &data(5000, 1), true), 28).with_result(vec![1; 5000])
+}
+
+#[test]
+fn a_call_that_is_given_up_keeps_its_buffers_until_its_reply_and_harms_no_other() {
+    with_kept(|requests, here| {
+        let patient = Settings { timeout: Some(Duration::from_millis(100)), returned: 1, ..Settings::client() };
+        let client = Client::connect(here, ADDRESS.parse().unwrap(), &patient).unwrap();
+        // One credit until the first reply.
+        let first = client.start(chunked_call(client.xid()));
+        echo(requests.recv().unwrap());
+        first.wait().1.unwrap();
+        // One whose time is over, one that is dropped, and one that is waited for.
+        let mut slow = chunked_call(client.xid());
+        assert_eq!(client.call(&mut slow), Err(CallError::TimedOut(Progress::Sent)));
+        assert!(slow.rooms().is_empty(), "its buffers are with the connection");
+        drop(client.start(chunked_call(client.xid())));
+        assert!(client.connection().returned().is_none(), "neither is answered");
+        let pending = client.start(chunked_call(client.xid()));
+        for _ in 0..3 {
+            echo(requests.recv().unwrap());
+        }
+        let (call, outcome) = pending.wait();
+        assert_eq!((outcome, call.result(0)), (Ok(()), &data(5000, 1)[..]));
+        let mut returned = client.connection().returned().unwrap();
+        assert_eq!((returned.rooms()[0].len(), returned.reply(), returned.result(0)), (5000, &[][..], &[][..]));
+        assert!(client.connection().returned().is_none(), "one is kept, as is set");
+        assert_eq!(client.connection().ended(), None);
+    });
+}
+
+#[test]
+fn a_call_that_is_given_up_before_it_is_sent_has_its_buffers_back_at_once() {
+    with_kept(|requests, here| {
+        let hasty = Settings { timeout: Some(Duration::from_millis(50)), ..Settings::client() };
+        let client = Client::connect(here, ADDRESS.parse().unwrap(), &hasty).unwrap();
+        // It has the one credit that there is before the first reply.
+        let first = client.start(chunked_call(client.xid()));
+        let kept = requests.recv().unwrap();
+        let mut second = chunked_call(client.xid());
+        assert_eq!(client.call(&mut second), Err(CallError::TimedOut(Progress::NotSent)));
+        assert_eq!(second.rooms()[0], vec![1; 5000]);
+        echo(kept);
+        // The reply is there, however late it is asked for.
+        first.wait().1.unwrap();
+    });
+}
+
+#[test]
+fn calls_that_are_given_up_and_never_answered_end_the_connection_when_their_grace_is_over() {
+    with_kept(|requests, here| {
+        let (timeout, grace) = (Duration::from_millis(50), Duration::from_millis(400));
+        let hasty = Settings { timeout: Some(timeout), grace, calls: 1, returned: 9, ..Settings::client() };
+        let client = Client::connect(here, ADDRESS.parse().unwrap(), &hasty).unwrap();
+        let start = Instant::now();
+        assert_eq!(client.call(&mut chunked_call(client.xid())), Err(CallError::TimedOut(Progress::Sent)));
+        let _kept = requests.recv().unwrap();
+        // There is no place for another, so all that come now wait for one, but not for ever.
+        let lost = loop {
+            match client.call(&mut chunked_call(client.xid())) {
+                Err(CallError::TimedOut(Progress::NotSent)) => assert!(start.elapsed() < Duration::from_secs(20)),
+                other => break other,
+            }
+        };
+        assert_eq!(lost, Err(CallError::Lost(Ended::Unanswered, Progress::NotSent)));
+        assert!(start.elapsed() >= timeout + grace);
+        assert!(client.connection().returned().is_some(), "then its buffers are back");
+
+        // Without grace it ends with the first call that is given up.
+        let without = Settings { grace: Duration::ZERO, ..Settings::client() };
+        let client = Client::connect(here, ADDRESS.parse().unwrap(), &without).unwrap();
+        let pending = client.start(chunked_call(client.xid()));
+        let _kept = requests.recv().unwrap();
+        drop(pending);
+        assert_eq!(client.connection().ended(), Some(Ended::Unanswered));
+    });
 }
 
 #[test]
@@ -418,20 +502,16 @@ fn both_ends_can_call() {
 #[test]
 fn a_call_that_has_ended_a_connection_does_not_end_the_next() {
     let (_fabric, here, there) = adapters();
-    let slow = |request: Request<Adapter>| {
-        thread::sleep(Duration::from_millis(150));
-        echo(request);
-    };
-    with_server(&there, Settings::server(), slow, || {
-        let settings = Settings { timeout: Some(Duration::from_millis(30)), ..Settings::client() };
-        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
-        let again = || Call::new(echo_call(5, 1, &data(5000, 1), true), 28).with_result(vec![0; 5000]);
-        assert_eq!(client.call(&mut again()), Err(CallError::TimedOut(Progress::Sent)));
-        // The result finds its memory gone.
-        assert_eq!(client.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
-        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
-        assert_eq!(client.call(&mut again()), Err(CallError::Error(ErrorBody::Chunk)));
-        assert_eq!(client.call(&mut again()), Ok(()));
+    // Each call is an RDMA Read, an RDMA Write and a Send. The result of the third finds its memory gone.
+    let there = there.with_faults(Faults::none().at(8, Fault::Complete(Status::RemoteAccess)));
+    with_server(&there, Settings::server(), echo, || {
+        let connect = || Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let call = |client: &Client<Adapter>| client.call(&mut chunked_call(5));
+        let client = connect();
+        let lost = Err(CallError::Lost(Ended::Peer, Progress::Sent));
+        assert_eq!([call(&client), call(&client), call(&client)], [Ok(()), Ok(()), lost]);
+        let client = connect();
+        assert_eq!([call(&client), call(&client)], [Err(CallError::Error(ErrorBody::Chunk)), Ok(())]);
     });
 }
 

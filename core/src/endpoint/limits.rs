@@ -77,12 +77,11 @@ impl Limits {
 
     fn allow(&self, chunks: &Chunks<'_>) -> bool {
         let writes = || chunks.writes.iter().chain(chunks.reply);
-        let wraps = |segment: Segment| segment.offset.checked_add(u64::from(segment.length)).is_none();
         let count = writes().fold(chunks.reads.len(), |sum, chunk| sum.saturating_add(chunk.len()));
         chunks.writes.len() <= self.write_chunks
             && count <= self.segments
-            && !chunks.reads.iter().any(|read| wraps(read.target))
-            && !writes().any(|chunk| chunk.iter().any(wraps))
+            && !chunks.reads.iter().any(|read| read.target.wraps())
+            && !writes().any(|chunk| chunk.iter().any(Segment::wraps))
     }
 }
 

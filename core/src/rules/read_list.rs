@@ -225,9 +225,7 @@ fn segment_wraps(sent: &Sent<'_>, report: &mut Report<'_>) {
 
 fn wraps(lists: Lists<'_>, report: &mut Report<'_>) {
     segments(lists, |which, segment, at| {
-        // The last octet may have the last address there is.
-        let last = u64::from(segment.length).saturating_sub(1);
-        if segment.offset.checked_add(last).is_none() {
+        if segment.wraps() {
             let values = format_args!("{which}: offset {:#018x} and length {}", segment.offset, segment.length);
             report.broken(at.saturating_add(8), values);
         }

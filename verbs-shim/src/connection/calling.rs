@@ -1,8 +1,10 @@
 //! The Requester of a connection, and the memory of its calls.
 
+use std::collections::VecDeque;
 use std::mem;
 use std::ops::Range;
 use std::task::Waker;
+use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::requester::{self, End, Input, InputError, Memory, Output};
 use rpcrdma::endpoint::{CallId, Item, Requester, Terms};
@@ -30,6 +32,12 @@ pub(crate) struct Calling<V: Verbs> {
     free: Vec<usize>,
     /// The ticket of the call in each place of the Requester.
     of_call: [usize; CALLS],
+    /// Calls that were given up and have not come to their end, and how long each may wait for its reply: the oldest first.
+    given_up: VecDeque<(Option<Instant>, CallId)>,
+    grace: Duration,
+    /// Calls that were given up and have come to their end, `most_returned` of them.
+    returned: VecDeque<Call>,
+    most_returned: usize,
     /// Wait until there is a place.
     waiting: Vec<Waker>,
     /// To be woken when the connection is not locked any more.
@@ -82,6 +90,10 @@ impl<V: Provider> Calling<V> {
             tickets: Vec::new(),
             free: Vec::new(),
             of_call: [0; CALLS],
+            given_up: VecDeque::new(),
+            grace: settings.grace,
+            returned: VecDeque::new(),
+            most_returned: settings.returned,
             waiting: Vec::new(),
             woken: Vec::new(),
             items: Vec::new(),
@@ -146,23 +158,55 @@ impl<V: Provider> Calling<V> {
         Some(outcome)
     }
 
-    pub(super) fn cancel(&mut self, number: usize) {
-        if let Some(id) = self.tickets.get(number).and_then(|ticket| ticket.id) {
-            // Where it has ended already, its outcome is there.
-            let _ = self.requester.cancel(id);
+    /// Gives a call up, if it has not come to its end.
+    pub(super) fn give_up(&mut self, number: usize) {
+        if let Some(id) = self.tickets.get(number).and_then(|ticket| ticket.id)
+            && self.requester.cancel(id).is_ok()
+        {
+            self.given_up.push_back((Instant::now().checked_add(self.grace), id));
         }
+    }
+
+    /// How far a call is that has not come to its end.
+    pub(super) fn progress(&self, number: usize) -> Progress {
+        self.tickets.get(number).map_or(Progress::NotSent, |ticket| ticket.progress)
     }
 
     /// Nobody asks for the outcome any more. Gives whom it was to wake: to be dropped when nothing is locked.
     pub(crate) fn forget(&mut self, number: usize) -> Option<Waker> {
-        self.cancel(number);
         let ticket = self.tickets.get_mut(number)?;
         ticket.forgotten = true;
         let waker = ticket.waker.take();
         if ticket.outcome.is_some() {
-            self.outcome(number, &mut Call::default());
+            self.take_back(number);
         }
         waker
+    }
+
+    /// A call that was given up has come to its end.
+    fn take_back(&mut self, number: usize) {
+        let mut call = Call::default();
+        self.outcome(number, &mut call);
+        call.begin();
+        self.keep(call);
+    }
+
+    /// Keeps the buffers of a call that nobody asks for any more, if that is wanted.
+    pub(crate) fn keep(&mut self, call: Call) {
+        self.returned.push_back(call);
+        if self.returned.len() > self.most_returned {
+            self.returned.pop_front();
+        }
+    }
+
+    /// The next of the calls that were given up and have come to their end.
+    pub(super) fn returned(&mut self) -> Option<Call> {
+        self.returned.pop_front()
+    }
+
+    /// When the first of the calls that were given up has waited for its reply for too long.
+    pub(super) fn grace_ends(&self) -> Option<Instant> {
+        self.given_up.front().and_then(|(until, _)| *until)
     }
 
     /// Gives the waker before, as [`forget`](Self::forget) does.
@@ -222,6 +266,7 @@ impl<V: Provider> Calling<V> {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
                 let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
                 ticket.call.received.extend_from_slice(results);
+                self.given_up.retain(|(_, id)| *id != call);
                 self.done(port, buffers, number, end)?;
             }
             Output::Read { call, source, at } => self.pull(port, buffers, (call, source, at))?,
@@ -286,7 +331,7 @@ impl<V: Provider> Calling<V> {
         ticket.outcome = Some(outcome);
         self.woken.extend(ticket.waker.take());
         if ticket.forgotten {
-            self.outcome(number, &mut Call::default());
+            self.take_back(number);
         }
         self.woken.append(&mut self.waiting);
         done.map(|_| ())

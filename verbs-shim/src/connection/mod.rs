@@ -62,6 +62,8 @@ pub enum Ended {
     Failed(Kind, Status),
     /// The other side does what RPC-over-RDMA does not allow, or memory could not be fenced otherwise.
     Protocol,
+    /// The reply to a call that was given up has not come within [`Settings::grace`].
+    Unanswered,
     /// The adapter refused something.
     Refused(Error),
 }
@@ -75,6 +77,7 @@ impl fmt::Display for Ended {
             Self::Peer => f.write_str("the other side ended it"),
             Self::Failed(kind, status) => write!(f, "{kind} failed: {status}"),
             Self::Protocol => f.write_str("the other side broke the protocol"),
+            Self::Unanswered => f.write_str("a call that was given up was not answered"),
             Self::Refused(error) => write!(f, "the adapter refused: {error}"),
         }
     }
@@ -270,7 +273,7 @@ impl<V: Provider> Connection<V> {
     /// as the connection can have, it waits for that too.
     ///
     /// # Errors
-    /// A [`CallError`]. In each case nobody can reach the memory of the call any more.
+    /// A [`CallError`]. In each case but [`CallError::TimedOut`] the call has its buffers back, and nobody can reach them.
     pub fn call(&self, call: &mut Call) -> Result<(), CallError> {
         self.shared.call(call, self.shared.deadline())
     }
@@ -278,6 +281,14 @@ impl<V: Provider> Connection<V> {
     /// Makes a call whose reply is waited for later, or in an asynchronous function: [`Pending`] is a future.
     pub fn start(&self, call: Call) -> Pending<V> {
         Pending::new(Arc::clone(&self.shared), call)
+    }
+
+    /// The next of the calls that were given up, by [`Settings::timeout`] or as their [`Pending`] was dropped, and whose
+    /// buffers nobody can reach any more: its reply has come, or the connection has ended. [`Settings::returned`] says how
+    /// many are kept. To look does not wait, and takes no completions.
+    #[must_use]
+    pub fn returned(&self) -> Option<Call> {
+        self.shared.lock().calling.returned()
     }
 
     /// The next call of the other side; none where there is none within that time. Zero looks once.
@@ -374,7 +385,7 @@ impl<V: Provider> Shared<V> {
         mut state: MutexGuard<'a, State<V>>,
         longest: Duration,
     ) -> MutexGuard<'a, State<V>> {
-        let left = longest.min(LOOK_AGAIN);
+        let left = longest.min(LOOK_AGAIN).min(state.grace());
         if state.led {
             state.following += 1;
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -389,9 +400,7 @@ impl<V: Provider> Shared<V> {
         while state.completed(&self.port, completion) {
             completion = self.port.verbs.completion(&self.port.queue_pair, Duration::ZERO);
         }
-        if let Some(answering) = &mut state.answering {
-            answering.expire();
-        }
+        state.expire(&self.port);
         state.carry_out(&self.port);
         if state.calling.woken.is_empty() {
             self.follow(&state);
@@ -438,33 +447,40 @@ impl<V: Provider> Shared<V> {
 
     /// Waits for the end of a call that was begun.
     pub(crate) fn wait(&self, ticket: usize, call: &mut Call, deadline: Option<Instant>) -> Result<(), CallError> {
-        /// To fence its memory a call that is given up still needs its own Send to complete.
-        const FENCING: Duration = Duration::from_secs(10);
-        let mut given_up: Option<Instant> = None;
-        let mut state = self.lock();
+        let (mut state, mut late) = (self.lock(), false);
         loop {
             if let Some(outcome) = state.calling.outcome(ticket, call) {
-                return match outcome {
-                    Err(CallError::Lost(Ended::Here, progress)) if given_up.is_some() => {
-                        Err(CallError::TimedOut(progress))
-                    }
-                    outcome => outcome,
-                };
+                return outcome;
+            }
+            if late {
+                return self.give_up(state, ticket, call);
             }
             let now = Instant::now();
-            match given_up {
-                None if deadline.is_some_and(|deadline| deadline <= now) => {
-                    given_up = now.checked_add(FENCING);
-                    state.calling.cancel(ticket);
-                    state.carry_out(&self.port);
-                    self.release(state);
-                    state = self.lock();
-                    continue;
-                }
-                Some(until) if until <= now => state.end(&self.port, Ended::Here),
-                _ => {}
+            // Even then the reply may be there, and nobody have looked.
+            late = deadline.is_some_and(|deadline| deadline <= now);
+            state = self.progress(state, left(deadline, now));
+        }
+    }
+
+    /// Gives a call up. The buffers of one that was not sent come back as soon as the adapter has room for more work.
+    fn give_up<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State<V>>,
+        ticket: usize,
+        call: &mut Call,
+    ) -> Result<(), CallError> {
+        state.give_up(&self.port, ticket);
+        loop {
+            if let Some(outcome) = state.calling.outcome(ticket, call) {
+                self.release(state);
+                return outcome;
             }
-            state = self.progress(state, left(given_up.or(deadline), now));
+            if state.calling.progress(ticket) == Progress::Sent {
+                let _waker = state.calling.forget(ticket);
+                self.release(state);
+                return Err(CallError::TimedOut(Progress::Sent));
+            }
+            state = self.progress(state, LOOK_AGAIN);
         }
     }
 
@@ -626,6 +642,29 @@ impl<V: Provider> State<V> {
         let ticket = self.calling.begin(call)?;
         self.carry_out(port);
         Ok(ticket)
+    }
+
+    /// Gives a call up, and with it the connection where its time for that is over at once.
+    pub(crate) fn give_up(&mut self, port: &Port<V>, ticket: usize) {
+        self.calling.give_up(ticket);
+        self.carry_out(port);
+        self.expire(port);
+    }
+
+    /// How long calls that were given up may wait for their replies.
+    fn grace(&self) -> Duration {
+        let until = self.calling.grace_ends().filter(|_| self.ended.is_none());
+        until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Ends what has lasted for longer than it may.
+    fn expire(&mut self, port: &Port<V>) {
+        if let Some(answering) = &mut self.answering {
+            answering.expire();
+        }
+        if self.grace().is_zero() {
+            self.end(port, Ended::Unanswered);
+        }
     }
 
     /// Ends the connection. That it is over is known when its last completion was taken.

@@ -51,10 +51,17 @@ pub struct Settings {
     pub provides_replies: Option<Duration>,
     /// How long setting up a connection may take.
     pub connect_timeout: Duration,
-    /// How long a call may take; without end where there is none. What a call waits for may never come: an adapter does
-    /// not notice that the other side is gone while it has nothing to send to it. The memory of a call that is given up is
-    /// taken back, so that the connection ends where the other side uses it all the same.
+    /// How long a call may take before it is given up; without end where there is none. What a call waits for may never
+    /// come: an adapter does not notice that the other side is gone while it has nothing to send to it.
     pub timeout: Option<Duration>,
+    /// How long the reply to a call that was given up may still take. The other side does not know that nobody wants it,
+    /// and may use the memory of the call: so the call keeps its buffers and its place among the [`calls`](Self::calls)
+    /// until the reply has come. When this time is over, the connection ends, and all its calls with it, as nothing else
+    /// takes the memory away. Whoever uses the connection sees to that; zero ends it at once.
+    pub grace: Duration,
+    /// Calls that were given up whose buffers are kept for [`Connection::returned`](super::Connection::returned), at most:
+    /// those of more, from the oldest on, are freed.
+    pub returned: usize,
 }
 
 impl Settings {
@@ -72,6 +79,8 @@ impl Settings {
             provides_replies: None,
             connect_timeout: Duration::from_secs(10),
             timeout: Some(Duration::from_secs(60)),
+            grace: Duration::from_secs(60),
+            returned: 0,
         }
     }
 

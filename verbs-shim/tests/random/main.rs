@@ -3,7 +3,7 @@
 //!
 //! A session is a fabric, a client and a server, set up at random; whether things go wrong in it, and which, is random too.
 //! All follows from `RPCRDMA_SEED`, but for how the threads run; `RPCRDMA_SESSION` is the number of the first session.
-//! `RPCRDMA_CALLS` says how many calls there are at least:
+//! `RPCRDMA_CALLS` says how many calls there are at least, `RPCRDMA_GIVEN_UP` how many that are given up:
 //!
 //! ```sh
 //! RPCRDMA_CALLS=3000000 cargo test --release -p rpcrdma-verbs --test random -- --nocapture
@@ -66,21 +66,37 @@ fn watch() {
     });
 }
 
-#[test]
-fn calls_of_random_shapes_end_once_and_with_the_right_octets() {
-    let (calls, seed) = (variable("RPCRDMA_CALLS", 20_000), variable("RPCRDMA_SEED", 1));
-    watch();
-    // To begin and end a session takes longer than its calls, so a long run has longer ones.
-    let times = (calls / 50_000).clamp(1, 20) as u32;
+/// Runs sessions, until there are enough.
+fn sessions(plan: impl Fn(u64) -> Plan, is_enough: impl Fn(&Tally) -> bool) -> Tally {
+    let seed = variable("RPCRDMA_SEED", 1);
     let (mut sum, mut number) = (Tally::default(), variable("RPCRDMA_SESSION", 0));
-    while sum.calls() < calls {
-        let plan = Plan::of(mixed(mixed(seed) ^ number), times);
+    watch();
+    while !is_enough(&sum) {
+        let plan = plan(mixed(mixed(seed) ^ number));
         *UNDER_WAY.lock().unwrap() = format!("session {number} of seed {seed}: {plan:?}");
         let tally = session::run(&plan);
         sum.add(&tally);
         number += 1;
     }
     println!("seed {seed}, {number} sessions, {} calls: {sum:?}", sum.calls());
+    sum
+}
+
+/// No other call is lost, no memory stays, and no rule is broken in the captures.
+#[test]
+fn calls_that_are_given_up_harm_no_other() {
+    let calls = variable("RPCRDMA_GIVEN_UP", 10_000);
+    let sum = sessions(Plan::dropping, |sum| sum.given_up >= calls);
+    assert_eq!((sum.lost, sum.not_registered), (0, 0), "{sum:?}");
+    assert!(sum.answered > calls && sum.captured > 0, "{sum:?}");
+}
+
+#[test]
+fn calls_of_random_shapes_end_once_and_with_the_right_octets() {
+    let calls = variable("RPCRDMA_CALLS", 20_000);
+    // To begin and end a session takes longer than its calls, so a long run has longer ones.
+    let times = (calls / 50_000).clamp(1, 20) as u32;
+    let sum = sessions(|seed| Plan::of(seed, times), |sum| sum.calls() >= calls);
     // What this is about has happened.
     let kinds =
         [sum.answered, sum.system_errors, sum.refused, sum.lost, sum.given_up, sum.not_registered, sum.captured];

@@ -41,6 +41,9 @@ impl Random {
     }
 }
 
+/// Address and length of each buffer of a call.
+pub(crate) type Places = Vec<(usize, usize)>;
+
 /// What the side that is called does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Does {
@@ -251,9 +254,10 @@ impl Shape {
     }
 
     /// Sees that each buffer is where it was before the call.
-    pub(crate) fn places(call: &mut Call) -> Vec<(*const u8, usize)> {
-        let mut places: Vec<_> = call.message().items().map(|item| (item.as_ptr(), item.len())).collect();
-        places.extend(call.rooms().iter().map(|room| (room.as_ptr(), room.len())));
+    pub(crate) fn places(call: &mut Call) -> Places {
+        let place = |buffer: &[u8]| (buffer.as_ptr().addr(), buffer.len());
+        let mut places: Places = call.message().items().map(place).collect();
+        places.extend(call.rooms().iter().map(|room| place(room)));
         places
     }
 }

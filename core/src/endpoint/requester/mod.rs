@@ -3,18 +3,21 @@
 //! A Call goes through these, and never back:
 //!
 //! ```text
-//! Waiting for a credit -> Registering memory -> Sent -> [answered | cancelled | lost] -> Fencing memory -> Done
-//!                                                             |                            ^
-//!                                                             +-> Pulling the reply -> RDMA_DONE
+//! Waiting for a credit -> Registering memory -> Sent ------> answered -----> Fencing memory -> Done
+//!                                                |             ^    |               ^
+//!                                                v             |    v               |
+//!                                            Cancelled --------+    Pulling the reply, then RDMA_DONE
 //! ```
 //!
 //! `Done` is given when nothing of the Call can be touched any more: all of its memory is invalidated, and its Send is
-//! complete. A cancelled Call keeps its credit, and its XID, until its reply has come.
+//! complete. The Responder does not learn that a Call is cancelled, and an RDMA Write to memory that is fenced would end the
+//! connection for all Calls. So one that was sent keeps its memory, its credit and its XID until its reply has come; the
+//! others are fenced at once.
 
 mod slot;
 
-use core::fmt;
 use core::ops::Range;
+use core::{fmt, mem};
 
 use heapless::Vec;
 use slot::{Access, How, Slot, Stage, Step};
@@ -54,7 +57,7 @@ pub enum CallError {
     Rpc(RpcError),
     /// The length is not a multiple of four, or smaller than `head`, or the arguments do not lie in it in order.
     Items,
-    /// There is a Call with this XID, perhaps a cancelled one, that is not answered yet.
+    /// There is a Call with this XID, perhaps a cancelled one, that has not come to its end.
     XidInUse,
     /// As many Calls as there is room for.
     TooManyCalls,
@@ -133,7 +136,6 @@ pub enum Output<'a> {
     /// Post a Send: the octets of the header from the buffer, then the ranges of the Call's Payload stream. Say `Sent`.
     ///
     /// After [`Requester::pull_replies`] there may be a second one for a Call, without any payload: the `RDMA_DONE`.
-    /// That of a cancelled Call may come after its `Done`.
     Send {
         /// The Call.
         call: CallId,
@@ -340,14 +342,33 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(id)
     }
 
-    /// Gives a Call up. `Done` comes when its memory is fenced; a `Done` that is due already stays as it is.
+    /// Gives a Call up. One that was not sent is not going to be, and comes to its `Done` as soon as its memory is
+    /// fenced. One that was sent comes to it after its reply, of which nothing is kept; until then the Responder may use
+    /// the memory. A `Done` that is due already stays as it is.
     ///
-    /// What the Responder then tries to write fails, and may end the connection (section 8.1.4).
+    /// The reply may never come. How long to wait for it is for the driver to say: the end of the connection is what
+    /// fences memory without it.
     ///
     /// # Errors
     /// [`InputError::Unexpected`] where there is no such call.
     pub fn cancel(&mut self, id: CallId) -> Result<(), InputError> {
-        self.finish(id, End::Cancelled)
+        let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
+        match slot.stage {
+            Stage::Sent => slot.stage = Stage::Cancelled,
+            Stage::Waiting | Stage::Registering => self.abandon(id, End::Cancelled),
+            Stage::Cancelled | Stage::Pulling(_) | Stage::Notifying(_) | Stage::Ending(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Whether a Call with this XID was sent and is not answered, be it cancelled or not.
+    #[must_use]
+    pub fn awaits(&self, xid: u32) -> bool {
+        self.awaited(xid).is_some()
+    }
+
+    fn awaited(&self, xid: u32) -> Option<CallId> {
+        self.slots.iter().find(|(_, slot)| slot.xid == xid && slot.is_awaited()).map(|(id, _)| id)
     }
 
     /// Says what happened.
@@ -441,37 +462,27 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let Some(slot) = self.slots.get(id) else { return Ok(None) };
         let done = Header { xid: slot.xid, credit: self.window.requested, body: Body::Done };
         let header = done.encode(buffer)?;
-        (slot.owes_done, slot.sending, slot.queued) = (false, true, false);
-        // `Sent` may free its place.
-        self.ready.pop();
+        slot.notify();
         Ok(Some(Output::Send { call: id, header, payload: Ranges::empty() }))
     }
 
     fn sent(&mut self, id: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(id).filter(|slot| slot.sending).ok_or(InputError::Unexpected)?;
-        slot.sending = false;
-        // The Send of the Call, or of `RDMA_DONE`, with which the credit is free.
-        if slot.stage == Stage::Pulling && !slot.owes_done {
-            slot.credit = false;
-            let reported = slot.reported;
+        let notified = slot.has_notified();
+        if slot.is_answered() {
+            self.ready(id);
+        }
+        if notified {
             self.window.answered();
-            if reported {
-                self.slots.free(id);
-            }
             self.wake();
             self.start();
-        }
-        if self.slots.get(id).is_some_and(|slot| slot.end.is_some()) {
-            self.ready(id);
         }
         Ok(())
     }
 
     fn done(&mut self, id: CallId) -> Option<Output<'_>> {
-        let answered = self.slots.get(id).is_some_and(|slot| !slot.credit);
-        let slot = if answered { self.slots.free(id)? } else { self.slots.get(id)? };
-        (slot.queued, slot.reported) = (false, true);
-        let end = slot.end.replace(End::Lost)?;
+        let slot = self.slots.free(id)?;
+        let Stage::Ending(end) = mem::take(&mut slot.stage) else { return None };
         Some(Output::Done { call: id, end, results: &slot.results })
     }
 
@@ -487,18 +498,15 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
 
     /// Has those begin that there are credits for.
     fn start(&mut self) {
-        while let Some(id) = self.waiting.first() {
-            if self.slots.get(id).is_some_and(|slot| slot.end.is_none()) {
-                if self.state != State::Open || !self.window.take() {
-                    return;
-                }
-                if let Some(slot) = self.slots.get(id) {
-                    slot.credit = true;
-                    slot.stage = Stage::Registering;
-                }
-                self.ready(id);
-            }
+        while self.state == State::Open
+            && let Some(id) = self.waiting.first()
+            && self.window.take()
+        {
             self.waiting.pop();
+            if let Some(slot) = self.slots.get(id) {
+                slot.stage = Stage::Registering;
+            }
+            self.ready(id);
         }
     }
 
@@ -508,18 +516,16 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    fn finish(&mut self, id: CallId, end: End) -> Result<(), InputError> {
-        let slot = self.slots.get(id).filter(|slot| !slot.reported).ok_or(InputError::Unexpected)?;
-        slot.end.get_or_insert(end);
-        if slot.credit && !matches!(slot.stage, Stage::Sent | Stage::Pulling) {
-            slot.credit = false;
+    /// A call that is not sent is not going to be.
+    fn abandon(&mut self, id: CallId, end: End) {
+        let Some(slot) = self.slots.get(id) else { return };
+        if matches!(mem::replace(&mut slot.stage, Stage::Ending(end)), Stage::Registering) {
             self.window.give_back();
         }
         self.waiting.remove(id);
         self.held.remove(id);
         self.ready(id);
         self.start();
-        Ok(())
     }
 
     fn registered(&mut self, id: CallId, region: u16, memory: Option<(u32, u64)>) -> Result<(), InputError> {
@@ -539,10 +545,10 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                 region.segment = Segment { handle, offset, ..region.segment };
             }
         }
-        match memory {
-            Some(_) => self.ready(id),
-            None => self.finish(id, End::NotRegistered)?,
+        if memory.is_none() && matches!(slot.stage, Stage::Registering) {
+            self.abandon(id, End::NotRegistered);
         }
+        self.ready(id);
         Ok(())
     }
 
@@ -551,46 +557,37 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             return Err(InputError::NotPolled);
         }
         let answered = self.answer(receive, octets);
-        if answered.is_none_or(|(_, keeps)| !keeps) {
+        let slot = answered.and_then(|id| self.slots.get(id));
+        if slot.as_ref().is_none_or(|slot| !slot.needs_receive()) {
             self.release = Some(receive);
         }
-        if let Some(handle) = invalidated {
-            let slot = answered.and_then(|(id, _)| self.slots.get(id));
-            // Only after both said so, and only memory of the Call that is answered (RFC 8797 section 4.1).
-            if !slot.is_some_and(|slot| slot.invalidated_remotely(handle)) || !self.how.terms.remote_invalidation {
-                self.fail();
-            }
+        // Only after both said so, and only memory of the Call that is answered (RFC 8797 section 4.1).
+        let may = self.how.terms.remote_invalidation;
+        if let Some(handle) = invalidated
+            && !(may && slot.is_some_and(|slot| slot.invalidated_remotely(handle)))
+        {
+            self.fail();
         }
-        if let Some((id, _)) = answered {
-            if self.slots.get(id).is_some_and(|slot| slot.reported && !slot.credit) {
-                // A cancelled call whose reply was still to come.
-                self.slots.free(id);
-            } else {
-                self.ready(id);
-            }
+        if let Some(id) = answered {
+            self.ready(id);
         }
         self.start();
         Ok(())
     }
 
-    /// Finds the Call that a Send answers, and whether the Receive is needed. What is no sound reply to a Call is
-    /// dropped without a word (section 4.5).
-    fn answer(&mut self, receive: u32, octets: &[u8]) -> Option<(CallId, bool)> {
+    /// Finds the Call that a Send answers. What is no sound reply to a Call is dropped without a word (section 4.5).
+    fn answer(&mut self, receive: u32, octets: &[u8]) -> Option<CallId> {
         let message = Message::decode(octets).ok()?;
-        let xid = message.header.xid;
-        let (id, _) =
-            self.slots.iter().find(|(_, slot)| slot.xid == xid && slot.credit && slot.stage == Stage::Sent)?;
+        let id = self.awaited(message.header.xid)?;
         let slot = self.slots.get(id)?;
-        let end = slot.end_of(receive, octets.len(), &message)?;
-        slot.credit = slot.stage == Stage::Pulling;
-        let keeps = slot.end.is_none() && matches!(end, End::Reply { .. });
-        slot.end.get_or_insert(end);
+        slot.answered(receive, octets.len(), &message)?;
         self.window.grant(message.header.credit);
-        if !slot.credit {
+        // One that is pulled keeps its credit for `RDMA_DONE`.
+        if !matches!(slot.stage, Stage::Pulling(_)) {
             self.window.answered();
         }
         self.wake();
-        Some((id, keeps))
+        Some(id)
     }
 
     /// Has those tried again that there may be a credit for now.
@@ -610,12 +607,9 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             let _ = lost.push(id);
         }
         for id in lost {
-            let Some(slot) = self.slots.get(id) else { continue };
-            if slot.reported {
-                self.slots.free(id);
-                continue;
+            if let Some(slot) = self.slots.get(id) {
+                slot.lose();
             }
-            slot.lose();
             self.ready(id);
         }
     }

@@ -1,5 +1,6 @@
 //! One Call of a Requester: the form it takes, the memory it exposes, and what its reply has to look like.
 
+use core::mem;
 use core::ops::Range;
 
 use heapless::Vec;
@@ -13,14 +14,24 @@ use crate::rpc::MessageType;
 use crate::segment::{ReadSegment, Segment};
 use crate::v1::{Body, Header, Message, ReplyHeader};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How far a Call is, in this order. What holds a credit is marked with a C.
+#[derive(Clone, Debug, Default)]
 pub(super) enum Stage {
+    /// It waits for a credit.
     #[default]
     Waiting,
+    /// C: its memory is registered, then it is sent.
     Registering,
+    /// C: it is sent, and not answered.
     Sent,
-    /// The reply is where the Responder provides it: pulling it, then saying `RDMA_DONE`.
-    Pulling,
+    /// C: the same, and its caller has given it up. The Responder knows nothing of that: it may still reach the memory.
+    Cancelled,
+    /// C: the reply is where the Responder provides it. It is pulled while the memory of the Call is fenced.
+    Pulling(End),
+    /// C: `RDMA_DONE` is posted, and not complete.
+    Notifying(End),
+    /// Its memory is fenced.
+    Ending(End),
 }
 
 /// One Call.
@@ -29,13 +40,8 @@ pub(super) struct Slot<const SEGMENTS: usize> {
     pub(super) xid: u32,
     pub(super) stage: Stage,
     pub(super) queued: bool,
-    /// A credit is taken, and no reply has come.
-    pub(super) credit: bool,
-    /// The Send is posted and not complete.
+    /// A Send is posted and not complete.
     pub(super) sending: bool,
-    /// `Done` was given; the reply may still come.
-    pub(super) reported: bool,
-    pub(super) end: Option<End>,
     /// `RDMA_NOMSG`.
     long: bool,
     pub(super) length: u32,
@@ -50,8 +56,6 @@ pub(super) struct Slot<const SEGMENTS: usize> {
     provided: Vec<Segment, SEGMENTS>,
     pulled: u64,
     pub(super) reading: u32,
-    /// `RDMA_DONE` is to be sent.
-    pub(super) owes_done: bool,
 }
 
 /// What holds for all Calls.
@@ -110,17 +114,16 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         // No field is left out.
         #[rustfmt::skip]
         let Self {
-            xid, stage, queued, credit, sending, reported, end, long, length, items, results, regions, pull, room,
-            provided, pulled, reading, owes_done,
+            xid, stage, queued, sending, long, length, items, results, regions, pull, room, provided, pulled, reading,
         } = self;
         items.clear();
         results.clear();
         regions.clear();
         provided.clear();
-        for flag in [queued, credit, sending, reported, long, pull, owes_done] {
+        for flag in [queued, sending, long, pull] {
             *flag = false;
         }
-        (*xid, *length, *stage, *end) = (of, octets, Stage::Waiting, None);
+        (*xid, *length, *stage) = (of, octets, Stage::Waiting);
         (*room, *pulled, *reading) = (0, 0, 0);
     }
 
@@ -258,46 +261,64 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         if self.long { Ranges::empty() } else { Ranges::new(&self.items, self.length) }
     }
 
+    /// Whether a reply may come.
+    pub(super) const fn is_awaited(&self) -> bool {
+        matches!(self.stage, Stage::Sent | Stage::Cancelled)
+    }
+
+    /// Whether only this side has anything to do for it.
+    pub(super) const fn is_answered(&self) -> bool {
+        matches!(self.stage, Stage::Pulling(_) | Stage::Notifying(_) | Stage::Ending(_))
+    }
+
+    /// Whether the reply is in a Receive, which is needed until the end.
+    pub(super) const fn needs_receive(&self) -> bool {
+        matches!(self.stage, Stage::Ending(End::Reply { .. }))
+    }
+
     /// The next thing to do. One RDMA Read moves `transfer` octets at most.
     pub(super) fn step(&mut self, transfer: u32) -> Step {
-        if self.reported {
-            return if self.owes_done { Step::SendDone } else { Step::Wait };
+        match self.stage {
+            Stage::Waiting | Stage::Sent | Stage::Cancelled => Step::Wait,
+            Stage::Registering => self.register(),
+            Stage::Pulling(_) => self.fence().unwrap_or_else(|| self.pull(transfer)),
+            Stage::Notifying(_) => self.fence().unwrap_or(Step::Wait),
+            Stage::Ending(_) => self
+                .fence()
+                .unwrap_or_else(|| if self.all(Access::Local) && !self.sending { Step::End } else { Step::Wait }),
         }
-        let ending = self.end.is_some();
-        let wanted = if ending { Access::Exposed } else { Access::Local };
-        if ending || self.stage == Stage::Registering {
-            for (number, region) in (0..u16::MAX).zip(&mut self.regions) {
-                if region.access == wanted {
-                    region.access = if ending { Access::Invalidating } else { Access::Registering };
-                    let handle = region.segment.handle;
-                    return if ending {
-                        Step::Invalidate(number, handle)
-                    } else {
-                        Step::Register(number, region.memory())
-                    };
-                }
-            }
+    }
+
+    fn register(&mut self) -> Step {
+        if let Some((number, region)) = self.advance(Access::Local, Access::Registering) {
+            return Step::Register(number, region.memory());
         }
-        if self.stage == Stage::Pulling {
-            if let Some(piece) = self.next_read().map(|piece| piece.first(transfer)) {
-                self.pulled = self.pulled.saturating_add(u64::from(piece.remote.length));
-                self.reading = self.reading.saturating_add(1);
-                return Step::Read(piece);
-            }
-            if self.reading > 0 || self.sending {
-                return Step::Wait;
-            }
-            if self.owes_done {
-                return Step::SendDone;
-            }
+        if self.all(Access::Exposed) { Step::Send } else { Step::Wait }
+    }
+
+    fn fence(&mut self) -> Option<Step> {
+        let (number, region) = self.advance(Access::Exposed, Access::Invalidating)?;
+        Some(Step::Invalidate(number, region.segment.handle))
+    }
+
+    fn pull(&mut self, transfer: u32) -> Step {
+        if let Some(piece) = self.next_read().map(|piece| piece.first(transfer)) {
+            self.pulled = self.pulled.saturating_add(u64::from(piece.remote.length));
+            self.reading = self.reading.saturating_add(1);
+            return Step::Read(piece);
         }
-        let settled = if ending { Access::Local } else { Access::Exposed };
-        let all = self.regions.iter().all(|region| region.access == settled);
-        match (ending, self.stage) {
-            (true, _) if all && !self.sending => Step::End,
-            (false, Stage::Registering) if all => Step::Send,
-            _ => Step::Wait,
-        }
+        if self.reading > 0 || self.sending { Step::Wait } else { Step::SendDone }
+    }
+
+    /// Takes the first region of which one thing is so to the next.
+    fn advance(&mut self, from: Access, to: Access) -> Option<(u16, &Region)> {
+        let (number, region) = (0..u16::MAX).zip(&mut self.regions).find(|(_, region)| region.access == from)?;
+        region.access = to;
+        Some((number, region))
+    }
+
+    fn all(&self, access: Access) -> bool {
+        self.regions.iter().all(|region| region.access == access)
     }
 
     fn next_read(&self) -> Option<Piece> {
@@ -314,12 +335,29 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// The reply's Send has invalidated `handle`: whether it is of this Call. An invalidation of this side that is under
-    /// way already goes on.
+    /// The reply's Send has invalidated `handle`: whether it is of this Call, and was exposed until then.
     pub(super) fn invalidated_remotely(&mut self, handle: u32) -> bool {
-        let Some(region) = self.regions.iter_mut().find(|region| region.segment.handle == handle) else { return false };
-        if region.access == Access::Exposed {
-            region.access = Access::Local;
+        let exposed = |region: &&mut Region| region.access == Access::Exposed && region.segment.handle == handle;
+        let Some(region) = self.regions.iter_mut().find(exposed) else { return false };
+        region.access = Access::Local;
+        true
+    }
+
+    /// The Send of `RDMA_DONE` is posted.
+    pub(super) fn notify(&mut self) {
+        if let Stage::Pulling(end) = mem::take(&mut self.stage) {
+            (self.stage, self.sending) = (Stage::Notifying(end), true);
+        }
+    }
+
+    /// A Send is complete: whether it was that of `RDMA_DONE`, which has no answer.
+    pub(super) fn has_notified(&mut self) -> bool {
+        self.sending = false;
+        if !matches!(self.stage, Stage::Notifying(_)) {
+            return false;
+        }
+        if let Stage::Notifying(end) = mem::take(&mut self.stage) {
+            self.stage = Stage::Ending(end);
         }
         true
     }
@@ -329,56 +367,58 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         for region in &mut self.regions {
             region.access = Access::Local;
         }
-        self.queued = false;
-        self.sending = false;
-        self.credit = false;
-        // A reply that came before is still good, if it is here.
-        if self.reading > 0 || self.next_read().is_some() {
-            self.end = Some(End::Lost);
-        }
-        (self.reading, self.owes_done) = (0, false);
-        self.provided.clear();
-        self.end.get_or_insert(End::Lost);
+        let whole = self.reading == 0 && self.next_read().is_none();
+        self.stage = Stage::Ending(match mem::take(&mut self.stage) {
+            // A reply that came before is still good, if it is here.
+            Stage::Pulling(end) if whole => end,
+            Stage::Notifying(end) | Stage::Ending(end) => end,
+            Stage::Cancelled => End::Cancelled,
+            Stage::Waiting | Stage::Registering | Stage::Sent | Stage::Pulling(_) => End::Lost,
+        });
+        (self.queued, self.sending, self.reading) = (false, false, 0);
     }
 
-    /// How a message ends the Call; `None` where it is no sound reply to it.
-    pub(super) fn end_of(&mut self, receive: u32, length: usize, message: &Message<'_>) -> Option<End> {
-        match message.header.body {
-            Body::Error(error) => Some(End::Error(error)),
+    /// Takes a message for the reply; `None`, and nothing is done, where it is no sound one to this Call.
+    pub(super) fn answered(&mut self, receive: u32, length: usize, message: &Message<'_>) -> Option<()> {
+        let cancelled = matches!(self.stage, Stage::Cancelled);
+        let end = |end| if cancelled { End::Cancelled } else { end };
+        self.stage = match message.header.body {
+            Body::Error(error) => Stage::Ending(end(End::Error(error))),
             Body::Msg(chunks) => {
                 let reply = MessageType::peek(message.payload) == Some((self.xid, MessageType::REPLY));
                 if !reply || !chunks.reads.is_empty() {
                     return None;
                 }
                 self.returned(&chunks)?;
-                Some(End::Reply { receive, payload: message.header_length..length })
+                Stage::Ending(end(End::Reply { receive, payload: message.header_length..length }))
             }
             Body::Nomsg(chunks) if chunks.reads.is_empty() && message.payload.is_empty() => {
                 let reply = chunks.reply.filter(|chunk| !chunk.is_empty())?;
                 let length = filled(self.chunk(Kind::Reply), reply).filter(|&length| length > 0)?;
                 self.returned(&chunks)?;
-                Some(End::LongReply(length))
+                Stage::Ending(end(End::LongReply(length)))
             }
-            Body::Nomsg(chunks) if message.payload.is_empty() => self.provided(&chunks),
-            _ => None,
-        }
+            Body::Nomsg(chunks) if message.payload.is_empty() => {
+                Stage::Pulling(end(self.provided(&chunks, cancelled)?))
+            }
+            _ => return None,
+        };
+        Some(())
     }
 
     /// A reply in a Position Zero chunk of the Responder (RFC 5666 section 3.5). It is pulled where there is room for
     /// it, and somebody waits for it still.
-    fn provided(&mut self, chunks: &Chunks<'_>) -> Option<End> {
-        let wraps = |Segment { offset, length, .. }: Segment| offset.checked_add(u64::from(length)).is_none();
-        let sound = |read: ReadSegment| read.position == 0 && !wraps(read.target);
+    fn provided(&mut self, chunks: &Chunks<'_>, cancelled: bool) -> Option<End> {
+        let sound = |read: ReadSegment| read.position == 0 && !read.target.wraps();
         let length = chunks.reads.length();
         // No Reply chunk was given.
         if !self.pull || chunks.reply.is_some() || length == 0 || !chunks.reads.iter().all(sound) {
             return None;
         }
         self.returned(chunks)?;
-        (self.stage, self.owes_done) = (Stage::Pulling, true);
         let fits = u32::try_from(length).ok().filter(|&length| length <= self.room && chunks.reads.len() <= SEGMENTS);
         let Some(length) = fits else { return Some(End::NoRoom(length)) };
-        if self.end.is_none() {
+        if !cancelled {
             for read in chunks.reads {
                 self.provided.push(read.target).ok()?;
             }
