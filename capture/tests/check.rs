@@ -1419,6 +1419,34 @@ fn a_reply_that_was_missed_makes_no_call_one_too_many() {
 }
 
 #[test]
+fn calls_whose_replies_were_cut_before_they_show_that_they_are_hold_no_credits() {
+    // IPv4, UDP, BTH, the RPC-over-RDMA header, and the XID of the RPC message.
+    const CUT: usize = 20 + 8 + 12 + 28 + 4;
+    for (calls, expected) in [(4, None), (5, Some("credit-exceeded"))] {
+        let mut trace = Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA);
+        let call = |xid| message(MSG, xid, &Lists::default(), &null(xid));
+        // Each reply grants 4.
+        let reply = |xid| patched(message(MSG, xid, &Lists::default(), &reply(xid, &[])), 8, 4);
+        trace.send(Client, &call(1));
+        trace.send(Server, &reply(1));
+        (2..5).for_each(|xid| trace.send(Client, &call(xid)));
+        let replies = trace.packets.len()..trace.packets.len() + 3;
+        (2..5).for_each(|xid| trace.send(Server, &reply(xid)));
+        trace.send(Client, &call(5));
+        trace.send(Server, &reply(5));
+        (10..10 + calls).for_each(|xid| trace.send(Client, &call(xid)));
+        (10..10 + calls).for_each(|xid| trace.send(Server, &reply(xid)));
+        let record = |(number, packet): (usize, &Packet)| {
+            let data = packet[..if replies.contains(&number) { CUT } else { packet.len() }].to_vec();
+            Record { time_ns: number as u64 * 1_000_000, link: 101, data, length: packet.len() as u32 }
+        };
+        let records: Vec<_> = trace.packets.iter().enumerate().map(record).collect();
+        let slugs: Vec<_> = judged(&records).0.iter().map(|found| found.rule.slug).collect();
+        assert_eq!(slugs, Vec::from_iter(expected), "{calls} calls");
+    }
+}
+
+#[test]
 fn a_connection_joined_in_the_middle_breaks_no_rule_that_needs_its_beginning() {
     let mut trace = Trace::new();
     trace.packets.clear();

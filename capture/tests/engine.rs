@@ -321,6 +321,63 @@ fn a_packet_that_comes_after_its_hole_was_given_up_is_still_a_message() {
 }
 
 #[test]
+fn a_packet_that_comes_late_twice_is_one_message() {
+    let mut wire = Wire::default();
+    let mut trace = wire.connect();
+    trace.extend(nulls(&mut wire, 1..60));
+    let late = trace.remove(3 + 4 * 4); // the call 5
+    trace.splice(200..200, [late.clone(), late]);
+    let found = dissect(&trace);
+    let calls = found.messages.iter().filter(|m| m.prefix().unwrap().xid == 5 && m.sender == Side::Active);
+    assert_eq!(calls.count(), 1);
+    let counts = found.reports[0].counts.active;
+    assert_eq!((counts.missed, counts.retransmitted), (1, 1));
+}
+
+#[test]
+fn a_packet_that_was_refused_has_not_arrived() {
+    for refuse in [Wire::nak, Wire::not_ready] {
+        let mut wire = Wire::default();
+        let mut trace = wire.connect();
+        trace.extend(nulls(&mut wire, 1..3));
+        // It was lost on the way, before it was captured.
+        let number = wire.client.next;
+        let lost = wire.send(Client, &message(MSG, 3, &Lists::default(), &null(3)));
+        trace.push(refuse(&mut wire, Server, number));
+        assert_eq!(dissect(&trace).reports[0].counts.active.missed, 0, "the capture ends before it is sent again");
+        // However much comes before it does.
+        let next = wire.send(Client, &message(MSG, 4, &Lists::default(), &null(4)));
+        trace.extend(next.clone());
+        trace.extend((0..200).map(|_| wire.ack(Server, number - 1)));
+        trace.extend([lost, next].concat());
+        for xid in 3..5 {
+            trace.extend(wire.send(Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[]))));
+        }
+        let found = dissect(&trace);
+        assert_nulls(&found, 1..5);
+        assert_eq!(found.reports[0].counts.active.missed, 0);
+    }
+}
+
+#[test]
+fn a_send_was_sent_again_whichever_of_its_packets_was() {
+    for again in 0..3 {
+        let mut wire = Wire::default();
+        let mut trace = wire.connect();
+        let before = wire.send(Client, &message(MSG, 1, &Lists::default(), &null(1)));
+        let send = message(MSG, 2, &Lists::default(), &call(2, [100_005, 3, 1], &octets(1, 2500)));
+        let mut parts = wire.send(Client, &send);
+        assert_eq!(parts.len(), 3);
+        // They wait for the Send before them, which is captured late.
+        parts.insert(again, parts[again].clone());
+        trace.extend([parts, before].concat());
+        let found = dissect(&trace);
+        let sent: Vec<_> = found.messages.iter().map(|m| (m.captured, m.retransmitted)).collect();
+        assert_eq!(sent, [(Captured::Whole, 0), (Captured::Whole, 1)], "{again}");
+    }
+}
+
+#[test]
 fn a_write_that_comes_late_lands_in_its_own_place() {
     let data = octets(1, 5000);
     let mut wire = Wire::default();

@@ -300,6 +300,25 @@ fn old_and_simple_packets_and_sections_of_both_orders() {
     assert_eq!(whole(&[little, big].concat()), [old, simple]);
 }
 
+/// `if_tsoffset` is a number with a sign (section 4.2 of the format's description).
+#[test]
+fn times_are_shifted_by_an_offset_of_either_sign() {
+    for (offset, expected) in [(3_i64, 10), (-3, 4), (-7, 0), (-8, 0), (i64::MIN, 0)] {
+        let mut file = vec![
+            0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255,
+            255, 28, 0, 0, 0, // section
+            1, 0, 0, 0, 36, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 14, 0, 8, 0, // Ethernet, an option of 8 octets
+        ];
+        file.extend(offset.to_le_bytes());
+        file.extend([0, 0, 0, 0, 36, 0, 0, 0]);
+        file.extend([6, 0, 0, 0, 36, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        file.extend(7_000_000_u32.to_le_bytes());
+        file.extend([2, 0, 0, 0, 2, 0, 0, 0, 8, 9, 0, 0, 36, 0, 0, 0]);
+        let record = Record { time_ns: expected * 1_000_000_000, link: 1, data: vec![8, 9], length: 2 };
+        assert_eq!(whole(&file), [record], "{offset}");
+    }
+}
+
 #[test]
 fn several_files_are_one_capture_and_damage_in_one_is_passed() {
     let records = transcode::capture("nfs41_callback");

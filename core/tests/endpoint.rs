@@ -657,6 +657,25 @@ fn what_cannot_be_posted_is_err_chunk_and_other_calls_go_on() {
 }
 
 #[test]
+fn the_last_rdma_write_of_a_result_may_not_be_posted_after_all() {
+    use responder::{Input, Output};
+    let mut pair = Pair::new();
+    pair.call(&requester::Call { results: &[200], ..plain(null(), 40, 40) });
+    pair.registered(0, 0x51);
+    pair.received_by_responder();
+    let results = [Item { position: 28, length: 200 }];
+    let reply = responder::Reply { head: reply_head(XID), length: 228, results: &results, protected: false };
+    let (call, mut buffer) = (pair.answer.unwrap(), [0; 512]);
+    pair.responder.reply(call, &reply).unwrap();
+    assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Release { .. }))));
+    assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Write { .. }))));
+    // All of the result was asked for. The header of the reply has no room yet, so the reply is still to come.
+    assert!(pair.responder.poll(&mut [0; 8]).is_err());
+    pair.responder.handle(Input::NotPosted { call }).unwrap();
+    assert_eq!(pair.responder_outputs(&[]), ["send 7 1 4 4 2 + []"]);
+}
+
+#[test]
 fn remote_invalidation_only_if_both_announced_it_and_only_of_that_call() {
     let terms = Terms { remote_invalidation: true, ..Terms::default() };
     for (terms, handle, expected) in [

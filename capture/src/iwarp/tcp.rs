@@ -442,6 +442,9 @@ mod tests {
         assert_eq!(taken.active(), "abcdefghij");
         let counts = taken.reassembly.counts.active;
         assert_eq!((counts.packets, counts.early, counts.retransmitted, counts.missed), (6, 2, 1, 0));
+        // So is the last segment, octet for octet.
+        taken.take(Active, begin.wrapping_add(7), 0, "hij");
+        assert_eq!((taken.active(), taken.reassembly.counts.active.retransmitted), ("abcdefghij", 2));
     }
 
     #[test]

@@ -242,6 +242,20 @@ fn nothing_is_said_of_credits_that_are_not_known() {
 }
 
 #[test]
+fn calls_from_before_something_was_missed_hold_no_credits() {
+    let mut credits = Credits::new();
+    credits.reply(4);
+    (0..4).for_each(|_| credits.call().unwrap());
+    credits.missed();
+    credits.call().unwrap();
+    credits.reply(4);
+    for _ in 0..4 {
+        assert_eq!(credits.call(), Ok(()));
+    }
+    assert_eq!(credits.call(), Err(CreditFault::Exceeded { in_flight: 5, granted: 4 }));
+}
+
+#[test]
 fn a_send_may_have_as_many_octets_as_the_threshold() {
     for (length, expected) in [(1024, 0), (1025, 1), (usize::MAX, 1)] {
         let mut found = 0;
