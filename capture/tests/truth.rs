@@ -17,6 +17,7 @@ use common::{Found, dissect, rebuilt, sends, sha256};
 use rpcrdma_capture::dissector::Config;
 use rpcrdma_capture::message::{Captured, Message};
 use rpcrdma_capture::operation::Sides;
+use rpcrdma_capture::transaction::{NotRebuilt, Rebuilt};
 use transcode::{Erf, Mpa, Padding, Pcap, Pcapng, Record};
 
 /// What is in a capture, as `testdata/captures/README.md` tells.
@@ -150,6 +151,38 @@ fn requests_that_are_wrong_are_shown_with_what_is_wrong() {
     let errors = found.messages.iter().filter(|m| m.error().is_some()).count();
     let answered = found.transactions.iter().filter(|t| t.call.is_some() && t.reply.is_some()).count();
     assert_eq!((errors, answered), (13, 19));
+}
+
+fn reply(found: &Found, xid: u32) -> Result<&Rebuilt, &NotRebuilt> {
+    found.of(xid).reply.as_ref().unwrap().message.as_ref()
+}
+
+#[test]
+fn chunks_that_linux_returns_wrong_are_not_rebuilt_and_others_are() {
+    let found = dissect_records(&transcode::capture("reduced_reply"));
+    assert_eq!(found.counts(), BTreeMap::from([("RDMA_MSG", 5), ("RDMA_NOMSG", 1)]));
+    let right = reply(&found, 2).unwrap();
+    let numbers = (1..=23).map(|number| format!("{number}\n")).collect::<String>();
+    assert_eq!(right.data(&right.items[0]), &numbers.as_bytes()[..60], "what `seq` writes");
+    for xid in [1, 3] {
+        assert!(reply(&found, xid).is_err(), "{xid}");
+    }
+}
+
+#[test]
+fn calls_whose_memory_was_withdrawn_are_whole_where_they_are_in_the_capture() {
+    let found = dissect_records(&transcode::capture("withdrawn"));
+    assert_eq!(found.counts(), BTreeMap::from([("RDMA_MSG", 5)]));
+    let rebuilt = |xid| found.of(xid).call.as_ref().unwrap().message.is_ok();
+    assert_eq!([1, 2, 3].map(rebuilt), [true, false, true], "nobody has read the argument of 2");
+    assert!(found.of(2).reply.is_none() && found.of(3).reply.is_some());
+}
+
+#[test]
+fn bad_sends_beside_good_calls_are_all_there() {
+    let found = dissect_records(&transcode::capture("same_xid"));
+    let expected = [("RDMA_DONE", 66), ("RDMA_ERROR", 3), ("RDMA_MSG", 20), ("RDMA_NOMSG", 1)];
+    assert_eq!(found.counts(), BTreeMap::from(expected));
 }
 
 /// A capture of RoCEv2 in every other carrier.

@@ -34,7 +34,7 @@ pub const INFINIBAND: u16 = 247;
 pub const COOKED_V2: u16 = 276;
 
 /// The captures whose carrier is RoCE.
-pub const ROCE_CAPTURES: [&str; 11] = [
+pub const ROCE_CAPTURES: [&str; 14] = [
     "errors",
     "nfs3",
     "nfs3_ipv6",
@@ -46,6 +46,9 @@ pub const ROCE_CAPTURES: [&str; 11] = [
     "nfs41_lossy",
     "nfs42_mtu9000",
     "perftest",
+    "reduced_reply",
+    "same_xid",
+    "withdrawn",
 ];
 
 /// A frame of a capture file.

@@ -1,0 +1,231 @@
+//! A script: memory to advertise, Sends, and what has to come back.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Display;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use rpcrdma::private_data::{Flags, PrivateData};
+use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, Status, Verbs, Work};
+
+/// Octets of each Receive. The private data announces as many.
+const RECEIVE: usize = 4096;
+const RECEIVES: usize = 32;
+/// How long the server may take for what the script waits for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Register { name: String, length: usize, access: Access },
+    Send(Vec<Part>),
+    Receive,
+    Withdraw(String),
+    Wait(Duration),
+    Ended,
+}
+
+/// A part of a Send.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Octets(Vec<u8>),
+    /// Handle, length and offset of the memory of this name.
+    Segment(String),
+}
+
+/// Reads a script. A line that does not begin with the name of a step goes on with the Send before it.
+pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
+    let mut steps = Vec::new();
+    for line in text.lines() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let step = match words[..] {
+            [] => continue,
+            ["writable", name, length] => register(name, length, Access::LOCAL_WRITE | Access::REMOTE_WRITE),
+            ["readable", name, length] => register(name, length, Access::REMOTE_READ),
+            ["send", ref words @ ..] => parts(words).map(Step::Send),
+            ["receive"] => Some(Step::Receive),
+            ["withdraw", name] => Some(Step::Withdraw(name.to_owned())),
+            ["wait", seconds] => wait(seconds),
+            ["ended"] => Some(Step::Ended),
+            ref words => match (steps.last_mut(), parts(words)) {
+                (Some(Step::Send(send)), Some(more)) => {
+                    send.extend(more);
+                    continue;
+                }
+                _ => None,
+            },
+        };
+        steps.push(step.ok_or_else(|| format!("not understood: {line}"))?);
+    }
+    Ok(steps)
+}
+
+fn register(name: &str, length: &str, access: Access) -> Option<Step> {
+    Some(Step::Register { name: name.to_owned(), length: length.parse().ok()?, access })
+}
+
+fn wait(seconds: &str) -> Option<Step> {
+    Duration::try_from_secs_f64(seconds.parse().ok()?).ok().map(Step::Wait)
+}
+
+fn parts(words: &[&str]) -> Option<Vec<Part>> {
+    words.iter().map(|word| part(word)).collect()
+}
+
+fn part(word: &str) -> Option<Part> {
+    if let Some(name) = word.strip_prefix('@') {
+        return Some(Part::Segment(name.to_owned()));
+    }
+    if let Some(text) = word.strip_prefix('\'') {
+        return text.strip_suffix('\'').map(|text| Part::Octets(text.as_bytes().to_vec()));
+    }
+    let (pairs, rest) = word.as_bytes().as_chunks::<2>();
+    let digit = |digit: u8| char::from(digit).to_digit(16);
+    let octet = |&[high, low]: &[u8; 2]| u8::try_from(digit(high)? << 4 | digit(low)?).ok();
+    rest.is_empty().then(|| pairs.iter().map(octet).collect::<Option<_>>())?.map(Part::Octets)
+}
+
+/// Connects to the server, does what the script says, and says what comes back. Once all Sends have arrived, the
+/// connection is closed.
+pub(crate) fn run<V: Verbs>(verbs: &V, to: SocketAddr, steps: &[Step], out: &mut impl Write) -> Result<(), String> {
+    let mut requester = Requester::connect(verbs, to).map_err(|error| format!("no connection to {to}: {error}"))?;
+    for step in steps {
+        requester.step(step, out).map_err(|failed| format!("{step:?}: {failed}"))?;
+    }
+    requester.until("every Send has arrived", |requester| requester.under_way == 0 || requester.over)?;
+    verbs.disconnect(&requester.queue_pair).map_err(said)
+}
+
+fn said(error: impl Display) -> String {
+    error.to_string()
+}
+
+struct Requester<'a, V: Verbs> {
+    verbs: &'a V,
+    queue_pair: V::QueuePair,
+    /// By the number of their Receive.
+    receives: Vec<V::Region>,
+    /// What was sent; kept to the end.
+    sends: Vec<V::Region>,
+    /// What is advertised.
+    memory: BTreeMap<String, V::Region>,
+    domain: V::Domain,
+    /// What has come, and was not waited for yet.
+    arrived: VecDeque<Vec<u8>>,
+    /// Sends that are not complete.
+    under_way: usize,
+    over: bool,
+}
+
+impl<'a, V: Verbs> Requester<'a, V> {
+    fn connect(verbs: &'a V, to: SocketAddr) -> Result<Self, Error> {
+        let domain = verbs.domain()?;
+        let queue_pair = verbs.queue_pair(&domain, Depths::default())?;
+        let receives = (0..RECEIVES).map(|_| Ok(verbs.register(&domain, vec![0; RECEIVE], Access::LOCAL_WRITE)?));
+        let receives = receives.collect::<Result<Vec<_>, Error>>()?;
+        for (id, region) in (0..).zip(&receives) {
+            verbs.post_receive(&queue_pair, id, Local::all(region, RECEIVE))?;
+        }
+        let size = RECEIVE as u32;
+        let announced = PrivateData { flags: Flags::empty(), send_size: size, receive_size: size };
+        verbs.connect(&queue_pair, to, &announced.to_octets())?;
+        verbs.connected(&queue_pair, PATIENCE)?.ok_or(Error::Unreachable)?;
+        let (sends, memory, arrived) = Default::default();
+        Ok(Self { verbs, queue_pair, receives, sends, memory, domain, arrived, under_way: 0, over: false })
+    }
+
+    fn step(&mut self, step: &Step, out: &mut impl Write) -> Result<(), String> {
+        match step {
+            Step::Register { name, length, access } => {
+                let region = self.verbs.register(&self.domain, vec![0; *length], *access).map_err(said)?;
+                self.memory.insert(name.clone(), region);
+            }
+            Step::Send(parts) => {
+                let octets = self.put_together(parts)?;
+                writeln!(out, "sent {}", shown(&octets)).map_err(said)?;
+                self.send(octets).map_err(said)?;
+            }
+            Step::Receive => {
+                self.until("a Send has come", |requester| !requester.arrived.is_empty() || requester.over)?;
+                let octets = self.arrived.pop_front().ok_or("the connection has ended")?;
+                writeln!(out, "came {}", shown(&octets)).map_err(said)?;
+            }
+            Step::Withdraw(name) => {
+                let region = self.memory.remove(name).ok_or("no such memory")?;
+                self.verbs.deregister(region).map_err(said)?;
+            }
+            Step::Wait(time) => {
+                let end = Instant::now() + *time;
+                while Instant::now() < end && !self.over {
+                    self.look(end).map_err(said)?;
+                }
+            }
+            Step::Ended => self.until("the connection has ended", |requester| requester.over)?,
+        }
+        Ok(())
+    }
+
+    fn put_together(&self, parts: &[Part]) -> Result<Vec<u8>, String> {
+        let mut octets = Vec::new();
+        for part in parts {
+            match part {
+                Part::Octets(more) => octets.extend(more),
+                Part::Segment(name) => {
+                    let region = self.memory.get(name).ok_or_else(|| format!("no memory {name}"))?;
+                    let segment = self.verbs.segment(region);
+                    octets.extend(segment.handle.to_be_bytes());
+                    octets.extend(segment.length.to_be_bytes());
+                    octets.extend(segment.offset.to_be_bytes());
+                }
+            }
+        }
+        Ok(octets)
+    }
+
+    fn send(&mut self, octets: Vec<u8>) -> Result<(), Error> {
+        let length = octets.len();
+        let region = self.verbs.register(&self.domain, octets, Access::empty())?;
+        self.verbs.post(&self.queue_pair, Work::new(0, Operation::Send, Local::all(&region, length)))?;
+        self.sends.push(region);
+        self.under_way += 1;
+        Ok(())
+    }
+
+    fn until(&mut self, what: &str, so: impl Fn(&Self) -> bool) -> Result<(), String> {
+        let end = Instant::now() + PATIENCE;
+        while !so(self) {
+            if Instant::now() >= end {
+                return Err(format!("waited {} s in vain until {what}", PATIENCE.as_secs()));
+            }
+            self.look(end).map_err(said)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a completion, if there is one until then.
+    fn look(&mut self, end: Instant) -> Result<(), Error> {
+        match self.verbs.completion(&self.queue_pair, end.saturating_duration_since(Instant::now())) {
+            Ok(Some(Completion { id, kind: Kind::Receive, status: Status::Success, length, .. })) => {
+                let Some(region) = self.receives.get(id as usize) else { return Ok(()) };
+                let octets = self.verbs.read(region, |octets| octets.iter().take(length).copied().collect())?;
+                self.arrived.push_back(octets);
+                match self.verbs.post_receive(&self.queue_pair, id, Local::all(region, RECEIVE)) {
+                    Err(Error::Disconnected) => self.over = true,
+                    posted => posted?,
+                }
+            }
+            Ok(Some(Completion { status: Status::Success, .. })) => self.under_way -= 1,
+            Ok(Some(_)) | Err(Error::Disconnected) => self.over = true,
+            Ok(None) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// Words of four octets, as scripts have them.
+fn shown(octets: &[u8]) -> String {
+    let word = |word: &[u8]| word.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
+    octets.chunks(4).map(word).collect::<Vec<_>>().join(" ")
+}
