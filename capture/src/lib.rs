@@ -17,6 +17,7 @@ pub mod message;
 pub mod nfs;
 pub mod operation;
 pub mod output;
+pub mod ranges;
 mod rpc;
 mod session;
 pub mod transaction;

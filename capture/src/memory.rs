@@ -163,9 +163,17 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// A call advertises a segment.
-    pub(crate) fn advertise(&mut self, access: Access, (handle, offset): (u32, u64), length: u32, place: Place) {
-        self.handles.entry(handle).or_default().push(Advertised { place, access, offset, length, invalidated: None });
+    /// A call advertises a segment. Gives another call that advertises its handle, if there is one: the oldest.
+    pub(crate) fn advertise(
+        &mut self,
+        access: Access,
+        (handle, offset): (u32, u64),
+        length: u32,
+        place: Place,
+    ) -> Option<u64> {
+        let list = self.handles.entry(handle).or_default();
+        list.push(Advertised { place, access, offset, length, invalidated: None });
+        list.first().map(|oldest| oldest.place.call).filter(|&oldest| oldest != place.call)
     }
 
     /// The other end invalidated a handle in this frame, whoever still advertises it.
@@ -264,8 +272,8 @@ mod tests {
     fn memory_is_found_by_handle_and_address() {
         let mut memory = Memory::default();
         let (old, new) = (Place { call: 1, segment: 0 }, Place { call: 2, segment: 3 });
-        memory.advertise(Access::Write, (7, 0x1000), 0x100, old);
-        memory.advertise(Access::Write, (7, 0x1000), 0x100, new);
+        assert_eq!(memory.advertise(Access::Write, (7, 0x1000), 0x100, old), None);
+        assert_eq!(memory.advertise(Access::Write, (7, 0x1000), 0x100, new), Some(1));
         assert_eq!(memory.find(Access::Write, (7, 0x10ff), |_| true), Some((new, 0xff)));
         assert_eq!(memory.find(Access::Read, (7, 0x10ff), |_| true), None, "it is there to be written");
         assert_eq!(memory.find(Access::Write, (7, 0x1100), |_| true), None);

@@ -16,6 +16,7 @@ use crate::header::{Decoded, Dialect, ErrorBody, Header, Place};
 use crate::link::Address;
 use crate::nfs::{Callback, DataItem, Operation, Procedure, WalkError};
 use crate::operation::{Side, Stamp};
+use crate::ranges::Ranges;
 use crate::rpc::Msgp;
 use crate::transaction::NotRebuilt;
 
@@ -100,10 +101,13 @@ pub struct Walked {
 pub struct Answered {
     /// The call, as it was sent, and what is known of its RPC by now.
     pub call: Message,
-    /// Its arguments, where they are known only now: those of a long call, whose chunk was read after it was sent.
+    /// Its arguments, where anything is known of them.
     pub walked: Option<Walked>,
-    /// Octets that the responder asked for with RDMA Read.
-    pub asked_octets: u64,
+    /// They were not known when it was sent: those of a long call, whose chunk was read after that.
+    pub walked_late: bool,
+    /// Of each segment of its header, Read list, Write list and Reply chunk, what the responder had read or written when it
+    /// answered. `None` where that is not all known.
+    pub moved: Option<Vec<Ranges>>,
     /// XID of the RPC message, where that was in a Position Zero Read chunk and is there whole.
     pub long_xid: Option<u32>,
 }

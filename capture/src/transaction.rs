@@ -12,6 +12,7 @@ use crate::memory::{Access, Extents};
 use crate::message::{Answered, Captured, Message, Rpc, Security, Status};
 use crate::nfs::{Callback, DataItem, Operation, Procedure, WalkError};
 use crate::operation::{Side, Stamp};
+use crate::ranges::{self, Ranges};
 use crate::rpc::{self, Called, Described, Way};
 
 /// A call and what became of it.
@@ -113,6 +114,16 @@ pub enum NotRebuilt {
         /// Octets it has.
         length: u64,
     },
+    /// Octets of a Read chunk were not read, or octets that a reply returns in a Write chunk or the Reply chunk not written,
+    /// though the capture misses nothing. They are counted from the start of what the chunk holds.
+    NotMoved {
+        /// Which one.
+        chunk: ChunkName,
+        /// The first of them.
+        first: u64,
+        /// The last of them.
+        last: u64,
+    },
     /// The call is not in the capture, so nothing is known of the reply's chunks.
     CallMissing,
     /// The reply's chunks are not those of the call.
@@ -165,6 +176,12 @@ impl fmt::Display for NotRebuilt {
             Self::Chunk { chunk, captured, length } => {
                 write!(f, "{chunk}: {captured} of {length} octets are in the capture before the first that is not")
             }
+            Self::NotMoved { chunk: chunk @ ChunkName::Read(_), first, last } => {
+                write!(f, "octets {first} to {last} of the {chunk} were not read")
+            }
+            Self::NotMoved { chunk, first, last } => {
+                write!(f, "the responder did not write octets {first} to {last} of the length that {chunk} returns")
+            }
             Self::CallMissing => f.write_str("the call is not in the capture"),
             Self::ForeignChunks => f.write_str("the reply's chunks are not the call's"),
             Self::Position(position) => write!(f, "Position {position} is not within the Payload stream"),
@@ -190,6 +207,15 @@ pub(crate) struct Segment {
     /// What is moved is kept, not only counted.
     pub(crate) is_kept: bool,
     pub(crate) data: Extents,
+    /// What was moved of it, where that is followed.
+    moved: Ranges,
+}
+
+impl Segment {
+    /// Octets of memory that what was moved takes.
+    pub(crate) fn held(&self) -> usize {
+        self.data.held() + self.moved.held()
+    }
 }
 
 /// A call that waits for its reply.
@@ -214,6 +240,17 @@ pub(crate) struct Call {
     pub(crate) overflowed: bool,
     /// Something was moved of which only a reply can tell that it was for this call.
     pub(crate) is_doubtful: bool,
+    /// How much is known of what the other end moves for it.
+    pub(crate) followed: Followed,
+}
+
+/// How much is known of what is moved for a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Followed {
+    /// All of it, as long as the session misses nothing and places all: this is its count of what it did not.
+    Since(u64),
+    /// Nothing says that what is not known was not moved.
+    No,
 }
 
 /// Position and length of each Read chunk that is a data item.
@@ -254,7 +291,23 @@ impl Call {
             write_octets: 0,
             overflowed: false,
             is_doubtful: false,
+            followed: Followed::No,
         }
+    }
+
+    /// The other end moves so many octets of a segment from `at` on, whatever of them was captured. `held` is what calls
+    /// take, in octets of memory.
+    pub(crate) fn moves(&mut self, segment: usize, at: u64, length: u64, held: &mut usize) {
+        if self.followed == Followed::No {
+            return;
+        }
+        let Some(segment) = self.segments.get_mut(segment) else { return };
+        let (before, end) = (segment.moved.held(), at.saturating_add(length));
+        // What leaves the segment may be meant for the next one.
+        if end > u64::from(segment.length) || !segment.moved.add(at..end) {
+            self.followed = Followed::No;
+        }
+        *held = *held + segment.moved.held() - before;
     }
 
     /// Octets of memory it takes.
@@ -270,7 +323,7 @@ impl Call {
 
     /// Octets of memory that what was moved takes.
     fn moved(&self) -> usize {
-        self.segments.iter().map(|segment| segment.data.held()).sum()
+        self.segments.iter().map(Segment::held).sum()
     }
 
     /// Lets go what was moved; the call cannot be rebuilt any more. Gives the octets of memory that are free.
@@ -285,8 +338,10 @@ impl Call {
 
     /// Lets go what was moved.
     pub(crate) fn forget(&mut self) {
+        self.followed = Followed::No;
         for segment in &mut self.segments {
             segment.data = Extents::default();
+            segment.moved = Ranges::default();
         }
     }
 
@@ -295,14 +350,31 @@ impl Call {
         if self.overflowed {
             return Err(NotRebuilt::TooMuch);
         }
-        let length = lengths.clone().map(u64::from).sum();
         let mut octets = Vec::new();
-        for (segment, length_of_segment) in self.segments.iter().skip(first).zip(lengths) {
-            if segment.data.copy(u64::from(length_of_segment), &mut octets).is_err() {
-                return Err(NotRebuilt::Chunk { chunk: name, captured: octets.len() as u64, length });
+        for (segment, length) in self.segments.iter().skip(first).zip(lengths.clone()) {
+            if segment.data.copy(u64::from(length), &mut octets).is_err() {
+                return Err(self.lacks(name, first, lengths, octets.len() as u64));
             }
         }
         Ok(octets)
+    }
+
+    /// Why a chunk is there only as far as its octet `captured`: the capture lacks the rest, or it was not moved.
+    fn lacks(
+        &self,
+        chunk: ChunkName,
+        first: usize,
+        lengths: impl Iterator<Item = u32> + Clone,
+        captured: u64,
+    ) -> NotRebuilt {
+        let length = lengths.clone().map(u64::from).sum();
+        let moved = self.segments.iter().skip(first).map(|segment| &segment.moved);
+        match ranges::gap(moved.zip(lengths.map(u64::from))) {
+            Some(gap) if self.followed != Followed::No && gap.start == captured => {
+                NotRebuilt::NotMoved { chunk, first: gap.start, last: gap.end - 1 }
+            }
+            _ => NotRebuilt::Chunk { chunk, captured, length },
+        }
     }
 
     /// The whole call.
@@ -496,6 +568,7 @@ fn segments(header: &Header<'_>, whole: bool) -> Vec<Segment> {
         length: segment.length,
         is_kept,
         data: Extents::default(),
+        moved: Ranges::default(),
     };
     call_chunk.chain(reads).chain(writes).chain(reply).map(segment).collect()
 }
@@ -644,10 +717,12 @@ impl Call {
     /// What a reply tells of the call that it answers. `long_xid` is what [`describe_long`](Self::describe_long) gave.
     pub(crate) fn answered(&self, long_xid: Option<u32>) -> Answered {
         let mut call = self.message.clone();
-        let late = self.described.as_ref().filter(|_| call.rpc.is_none());
-        let walked = late.map(Described::to_walked);
-        call.rpc = call.rpc.or_else(|| late.map(|described| described.rpc.clone()));
-        Answered { call, walked, asked_octets: self.asked_octets, long_xid }
+        let walked = self.described.as_ref().map(Described::to_walked);
+        let walked_late = walked.is_some() && call.rpc.is_none();
+        call.rpc = call.rpc.or_else(|| self.described.as_ref().map(|described| described.rpc.clone()));
+        let is_followed = self.followed != Followed::No;
+        let moved = is_followed.then(|| self.segments.iter().map(|segment| segment.moved.clone()).collect());
+        Answered { call, walked, walked_late, moved, long_xid }
     }
 
     /// Whether this was taken for a long call and is a long reply, which its responder provides: what was pulled says so.

@@ -24,7 +24,7 @@ use synthetic::{By, Packet, Wire};
 use transcode::Record;
 
 /// Every rule, spelled out: one that is lost from the tables is missed here.
-const SLUGS: [&str; 77] = [
+const SLUGS: [&str; 78] = [
     "header-short",
     "version",
     "proc-unknown",
@@ -62,6 +62,7 @@ const SLUGS: [&str; 77] = [
     "write-length",
     "write-fill-order",
     "write-roundup",
+    "write-unwritten",
     "write-unused-form",
     "write-ignored",
     "write-empty-respected",
@@ -284,15 +285,12 @@ impl Trace {
         self.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, item)));
     }
 
-    /// An NFSv3 READ of so many octets into a Write chunk that comes back as `returned`.
+    /// An NFSv3 READ of so many octets into a Write chunk that comes back as `returned`: as far as that was offered, it is
+    /// written.
     fn read_rpc(&mut self, item: u32, offered: &[Segment], returned: &[Segment]) {
-        let data = octets(2, item as usize);
         self.send(Client, &message(MSG, XID, &Lists::writes(&[offered]), &read3(XID, item)));
-        let mut rest = &data[..];
-        for (handle, offset, length) in offered {
-            let (now, then) = rest.split_at(rest.len().min(*length as usize));
-            self.write((*handle, *offset), now);
-            rest = then;
+        for ((handle, offset, room), (.., length)) in offered.iter().zip(returned) {
+            self.write((*handle, *offset), &octets(2, *room.min(length) as usize));
         }
         let results = reply(XID, &read3_results(item));
         self.send(Server, &message(MSG, XID, &Lists::writes(&[returned]), &results));
@@ -613,6 +611,51 @@ const CASES: &[Case] = &[
     case("write-roundup", |trace, bad| {
         trace.read_rpc(101, &[segment(104)], &[segment(if bad { 104 } else { 101 })]);
     }),
+    case("write-roundup", |trace, bad| {
+        // The returned length is right, and three octets more were written.
+        trace.send(Client, &message(MSG, XID, &Lists::writes(&[&[segment(104)]]), &read3(XID, 101)));
+        trace.write(MEMORY, &octets(2, if bad { 104 } else { 101 }));
+        let results = reply(XID, &read3_results(101));
+        trace.send(Server, &message(MSG, XID, &Lists::writes(&[&[segment(101)]]), &results));
+    }),
+    case("write-roundup", |trace, bad| {
+        // The padding is in a segment of its own.
+        let (data, rest) = ((0xa94, 0x1000, 101), (0xa95, 0x2000, 3));
+        trace.send(Client, &message(MSG, XID, &Lists::writes(&[&[data, rest]]), &read3(XID, 101)));
+        trace.write((0xa94, 0x1000), &octets(2, 101));
+        if bad {
+            trace.write((0xa95, 0x2000), &[0; 3]);
+        }
+        let returned = Lists::writes(&[&[data, (0xa95, 0x2000, 0)]]);
+        trace.send(Server, &message(MSG, XID, &returned, &reply(XID, &read3_results(101))));
+    }),
+    case("write-unwritten", |trace, bad| {
+        let lists = Lists::writes(&[&[segment(100)]]);
+        trace.send(Client, &message(MSG, XID, &lists, &read3(XID, 100)));
+        // The second half comes first.
+        trace.write((MEMORY.0, MEMORY.1 + 50), &octets(2, 50));
+        trace.write(MEMORY, &octets(2, if bad { 49 } else { 50 }));
+        trace.send(Server, &message(MSG, XID, &lists, &reply(XID, &read3_results(100))));
+    }),
+    case("write-unwritten", |trace, bad| {
+        // As many octets as are returned, some of them twice.
+        let (one, two) = ((0xa94, 0x1000, 60), (0xa95, 0x2000, 40));
+        let lists = Lists::writes(&[&[one, two]]);
+        trace.send(Client, &message(MSG, XID, &lists, &read3(XID, 100)));
+        trace.write((0xa94, 0x1000), &octets(2, 60));
+        trace.write((0xa95, 0x2000 + if bad { 0 } else { 20 }), &octets(2, 20));
+        trace.write((0xa95, 0x2000), &octets(2, 20));
+        trace.send(Server, &message(MSG, XID, &lists, &reply(XID, &read3_results(100))));
+    }),
+    case("write-unwritten", |trace, bad| {
+        // Reduced data is counted in the Reply chunk's length.
+        let (data, rest) = ((0xa95, 0x2000, 100), 44);
+        let lists = |length| Lists { writes: vec![vec![data]], ..Lists::reply(&[segment(length)]) };
+        trace.send(Client, &message(MSG, XID, &lists(200), &read3(XID, 100)));
+        trace.write((0xa95, 0x2000), &octets(2, 100));
+        trace.write(MEMORY, &reply(XID, &read3_results(100)));
+        trace.send(Server, &message(NOMSG, XID, &lists(if bad { rest + 100 } else { rest }), &[]));
+    }),
     case("write-unused-form", |trace, bad| {
         let returned = if bad { Lists::writes(&[&[]]) } else { Lists::writes(&[&[segment(0)]]) };
         let offered = Lists::writes(&[&[segment(100)]]);
@@ -647,7 +690,9 @@ const CASES: &[Case] = &[
     }),
     case("reply-chunk-in-msg", |trace, bad| {
         let returned = Lists::reply(&[segment(if bad { 24 } else { 0 })]);
-        trace.rpc(&Lists::reply(&[segment(100)]), &null(XID), &returned, &reply(XID, &[]));
+        trace.send(Client, &message(MSG, XID, &Lists::reply(&[segment(100)]), &null(XID)));
+        trace.write(MEMORY, &reply(XID, &[]));
+        trace.send(Server, &message(MSG, XID, &returned, &reply(XID, &[])));
     }),
     case("reply-chunk-unused-nomsg", |trace, bad| trace.long_reply(if bad { 0 } else { 24 })),
     case("long-reply-roundup", |trace, bad| trace.long_reply(if bad { 26 } else { 24 })),
@@ -708,6 +753,32 @@ const CASES: &[Case] = &[
         trace.send(Client, &message(MSG, XID, &Lists::reads(&[(68, segment(100))]), &write3(XID, 100)));
         trace.read(Server, MEMORY, &octets(1, if bad { 60 } else { 100 }));
         trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 100)));
+    }),
+    case("read-not-pulled", |trace, bad| {
+        // As many octets as there are, the first half twice.
+        trace.send(Client, &message(MSG, XID, &Lists::reads(&[(68, segment(100))]), &write3(XID, 100)));
+        trace.read(Server, MEMORY, &octets(1, 50));
+        trace.read(Server, (MEMORY.0, MEMORY.1 + if bad { 0 } else { 50 }), &octets(1, 50));
+        trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 100)));
+    }),
+    Case {
+        slug: "read-not-pulled",
+        besides: &["read-roundup"],
+        // The padding of the item need not be read.
+        make: |trace, bad| {
+            trace.send(Client, &message(MSG, XID, &Lists::reads(&[(68, segment(104))]), &write3(XID, 101)));
+            trace.read(Server, MEMORY, &octets(1, if bad { 100 } else { 101 }));
+            trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 101)));
+        },
+    },
+    case("read-not-pulled", |trace, bad| {
+        // Nor that of a long call: LOOKUP of "a".
+        let call = call(XID, [100_003, 3, 3], &words(&[4, 0xfeed, 1, 0x6100_0000]));
+        let reads = Lists::reads(&[(0, (0xa94, 0x1000, 40)), (0, (0xa95, 0x2000, 16))]);
+        trace.send(Client, &message(NOMSG, XID, &reads, &[]));
+        trace.read(Server, (0xa94, 0x1000), &call[..if bad { 39 } else { 40 }]);
+        trace.read(Server, (0xa95, 0x2000), &call[40..53]);
+        trace.answer();
     }),
     case("handle-shared", |trace, bad| {
         for xid in [XID, XID + 1] {
@@ -1399,6 +1470,35 @@ fn what_is_missed_is_not_judged_and_counted() {
         assert_eq!(not_judged(slug), 1, "{slug}");
     }
     assert_eq!(not_judged("xid-mismatch"), 0);
+}
+
+/// Of what the responder moves, packets are missing, or the capture begins later.
+#[test]
+fn data_that_was_missed_is_not_said_to_be_unmoved() {
+    let of_data = ["write-roundup", "write-unwritten", "read-not-pulled"];
+    for case in CASES.iter().filter(|case| of_data.contains(&case.slug)) {
+        let mut trace = Trace::new();
+        let first = trace.packets.len();
+        (case.make)(&mut trace, false);
+        let last = trace.packets.len();
+        for by in [Client, Server] {
+            trace.null(if by == Client { 70 } else { 71 });
+            let ack = trace.wire.ack_all(by);
+            trace.packets.push(ack);
+        }
+        let found = |packets: &[Packet]| slugs(packets).into_iter().find(|slug| of_data.contains(slug));
+        for missed in (first..last).flat_map(|from| (from..last).map(move |to| from..=to)) {
+            let mut packets = trace.packets.clone();
+            packets.drain(missed.clone());
+            assert_eq!(found(&packets), None, "{} without {missed:?}", case.slug);
+            for begin in 1..first {
+                assert_eq!(found(&packets[begin..]), None, "{} from {begin} on without {missed:?}", case.slug);
+            }
+        }
+        for begin in 1..last {
+            assert_eq!(found(&trace.packets[begin..]), None, "{} from {begin} on", case.slug);
+        }
+    }
 }
 
 #[test]

@@ -3,19 +3,20 @@
 use rpcrdma::error::Role;
 use rpcrdma::lists::Chunks;
 use rpcrdma::reader::padding;
-use rpcrdma::rules::{Finding, Report, Row, Rule, Severity, segments, unreduced};
+use rpcrdma::rules::{Finding, Place, Report, Row, Rule, Severity, segments, unreduced};
 use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
 
 use super::{About, Book};
 use crate::header;
 use crate::message::{Message, Security, Status, Walked};
 use crate::nfs::WalkError;
-use crate::transaction::write_lengths;
+use crate::ranges::{self, Ranges};
+use crate::transaction::{ChunkName, write_lengths};
 
 /// Judges a message; false where what the capture holds does not tell.
 type RpcRow = Row<fn(&Subject<'_>, &mut Report<'_>) -> bool>;
 
-static RULES: [RpcRow; 10] = [
+static RULES: [RpcRow; 11] = [
     RpcRow {
         rule: Rule {
             slug: "read-length",
@@ -45,12 +46,25 @@ static RULES: [RpcRow; 10] = [
             slug: "write-roundup",
             severity: Severity::Error,
             section: "RFC 8166 3.4.6.2",
-            summary: "the returned length of a Write chunk is that of its item, without padding",
-            reason: "The requester takes the length for that of the data, and gives the reader octets that are not in the file.",
+            summary: "the returned length of a Write chunk is that of its item, without padding, and no padding is written",
+            reason: "The requester takes the length for that of the data, and gives the reader octets that are not in the \
+                     file. What is written behind the data may be in use.",
             correct: "A responder neither writes padding nor counts it.",
             answer: None,
         },
         judge: write_roundup,
+    },
+    RpcRow {
+        rule: Rule {
+            slug: "write-unwritten",
+            severity: Severity::Error,
+            section: "RFC 8166 3.4.6, 4.4.1",
+            summary: "every octet of the length that a Write chunk or the Reply chunk returns was written before the reply",
+            reason: "The requester takes for data what happens to be in its memory.",
+            correct: "A responder returns the length that it wrote, and nothing that it sent in another way.",
+            answer: None,
+        },
+        judge: write_unwritten,
     },
     RpcRow {
         rule: Rule {
@@ -94,7 +108,7 @@ static RULES: [RpcRow; 10] = [
             slug: "read-not-pulled",
             severity: Severity::Hazard,
             section: "RFC 8166 3.4.5.1",
-            summary: "a responder has read the Read chunks of a call that succeeds",
+            summary: "a responder has read every octet of the Read chunks of a call that succeeds; padding it may leave out",
             reason: "It cannot have acted on arguments it has not seen.",
             correct: "A responder reads all chunks before it passes the call on.",
             answer: None,
@@ -154,13 +168,13 @@ pub(super) struct Subject<'a> {
     /// The call that it answers, and its header.
     pub(super) call: Option<&'a Message>,
     pub(super) called: Option<Decoded<'a>>,
-    /// Octets of the call that the responder asked for.
-    pub(super) asked: u64,
+    /// The arguments of that call.
+    pub(super) arguments: Option<&'a Walked>,
+    /// Of each segment of the call what the responder read or wrote; `None` where that is not known.
+    pub(super) moved: Option<&'a [Ranges]>,
     pub(super) walked: Option<&'a Walked>,
     /// Whether both ends announced remote invalidation; `None` where that is not known, or was said before.
     pub(super) may_invalidate: Option<bool>,
-    /// Nothing of the connection was missed.
-    pub(super) whole: bool,
     /// The call that it answers is wrong itself.
     pub(super) faulty: bool,
 }
@@ -319,16 +333,21 @@ fn returned(subject: &Subject<'_>) -> Vec<u64> {
     }
 }
 
-/// Where a Write chunk of the reply begins.
-fn write_chunk_at(subject: &Subject<'_>, index: usize) -> usize {
+/// Where the first segment of a chunk of the reply is.
+fn chunk_at(subject: &Subject<'_>, name: ChunkName) -> usize {
     let mut found = 0;
     if let Some(decoded) = &subject.decoded {
-        segments(decoded, |place, _, at| match place {
-            rpcrdma::rules::Place::Write { chunk, segment: 0 } if chunk == index => found = at,
+        segments(decoded, |place, _, at| match (place, name) {
+            (Place::Write { chunk, segment: 0 }, ChunkName::Write(index)) if chunk == index => found = at,
+            (Place::Reply { segment: 0 }, ChunkName::Reply) => found = at,
             _ => {}
         });
     }
     found
+}
+
+fn write_chunk_at(subject: &Subject<'_>, index: usize) -> usize {
+    chunk_at(subject, ChunkName::Write(index))
 }
 
 fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
@@ -350,6 +369,97 @@ fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     {
         let values = format_args!("Write chunk {index} returned {length} octets, and its item has another length");
         report.broken(write_chunk_at(subject, index), values);
+    }
+    let Some(chunks) = written(subject) else { return false };
+    for WrittenChunk { name, at, segments } in chunks {
+        let ChunkName::Write(index) = name else { continue };
+        let item = walked.items.iter().find(|item| item.chunk == Some(index));
+        if item.is_some_and(|item| u64::from(item.length) == total(&segments))
+            && let Some((first, last)) = padding_written(&segments)
+        {
+            let values =
+                format_args!("octets {first} to {last} of {name} were written, which pad the item before them");
+            report.broken(at, values);
+        }
+    }
+    true
+}
+
+/// A Write chunk or the Reply chunk of a reply that is the one of the call.
+struct WrittenChunk<'a> {
+    name: ChunkName,
+    /// Where in the reply it begins.
+    at: usize,
+    segments: Vec<WrittenSegment<'a>>,
+}
+
+/// A segment of it.
+struct WrittenSegment<'a> {
+    /// The octets that were written.
+    moved: &'a Ranges,
+    /// Octets that were offered.
+    offered: u64,
+    /// Octets that are returned, of those.
+    returned: u64,
+}
+
+/// The chunks of a reply, with what was written of them; `None` where that is not known. Those that are not the call's are
+/// left out, as other rules are broken then.
+fn written<'a>(subject: &Subject<'a>) -> Option<Vec<WrittenChunk<'a>>> {
+    let (offered, returned, moved) = (subject.offered()?, subject.chunks()?, subject.moved?);
+    let mut moved = moved.iter().skip(offered.reads.len());
+    let mut chunks = Vec::new();
+    let writes = offered.writes.iter().enumerate();
+    let offered_chunks = writes.map(|(index, chunk)| (ChunkName::Write(index), chunk));
+    let mut returned_writes = returned.writes.iter();
+    for (name, offered) in offered_chunks.chain(offered.reply.map(|chunk| (ChunkName::Reply, chunk))) {
+        let moved: Vec<&Ranges> = moved.by_ref().take(offered.len()).collect();
+        let chunk = if name == ChunkName::Reply { returned.reply } else { returned_writes.next() };
+        let Some(chunk) = chunk.filter(|chunk| chunk.len() == offered.len()) else { continue };
+        let pairs = || offered.iter().zip(chunk.iter());
+        if pairs().all(|(one, other)| (one.handle, one.offset) == (other.handle, other.offset)) {
+            let lengths = pairs().map(|(one, other)| (u64::from(one.length), u64::from(one.length.min(other.length))));
+            let segments = moved.into_iter().zip(lengths);
+            let segments = segments.map(|(moved, (offered, returned))| WrittenSegment { moved, offered, returned });
+            chunks.push(WrittenChunk { name, at: chunk_at(subject, name), segments: segments.collect() });
+        }
+    }
+    Some(chunks)
+}
+
+/// Octets that a chunk returns.
+fn total(segments: &[WrittenSegment<'_>]) -> u64 {
+    segments.iter().map(|segment| segment.returned).sum()
+}
+
+/// The octets behind the data of a chunk that were written, if they are XDR padding: no more than that, and nothing behind
+/// it. The data fills one segment after the other.
+fn padding_written(segments: &[WrittenSegment<'_>]) -> Option<(u64, u64)> {
+    let returned = total(segments);
+    let mut start = 0;
+    let mut end = 0;
+    for segment in segments {
+        if segment.moved.end() > 0 {
+            end = start + segment.moved.end();
+        }
+        start += segment.offered;
+    }
+    (returned > 0 && returned < end && end <= returned.next_multiple_of(4)).then(|| (returned, end - 1))
+}
+
+fn write_unwritten(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    let Some(returned) = subject.chunks().filter(|_| !subject.is_call()) else { return true };
+    let reply = returned.reply.map_or(0, |chunk| chunk.length());
+    if reply == 0 && write_lengths(&returned).iter().all(|&length| length == 0) {
+        return true;
+    }
+    let Some(chunks) = written(subject) else { return false };
+    for WrittenChunk { name, at, segments } in chunks {
+        if let Some(gap) = ranges::gap(segments.iter().map(|segment| (segment.moved, segment.returned))) {
+            let (first, last, length) = (gap.start, gap.end - 1, total(&segments));
+            let values = format_args!("octets {first} to {last} of the {length} that {name} returns were not written");
+            report.broken(at, values);
+        }
     }
     true
 }
@@ -443,8 +553,7 @@ fn read_not_pulled(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let Some(offered) = subject.offered().filter(|chunks| !subject.is_call() && !chunks.reads.is_empty()) else {
         return true;
     };
-    let length = offered.reads.length();
-    if subject.asked >= length || subject.message.error().is_some() {
+    if subject.message.error().is_some() {
         return true;
     }
     let done = match subject.message.rpc.as_ref().and_then(|rpc| rpc.status) {
@@ -452,13 +561,34 @@ fn read_not_pulled(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
         Some(_) => false,
         None => return false,
     };
-    if done && subject.whole {
-        report.broken(
-            0,
-            format_args!("{} of {length} octets in Read chunks were asked for, and it succeeded", subject.asked),
-        );
+    if !done {
+        return true;
     }
-    subject.whole || !done
+    let Some(mut moved) = subject.moved.map(<[Ranges]>::iter) else { return false };
+    for (index, chunk) in offered.reads.chunks().enumerate() {
+        let mut items = subject.arguments.iter().flat_map(|walked| &walked.items);
+        let item = items.find(|item| item.chunk == Some(index));
+        let mut left = item.map_or_else(|| without_padding(chunk.segments.length()), |item| u64::from(item.length));
+        let lengths = chunk.segments.iter().map(|segment| {
+            let length = left.min(u64::from(segment.target.length));
+            left -= length;
+            length
+        });
+        if let Some(gap) = ranges::gap(moved.by_ref().take(chunk.segments.len()).zip(lengths)) {
+            let (first, last, position) = (gap.start, gap.end - 1, chunk.position);
+            let values = format_args!(
+                "octets {first} to {last} of the Read chunk at Position {position} were not read, and the call succeeded"
+            );
+            report.broken(0, values);
+        }
+    }
+    true
+}
+
+/// Octets of a Read chunk that are not padding, whatever it holds: where its length is a multiple of four, the last three may
+/// be.
+const fn without_padding(length: u64) -> u64 {
+    if length.is_multiple_of(4) { length.saturating_sub(3) } else { length }
 }
 
 fn invalidate_foreign(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {

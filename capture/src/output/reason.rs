@@ -1,6 +1,6 @@
 //! Why RPCs were not rebuilt, to count them by.
 
-use crate::transaction::NotRebuilt;
+use crate::transaction::{ChunkName, NotRebuilt};
 
 /// The kind of a [`NotRebuilt`], without its numbers.
 pub(crate) const fn reason(error: &NotRebuilt) -> &'static str {
@@ -9,6 +9,8 @@ pub(crate) const fn reason(error: &NotRebuilt) -> &'static str {
         NotRebuilt::Earlier => "messages before it with parts of its Payload stream are not all in the capture",
         NotRebuilt::Padding => "where the padding before its data is, is not known",
         NotRebuilt::Chunk { .. } => "a chunk is not all in the capture",
+        NotRebuilt::NotMoved { chunk: ChunkName::Read(_), .. } => "octets of a Read chunk were not read",
+        NotRebuilt::NotMoved { .. } => "the responder did not write all of the length that it returns",
         NotRebuilt::CallMissing => CALL_MISSING,
         NotRebuilt::ForeignChunks => "the reply's chunks are not the call's",
         NotRebuilt::Position(_) => "a Position is not within the Payload stream",

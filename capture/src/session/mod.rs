@@ -21,7 +21,7 @@ use crate::message::{self, Captured, Detail, Direction, Message, Rpc};
 use crate::nfs::Procedure;
 use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::rpc::{self, Described, Way};
-use crate::transaction::{Call, Reply, Transaction, read_chunks, write_lengths};
+use crate::transaction::{Call, Followed, Reply, Transaction, read_chunks, write_lengths};
 use provided::provides;
 use sequence::Sequence;
 use watch::Watch;
@@ -74,6 +74,11 @@ pub(crate) struct Session {
     memory: Sides<Memory>,
     /// The last call there was when the capture was last seen to have missed something of an end.
     lost: Sides<Option<u64>>,
+    /// The ends of which something was seen since the capture last missed something: if it misses what they do next, that
+    /// shows. Behind a loss it need not, as iWARP's frames have to be found again.
+    heard: Sides<bool>,
+    /// How often something was missed, or an RDMA operation could not be placed.
+    unplaced: u64,
     reads: VecDeque<(u64, Place, u64)>,
     /// RDMA Writes and Reads that aim at no memory a call of this capture advertised.
     pub(crate) unclaimed: u64,
@@ -106,6 +111,8 @@ impl Session {
     ) -> bool {
         if connection.set_up {
             self.client = Some(Side::Active);
+            self.heard.active |= self.lost.active.is_none();
+            self.heard.passive |= self.lost.passive.is_none();
         }
         let Operation { from, stamp, retransmitted, kind } = *operation;
         match kind {
@@ -123,10 +130,14 @@ impl Session {
                         if context.operations {
                             self.within(connection, operation, (place, at), context);
                         }
-                        self.put(place, at, data, |call| call.write_octets += length as u64);
+                        self.put(place, at, data, |call, held| {
+                            call.write_octets += length as u64;
+                            call.moves(place.segment, at, length as u64, held);
+                        });
                     }
                     None if !last => return false,
                     None => {
+                        self.unplaced += 1;
                         self.unclaimed += u64::from(first);
                         if context.operations && first {
                             self.outside(connection, operation, None, context);
@@ -144,6 +155,7 @@ impl Session {
                     }
                     None if !last => return false,
                     None => {
+                        self.unplaced += 1;
                         self.unclaimed += 1;
                         if context.operations {
                             self.outside(connection, operation, None, context);
@@ -155,7 +167,7 @@ impl Session {
                 self.granted(from.other());
                 let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
                 if let Some(&(_, place, base)) = read {
-                    self.put(place, base + at, data, |call| call.read_octets += length as u64);
+                    self.put(place, base + at, data, |call, _| call.read_octets += length as u64);
                 }
             }
             OperationKind::Lost { .. } => {
@@ -164,14 +176,19 @@ impl Session {
                     self.message(connection, from, head, context);
                 }
                 *self.sequences.get_mut(from) = Sequence::default();
+                return true;
             }
         }
+        // Responses are numbered by the other end.
+        *self.heard.get_mut(from) |= !matches!(kind, OperationKind::ReadResponse { .. });
         true
     }
 
     /// The capture does not hold what an end sent, or not enough of it.
     fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
         *self.lost.get_mut(from) = Some(self.last_call);
+        *self.heard.get_mut(from) = false;
+        self.unplaced += 1;
         if let Some(connection) = self.number.filter(|_| context.operations) {
             context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
         }
@@ -239,6 +256,7 @@ impl Session {
     fn read(&mut self, request: u64, place: Place, at: u64, length: u32) {
         if let Some(call) = self.calls.get_mut(&place.call) {
             call.asked_octets += u64::from(length);
+            call.moves(place.segment, at, u64::from(length), &mut self.held);
         }
         if self.reads.len() == READS {
             self.reads.pop_front();
@@ -263,9 +281,10 @@ impl Session {
         }
     }
 
-    fn put(&mut self, place: Place, at: u64, data: &[u8], count: impl FnOnce(&mut Call)) {
+    /// Puts data where it belongs; `count` is given its call, and the octets of memory that calls take.
+    fn put(&mut self, place: Place, at: u64, data: &[u8], count: impl FnOnce(&mut Call, &mut usize)) {
         let Some(call) = self.calls.get_mut(&place.call) else { return };
-        count(call);
+        count(call, &mut self.held);
         // The reply may be in what was missed, and the memory in use by another call.
         call.is_doubtful |= self.lost.get(call.message.sender.other()).is_some_and(|last| place.call <= last);
         if call.overflowed {
@@ -458,17 +477,25 @@ impl Session {
         message
     }
 
-    fn wait(&mut self, call: Call, context: &mut Context<'_>) {
+    fn wait(&mut self, mut call: Call, context: &mut Context<'_>) {
         let (Some(prefix), requester) = (call.message.prefix(), call.message.sender) else { return };
         self.last_call += 1;
         let id = self.last_call;
         if context.operations {
             self.shared(&call, prefix.xid, context);
         }
+        if (context.transactions || context.operations) && *self.heard.get(requester.other()) {
+            call.followed = Followed::Since(self.unplaced);
+        }
         let memory = self.memory.get_mut(requester);
         for (index, segment) in call.segments.iter().enumerate() {
             let place = Place { call: id, segment: index };
-            memory.advertise(segment.access, (segment.handle, segment.offset), segment.length, place);
+            let address = (segment.handle, segment.offset);
+            if let Some(other) = memory.advertise(segment.access, address, segment.length, place) {
+                // Which of the two is meant is not known.
+                call.followed = Followed::No;
+                self.calls.get_mut(&other).into_iter().for_each(|other| other.followed = Followed::No);
+            }
         }
         let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
         named.get_mut(requester).insert(prefix.xid, id);
@@ -483,7 +510,7 @@ impl Session {
 
     /// Takes a call from those that wait; its memory is no longer advertised.
     fn take(&mut self, id: u64) -> Option<Call> {
-        let call = self.calls.remove(&id)?;
+        let mut call = self.calls.remove(&id)?;
         let requester = call.message.sender;
         let memory = self.memory.get_mut(requester);
         let mut handles: Vec<u32> = call.segments.iter().map(|segment| segment.handle).collect();
@@ -500,11 +527,16 @@ impl Session {
             }
         }
         self.held -= call.held();
+        if call.followed != Followed::Since(self.unplaced) {
+            call.followed = Followed::No;
+        }
         Some(call)
     }
 
     fn give_up(&mut self, id: u64, context: &mut Context<'_>) {
         let Some(mut call) = self.take(id) else { return };
+        // What was not moved may still be.
+        call.followed = Followed::No;
         let is_reply = call.answers.is_some() || call.is_reply();
         if call.is_doubtful {
             call.forget();

@@ -20,7 +20,7 @@ use crate::connection::Announced;
 use crate::event::{MemoryUse, MemoryUseKind, Opened};
 use crate::header::Dialect;
 use crate::link::Address;
-use crate::message::{Captured, Detail, Direction, Message};
+use crate::message::{Answered, Captured, Detail, Direction, Message};
 use crate::operation::{Side, Sides};
 use v2::Version2;
 
@@ -501,14 +501,14 @@ impl Connection {
             role,
             call,
             called,
-            asked: answers.map_or(0, |answers| answers.asked_octets),
+            arguments: answers.and_then(|answers| answers.walked.as_ref()),
+            moved: answers.and_then(|answers| answers.moved.as_deref()),
             walked: detail.and_then(|detail| detail.walked.as_ref()),
             may_invalidate: may_invalidate.filter(|_| !self.told),
-            whole: self.is_whole(),
             faulty,
         };
-        if let Some((call, walked)) = call.zip(answers.and_then(|answers| answers.walked.as_ref())) {
-            let walked = Some(walked);
+        if let Some(Answered { call, walked, walked_late: true, .. }) = answers {
+            let walked = walked.as_ref();
             let long = Subject { message: call, decoded: called, role: Role::Requester, call: None, walked, ..subject };
             subject.faulty |= rpc::judge_late(&long, About::message(call), book);
         }
