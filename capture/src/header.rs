@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use rpcrdma::error::DecodeError;
+use rpcrdma::error::{self, DecodeError, Role};
 use rpcrdma::lists::{Chunks, ReadList};
 use rpcrdma::prefix::Prefix;
 use rpcrdma::v2::{self, Family};
@@ -60,6 +60,41 @@ pub enum ErrorBody {
     V1(v1::ErrorBody),
     /// Version 2.
     V2(v2::ErrorBody),
+}
+
+/// What the receiver of a bad message has to do, in either version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// Version 1.
+    V1(error::Reaction),
+    /// Version 2.
+    V2(v2::Reaction),
+}
+
+impl Reaction {
+    /// What the receiver in this role does with a header of this dialect that does not parse.
+    #[must_use]
+    pub const fn to(error: DecodeError, dialect: Dialect, role: Role) -> Self {
+        match dialect {
+            Dialect::Version1 | Dialect::Version2Unknown => Self::V1(error.reaction(role)),
+            Dialect::Version2(_) => Self::V2(v2::Reaction::to(error, role)),
+        }
+    }
+
+    /// Nothing goes back.
+    #[must_use]
+    pub const fn is_discard(self) -> bool {
+        matches!(self, Self::V1(error::Reaction::Discard) | Self::V2(v2::Reaction::Discard))
+    }
+}
+
+impl fmt::Display for Reaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::V1(reaction) => reaction.fmt(f),
+            Self::V2(reaction) => reaction.fmt(f),
+        }
+    }
 }
 
 impl Dialect {

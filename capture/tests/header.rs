@@ -8,14 +8,13 @@
 
 use std::process::{Command, Stdio};
 
-use rpcrdma::error::{DecodeErrorKind, Reaction, Role};
-use rpcrdma::rpc::RpcErrorKind;
+use rpcrdma::v2::Family;
 use rpcrdma_capture::dissector::Config;
 use rpcrdma_capture::events::Events;
 use rpcrdma_capture::file::Capture;
 use rpcrdma_capture::message::{Direction, Status};
-use rpcrdma_capture::output::header::{self, Fault, Finding};
 use rpcrdma_capture::output::hexdump::{self, HexError};
+use rpcrdma_capture::output::{header, json, tree};
 
 // The Send in frame 118 of nfs41.pcap, an NFSv4 READ with a Write chunk; of some its first 40 octets.
 
@@ -304,7 +303,7 @@ fn a_call_is_shown_with_its_operations() {
     let operations: Vec<&str> = rpc.operations.iter().map(|operation| operation.name).collect();
     assert_eq!((rpc.direction, rpc.name), (Direction::Call, Some("NFSv4 COMPOUND")));
     assert_eq!(operations, ["SEQUENCE", "PUTFH", "READ"]);
-    assert_eq!(header::findings(&message), []);
+    assert!(header::findings(&message).is_empty());
 }
 
 #[test]
@@ -314,93 +313,125 @@ fn a_reply_is_shown_with_its_status() {
                 00000007 00000001 00000000 00000000 00000000 00000001";
     let message = header::message(octets(send), None);
     assert_eq!(message.rpc.as_ref().unwrap().status, Some(Status::Refused("PROG_UNAVAIL")));
-    assert_eq!(header::findings(&message), []);
+    assert!(header::findings(&message).is_empty());
 }
 
-fn finding(text: &str) -> (String, Finding) {
-    let found = header::findings(&header::message(octets(text), None));
-    assert_eq!(found.len(), 1, "{text}: {found:?}");
-    (found[0].to_string(), found[0])
+/// What is found in a Send, each as it is said on one line.
+fn said(send: &str, family: Option<Family>) -> Vec<String> {
+    let found = header::findings(&header::message(octets(send), family));
+    found.iter().map(ToString::to_string).collect()
 }
 
 #[test]
 fn what_is_wrong_is_said_with_what_to_do() {
+    const CHUNK: &str = "; a responder answers with ERR_CHUNK; a requester discards it";
+    const DROP: &str = "; a responder discards it; a requester discards it";
     // RFC 8166 section 4.5 and what it refers to.
-    for (send, offset, says) in [
+    for (send, says, reaction) in [
         (
             "0x00000007 0x1 0x20 0x0 0x0 0x2",
-            24,
-            "octet 24: shorter than the smallest transport header; a responder discards it; a requester discards it",
+            "octet 24: the Send has 24 octets and ends inside the header (header-short, RFC 8166 4.5)",
+            DROP,
         ),
         (
             "0x00000007 0x2 0x20 0x0 0x0 0x0 0x0",
-            4,
-            "octet 4: another version of RPC-over-RDMA; a responder answers with ERR_VERS; a requester discards it",
+            "octet 4: rdma_vers is 2 (version, RFC 8166 4.2.2, 4.5.1)",
+            "; a responder answers with ERR_VERS; a requester discards it",
         ),
-        (
-            "0x00000007 0x1 0x20 0x5 0x0 0x0 0x0",
-            12,
-            "octet 12: an unknown rdma_proc; a responder answers with ERR_CHUNK; a requester discards it",
-        ),
+        ("0x00000007 0x1 0x20 0x5 0x0 0x0 0x0", "octet 12: rdma_proc is 5 (proc-unknown, RFC 8166 4.5.2)", CHUNK),
         (
             "0x00000007 0x1 0x20 0x0 0x0 0x2 0x0",
-            20,
-            "octet 20: neither 0 nor 1 where a list says whether it goes on; \
-             a responder answers with ERR_CHUNK; a requester discards it",
+            "octet 20: 2 where a list says whether it goes on (list-flag, RFC 8166 4.3; RFC 4506 4.19, 4.4)",
+            CHUNK,
         ),
         (
             "0x00000007 0x1 0x20 0x1 0x0 0x0 0x0",
-            16,
-            "octet 16: RDMA_NOMSG without any chunk (RFC 8166 section 4.5.2); \
-             a responder answers with ERR_CHUNK; a requester discards it",
+            "octet 16: RDMA_NOMSG without any chunk (nomsg-empty, RFC 8166 4.2.4, 4.5.2)",
+            CHUNK,
         ),
         (
-            "0x00000007 0x1 0x20 0x3",
-            12,
-            "octet 12: RDMA_DONE, which no one is to send (RFC 8166 section 4.6.2); \
-             a responder discards it; a requester discards it",
+            "0x00000007 0x1 0x20 0x1 0x0 0x1 0x1 0x9 0x64 0x0 0x0 0x0 0x0",
+            "octet 16: RDMA_NOMSG, and no chunk can hold the Payload stream (nomsg-empty, RFC 8166 4.2.4, 4.5.2)",
+            CHUNK,
         ),
-        (
-            "0x00000007 0x1 0x20 0x0 0x0 0x0 0x0  0x8 0x1 0x0 0x0 0x0 0x0",
-            28,
-            "octet 28: the RPC message has another XID than rdma_xid (RFC 8166 section 4.5.2); \
-             a responder answers with ERR_CHUNK; a requester discards it",
-        ),
+        ("0x00000007 0x1 0x20 0x3", "octet 12: RDMA_DONE (done-sent, ", DROP),
         (
             "0x00000007 0x1 0x0 0x0 0x0 0x0 0x0  0x7 0x1 0x0 0x0 0x0 0x0",
-            8,
-            "octet 8: a reply that grants no credit (RFC 8166 section 3.3.1)",
+            "octet 8: rdma_credit is 0 in a reply (credit-zero-grant, RFC 8166 3.3.1)",
+            "",
         ),
         (
-            "0x00000007 0x1 0x1 0x0 0x1 0x4 0x9 0x10 0x0 0x0 0x0 0x0 0x0  0x7 0x1 0x0 0x0 0x0 0x0",
-            16,
-            "octet 16: a Read list in a reply (RFC 8166 section 4.3.1); a requester discards it",
+            "0x00000007 0x1 0x20 0x0 0x0 0x0 0x0",
+            "octet 28: the Payload stream has 0 octets, fewer than an XID (msg-no-payload, RFC 8166 4.2.4)",
+            CHUNK,
         ),
-        ("0x00000007 0x1 0x20 0x0 0x0 0x0 0x0  0x7 0x0 0x2 0x186a3", 44, "octet 44: the RPC header ends early"),
         (
-            "0x00000007 0x1 0x20 0x0 0x0 0x0 0x0  0x7",
-            28,
-            "octet 28: the Payload stream does not begin with an RPC message (RFC 5531 section 9)",
+            "00000007 00000001 00000020 00000000 00000000 00000000 00000000 010203",
+            "octet 28: the Payload stream has 3 octets, fewer than an XID (msg-no-payload, RFC 8166 4.2.4)",
+            CHUNK,
         ),
-        ("0x00000007 0x1 0x20 0x4 0x2 0x0", 20, "octet 20: 4 octets after the header, without a meaning"),
+        (
+            "0x00000007 0x1 0x20 0x4 0x2 0x0",
+            "octet 20: 4 octets after the body of ERR_CHUNK (error-trailing, RFC 8166 4.1; RFC 5666 4.2)",
+            "",
+        ),
+        (
+            "00000007 00000003 00000020 00000004 00000001 00000001 00000001 00",
+            "octet 28: 1 octet after the body of ERR_VERS (error-trailing, RFC 8166 4.1; RFC 5666 4.2)",
+            "",
+        ),
     ] {
-        let (text, found) = finding(send);
-        assert_eq!((found.offset, text.as_str()), (offset, says), "{send}");
+        let [found] = &said(send, None)[..] else { panic!("{send}: {:?}", said(send, None)) };
+        assert!(found.starts_with(says), "{send}: {found}");
+        assert_eq!(found.split_once(')').unwrap().1, reaction, "{send}: {found}");
     }
+    // What an RDMA_ERROR says is no fault of its own, whatever version it carries.
+    assert_eq!(said("0x00000007 0x2 0x20 0x4 0x1 0x1 0x1", None), [""; 0]);
+    assert_eq!(said("0x00000007 0x1 0x20 0x4 0x2", None), [""; 0]);
 }
 
 #[test]
-fn faults_are_told_apart_by_kind() {
-    let (_, found) = finding("0x00000007 0x1 0x20 0x0 0x1 0x4");
-    let Fault::Header(error) = found.fault else { panic!("{found:?}") };
-    assert_eq!((error.kind, error.reaction(Role::Responder)), (DecodeErrorKind::HeaderShort, Reaction::Discard));
-    let (_, found) = finding("0x00000007 0x1 0x20 0x0 0x0 0x0 0x0  0x7 0x0 0x2 0x186a3");
-    assert!(matches!(found.fault, Fault::Rpc(error) if error.kind == RpcErrorKind::Truncated));
-    // What an RDMA_ERROR says is no fault of its own, whatever version it carries.
-    assert_eq!(header::findings(&header::message(octets("0x00000007 0x2 0x20 0x4 0x1 0x1 0x1"), None)), []);
-    assert_eq!(header::findings(&header::message(octets("0x00000007 0x1 0x20 0x4 0x2"), None)), []);
-    let msgp = "0x00000007 0x1 0x20 0x2 0x40 0x1000 0x0 0x0 0x0  0x7 0x0 0x2 0x186a3 0x3 0x0 0x0 0x0 0x0 0x0";
-    let (_, found) = finding(msgp);
-    assert_eq!((found.offset, found.fault), (12, Fault::Msgp));
-    assert_eq!(found.fault.reaction(Role::Responder), Some(Reaction::ErrChunk));
+fn what_is_wrong_in_version_2_is_said_in_its_wire_format() {
+    const NOTHING: &str = "";
+    const BAD_XDR: &str = "; a responder answers with RDMA2_ERR_BAD_XDR; a requester discards it";
+    const INVAL_HTYPE: &str =
+        "; a responder answers with RDMA2_ERR_INVAL_HTYPE; a requester answers with RDMA2_ERR_INVAL_HTYPE";
+    for (family, send, says, reaction) in [
+        (Family::A, "7 2 200001 0 8 0 0 0 0 7 0", "octet 16: rdma_flags has the bits 0x8 (v2-reserved-flag, ", NOTHING),
+        (Family::A, "7 2 200001 4 1 1 4 3", "octet 24: rdma_vers_low is 4, rdma_vers_high 3 (error-range, ", NOTHING),
+        (Family::A, "7 2 200001 1 0 0 0 0 0", "octet 24: RDMA2_NOMSG without any chunk, and rdma_xid is ", BAD_XDR),
+        (Family::B, "7 2 200001 a 0 0 0 0", "octet 32: nothing follows the header of RDMA2_CALL_INLINE (", BAD_XDR),
+        (Family::B, "7 2 200001 b 0 0", "octet 20: RDMA2_REPLY_EXTERNAL with no Reply chunk (v2-external, ", BAD_XDR),
+        (Family::B, "7 2 200001 5", "octet 0: RDMA2_GRANT has the XID 0x00000007 (v2-grant-xid, ", NOTHING),
+        (Family::B, "0 2 200001 5 0", "octet 16: 4 octets after the header of RDMA2_GRANT (v2-trailing, ", NOTHING),
+        (Family::B, "7 2 200001 e", "octet 12: rdma_htype is 14 (v2-htype, ", INVAL_HTYPE),
+    ] {
+        let found = said(&words(send), Some(family));
+        let [found] = &found[..] else { panic!("{send}: {found:?}") };
+        assert!(found.starts_with(says), "{send}: {found}");
+        assert_eq!(found.split_once(')').unwrap().1, reaction, "{send}: {found}");
+    }
+    // It may be a later part of a Payload stream, which has no XID.
+    assert_eq!(said(&words("7 2 200001 a 0 0 0 0 8 1"), Some(Family::B)), [""; 0]);
+}
+
+/// Hexadecimal words, each written out.
+fn words(send: &str) -> String {
+    send.split_whitespace().map(|word| format!("{word:0>8} ")).collect()
+}
+
+/// On a connection of drafts -00 to -02 a peer of version 1 refuses in its own layout.
+#[test]
+fn an_err_vers_with_an_octet_behind_it_is_the_same_in_text_and_json() {
+    let send = "00000007 00000002 00000020 00000004 00000001 00000001 00000001 00";
+    let message = header::message(octets(send), Some(Family::A));
+    let (mut text, mut json) = (Vec::new(), Vec::new());
+    tree::write(&mut text, &message, false).unwrap();
+    json::lone_message(&mut json, &message).unwrap();
+    let (text, json) = (String::from_utf8(text).unwrap(), String::from_utf8(json).unwrap());
+    assert!(text.contains("0018  rdma_vers_high    1\n"), "{text}");
+    assert!(text.contains("001c  warning           1 octet after the body of ERR_VERS (error-trailing, "), "{text}");
+    assert!(json.contains(r#""header_length":28,"payload_length":0,"trailing_length":1,"#), "{json}");
+    assert!(json.contains(r#""error":{"code":"ERR_VERS","low":1,"high":1}"#), "{json}");
+    assert!(!json.contains("malformed") && !text.contains("malformed"));
 }

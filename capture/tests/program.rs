@@ -15,6 +15,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use rpcrdma_capture::check;
 use serde_json::{Value, json};
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{Lists, MSG, message, read3, read3_results, reply};
@@ -251,7 +252,7 @@ fn a_tree_has_every_field_with_its_offset() {
     );
     let output = run(&["decode", "-v", "-q", "--connection", "11", &capture("errors")]);
     assert!(stdout(&output).contains(
-        "        0010  malformed         octet 16: neither 0 nor 1 where a list says whether it goes on\n\
+        "        0010  malformed         2 where a list says whether it goes on (list-flag, RFC 8166 4.3; RFC 4506 4.19, 4.4)\n\
          \u{20}                               a responder answers with ERR_CHUNK\n\
          \u{20}                               a requester discards it\n"
     ));
@@ -557,7 +558,9 @@ fn a_hex_dump_is_a_message() {
     child.stdin.take().unwrap().write_all(words.join(" ").as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(stdout(&output).contains("000c  rdma_proc         1 (RDMA_NOMSG)"));
-    assert!(stdout(&output).contains("octet 16: RDMA_NOMSG without any chunk"));
+    assert!(stdout(&output).contains("0010  wrong             RDMA_NOMSG without any chunk (nomsg-empty, "));
+    assert_eq!(message["findings"][0]["rule"], json!("nomsg-empty"));
+    assert_eq!(message["findings"][0]["reaction"], json!({ "requester": "discard", "responder": "ERR_CHUNK" }));
 }
 
 #[test]
@@ -620,13 +623,8 @@ fn check_says_which_rules_are_broken_and_ends_with_1() {
     assert!(text.lines().any(|found| found == line), "{text}");
     let mut summary = text.lines().skip_while(|line| !line.starts_with("Summary"));
     assert!(summary.any(|line| line.split_whitespace().eq(["list-flag", "2", "0", "0", "0"])), "{text}");
-    assert!(
-        summary
-            .last()
-            .unwrap()
-            .starts_with(&format!("  all {} rules, 24 broken", rpcrdma_capture::check::rules().count())),
-        "{text}"
-    );
+    let all = format!("  all {} rules, 24 broken", check::rules().count());
+    assert!(summary.last().unwrap().starts_with(&all), "{text}");
     assert_eq!(run(&["check", "-q", &capture("perftest")]).status.code(), Some(0), "nothing to judge");
     assert_eq!(run(&["check", "-q", "/does/not/exist"]).status.code(), Some(2));
     let output = run(&["check", "-q", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);

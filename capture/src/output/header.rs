@@ -1,15 +1,16 @@
-//! One Send, given by its octets alone: the message in it, and what a receiver finds wrong with it.
+//! One Send, given by its octets alone: the message in it, and what is wrong with it.
 
 use core::fmt;
 
-use rpcrdma::error::{DecodeError, Reaction, Role};
-use rpcrdma::rpc::{Call, MessageType, Reply, RpcError};
-use rpcrdma::v1::{Body, Message as DecodedV1};
+use rpcrdma::error::Role;
+use rpcrdma::rpc::MessageType;
+use rpcrdma::rules::{self, Rule, Sent, Severity};
 use rpcrdma::v2::Family;
 
-use crate::header::{Dialect, Place};
+use super::fields::readable;
+use crate::header::{Dialect, Place, Reaction};
 use crate::link::Address;
-use crate::message::{Captured, Message};
+use crate::message::{Captured, Direction, Message};
 use crate::operation::{Side, Stamp};
 use crate::rpc::{self, Described, Way};
 use crate::transaction::{read_chunks, write_lengths};
@@ -62,148 +63,90 @@ fn described(message: &Message) -> Option<Described> {
     }
 }
 
-/// What is wrong with a message, where, and what its receivers have to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A rule that a message breaks, and what its receivers have to do about it.
+#[derive(Clone, Debug)]
 pub struct Finding {
+    /// Which rule.
+    pub rule: &'static Rule,
+    /// How bad it is.
+    pub severity: Severity,
     /// Octets from the start of the Send to what is wrong.
     pub offset: usize,
-    /// What it is.
-    pub fault: Fault,
+    /// What is wrong, with its values.
+    pub message: String,
+    /// What a Responder has to do about it; `None` where nothing is asked of it.
+    pub responder: Option<Reaction>,
+    /// What a Requester has to do about it.
+    pub requester: Option<Reaction>,
 }
 
-/// What can be wrong with a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The header cannot be read.
-    Header(DecodeError),
-    /// An RDMA_MSGP, which no one is to send (RFC 8166 section 4.6.1).
-    Msgp,
-    /// An RDMA_DONE, which no one is to send (section 4.6.2).
-    Done,
-    /// An RDMA_NOMSG without any chunk (section 4.5.2).
-    NoChunks,
-    /// `rdma_xid` is not the XID of the RPC message (section 4.5.2).
-    Xid,
-    /// A Read list in a reply (section 4.3.1).
-    ReadsInReply,
-    /// A reply that grants no credit (section 3.3.1).
-    NoCredit,
-    /// Octets after a header that has no Payload stream.
-    Trailing(usize),
-    /// The Payload stream does not begin with an RPC message (RFC 5531 section 9).
-    NoRpc,
-    /// The RPC header cannot be read.
-    Rpc(RpcError),
-}
+impl Finding {
+    fn new(finding: &rules::Finding<'_>, reaction: impl Fn(&Rule, Role) -> Option<Reaction>) -> Self {
+        let rules::Finding { rule, severity, offset, message } = *finding;
+        let [responder, requester] = [Role::Responder, Role::Requester].map(|role| reaction(rule, role));
+        Self { rule, severity, offset, message: message.to_string(), responder, requester }
+    }
 
-impl Fault {
-    /// What a receiver has to do; `None` where RFC 8166 asks for nothing and the message goes on to the RPC layer.
-    #[must_use]
-    pub const fn reaction(self, role: Role) -> Option<Reaction> {
-        match (self, role) {
-            (Self::Header(error), role) => Some(error.reaction(role)),
-            (Self::Done, _) | (Self::Msgp | Self::NoChunks | Self::Xid | Self::ReadsInReply, Role::Requester) => {
-                Some(Reaction::Discard)
-            }
-            (Self::Msgp | Self::NoChunks | Self::Xid, Role::Responder) => Some(Reaction::ErrChunk),
-            (Self::ReadsInReply, Role::Responder) => None,
-            (Self::NoCredit | Self::Trailing(_) | Self::NoRpc | Self::Rpc(_), _) => None,
-        }
+    /// What the receivers do, each as a clause.
+    pub fn reactions(&self) -> impl Iterator<Item = String> + '_ {
+        let both = [(Role::Responder, self.responder), (Role::Requester, self.requester)];
+        both.into_iter().filter_map(|(role, reaction)| {
+            let reaction = reaction?;
+            let discards = reaction.is_discard();
+            Some(if discards { format!("a {role} discards it") } else { format!("a {role} answers with {reaction}") })
+        })
     }
 }
 
-/// Everything that is wrong with a message, first things first. A header that cannot be read hides what comes after it.
+/// What is wrong with a message, by the rules that need nothing else ([`rules::send`], [`rules::send_v2`]), first things
+/// first. What the capture cut off is not held against it.
 #[must_use]
 pub fn findings(message: &Message) -> Vec<Finding> {
-    let decoded = match message.decode() {
-        Ok(decoded) => decoded,
-        // An RDMA_ERROR of another version says which versions its sender knows: that is no fault.
-        Err(_) if message.error().is_some() => return Vec::new(),
-        Err(_) if message.dialect == Dialect::Version2Unknown => return Vec::new(),
-        Err(error) => return vec![Finding { offset: error.offset, fault: Fault::Header(error) }],
-    };
-    // What may be wrong with a version 2 message that can be read is for `check` to say.
-    let Some(decoded) = decoded.v1() else { return Vec::new() };
+    let is_readable = message.decode().is_ok() || message.error().is_some();
+    let has_length = matches!(message.captured, Captured::Whole | Captured::Cut);
     let mut findings = Vec::new();
-    let mut find = |offset, fault| findings.push(Finding { offset, fault });
-    let end = decoded.header_length;
-    match decoded.header.body {
-        Body::Msgp { .. } => find(PROCEDURE, Fault::Msgp),
-        Body::Done => find(PROCEDURE, Fault::Done),
-        Body::Nomsg(chunks) if chunks.is_empty() => find(LISTS, Fault::NoChunks),
-        _ => {}
+    if !has_length || !(is_readable || message.is_malformed().is_some()) {
+        return findings;
     }
-    match decoded.header.body {
-        Body::Msg(chunks) | Body::Msgp { chunks, .. } => {
-            let is_reply = matches!(MessageType::peek(decoded.payload), Some((_, MessageType::REPLY)));
-            if is_reply && decoded.header.credit == 0 {
-                find(CREDIT, Fault::NoCredit);
-            }
-            if is_reply && !chunks.reads.is_empty() {
-                find(LISTS, Fault::ReadsInReply);
-            }
-            payload(&decoded, end, &mut find);
+    match message.dialect {
+        Dialect::Version1 => {
+            let sent = Sent { length: message.length, ..Sent::new(readable(message), sender(message)) };
+            let reaction = |rule: &Rule, role| sent.reaction(rule, role).map(Reaction::V1);
+            rules::send(&sent, &mut |finding| findings.push(Finding::new(finding, reaction)));
         }
-        _ if !decoded.payload.is_empty() => find(end, Fault::Trailing(decoded.payload.len())),
-        _ => {}
+        Dialect::Version2(family) => {
+            let mut sent = message.sent_v2(family);
+            // A later part of a Payload stream looks like one of its own, but for the XID.
+            sent.begins = sent.decoded.is_ok_and(|decoded| {
+                MessageType::peek(decoded.payload).is_some_and(|(xid, _)| xid == decoded.header.xid())
+            });
+            let reaction = |rule: &Rule, role| sent.reaction(rule, role).map(Reaction::V2);
+            rules::send_v2(&sent, &mut |finding| findings.push(Finding::new(finding, reaction)));
+        }
+        Dialect::Version2Unknown => {}
     }
+    findings.sort_by_key(|finding| finding.offset);
     findings
 }
 
-/// Offsets of `rdma_credit`, `rdma_proc` and the Read list.
-const CREDIT: usize = 8;
-const PROCEDURE: usize = 12;
-const LISTS: usize = 16;
-
-fn payload(decoded: &DecodedV1<'_>, at: usize, find: &mut impl FnMut(usize, Fault)) {
-    let Some((xid, kind)) = MessageType::peek(decoded.payload) else { return find(at, Fault::NoRpc) };
-    if xid != decoded.header.xid {
-        find(at, Fault::Xid);
-    }
-    let error = match kind {
-        MessageType::CALL => Call::decode(decoded.payload).err(),
-        MessageType::REPLY => Reply::decode(decoded.payload).err(),
-        _ => return find(at + 4, Fault::NoRpc),
-    };
-    if let Some(error) = error {
-        find(at + error.offset, Fault::Rpc(error));
+/// Who sent a message of version 1, for the direction its RPC goes, as far as the message shows.
+fn sender(message: &Message) -> Option<Role> {
+    let decoded = message.decode_v1();
+    let kind = decoded.as_ref().and_then(|decoded| MessageType::peek(decoded.payload)).map(|(_, kind)| kind);
+    match (message.rpc.as_ref().map(|rpc| rpc.direction), kind) {
+        (Some(Direction::Call), _) | (None, Some(MessageType::CALL)) => Some(Role::Requester),
+        (Some(Direction::Reply), _) | (None, Some(MessageType::REPLY)) => Some(Role::Responder),
+        // It is an answer, whoever gave it.
+        _ if message.error().is_some() => Some(Role::Responder),
+        _ => None,
     }
 }
 
-/// The text of an error that begins with its offset: a finding says that itself.
-fn without_offset(error: &impl fmt::Display) -> String {
-    let text = error.to_string();
-    text.split_once(": ").map_or(text.clone(), |(_, text)| text.to_owned())
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Header(error) => f.write_str(&without_offset(error)),
-            Self::Msgp => f.write_str("RDMA_MSGP, which no one is to send (RFC 8166 section 4.6.1)"),
-            Self::Done => f.write_str("RDMA_DONE, which no one is to send (RFC 8166 section 4.6.2)"),
-            Self::NoChunks => f.write_str("RDMA_NOMSG without any chunk (RFC 8166 section 4.5.2)"),
-            Self::Xid => f.write_str("the RPC message has another XID than rdma_xid (RFC 8166 section 4.5.2)"),
-            Self::ReadsInReply => f.write_str("a Read list in a reply (RFC 8166 section 4.3.1)"),
-            Self::NoCredit => f.write_str("a reply that grants no credit (RFC 8166 section 3.3.1)"),
-            Self::Trailing(1) => f.write_str("1 octet after the header, without a meaning"),
-            Self::Trailing(count) => write!(f, "{count} octets after the header, without a meaning"),
-            Self::NoRpc => f.write_str("the Payload stream does not begin with an RPC message (RFC 5531 section 9)"),
-            Self::Rpc(error) => f.write_str(&without_offset(error)),
-        }
-    }
-}
-
+/// On one line, with what its receivers do.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "octet {}: {}", self.offset, self.fault)?;
-        for role in [Role::Responder, Role::Requester] {
-            match self.fault.reaction(role) {
-                Some(Reaction::Discard) => write!(f, "; a {role} discards it")?,
-                Some(reaction) => write!(f, "; a {role} answers with {reaction}")?,
-                None => {}
-            }
-        }
-        Ok(())
+        let Self { rule, offset, message, .. } = self;
+        write!(f, "octet {offset}: {message} ({}, {})", rule.slug, rule.section)?;
+        self.reactions().try_for_each(|reaction| write!(f, "; {reaction}"))
     }
 }

@@ -3,15 +3,15 @@
 use std::io;
 
 use anstyle::Style;
-use rpcrdma::error::{Reaction, Role};
 use rpcrdma::reader::padding;
 use rpcrdma::rpc::{Auth, Call, MessageType, Reply, ReplyBody, RpcError};
+use rpcrdma::rules::Severity;
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::ErrorBody;
-use rpcrdma::v2::{self, PropertyId, ReverseDirection};
+use rpcrdma::v2::{PropertyId, ReverseDirection};
 
 use super::fields::{Field, readable, walk};
-use super::header::{Fault, Finding, findings};
+use super::header::{Finding, findings};
 use super::json::security;
 use super::style::{CHUNK, DIM, FAULT, Line, NAME, PLAIN, WARNING};
 use crate::header::{Dialect, Place};
@@ -160,26 +160,18 @@ impl<W: io::Write> Tree<'_, W> {
         if let Some(dropped) = message.dropped {
             self.line(None, FAULT, "dropped", &dropped.to_string())?;
         }
-        if message.captured != Captured::Whole && message.is_malformed().is_none() {
-            return Ok(());
-        }
-        for Finding { offset, fault } in findings(message) {
-            let name = if matches!(fault, Fault::Header(_)) { "malformed" } else { "wrong" };
-            self.line(Some(offset), FAULT, name, &format!("octet {offset}: {fault}"))?;
-            for role in [Role::Responder, Role::Requester] {
-                if let (Dialect::Version2(_), Fault::Header(error)) = (message.dialect, fault) {
-                    let text = match v2::Reaction::to(error, role) {
-                        v2::Reaction::Discard => format!("a {role} discards it"),
-                        reaction => format!("a {role} answers with {reaction}"),
-                    };
-                    self.line(None, PLAIN, "", &text)?;
-                    continue;
-                }
-                match fault.reaction(role) {
-                    Some(Reaction::Discard) => self.line(None, PLAIN, "", &format!("a {role} discards it"))?,
-                    Some(reaction) => self.line(None, PLAIN, "", &format!("a {role} answers with {reaction}"))?,
-                    None => {}
-                }
+        let is_malformed = message.is_malformed().is_some();
+        for finding in findings(message) {
+            let (style, name) = match finding.severity {
+                Severity::Error if is_malformed => (FAULT, "malformed"),
+                Severity::Error => (FAULT, "wrong"),
+                Severity::Warning => (WARNING, "warning"),
+                Severity::Hazard => (WARNING, "hazard"),
+            };
+            let Finding { rule, offset, message, .. } = &finding;
+            self.line(Some(*offset), style, name, &format!("{message} ({}, {})", rule.slug, rule.section))?;
+            for reaction in finding.reactions() {
+                self.line(None, PLAIN, "", &reaction)?;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! How a message is framed (RFC 8166 sections 4.1 to 4.6).
 
-use super::{Report, Rule, SendRow, Sent, Severity, place};
+use super::{Count, Report, Rule, SendRow, Sent, Severity, place};
 use crate::error::{DecodeErrorKind as Kind, Reaction, Role};
 use crate::rpc::MessageType;
 use crate::v1::{self, Body, ErrorBody};
@@ -198,7 +198,10 @@ fn header_short(sent: &Sent<'_>, report: &mut Report<'_>) {
         && matches!(error.kind, Kind::HeaderShort | Kind::HeaderTruncated)
         && sent.error.is_none()
     {
-        report.broken(error.offset, format_args!("the Send has {} octets and ends inside the header", sent.length));
+        report.broken(
+            error.offset,
+            format_args!("the Send has {} and ends inside the header", Count(sent.length, "octet")),
+        );
     }
 }
 
@@ -261,7 +264,8 @@ fn list_truncated(sent: &Sent<'_>, report: &mut Report<'_>) {
         }
         Kind::SegmentCount => {
             let count = sent.word(error.offset);
-            let values = format_args!("a chunk counts {count} segments in a Send of {} octets", sent.length);
+            let count = Count(count, "segment");
+            let values = format_args!("a chunk counts {count} in a Send of {} octets", sent.length);
             report.broken(error.offset, values);
         }
         _ => {}
@@ -277,6 +281,9 @@ fn nomsg_empty(sent: &Sent<'_>, report: &mut Report<'_>) {
         report.broken(at, format_args!("RDMA_NOMSG without any chunk"));
     } else if sent.is_from(Role::Requester) && !has_call {
         report.broken(at, format_args!("RDMA_NOMSG of a requester without a Position Zero Read chunk"));
+    } else if sent.sender.is_none() && !has_call && chunks.reply.is_none_or(|chunk| chunk.length() == 0) {
+        // Of a reply `reply-chunk-unused-nomsg` tells.
+        report.broken(at, format_args!("RDMA_NOMSG, and no chunk can hold the Payload stream"));
     }
 }
 
@@ -284,7 +291,8 @@ fn nomsg_trailing(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Ok(message) = sent.decoded else { return };
     let trailing = sent.after_header(&message);
     if matches!(message.header.body, Body::Nomsg(_)) && trailing > 0 {
-        report.broken(message.header_length, format_args!("{trailing} octets follow the lists of RDMA_NOMSG"));
+        report
+            .broken(message.header_length, format_args!("{} after the lists of RDMA_NOMSG", Count(trailing, "octet")));
     }
 }
 
@@ -297,7 +305,7 @@ fn msg_no_payload(sent: &Sent<'_>, report: &mut Report<'_>) {
         length @ 0..4 => {
             report.broken(
                 message.header_length,
-                format_args!("the Payload stream has {length} octets, fewer than an XID"),
+                format_args!("the Payload stream has {}, fewer than an XID", Count(length, "octet")),
             );
         }
         length @ 4..8 => {
@@ -354,6 +362,6 @@ fn error_trailing(sent: &Sent<'_>, report: &mut Report<'_>) {
     if rest > 0 && !may_be_of_family_a(sent) {
         let at = sent.length.saturating_sub(rest);
         let severity = if rest == EXTRA { Severity::Hazard } else { report.rule.severity };
-        report.broken_as(severity, at, format_args!("{rest} octets follow the body of {}", error.name()));
+        report.broken_as(severity, at, format_args!("{} after the body of {}", Count(rest, "octet"), error.name()));
     }
 }

@@ -105,6 +105,18 @@ impl fmt::Display for Finding<'_> {
     }
 }
 
+/// How many there are of something whose name takes an `s`.
+#[derive(Clone, Copy, Debug)]
+struct Count<N>(N, &'static str);
+
+impl<N: fmt::Display + PartialEq + From<u8>> fmt::Display for Count<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(count, name) = self;
+        let plural = if *count == N::from(1) { "" } else { "s" };
+        write!(f, "{count} {name}{plural}")
+    }
+}
+
 /// Takes what one rule finds in one message: the first few, as the next will be of the same kind.
 pub struct Report<'a> {
     rule: &'static Rule,

@@ -133,6 +133,22 @@ fn other_messages_have_rules_of_their_own() {
 }
 
 #[test]
+fn a_long_message_has_a_chunk_that_holds_it_whoever_sent_it() {
+    let found = |words_of: &[u32]| {
+        let octets = words(words_of);
+        let mut found = Vec::new();
+        send(&Sent::new(&octets, None), &mut |finding| found.push((finding.rule.slug, finding.offset)));
+        found
+    };
+    // A Write chunk, a Read chunk elsewhere, and an empty Reply chunk.
+    assert_eq!(found(&[7, 1, 32, 1, 0, 1, 1, 9, 100, 0, 0, 0, 0]), [("nomsg-empty", 16)]);
+    assert_eq!(found(&[7, 1, 32, 1, 1, 8, 9, 100, 0, 0, 0, 0, 0]), [("nomsg-empty", 16)]);
+    assert_eq!(found(&[7, 1, 32, 1, 0, 0, 1, 1, 9, 0, 0, 0]), [("nomsg-empty", 16)]);
+    assert_eq!(found(&[7, 1, 32, 1, 0, 0, 1, 1, 9, 24, 0, 0]), []);
+    assert_eq!(found(&[7, 1, 32, 1, 1, 0, 9, 40, 0, 0, 0, 0, 0]), []);
+}
+
+#[test]
 fn a_finding_gives_the_values_and_the_section() {
     assert_eq!(
         text(&with(&[(20, 6)]), CALL),

@@ -7,7 +7,7 @@ mod payload;
 
 use core::fmt;
 
-use super::{Exchange, Finding, Lists, Report, Rule, Sent, Severity, framing, place, read_list, write_list};
+use super::{Count, Exchange, Finding, Lists, Report, Rule, Sent, Severity, framing, place, read_list, write_list};
 use crate::error::{DecodeError, DecodeErrorKind as Kind, Role};
 use crate::lists::Chunks;
 use crate::prefix::Prefix;
@@ -392,7 +392,7 @@ fn chunks_of_family_a(header: &family_a::Header<'_>, lists: Lists<'_>, take: &mu
         }
     };
     if is_reply && !reads.is_empty() {
-        let values = format_args!("a reply with {} segments in its Read list", reads.len());
+        let values = format_args!("a reply with {} in its Read list", Count(reads.len(), "segment"));
         broken("read-in-reply", place::read_list(lists), values);
     }
     if !is_reply
@@ -577,6 +577,9 @@ fn trailing(sent: &SentV2<'_>, report: &mut Report<'_>) {
     let Ok(Message { header, header_length, .. }) = sent.decoded else { return };
     let trailing = sent.length.saturating_sub(header_length);
     if trailing > 0 && !header.has_payload() {
-        report.broken(header_length, format_args!("{trailing} octets follow the header of {}", header.type_name()));
+        report.broken(
+            header_length,
+            format_args!("{} after the header of {}", Count(trailing, "octet"), header.type_name()),
+        );
     }
 }

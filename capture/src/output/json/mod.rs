@@ -8,7 +8,7 @@ mod v2;
 use core::fmt;
 use std::io;
 
-use rpcrdma::error::{DecodeError, Reaction, Role};
+use rpcrdma::error::{DecodeError, Role};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::prefix::Procedure as RdmaProcedure;
 use rpcrdma::segment::Segment;
@@ -17,9 +17,10 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::fields::{Salvaged, readable};
+use super::header::{Finding, findings};
 use crate::event::Terminated;
 use crate::file::Time;
-use crate::header::{Decoded, Dialect, ErrorBody, Header, Place as Where};
+use crate::header::{Decoded, Dialect, ErrorBody, Header, Place as Where, Reaction};
 use crate::link::Address;
 use crate::message::{Captured, Direction, Dropped, Message, Rpc, Security, Status};
 use crate::nfs::{Callback, Operation};
@@ -77,15 +78,22 @@ fn line(out: &mut impl io::Write, message: &Message, place: Option<Place>) -> io
     Salvaged::from_octets(message.dialect, octets).with(|chunks| {
         let mut object = MessageObject::new(message, place);
         // An RDMA_ERROR of another version is no version 1 header, and has the same layout all the same.
-        if let Ok((_, rest)) = ErrorReply::decode(octets) {
-            object.header_length = Some(octets.len().saturating_sub(rest.len()));
+        if let (Some(ErrorBody::V1(_)), Ok((error, _))) = (message.error(), ErrorReply::decode(octets)) {
+            object.header_length = Some(error.encoded_len());
             object.payload_length = Some(0);
+            object.trailing_length = trailing(message, error.encoded_len());
         }
         object.malformed = message.is_malformed().map(|error| Malformed::new(error, message.dialect));
         object.set_chunks(*chunks);
         object.take_v2(message, None);
         object.write(out)
     })
+}
+
+/// Octets after a header that has no Payload stream behind it, where there are any and that is known.
+fn trailing(message: &Message, header_length: usize) -> Option<usize> {
+    let rest = message.length.saturating_sub(header_length);
+    Some(rest).filter(|rest| *rest > 0 && message.captured != Captured::Head)
 }
 
 /// Where and when a message was seen.
@@ -157,6 +165,9 @@ struct MessageObject<'a> {
     retransmitted: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     malformed: Option<Malformed>,
+    /// Of a message of no capture; `check` gives those of captures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<Vec<FindingObject>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<Incomplete>,
     rpc: Option<RpcObject<'a>>,
@@ -203,6 +214,7 @@ impl<'a> MessageObject<'a> {
             invalidates: message.invalidates.map(Hex32),
             retransmitted: message.retransmitted,
             malformed: None,
+            findings: place.is_none().then(|| findings(message).into_iter().map(FindingObject::new).collect()),
             incomplete: Incomplete::new(message),
             rpc: message.rpc.as_ref().map(RpcObject::new),
         }
@@ -228,7 +240,7 @@ impl<'a> MessageObject<'a> {
             Where::Inline | Where::Part => self.payload_length = Some(rest),
             Where::Chunk | Where::Nowhere => {
                 self.payload_length = Some(0);
-                self.trailing_length = Some(rest).filter(|rest| *rest > 0);
+                self.trailing_length = trailing(message, decoded.header_length);
             }
         }
     }
@@ -369,31 +381,37 @@ struct Malformed {
 
 #[derive(Serialize)]
 struct Reactions {
-    requester: Reacts,
-    responder: Reacts,
+    requester: Shown<Reaction>,
+    responder: Shown<Reaction>,
 }
 
+/// A rule that a message breaks. Where nothing is asked of its receivers, there is no reaction.
 #[derive(Serialize)]
-#[serde(untagged)]
-enum Reacts {
-    V1(Shown<Reaction>),
-    V2(Shown<rpcrdma::v2::Reaction>),
+struct FindingObject {
+    rule: &'static str,
+    severity: &'static str,
+    offset: usize,
+    section: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reaction: Option<Reactions>,
 }
 
-impl Reacts {
-    const fn new(error: DecodeError, dialect: Dialect, role: Role) -> Self {
-        match dialect {
-            Dialect::Version2(_) => Self::V2(Shown(rpcrdma::v2::Reaction::to(error, role))),
-            _ => Self::V1(Shown(error.reaction(role))),
-        }
+impl FindingObject {
+    fn new(finding: Finding) -> Self {
+        let Finding { rule, severity, offset, message, responder, requester } = finding;
+        let reaction = requester.zip(responder);
+        let reaction = reaction
+            .map(|(requester, responder)| Reactions { requester: Shown(requester), responder: Shown(responder) });
+        Self { rule: rule.slug, severity: severity.name(), offset, section: rule.section, message, reaction }
     }
 }
 
 impl Malformed {
     const fn new(error: DecodeError, dialect: Dialect) -> Self {
         let reaction = Reactions {
-            requester: Reacts::new(error, dialect, Role::Requester),
-            responder: Reacts::new(error, dialect, Role::Responder),
+            requester: Shown(Reaction::to(error, dialect, Role::Requester)),
+            responder: Shown(Reaction::to(error, dialect, Role::Responder)),
         };
         Self { kind: error.kind.name(), offset: error.offset, reaction }
     }

@@ -1,6 +1,7 @@
 //! Where the Payload stream of a version 2 message is, and how it begins (version two draft -01, "Header Types"; -07
 //! sections 4.5.1 and 6.3).
 
+use super::super::Count;
 use super::super::place::{self, counted};
 use super::{Lists, Report, Rule, SendV2Row, SentV2, Severity};
 use crate::lists::{ReadList, WriteChunk};
@@ -132,8 +133,8 @@ fn no_payload(sent: &SentV2<'_>, report: &mut Report<'_>) {
         0 => report.broken(header_length, format_args!("nothing follows the header of {}", header.type_name())),
         // The last part of a Payload stream may be as short.
         length @ 1..4 if sent.begins => {
-            let values = format_args!("the Payload stream has {length} octets, fewer than an XID");
-            report.broken(header_length, values);
+            let length = Count(length, "octet");
+            report.broken(header_length, format_args!("the Payload stream has {length}, fewer than an XID"));
         }
         _ => {}
     }
@@ -151,10 +152,16 @@ fn nomsg_without_payload(header: &family_a::Header<'_>, report: &mut Report<'_>)
     if chunks.is_empty() {
         report.broken(at, format_args!("RDMA2_NOMSG without any chunk, and rdma_xid is {:#010x}", header.xid));
     } else if is_reply {
-        report.broken(at, format_args!("RDMA2_NOMSG of a reply without a Reply chunk that has octets"));
+        report.broken(at, format_args!("RDMA2_NOMSG of a reply with {} Reply chunk", how(chunks.reply.is_none())));
     } else {
-        report.broken(at, format_args!("RDMA2_NOMSG of a call without a Position Zero Read chunk that has octets"));
+        let is_missing = chunks.reads.iter().all(|read| read.position != 0);
+        report.broken(at, format_args!("RDMA2_NOMSG of a call with {} Position Zero Read chunk", how(is_missing)));
     }
+}
+
+/// How a chunk fails to hold anything.
+const fn how(is_missing: bool) -> &'static str {
+    if is_missing { "no" } else { "an empty" }
 }
 
 /// Nothing can be in it.
@@ -172,10 +179,8 @@ fn external(sent: &SentV2<'_>, report: &mut Report<'_>) {
         }
         Body::CallInline(_) => position_zero(lists, report),
         Body::ReplyExternal { reply, .. } if is_empty(reply) => {
-            report.broken(
-                place::reply_chunk(lists),
-                format_args!("RDMA2_REPLY_EXTERNAL without a Reply chunk that has octets"),
-            );
+            let values = format_args!("RDMA2_REPLY_EXTERNAL with {} Reply chunk", how(reply.is_none()));
+            report.broken(place::reply_chunk(lists), values);
         }
         _ => {}
     }
@@ -183,8 +188,8 @@ fn external(sent: &SentV2<'_>, report: &mut Report<'_>) {
 
 fn call_chunk(call: ReadList<'_>, lists: Lists<'_>, report: &mut Report<'_>) {
     if call.length() == 0 {
-        report
-            .broken(place::read_list(lists), format_args!("RDMA2_CALL_EXTERNAL without a Call chunk that has octets"));
+        let values = format_args!("RDMA2_CALL_EXTERNAL with {} Call chunk", how(call.is_empty()));
+        report.broken(place::read_list(lists), values);
     }
     for (index, segment) in counted(call.iter()).filter(|(_, segment)| segment.position != 0) {
         let at = place::read_segment(lists, index).saturating_add(4);
