@@ -49,6 +49,28 @@ fn measure(ends: &str, kind: Kind, fabric: &Fabric, call: impl FnMut()) {
     );
 }
 
+/// A line: how long a NULL call takes where so many futures wait for theirs at once. The connection has 64 under way.
+fn measure_futures(futures: u32) {
+    const ROUNDS: usize = 5;
+    with_server(|_, client| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let round = || {
+            let start = Instant::now();
+            runtime.block_on(async {
+                let mut tasks = tokio::task::JoinSet::new();
+                for _ in 0..futures {
+                    let client = client.clone();
+                    tasks.spawn(async move { client.start(echo::null(&client)).await.1.unwrap() });
+                }
+                tasks.join_all().await;
+            });
+            start.elapsed() / futures
+        };
+        let one = (0..ROUNDS).map(|_| round()).min().unwrap();
+        println!("{futures:6} futures that wait {:9.1} \u{b5}s a call", one.as_secs_f64() * 1e6);
+    });
+}
+
 fn main() {
     let kinds = || SIZES.iter().flat_map(|&size| [Kind::Read(size), Kind::Write(size)]);
     let kinds = || std::iter::once(Kind::Null).chain(kinds());
@@ -64,4 +86,5 @@ fn main() {
             measure("two threads", kind, fabric, || caller.call());
         }
     });
+    [64, 1000, 20_000].into_iter().for_each(measure_futures);
 }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use crate::call::{Call, CallError};
-use crate::connection::{Owned, Provider};
+use crate::connection::{Owned, Place, Provider, Turn};
 
 /// A call that was begun: a future of any runtime, and also something to wait for. It gives the call back with what has
 /// come of it.
@@ -51,6 +51,8 @@ pub struct Pending<V: Provider> {
     /// Until it is begun, or where it is refused.
     call: Option<Call>,
     ticket: Option<usize>,
+    /// Where in the line it waits to begin.
+    place: Place,
     refused: Option<CallError>,
     /// When who waits gives it up.
     deadline: Option<Instant>,
@@ -60,15 +62,16 @@ impl<V: Provider> Pending<V> {
     /// Begins it, if there is room.
     pub(crate) fn new(shared: Arc<Owned<V>>, call: Call) -> Self {
         let deadline = shared.deadline();
-        let mut pending = Self { shared, call: Some(call), ticket: None, refused: None, deadline };
-        pending.begin();
+        let mut pending = Self { shared, call: Some(call), ticket: None, place: None, refused: None, deadline };
+        // It waits from when it is waited for: it would be first in the line else while nobody looks at it.
+        pending.begin(Turn::Now);
         pending
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, turn: Turn<'_>) {
         let Some(call) = &mut self.call else { return };
         let mut state = self.shared.lock();
-        match state.begin(self.shared.port(), call) {
+        match state.begin(self.shared.port(), call, &mut self.place, turn) {
             Ok(ticket) => self.ticket = ticket,
             Err(refused) => self.refused = Some(refused),
         }
@@ -82,7 +85,7 @@ impl<V: Provider> Pending<V> {
         let outcome = match (self.refused.take(), self.ticket.take()) {
             (Some(refused), _) => Err(refused),
             (None, Some(ticket)) => self.shared.wait(ticket, &mut call, self.deadline),
-            (None, None) => self.shared.call(&mut call, self.deadline),
+            (None, None) => self.shared.call(&mut call, self.place.take(), self.deadline),
         };
         (call, outcome)
     }
@@ -100,9 +103,7 @@ impl<V: Provider> Future for Pending<V> {
             context.waker().wake_by_ref();
         }
         if this.ticket.is_none() && this.refused.is_none() {
-            // Whoever ends between the two is seen by trying again after saying so.
-            this.shared.lock().calling().wake_when_free(context.waker());
-            this.begin();
+            this.begin(Turn::Woken(context.waker()));
         }
         if let Some(refused) = this.refused.take() {
             return Poll::Ready((this.call.take().unwrap_or_default(), Err(refused)));
@@ -129,6 +130,7 @@ impl<V: Provider> Future for Pending<V> {
 impl<V: Provider> Drop for Pending<V> {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
+        state.calling().leave(&mut self.place);
         let waker = match (self.ticket, self.call.take()) {
             (Some(ticket), _) => {
                 let waker = state.calling().forget(ticket);

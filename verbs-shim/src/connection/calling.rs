@@ -11,6 +11,7 @@ use rpcrdma::endpoint::{CallId, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
 
 use super::buffers::{Buffers, Sent};
+use super::line::{Line, Place, Turn};
 use super::{Ended, MAX_CALLS, Port, Provider, SINK, Settings, Work};
 use crate::Segment;
 use crate::call::{Call, CallError, Progress};
@@ -38,10 +39,12 @@ pub(crate) struct Calling<V: Verbs> {
     /// Calls that were given up and have come to their end, `most_returned` of them.
     returned: VecDeque<Call>,
     most_returned: usize,
-    /// Wait until there is a place.
-    waiting: Vec<Waker>,
+    /// Who waits for a place of the Requester.
+    line: Line,
     /// To be woken when the connection is not locked any more.
     pub(super) woken: Vec<Waker>,
+    /// To be dropped then.
+    pub(super) spent: Vec<Waker>,
     items: Vec<Item>,
     rooms: Vec<u32>,
     xid: u32,
@@ -94,8 +97,9 @@ impl<V: Provider> Calling<V> {
             grace: settings.grace,
             returned: VecDeque::new(),
             most_returned: settings.returned,
-            waiting: Vec::new(),
+            line: Line::default(),
             woken: Vec::new(),
+            spent: Vec::new(),
             items: Vec::new(),
             rooms: Vec::new(),
             xid: first_xid(),
@@ -108,8 +112,38 @@ impl<V: Provider> Calling<V> {
         self.xid
     }
 
-    /// Begins a call, and takes it; none where there are as many as there can be.
-    pub(super) fn begin(&mut self, call: &mut Call) -> Result<Option<usize>, CallError> {
+    /// Begins a call, and takes it; none where there are as many as there can be, or others wait for that already. It has
+    /// its place in the line then, where it waits.
+    pub(super) fn begin(
+        &mut self,
+        call: &mut Call,
+        place: &mut Place,
+        turn: Turn<'_>,
+    ) -> Result<Option<usize>, CallError> {
+        let begun = if self.line.is_first(*place) { self.take(call) } else { Ok(None) };
+        if begun == Ok(None) {
+            self.spent.extend(self.line.wait(place, turn));
+        } else {
+            self.leave(place);
+        }
+        begun
+    }
+
+    /// Waits for no place any more: the next one's turn it is, if there is one.
+    pub(crate) fn leave(&mut self, place: &mut Place) {
+        self.spent.extend(self.line.leave(place));
+        self.wake_next();
+    }
+
+    /// Wakes whoever is to take the next place.
+    fn wake_next(&mut self) {
+        if !self.requester.is_full() {
+            self.woken.extend(self.line.next());
+        }
+    }
+
+    /// Takes a call, if there is a place.
+    fn take(&mut self, call: &mut Call) -> Result<Option<usize>, CallError> {
         let refused = |error| Err(CallError::Refused(error));
         let Some(length) = call.stream.places(&mut self.items) else {
             return refused(requester::CallError::Items);
@@ -214,18 +248,12 @@ impl<V: Provider> Calling<V> {
         self.tickets.get_mut(number)?.waker.replace(waker.clone())
     }
 
-    /// Wakes when a call has ended, so that another can begin.
-    pub(crate) fn wake_when_free(&mut self, waker: &Waker) {
-        if !self.waiting.iter().any(|waiting| waiting.will_wake(waker)) {
-            self.waiting.push(waker.clone());
-        }
-    }
-
     /// A Send has come; whether that could be.
     pub(super) fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> bool {
+        let taken = self.requester.handle(Input::Received { receive, octets, invalidated }).is_ok();
         // The reply to a call that was given up frees its place, and nothing else says so.
-        self.woken.append(&mut self.waiting);
-        self.requester.handle(Input::Received { receive, octets, invalidated }).is_ok()
+        self.wake_next();
+        taken
     }
 
     pub(super) fn sent(&mut self, call: CallId) {
@@ -236,7 +264,7 @@ impl<V: Provider> Calling<V> {
     pub(super) fn lost(&mut self, ended: Ended) {
         self.ended = Some(ended);
         let _ = self.requester.handle(Input::Disconnected);
-        self.woken.append(&mut self.waiting);
+        self.woken.extend(self.line.all());
     }
 
     /// Does the next thing the Requester asks for; whether there was one.
@@ -333,7 +361,7 @@ impl<V: Provider> Calling<V> {
         if ticket.forgotten {
             self.take_back(number);
         }
-        self.woken.append(&mut self.waiting);
+        self.wake_next();
         done.map(|_| ())
     }
 

@@ -6,6 +6,7 @@
 mod answering;
 mod buffers;
 mod calling;
+mod line;
 mod settings;
 
 use std::collections::VecDeque;
@@ -24,6 +25,7 @@ use self::answering::Answering;
 pub(crate) use self::answering::Asked;
 use self::buffers::{Buffers, Sent};
 use self::calling::Calling;
+pub(crate) use self::line::{Place, Turn};
 pub use self::settings::{MAX_CALLS, Settings};
 use crate::call::{Call, CallError, Progress};
 use crate::error::Error;
@@ -275,7 +277,7 @@ impl<V: Provider> Connection<V> {
     /// # Errors
     /// A [`CallError`]. In each case but [`CallError::TimedOut`] the call has its buffers back, and nobody can reach them.
     pub fn call(&self, call: &mut Call) -> Result<(), CallError> {
-        self.shared.call(call, self.shared.deadline())
+        self.shared.call(call, None, self.shared.deadline())
     }
 
     /// Makes a call whose reply is waited for later, or in an asynchronous function: [`Pending`] is a future.
@@ -421,6 +423,7 @@ impl<V: Provider> Shared<V> {
     pub(crate) fn release(&self, mut state: MutexGuard<'_, State<V>>) {
         self.follow(&state);
         let woken = mem::take(&mut state.calling.woken);
+        let _spent = mem::take(&mut state.calling.spent);
         drop(state);
         woken.into_iter().for_each(Waker::wake);
     }
@@ -430,19 +433,37 @@ impl<V: Provider> Shared<V> {
         self.timeout.and_then(|timeout| Instant::now().checked_add(timeout))
     }
 
-    pub(crate) fn call(&self, call: &mut Call, deadline: Option<Instant>) -> Result<(), CallError> {
-        let mut state = self.lock();
-        let ticket = loop {
-            match state.begin(&self.port, call)? {
-                Some(ticket) => break ticket,
-                None if deadline.is_some_and(|deadline| deadline <= Instant::now()) => {
-                    return Err(CallError::TimedOut(Progress::NotSent));
-                }
-                None => state = self.progress(state, left(deadline, Instant::now())),
-            }
-        };
-        self.release(state);
+    /// Makes a call. It may have a place in the line already.
+    pub(crate) fn call(&self, call: &mut Call, place: Place, deadline: Option<Instant>) -> Result<(), CallError> {
+        let ticket = self.begin(call, place, deadline)?;
         self.wait(ticket, call, deadline)
+    }
+
+    /// Begins a call, when it is its turn.
+    fn begin(&self, call: &mut Call, place: Place, deadline: Option<Instant>) -> Result<usize, CallError> {
+        let mut waits = Waits { shared: self, place };
+        let mut state = self.lock();
+        loop {
+            if let Some(begun) = state.begin(&self.port, call, &mut waits.place, Turn::Looking).transpose() {
+                self.release(state);
+                return begun;
+            }
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                drop(state);
+                return Err(CallError::TimedOut(Progress::NotSent));
+            }
+            state = self.progress(state, left(deadline, now));
+        }
+    }
+
+    /// Waits for no place any more.
+    pub(crate) fn leave(&self, place: &mut Place) {
+        if place.is_some() {
+            let mut state = self.lock();
+            state.calling.leave(place);
+            self.release(state);
+        }
     }
 
     /// Waits for the end of a call that was begun.
@@ -496,6 +517,18 @@ impl<V: Provider> Shared<V> {
 
     pub(crate) const fn port(&self) -> &Port<V> {
         &self.port
+    }
+}
+
+/// A thread that waits for its turn to call. However it goes on, the next one's turn comes.
+struct Waits<'a, V: Provider> {
+    shared: &'a Shared<V>,
+    place: Place,
+}
+
+impl<V: Provider> Drop for Waits<'_, V> {
+    fn drop(&mut self) {
+        self.shared.leave(&mut self.place);
     }
 }
 
@@ -634,12 +667,21 @@ impl<V: Provider> State<V> {
         if taken { Ok(true) } else { Err(Ended::Protocol) }
     }
 
-    /// Begins a call; none where there are as many as there can be.
-    pub(crate) fn begin(&mut self, port: &Port<V>, call: &mut Call) -> Result<Option<usize>, CallError> {
+    /// Begins a call; none where there are as many as there can be, or others wait for that already: it has its place
+    /// among them then, if it is to wait.
+    pub(crate) fn begin(
+        &mut self,
+        port: &Port<V>,
+        call: &mut Call,
+        place: &mut Place,
+        turn: Turn<'_>,
+    ) -> Result<Option<usize>, CallError> {
         if let Some(ended) = &self.ended {
-            return Err(CallError::Lost(ended.clone(), Progress::NotSent));
+            let lost = CallError::Lost(ended.clone(), Progress::NotSent);
+            self.calling.leave(place);
+            return Err(lost);
         }
-        let ticket = self.calling.begin(call)?;
+        let ticket = self.calling.begin(call, place, turn)?;
         self.carry_out(port);
         Ok(ticket)
     }

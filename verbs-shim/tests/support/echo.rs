@@ -8,7 +8,7 @@ use std::{mem, thread};
 
 use rpcrdma::rpc::{Auth, Call as Header};
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
-use rpcrdma_verbs::{Call, Client, Connection, Request, Server, Settings, Stream};
+use rpcrdma_verbs::{Call, Client, Connection, Request, Server, Service, Settings, Stream};
 
 use stopping::Stopping;
 
@@ -57,15 +57,27 @@ fn header(kind: Kind) -> [u8; 40] {
     octets
 }
 
+/// A NULL call.
+pub(crate) fn null(client: &Client<Adapter>) -> Call {
+    let mut message = header(Kind::Null);
+    message[..4].copy_from_slice(&client.xid().to_be_bytes());
+    Call::new(Stream::from(message.to_vec()), 24)
+}
+
 /// Runs a server on a thread of its own, with a client that is connected to it.
 pub(crate) fn with_server(run: impl FnOnce(&Fabric, &Client<Adapter>)) {
+    with_service(&answer, run);
+}
+
+/// The same for any service.
+pub(crate) fn with_service(service: &impl Service<Adapter>, run: impl FnOnce(&Fabric, &Client<Adapter>)) {
     let fabric = Fabric::new();
     let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
     let address = "192.0.2.2:20049".parse().unwrap();
     let server = Server::bind(&there, address, Settings::server()).unwrap();
     let stopping = Stopping(server.stopper());
     thread::scope(|scope| {
-        let served = scope.spawn(|| server.serve(&answer).unwrap());
+        let served = scope.spawn(|| server.serve(service).unwrap());
         let client = Client::connect(&here, address, &Settings::client()).unwrap();
         run(&fabric, &client);
         drop((client, stopping));

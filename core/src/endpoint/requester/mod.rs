@@ -316,6 +316,12 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.window.in_flight()
     }
 
+    /// Whether there is no room for one more Call: [`call`](Self::call) would say [`CallError::TooManyCalls`].
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        self.slots.count() == CALLS
+    }
+
     /// Begins a Call. It waits where there is no credit.
     ///
     /// # Errors

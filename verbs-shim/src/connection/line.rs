@@ -1,0 +1,67 @@
+//! Who waits for a place among the calls of a connection, in the order of coming.
+//!
+//! A place that is free is for whoever is first, and nobody else is woken for it. Who was woken and leaves without taking
+//! it, as its future was dropped, has the next one woken: whatever changes the line or frees a place asks for
+//! [`Line::next`].
+
+use std::collections::BTreeMap;
+use std::task::Waker;
+
+/// A number in the line; none as long as its owner does not wait.
+pub(crate) type Place = Option<u64>;
+
+/// How a call waits for its turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Turn<'a> {
+    /// Now or not at all.
+    Now,
+    /// It looks again whenever something has happened.
+    Looking,
+    /// It looks again when it is woken.
+    Woken(&'a Waker),
+}
+
+/// Those who wait.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    /// With what wakes them: those that were woken, or that look by themselves, have none.
+    waiting: BTreeMap<u64, Option<Waker>>,
+    last: u64,
+}
+
+impl Line {
+    /// Whether it is this one's turn, if there is a place.
+    pub(super) fn is_first(&self, place: Place) -> bool {
+        self.waiting.first_key_value().is_none_or(|(first, _)| Some(*first) == place)
+    }
+
+    /// Waits behind all others, or goes on waiting where it was. Gives a waker that was there before: to be dropped when
+    /// nothing is locked.
+    pub(super) fn wait(&mut self, place: &mut Place, turn: Turn<'_>) -> Option<Waker> {
+        let waker = match turn {
+            Turn::Now => return None,
+            Turn::Looking => None,
+            Turn::Woken(waker) => Some(waker.clone()),
+        };
+        let number = *place.get_or_insert_with(|| {
+            self.last = self.last.wrapping_add(1);
+            self.last
+        });
+        self.waiting.insert(number, waker).flatten()
+    }
+
+    /// Waits no more. Gives its waker, as [`wait`](Self::wait) does.
+    pub(super) fn leave(&mut self, place: &mut Place) -> Option<Waker> {
+        place.take().and_then(|number| self.waiting.remove(&number)).flatten()
+    }
+
+    /// Whom to wake where there is a place: the first, once.
+    pub(super) fn next(&mut self) -> Option<Waker> {
+        self.waiting.first_entry().and_then(|mut first| first.get_mut().take())
+    }
+
+    /// All that there are to wake.
+    pub(super) fn all(&mut self) -> impl Iterator<Item = Waker> {
+        self.waiting.values_mut().filter_map(Option::take)
+    }
+}

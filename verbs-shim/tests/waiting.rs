@@ -1,0 +1,158 @@
+//! Who waits, and what wakes them.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test falls where what it expects is not so")]
+
+#[path = "support/echo.rs"]
+#[allow(dead_code, reason = "others measure more")]
+mod echo;
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Wake, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rpcrdma_verbs::loopback::{Adapter, Fabric};
+use rpcrdma_verbs::{Client, MAX_CALLS, Pending, Request};
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A call that is waited for, and how often it was woken.
+struct Waiting(Pending<Adapter>, Arc<Count>);
+
+impl Waiting {
+    fn new(client: &Client<Adapter>) -> Self {
+        Self(client.start(echo::null(client)), Arc::default())
+    }
+
+    fn is_pending(&mut self) -> bool {
+        let waker = Waker::from(Arc::clone(&self.1));
+        Pin::new(&mut self.0).poll(&mut Context::from_waker(&waker)).is_pending()
+    }
+
+    fn woken(&self) -> usize {
+        self.1.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Waits until it is so.
+fn becomes_so(is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A client of a server that hands each call over, and answers none by itself.
+fn with_calls(run: impl FnOnce(&Client<Adapter>, &mpsc::Receiver<Request<Adapter>>)) {
+    let (sender, calls) = mpsc::channel();
+    let hand_over = move |request| {
+        // At the end nobody takes it.
+        let _ = sender.send(request);
+    };
+    echo::with_service(&hand_over, |_: &Fabric, client| run(client, &calls));
+}
+
+fn answer(calls: &mpsc::Receiver<Request<Adapter>>) {
+    let mut request = calls.recv_timeout(Duration::from_secs(10)).unwrap();
+    request.accept();
+    request.answer().unwrap();
+}
+
+#[test]
+fn a_place_that_is_free_wakes_the_first_who_waits_and_who_does_not_take_it_the_next() {
+    with_calls(|client, calls| {
+        let under_way: Vec<_> = (0..MAX_CALLS).map(|_| client.start(echo::null(client))).collect();
+        let mut waiting: Vec<_> = (0..4).map(|_| Waiting::new(client)).collect();
+        assert!(waiting.iter_mut().all(Waiting::is_pending));
+        let woken = |waiting: &[Waiting]| waiting.iter().map(Waiting::woken).collect::<Vec<_>>();
+        assert_eq!(woken(&waiting), [0; 4]);
+        answer(calls);
+        becomes_so(|| woken(&waiting) == [1, 0, 0, 0]);
+        // It is dropped, and who comes now does not take what is the next one's.
+        waiting.remove(0);
+        assert_eq!(woken(&waiting), [1, 0, 0]);
+        let mut late = Waiting::new(client);
+        assert!(late.is_pending());
+        // Who leaves from within the line leaves the others as they are.
+        waiting.remove(1);
+        assert!(waiting[0].is_pending(), "it has begun, and waits for its reply");
+        assert_eq!((woken(&waiting), late.woken()), (vec![1, 0], 0), "there is no place for the next");
+        // The first place is taken now, and what comes frees one for each.
+        answer(calls);
+        becomes_so(|| woken(&waiting) == [1, 1] && late.woken() == 0);
+        assert!(waiting[1].is_pending());
+        answer(calls);
+        becomes_so(|| late.woken() == 1);
+        drop(under_way);
+    });
+}
+
+#[test]
+fn a_thread_and_futures_wait_in_one_line() {
+    with_calls(|client, calls| {
+        let _under_way: Vec<_> = (0..MAX_CALLS).map(|_| client.start(echo::null(client))).collect();
+        let mut first = Waiting::new(client);
+        assert!(first.is_pending());
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| client.call(&mut echo::null(client)).unwrap());
+            for _ in 0..MAX_CALLS {
+                answer(calls);
+            }
+            becomes_so(|| first.woken() == 1);
+            // The thread waits for the future before it, which leaves.
+            assert!(!thread.is_finished());
+            drop(first);
+            answer(calls);
+            thread.join().unwrap();
+        });
+    });
+}
+
+#[test]
+fn when_the_connection_ends_all_who_wait_are_woken() {
+    with_calls(|client, _| {
+        let _under_way: Vec<_> = (0..MAX_CALLS).map(|_| client.start(echo::null(client))).collect();
+        let mut waiting: Vec<_> = (0..100).map(|_| Waiting::new(client)).collect();
+        assert!(waiting.iter_mut().all(Waiting::is_pending));
+        client.connection().disconnect();
+        becomes_so(|| waiting.iter().all(|waiting| waiting.woken() == 1));
+        assert!(!waiting.iter_mut().any(Waiting::is_pending));
+    });
+}
+
+#[test]
+fn however_many_wait_each_is_woken_a_few_times() {
+    const FUTURES: usize = 2000;
+    echo::with_server(|_, client| {
+        let polls = Arc::new(AtomicUsize::new(0));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mut tasks = tokio::task::JoinSet::new();
+            for _ in 0..FUTURES {
+                let (client, polls) = (client.clone(), Arc::clone(&polls));
+                tasks.spawn(async move {
+                    let mut pending = pin!(client.start(echo::null(&client)));
+                    let counted = poll_fn(|context| {
+                        polls.fetch_add(1, Ordering::Relaxed);
+                        pending.as_mut().poll(context)
+                    });
+                    counted.await.1.unwrap();
+                });
+            }
+            tasks.join_all().await;
+        });
+        // When it comes, when there is a place, when there is a reply.
+        assert!(polls.load(Ordering::Relaxed) <= 3 * FUTURES, "{polls:?}");
+    });
+}
