@@ -296,6 +296,16 @@ impl Trace {
         self.send(Server, &message(MSG, XID, &Lists::writes(&[returned]), &results));
     }
 
+    /// A call with a Write chunk for one of its results, which is in it or not.
+    fn result_in_chunk(&mut self, call: &[u8], results: &[u8], item: &[u8], is_used: bool) {
+        self.send(Client, &message(MSG, XID, &Lists::writes(&[&[segment(100)]]), call));
+        if is_used {
+            self.write(MEMORY, item);
+        }
+        let returned = segment(if is_used { item.len() as u32 } else { 0 });
+        self.send(Server, &message(MSG, XID, &Lists::writes(&[&[returned]]), &reply(XID, results)));
+    }
+
     /// A NULL call in a Position Zero Read chunk of so many octets.
     fn long_call(&mut self, length: usize, trailing: &[u8]) {
         let lists = Lists::reads(&[(0, segment(length as u32))]);
@@ -716,6 +726,46 @@ const CASES: &[Case] = &[
         } else {
             trace.write_rpc(4, &[(68, segment(4))]);
         }
+    }),
+    case("ddp-not-eligible", |trace, bad| {
+        // GETATTR, with the attributes (fattr3) in a Write chunk, and only the status inline.
+        let attributes = octets(3, 84);
+        let results = if bad { words(&[0]) } else { [words(&[0]), attributes.clone()].concat() };
+        trace.result_in_chunk(&call(XID, [100_003, 3, 1], &words(&[4, 0xfeed])), &results, &attributes, bad);
+    }),
+    case("ddp-not-eligible", |trace, bad| {
+        // READDIR, with the entries in a Write chunk.
+        let before = words(&[0, 0, 9, 9]);
+        let entries = words(&[1, 0, 1, 1, 0x6100_0000, 0, 1, 0, 1]);
+        let results = if bad { before } else { [before, entries.clone()].concat() };
+        trace.result_in_chunk(
+            &call(XID, [100_003, 3, 16], &words(&[4, 0xfeed, 0, 0, 0, 0, 100])),
+            &results,
+            &entries,
+            bad,
+        );
+    }),
+    case("ddp-not-eligible", |trace, bad| {
+        // PUTFH and READ in a Write chunk, GETATTR whose attributes are in another.
+        let arguments = words(&[0, 0, 3, 22, 4, 0xfeed, 25, 0, 0, 0, 0, 0, 0, 100, 9, 1, 2]);
+        let results = words(&[0, 0, 3, 22, 0, 25, 0, 1, 100, 9, 0, 1, 2, 8]);
+        let (data, attributes) = ((0xa94, 0x1000, 100), (0xa95, 0x2000, 8));
+        let offered = Lists::writes(&[&[data], &[attributes]]);
+        trace.send(Client, &message(MSG, XID, &offered, &call(XID, [100_003, 4, 1], &arguments)));
+        trace.write((0xa94, 0x1000), &octets(2, 100));
+        trace.write((0xa95, 0x2000), &[7; 8]);
+        let unused = (0xa95, 0x2000, 0);
+        let returned = Lists::writes(&[&[data], &[if bad { attributes } else { unused }]]);
+        let results = if bad { results } else { [results, vec![7; 8]].concat() };
+        trace.send(Server, &message(MSG, XID, &returned, &reply(XID, &results)));
+    }),
+    case("ddp-not-eligible", |trace, bad| {
+        // A call that is refused (PROC_UNAVAIL) has no results.
+        let refused = words(&[XID, 1, 0, 0, 0, 3]);
+        trace.send(Client, &message(MSG, XID, &Lists::writes(&[&[segment(100)]]), &read3(XID, 100)));
+        trace.write(MEMORY, &octets(2, 100));
+        let returned = Lists::writes(&[&[segment(if bad { 100 } else { 0 })]]);
+        trace.send(Server, &message(MSG, XID, &returned, &refused));
     }),
     case("gss-reduced", |trace, bad| {
         let data = octets(2, 100);
@@ -1470,6 +1520,18 @@ fn what_is_missed_is_not_judged_and_counted() {
         assert_eq!(not_judged(slug), 1, "{slug}");
     }
     assert_eq!(not_judged("xid-mismatch"), 0);
+}
+
+/// Results that end early, of a COMPOUND in which a READ follows: the Write chunk may be for that.
+#[test]
+fn where_a_write_chunk_may_have_an_item_that_was_not_reached_is_counted() {
+    let arguments = words(&[0, 0, 3, 22, 4, 0xfeed, 9, 1, 2, 25, 0, 0, 0, 0, 0, 0, 100]);
+    let results = words(&[0, 0, 3, 22, 0, 9, 0, 1, 2, 8]);
+    let mut trace = Trace::new();
+    trace.result_in_chunk(&call(XID, [100_003, 4, 1], &arguments), &results, &octets(2, 100), true);
+    let (found, counts) = judge(&trace.packets);
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(counts.iter().find(|count| count.rule.slug == "ddp-not-eligible").unwrap().not_judged, 1);
 }
 
 /// Of what the responder moves, packets are missing, or the capture begins later.

@@ -9,7 +9,7 @@ use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
 use super::{About, Book};
 use crate::header;
 use crate::message::{Message, Security, Status, Walked};
-use crate::nfs::WalkError;
+use crate::nfs::{self, WalkError};
 use crate::ranges::{self, Ranges};
 use crate::transaction::{ChunkName, write_lengths};
 
@@ -500,9 +500,12 @@ fn succeeded(subject: &Subject<'_>) -> Option<bool> {
 }
 
 fn ddp_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    if subject.is_call() { read_not_eligible(subject, report) } else { write_not_eligible(subject, report) }
+}
+
+fn read_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let reads = read_items(subject);
-    let lengths = returned(subject);
-    if reads.is_empty() && lengths.iter().all(|&length| length == 0) {
+    if reads.is_empty() {
         return true;
     }
     let Some(walked) = subject.walked.filter(|walked| !is_unknown(walked)) else { return false };
@@ -520,13 +523,43 @@ fn ddp_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
             report.broken(read.at, message);
         }
     }
-    if walked.end.err().is_some_and(|error| error.reason == WalkError::WRITE_CHUNK_LEFT)
-        && let Some((index, length)) = unclaimed(&lengths, walked)
-    {
-        let values = format_args!("Write chunk {index} returned {length} octets, and no result may be reduced to it");
-        report.broken(write_chunk_at(subject, index), values);
-    }
     true
+}
+
+/// A result that is not eligible is missing where it should be, so that stepping over the results ends within it, or goes
+/// astray: then a Write chunk with data has found no item. That alone proves it where none was left to be found.
+fn write_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
+    let lengths = returned(subject);
+    // Under RPCSEC_GSS integrity and privacy nothing is eligible: gss-reduced.
+    if lengths.iter().all(|&length| length == 0) || subject.protection().is_some() {
+        return true;
+    }
+    let Some(walked) = subject.walked.filter(|walked| !is_unknown(walked)) else { return false };
+    let Some((index, length)) = unclaimed(&lengths, walked) else { return true };
+    match walked.end {
+        // The chunk met an item, of another length: write-roundup.
+        Err(error) if error.reason == WalkError::WRITE_CHUNK_LENGTH => return true,
+        Err(error) if error.reason != WalkError::WRITE_CHUNK_LEFT && may_be_left(subject) => return false,
+        _ => {}
+    }
+    let values = format_args!("Write chunk {index} returned {length} octets, and no result may be reduced to it");
+    report.broken(write_chunk_at(subject, index), values);
+    true
+}
+
+/// Whether results that may be reduced follow the place where stepping over the results of a reply has ended, for all that is
+/// known.
+fn may_be_left(subject: &Subject<'_>) -> bool {
+    let (Some(call), Some(reply)) = (subject.call.and_then(|call| call.rpc.as_ref()), subject.message.rpc.as_ref())
+    else {
+        return true;
+    };
+    let Some(procedure) = call.procedure.filter(|_| subject.arguments.is_some_and(|walked| walked.end.is_ok())) else {
+        return true;
+    };
+    // The last one that was met is the one in which it ended.
+    let left = call.operations.iter().skip(reply.operations.len().saturating_sub(1));
+    nfs::may_reduce_results(procedure, call.callback.is_callback(), left.map(|operation| operation.code))
 }
 
 fn gss_reduced(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {

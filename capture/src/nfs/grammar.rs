@@ -73,8 +73,21 @@ pub(super) enum Results {
 impl Results {
     /// Whether a result here may be moved to a Write chunk. No protocol has such an item deeper than this.
     pub(super) fn may_be_reduced(&self) -> bool {
+        self.items().iter().any(|item| matches!(item, Item::Data))
+    }
+
+    /// The operations that they are the results of, where they are those of a COMPOUND.
+    pub(super) fn operations(&self) -> Option<&'static [Row]> {
+        self.items().iter().find_map(|item| match item {
+            Item::OperationResults(table) => Some(*table),
+            _ => None,
+        })
+    }
+
+    /// What there is if all went well.
+    const fn items(&self) -> Xdr {
         let (Self::Plain(items) | Self::Status { ok: items, .. }) = self;
-        items.iter().any(|item| matches!(item, Item::Data))
+        items
     }
 }
 

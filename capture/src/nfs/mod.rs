@@ -266,6 +266,19 @@ pub fn results(procedure: Procedure, callback: bool, body: &[u8], reduced: Reduc
     }
 }
 
+/// Whether a result of a procedure may be reduced, as far as its table tells; of a COMPOUND, one of these operations.
+pub(crate) fn may_reduce_results(
+    procedure: Procedure,
+    callback: bool,
+    mut operations: impl Iterator<Item = u32>,
+) -> bool {
+    let Some(row) = procedure.row(callback) else { return true };
+    match row.results.operations() {
+        Some(table) => operations.any(|code| grammar::find(table, code).is_none_or(|row| row.results.may_be_reduced())),
+        None => row.results.may_be_reduced(),
+    }
+}
+
 #[cfg(test)]
 const TABLES: [&[Row]; 10] = [
     v2::PROCEDURES,
