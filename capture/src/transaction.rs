@@ -177,10 +177,10 @@ impl fmt::Display for NotRebuilt {
                 write!(f, "{chunk}: {captured} of {length} octets are in the capture before the first that is not")
             }
             Self::NotMoved { chunk: chunk @ ChunkName::Read(_), first, last } => {
-                write!(f, "octets {first} to {last} of the {chunk} were not read")
+                write!(f, "{chunk}: octets {first} to {last} were not read")
             }
             Self::NotMoved { chunk, first, last } => {
-                write!(f, "the responder did not write octets {first} to {last} of the length that {chunk} returns")
+                write!(f, "{chunk}: the responder did not write octets {first} to {last} of the returned length")
             }
             Self::CallMissing => f.write_str("the call is not in the capture"),
             Self::ForeignChunks => f.write_str("the reply's chunks are not the call's"),

@@ -117,7 +117,7 @@ fn what_a_responder_did_not_write_is_no_damage_of_the_capture() {
     trace.extend(wire.send(Server, &message(MSG, 1, &lists, &reply(1, &read3_results(100)))));
     trace.push(wire.ack_all(Client));
     let path = written("unwritten.pcap", &synthetic::pcap(&trace));
-    let reason = "the responder did not write octets 96 to 99 of the length that Write chunk 0 returns";
+    let reason = "Write chunk 0: the responder did not write octets 96 to 99 of the returned length";
     assert_eq!(objects("transactions", &path)[0]["reply"]["reason"], reason);
     let output = run(&["transactions", &path]);
     assert!(stdout(&output).contains(&format!("  reply not rebuilt: {reason}\n")), "{}", stdout(&output));

@@ -296,11 +296,8 @@ fn read_length(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     };
     let (Some(position), Err(error)) = (other_length(walked), walked.end) else { return true };
     let Some(item) = items.iter().find(|item| item.position as usize == position) else { return true };
-    // The count is the word before the place of the data, if that is in the Send.
-    let count = (walked.start + error.at).checked_sub(4).and_then(|at| decoded.payload.get(at..));
-    let count = count.and_then(|count| count.first_chunk()).map(|count| u32::from_be_bytes(*count));
     let length = item.length;
-    match count {
+    match count_before(decoded, walked.start + error.at) {
         Some(count) => report
             .broken(item.at, format_args!("the chunk at Position {position} has {length} octets, its item {count}")),
         None => report.broken(
@@ -309,6 +306,12 @@ fn read_length(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
         ),
     }
     true
+}
+
+/// The length of an item whose data would be at this place of the Payload stream: the word before that, if it is in the Send.
+fn count_before(message: &Decoded<'_>, at: usize) -> Option<u32> {
+    let word = message.payload.get(at.checked_sub(4)?..)?.first_chunk()?;
+    Some(u32::from_be_bytes(*word))
 }
 
 fn read_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
@@ -364,11 +367,21 @@ fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
             report.broken(write_chunk_at(subject, index), values);
         }
     }
-    if walked.end.err().is_some_and(|error| error.reason == WalkError::WRITE_CHUNK_LENGTH)
+    if let Err(error) = walked.end
+        && error.reason == WalkError::WRITE_CHUNK_LENGTH
         && let Some((index, length)) = unclaimed(&lengths, walked)
     {
-        let values = format_args!("Write chunk {index} returned {length} octets, and its item has another length");
-        report.broken(write_chunk_at(subject, index), values);
+        let at = write_chunk_at(subject, index);
+        match subject.decoded.and_then(|decoded| count_before(&decoded, walked.start + error.at)) {
+            Some(count) => {
+                report
+                    .broken(at, format_args!("Write chunk {index} returned {length} octets, and its item has {count}"));
+            }
+            None => report.broken(
+                at,
+                format_args!("Write chunk {index} returned {length} octets, and its item has another length"),
+            ),
+        }
     }
     let Some(chunks) = written(subject) else { return false };
     for WrittenChunk { name, at, segments } in chunks {
@@ -377,8 +390,7 @@ fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
         if item.is_some_and(|item| u64::from(item.length) == total(&segments))
             && let Some((first, last)) = padding_written(&segments)
         {
-            let values =
-                format_args!("octets {first} to {last} of {name} were written, which pad the item before them");
+            let values = format_args!("{name}: octets {first} to {last} were written, which pad the item before them");
             report.broken(at, values);
         }
     }
@@ -457,7 +469,7 @@ fn write_unwritten(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     for WrittenChunk { name, at, segments } in chunks {
         if let Some(gap) = ranges::gap(segments.iter().map(|segment| (segment.moved, segment.returned))) {
             let (first, last, length) = (gap.start, gap.end - 1, total(&segments));
-            let values = format_args!("octets {first} to {last} of the {length} that {name} returns were not written");
+            let values = format_args!("{name}: octets {first} to {last} of the {length} returned were not written");
             report.broken(at, values);
         }
     }
