@@ -39,6 +39,8 @@ pub struct Connection {
     pub set_up: bool,
     /// The two ends of the connection are both known.
     pub paired: bool,
+    /// Which end was the first to end the connection, and when, where that was seen.
+    pub disconnected: Option<(Side, Stamp)>,
 }
 
 /// What an end announced while the connection was set up.

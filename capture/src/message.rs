@@ -278,6 +278,11 @@ impl Message {
         Prefix::decode(self.readable()).ok()
     }
 
+    /// `rdma_xid`, which is the first word, so that a Send too short for the other three may have it.
+    pub(crate) fn rdma_xid(&self) -> Option<u32> {
+        self.readable().first_chunk().map(|word| u32::from_be_bytes(*word))
+    }
+
     /// `rdma_xid`; 0 where that cannot be read.
     pub(crate) fn xid(&self) -> u32 {
         self.prefix().map_or(0, |prefix| prefix.xid)

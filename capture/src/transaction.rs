@@ -310,6 +310,11 @@ impl Call {
         *held = *held + segment.moved.held() - before;
     }
 
+    /// There is no RPC message in it, nor in memory that the responder could read: nothing of it can be carried out.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.message.captured == Captured::Whole && self.called.is_none() && self.read_segments == 0
+    }
+
     /// Octets of memory it takes.
     pub(crate) fn held(&self) -> usize {
         let message =

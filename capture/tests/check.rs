@@ -117,20 +117,22 @@ fn segment(length: u32) -> Segment {
 
 /// Judges packets that were captured two seconds apart.
 fn judge(packets: &[Packet]) -> (Vec<Found>, Vec<Count>) {
+    judge_at(packets, |index| index * 2_000_000_000)
+}
+
+/// Judges packets that were captured at these nanoseconds.
+fn judge_at(packets: &[Packet], time: fn(u64) -> u64) -> (Vec<Found>, Vec<Count>) {
     let mut dissector = Dissector::new(Config { transactions: false, operations: true, ..Config::default() });
     let mut checker = Checker::default();
-    let mut last = Time(0);
     for (index, packet) in packets.iter().enumerate() {
         let number = index as u64 + 1;
-        last = Time(number * 2_000_000_000);
-        let link = LinkType(101);
-        dissector.frame(&Frame { number, time: last, link, data: packet, length: packet.len() as u32 });
+        let (time, link) = (Time(time(number)), LinkType(101));
+        dissector.frame(&Frame { number, time, link, data: packet, length: packet.len() as u32 });
     }
     dissector.finish();
     while let Some(event) = dissector.event() {
         checker.event(&event);
     }
-    checker.finish(Some(last));
     let found = std::iter::from_fn(|| checker.finding()).collect();
     (found, checker.counts().collect())
 }
@@ -267,6 +269,11 @@ impl Trace {
     fn read(&mut self, by: By, memory: (u32, u64), data: &[u8]) {
         let packets = self.wire.read(by, memory, data);
         self.packets.extend(packets);
+    }
+
+    fn disconnect(&mut self, by: By) {
+        let packet = self.wire.disconnect(by);
+        self.packets.push(packet);
     }
 
     /// `ERR_CHUNK`.
@@ -442,6 +449,14 @@ const CASES: &[Case] = &[
             trace.answer();
         }
     }),
+    case("nomsg-empty", |trace, bad| {
+        // The server's; what the client gave could not hold a reply.
+        let lists = Lists::writes(&[&[segment(100)]]);
+        trace.send(Client, &message(MSG, XID, &lists, &null(XID)));
+        let returned = Lists::writes(&[&[segment(0)]]);
+        let (procedure, payload) = if bad { (NOMSG, Vec::new()) } else { (MSG, reply(XID, &[])) };
+        trace.send(Server, &message(procedure, XID, &returned, &payload));
+    }),
     case("nomsg-trailing", |trace, bad| {
         trace.long_call(40, if bad { &[0; 4] } else { &[] });
         if bad {
@@ -452,6 +467,12 @@ const CASES: &[Case] = &[
     }),
     case("msg-no-payload", |trace, bad| refused(trace, bad, &null_message()[..28])),
     case("xid-mismatch", |trace, bad| refused(trace, bad, &patched(null_message(), 28, 8))),
+    // Neither a call nor a reply: its first word is an XID all the same.
+    case("xid-mismatch", |trace, bad| {
+        let message = message(MSG, XID, &Lists::reply(&[segment(100)]), &null(XID));
+        trace.send(Client, &patched(patched(message, 52, 9), 48, if bad { 8 } else { XID }));
+        trace.refuse(1);
+    }),
     case("error-echo", |trace, bad| {
         trace.send(Client, &message(MSG, XID, &Lists::reply(&[segment(100)]), &null(XID)));
         trace.refuse(if bad { 2 } else { 1 });
@@ -1350,7 +1371,6 @@ fn shipped(name: &str) -> (Vec<Line>, Vec<Count>) {
     for event in &mut events {
         checker.event(&event.unwrap());
     }
-    checker.finish(events.summary().last);
     let found = std::iter::from_fn(|| checker.finding());
     let found = found.map(|found| (found.stamp.frame, found.severity, found.rule.slug, found.connection)).collect();
     (found, checker.counts().collect())
@@ -1445,7 +1465,7 @@ const ERRORS: [&[(u64, &str)]; 27] = [
     &[],
     &[(157, "reply-chunk-missing")],
     &[(166, "rdma-write-bounds")],
-    &[(175, "xid-mismatch"), (177, "answer"), (177, "xid-mismatch")],
+    &[(175, "xid-mismatch"), (177, "answer")],
     &[(184, "credit-zero-request")],
     &[(193, "ddp-not-eligible"), (195, "rdma-read-bounds")],
     &[(204, "read-position-zero-in-msg"), (206, "rdma-read-bounds")],
@@ -1791,6 +1811,217 @@ fn a_rule_reports_one_send_a_few_times_only() {
     assert_eq!(found.iter().filter(|found| found.rule.slug == "segment-wraps").count(), 8);
 }
 
+/// How often a rule was not judged.
+fn not_judged(packets: &[Packet], slug: &str) -> u64 {
+    judge(packets).1.iter().find(|count| count.rule.slug == slug).unwrap().not_judged
+}
+
+/// Sends of the client that are dropped, with what they break. None carries a Payload stream.
+fn dropped() -> [(&'static str, Vec<u8>); 5] {
+    [
+        ("done-sent", words(&[XID, 1, 32, DONE])),
+        ("error-from-requester", words(&[XID, 1, 32, ERROR, 2])),
+        ("header-short", null_message()[..24].to_vec()),
+        ("header-short", null_message()[..16].to_vec()),
+        ("header-short", null_message()[..12].to_vec()),
+    ]
+}
+
+#[test]
+fn a_reply_is_for_the_call_and_not_for_a_bad_send_of_the_same_xid() {
+    for (slug, bad) in dropped() {
+        for both in [[&bad, &null_message()], [&null_message(), &bad]] {
+            let mut trace = Trace::new();
+            both.iter().for_each(|octets| trace.send(Client, octets));
+            trace.answer();
+            trace.null(0x99);
+            assert_eq!(slugs(&trace.packets), BTreeSet::from([slug]), "{bad:x?}");
+            // The call may be refused as well.
+            trace.packets.truncate(7);
+            trace.refuse(1);
+            trace.null(0x99);
+            let found = slugs(&trace.packets);
+            assert!(!found.contains("answer"), "{bad:x?}: {found:?}");
+            assert_eq!(not_judged(&trace.packets, "answer"), 1, "{both:x?}");
+            // Then its reply comes all the same.
+            trace.answer();
+            trace.null(0x9a);
+            assert!(!slugs(&trace.packets).contains("answer"), "{bad:x?}");
+        }
+        // Alone it is answered by nothing.
+        for answer in [message(MSG, XID, &Lists::default(), &reply(XID, &[])), words(&[XID, 1, 32, ERROR, 2])] {
+            let mut trace = Trace::new();
+            trace.send(Client, &bad);
+            trace.send(Server, &answer);
+            trace.null(0x99);
+            assert_eq!(slugs(&trace.packets), BTreeSet::from([slug, "answer"]), "{bad:x?}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_copy_of_a_call_has_an_answer_of_its_own() {
+    let refusal = words(&[XID, 1, 32, ERROR, 2]);
+    let reply = message(MSG, XID, &Lists::default(), &reply(XID, &[]));
+    for (slug, damaged) in [
+        ("list-flag", patched(null_message(), 20, 255)),
+        ("proc-unknown", patched(null_message(), 12, 7)),
+        ("msg-no-payload", null_message()[..28].to_vec()),
+        ("nomsg-empty", message(NOMSG, XID, &Lists::default(), &[])),
+    ] {
+        for both in [[&damaged, &null_message()], [&null_message(), &damaged]] {
+            for answers in [&[&refusal, &reply][..], &[&reply, &refusal], &[&reply]] {
+                let mut trace = Trace::new();
+                both.iter().for_each(|octets| trace.send(Client, octets));
+                answers.iter().for_each(|octets| trace.send(Server, octets));
+                trace.null(0x99);
+                let mut expected = BTreeSet::from([slug]);
+                expected.extend((answers.len() == 1).then_some("answer"));
+                assert_eq!(slugs(&trace.packets), expected, "{both:x?} {answers:x?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_requester_that_leaves_at_once_is_owed_nothing() {
+    let left = |by, time: fn(u64) -> u64| {
+        let mut trace = Trace::new();
+        trace.send(Client, &patched(null_message(), 12, 7));
+        trace.disconnect(by);
+        // The capture goes on with another connection.
+        let (mut other, _) = synthetic::connected();
+        (other.client.host, other.server.host) = (7, 8);
+        trace.packets.extend(other.connect());
+        let (found, counts) = judge_at(&trace.packets, time);
+        let not_judged = counts.iter().find(|count| count.rule.slug == "answer").unwrap().not_judged;
+        (found.iter().any(|found| found.rule.slug == "answer"), not_judged)
+    };
+    // A millisecond between packets, and a minute after the end of the connection.
+    let soon = |index| if index < 8 { index * 1_000_000 } else { 60_000_000_000 };
+    assert_eq!(left(Client, soon), (false, 1));
+    assert_eq!(left(Client, |index| index * 2_000_000_000), (true, 0));
+    // A responder that cannot answer ends the connection (RFC 8166 section 4.5.4).
+    assert_eq!(left(Server, |index| index * 2_000_000_000), (false, 1));
+}
+
+#[test]
+fn an_xid_mismatch_and_octets_after_a_long_call_are_answered_either_way() {
+    let mut trace = Trace::new();
+    trace.send(Client, &patched(null_message(), 28, 8));
+    trace.answer();
+    trace.null(0x99);
+    let found = blamed(&trace.packets);
+    let (mismatch, answer) = (("xid-mismatch", Severity::Error), ("answer", Severity::Hazard));
+    assert_eq!(found, [mismatch, answer].map(|(slug, severity)| (slug, severity, Blame::Sender)));
+    for refused in [true, false] {
+        let mut trace = Trace::new();
+        trace.long_call(40, &[0; 4]);
+        if refused {
+            trace.refuse(1);
+        } else {
+            trace.answer();
+        }
+        trace.null(0x99);
+        assert_eq!(blamed(&trace.packets), [("nomsg-trailing", Severity::Warning, Blame::Sender)]);
+    }
+}
+
+#[test]
+fn an_error_of_another_xid_than_its_request_is_no_echo() {
+    let mut trace = Trace::new();
+    trace.send(Client, &patched(null_message(), 20, 255));
+    trace.send(Server, &words(&[XID + 1, 1, 32, ERROR, 2]));
+    trace.null(0x99);
+    let found = judge(&trace.packets).0;
+    let found: Vec<_> = found.iter().map(|found| (found.rule.slug, found.offset, found.stamp.frame)).collect();
+    assert_eq!(found, [("list-flag", Some(20), 6), ("error-echo", Some(0), 7)]);
+    // The call of that XID comes late.
+    let call = message(MSG, XID + 1, &Lists::default(), &null(XID + 1));
+    trace.send(Client, &call);
+    let late = trace.packets.pop().unwrap();
+    trace.packets.insert(7, late);
+    assert!(!slugs(&trace.packets).contains("error-echo"));
+}
+
+/// Calls the client may have in flight; each reply of these tests grants as many.
+const GRANTED: u32 = 32;
+
+#[test]
+fn what_is_not_answered_holds_no_credit() {
+    let mut all = dropped().map(|(_, octets)| octets).to_vec();
+    // A call that is sent again is one call.
+    all.push(null_message());
+    for octets in all {
+        let mut trace = Trace::new();
+        trace.send(Client, &null_message());
+        for _ in 0..=GRANTED {
+            trace.send(Client, &octets);
+        }
+        for xid in 100..100 + GRANTED - 1 {
+            trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+        }
+        trace.answer();
+        assert!(!slugs(&trace.packets).contains("credit-exceeded"), "{octets:x?}");
+        // One more than was granted, before any is answered.
+        let last = trace.packets.pop().unwrap();
+        trace.send(Client, &message(MSG, 99, &Lists::default(), &null(99)));
+        trace.packets.push(last);
+        trace.reply(99);
+        assert!(slugs(&trace.packets).contains("credit-exceeded"), "{octets:x?}");
+    }
+}
+
+#[test]
+fn the_reply_to_a_call_that_was_sent_twice_frees_its_credit() {
+    let mut trace = Trace::new();
+    for xid in 100..100 + 3 * GRANTED {
+        trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+        trace.null(xid);
+    }
+    assert_eq!(slugs(&trace.packets), BTreeSet::new());
+}
+
+#[test]
+fn replies_that_are_pulled_hold_no_credit_of_their_own() {
+    let mut trace = Trace::new();
+    for xid in 100..100 + 3 * GRANTED {
+        trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+        trace.send(Server, &message(NOMSG, xid, &Lists::reads(&[(0, segment(24))]), &[]));
+        trace.read(Client, MEMORY, &reply(xid, &[]));
+        trace.send(Client, &words(&[xid, 1, 32, DONE]));
+    }
+    assert_eq!(slugs(&trace.packets), BTreeSet::new());
+}
+
+#[test]
+fn a_client_that_refuses_a_damaged_call_of_the_server_is_no_requester() {
+    let refusal = words(&[50, 1, 32, ERROR, 2]);
+    let damaged = [
+        patched(callback(50), 20, 255),
+        patched(callback(50), 12, 7),
+        callback(50)[..28].to_vec(),
+        callback(50)[..24].to_vec(),
+        callback(50)[..12].to_vec(),
+        message(NOMSG, 50, &Lists::default(), &[]),
+    ];
+    for damaged in damaged {
+        for waits in [false, true] {
+            let mut trace = Trace::new();
+            if waits {
+                // It may be a damaged reply to this call.
+                trace.send(Client, &message(MSG, 50, &Lists::default(), &null(50)));
+            }
+            trace.send(Server, &damaged);
+            trace.send(Client, &refusal);
+            trace.null(0x99);
+            let found = slugs(&trace.packets);
+            let accused = ["error-from-requester", "answer", "reply-unexpected"].map(|slug| found.contains(slug));
+            assert_eq!(accused, [false; 3], "{damaged:x?} {waits}: {found:?}");
+        }
+    }
+}
+
 /// Judges the frames of a capture.
 fn judged(records: &[Record]) -> (Vec<Found>, Vec<Count>) {
     let mut dissector = Dissector::new(Config { transactions: false, operations: true, ..Config::default() });
@@ -1803,6 +2034,5 @@ fn judged(records: &[Record]) -> (Vec<Found>, Vec<Count>) {
     while let Some(event) = dissector.event() {
         checker.event(&event);
     }
-    checker.finish(records.last().map(|record| Time(record.time_ns)));
     (std::iter::from_fn(|| checker.finding()).collect(), checker.counts().collect())
 }

@@ -131,7 +131,6 @@ impl Run {
     fn finish(mut self) {
         self.dissector.finish();
         self.events();
-        self.checker.finish(self.dissector.summary().last);
         self.findings();
         self.dissector.finish();
         assert!(self.dissector.event().is_none(), "a capture ends once");

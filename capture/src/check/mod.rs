@@ -22,7 +22,6 @@
 //! for event in &mut events {
 //!     checker.event(&event?);
 //! }
-//! checker.finish(events.summary().last);
 //! let first = std::iter::from_fn(|| checker.finding()).find(|found| found.rule.slug == "list-flag").unwrap();
 //! assert_eq!((first.stamp.frame, first.connection, first.offset), (110, 11, Some(16)));
 //! # Ok::<(), rpcrdma_capture::file::FileError>(())
@@ -38,17 +37,11 @@ use std::collections::VecDeque;
 use rpcrdma::rules::{self, Finding, Report, Rule, Severity};
 
 use crate::event::Event;
-use crate::file::Time;
 use crate::link::Address;
 use crate::memory::Map;
 use crate::message::Message;
-use crate::operation::{Sides, Stamp};
+use crate::operation::Stamp;
 use connection::Connection;
-
-/// Nanoseconds after which an answer that did not come is taken not to come.
-const PATIENCE: u64 = 1_000_000_000;
-/// Answers that did not come before the connection ended, which are kept until the capture ends.
-const DUE: usize = 4096;
 
 /// Every rule, by what it is judged by.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
@@ -156,7 +149,7 @@ struct About {
 impl About {
     fn message(message: &Message) -> Self {
         let Message { stamp, connection, from, to, .. } = *message;
-        Self { stamp, connection, from, to, xid: message.prefix().map(|prefix| prefix.xid) }
+        Self { stamp, connection, from, to, xid: message.rdma_xid() }
     }
 }
 
@@ -231,9 +224,6 @@ impl Book {
 #[derive(Debug)]
 pub struct Checker {
     connections: Map<u32, Connection>,
-    due: Vec<Found>,
-    /// The capture does not hold all of what it could.
-    missed: bool,
     book: Book,
 }
 
@@ -241,14 +231,14 @@ impl Default for Checker {
     fn default() -> Self {
         let counts = grouped().map(|(rule, group)| (Count { rule, broken: 0, not_judged: 0 }, group)).collect();
         let book = Book { counts, groups: [0; 4], found: VecDeque::new() };
-        Self { connections: Map::default(), due: Vec::new(), missed: false, book }
+        Self { connections: Map::default(), book }
     }
 }
 
 impl Checker {
     /// Takes the next event.
     pub fn event(&mut self, event: &Event) {
-        let Self { connections, due, missed, book } = self;
+        let Self { connections, book } = self;
         match event {
             Event::Opened(opened) => {
                 connections.insert(opened.number, Connection::new(opened));
@@ -259,7 +249,6 @@ impl Checker {
                 }
             }
             Event::Lost(lost) => {
-                *missed = true;
                 if let Some(connection) = connections.get_mut(&lost.connection) {
                     connection.lost(lost.from, book);
                 }
@@ -270,35 +259,14 @@ impl Checker {
                 }
             }
             Event::Connection(report) => {
-                let Sides { active, passive } = report.counts;
-                *missed |= active.missed + passive.missed + active.orphans + passive.orphans > 0;
                 let Some(number) = report.number else { return };
                 let Some(connection) = connections.remove(&number) else { return };
                 if connection.owes_set_up() {
                     setup::judge(&report.connection.announced, &connection.ends, number, book);
                 }
-                for open in connection.end(active.early + passive.early == 0, book) {
-                    if due.len() < DUE {
-                        due.push(open);
-                    } else {
-                        book.unknown(open.rule);
-                    }
-                }
+                connection.end(report, book);
             }
             Event::Transaction(_) | Event::Rejected(_) | Event::Terminated(_) => {}
-        }
-    }
-
-    /// The capture has ended, with a frame of the time `last`.
-    pub fn finish(&mut self, last: Option<Time>) {
-        for due in std::mem::take(&mut self.due) {
-            let waited = last.unwrap_or_default().0.saturating_sub(due.stamp.time.0);
-            // Where something is known to be missing, it may be the answer.
-            if waited >= PATIENCE && !self.missed {
-                self.book.keep(due);
-            } else {
-                self.book.unknown(due.rule);
-            }
         }
     }
 

@@ -55,7 +55,10 @@ pub enum Management<'a> {
         reason: u16,
     },
     /// DREQ: one side ends the connection.
-    DisconnectRequest,
+    DisconnectRequest {
+        /// The other side's queue pair.
+        queue_pair: u32,
+    },
     /// DREP: the other side agrees.
     DisconnectReply,
     /// MRA, LAP, APR, SIDR and what else there is.
@@ -92,7 +95,7 @@ impl<'a> Management<'a> {
             0x12 => Self::reject(mad).ok(),
             0x13 => Self::reply(packet, mad).ok(),
             0x14 => Some(Self::ReadyToUse),
-            0x15 => Some(Self::DisconnectRequest),
+            0x15 => Some(Self::DisconnectRequest { queue_pair: u32_at(mad, 32).ok()? >> 8 }),
             0x16 => Some(Self::DisconnectReply),
             _ => Some(Self::Other),
         }

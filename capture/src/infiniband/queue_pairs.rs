@@ -255,10 +255,15 @@ impl<S> QueuePairs<S> {
                 handler.rejected(Rejected { stamp, from: source, to: destination, service, reason: Some(reason) });
             }
             // Packets may be on their way when a connection ends; it is followed until its queue pairs serve another.
-            Management::ReadyToUse
-            | Management::DisconnectRequest
-            | Management::DisconnectReply
-            | Management::Other => {}
+            Management::DisconnectRequest { queue_pair } => {
+                let towards = Flow { source, destination, queue_pair };
+                if let Some(&(key, from)) = self.flows.get(&towards)
+                    && let Some(entry) = self.entries.get_mut(&key)
+                {
+                    entry.connection.disconnected.get_or_insert((from, stamp));
+                }
+            }
+            Management::ReadyToUse | Management::DisconnectReply | Management::Other => {}
         }
     }
 
@@ -362,6 +367,7 @@ impl<S> QueuePairs<S> {
             announced: Sides { active: request.map(|half| half.announced), passive: reply.map(|half| half.announced) },
             set_up: request.is_some() && reply.is_some(),
             paired: flows.active.is_some() && flows.passive.is_some(),
+            disconnected: None,
         };
         let mut ordering = Ordering::default();
         ordering.set_mtu(setup.and_then(|setup| setup.mtu));

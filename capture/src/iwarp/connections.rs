@@ -128,6 +128,9 @@ impl<S> Connections<S> {
         let Some(entry) = self.entries.get_mut(&key) else { return false };
         entry.used = self.clock;
         entry.segments += 1;
+        if segment.is_final() || segment.is_reset() {
+            entry.known.connection.disconnected.get_or_insert((from, stamp));
+        }
         let mut sink = Sink { handler, checked: &mut self.checked, verify_crc: choice.verify_crc };
         let Entry { reassembly, known, .. } = entry;
         reassembly.segment((from, stamp), segment, &mut |step| known.step(&step, &mut sink));
@@ -236,6 +239,7 @@ impl<S> Connections<S> {
             announced: Sides::default(),
             set_up: false,
             paired: true,
+            disconnected: None,
         };
         let known = Known {
             connection,

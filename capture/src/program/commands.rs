@@ -177,7 +177,6 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
         }
         Ok(())
     })?;
-    checker.finish(summary.last);
     let mut out = Vec::new();
     while let Some(found) = checker.finding() {
         if arguments.wants(&found, start) {

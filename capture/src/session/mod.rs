@@ -461,20 +461,31 @@ impl Session {
                 (called, described) = (Some(call), Some(description));
             }
         }
-        if let Some(Prefix { xid, .. }) = message.prefix()
-            && let Some(&before) = self.xids.get(requester).get(&xid)
-        {
-            self.give_up(before, context);
-        }
         message.rpc = described.as_ref().map(|described| described.rpc.clone());
         let detail = context.operations.then(|| {
             let walked = described.as_ref().map(Described::to_walked);
             let (direction, forgotten) = (Direction::Call, self.watch.given_up);
             Box::new(Detail { direction, walked, answers: None, long_xid: None, forgotten })
         });
-        self.wait(Call::new(message.clone(), (called, described), way, context.transactions), context);
+        let call = Call::new(message.clone(), (called, described), way, context.transactions);
+        if self.replaces(&call, context) {
+            self.wait(call, context);
+        }
         message.detail = detail;
         message
+    }
+
+    /// Whether a call is to wait in place of one with its XID, which is given up then. One that can be carried out does not
+    /// make way for one that cannot.
+    fn replaces(&mut self, call: &Call, context: &mut Context<'_>) -> bool {
+        let xids = self.xids.get(call.message.sender);
+        let before = call.message.prefix().and_then(|prefix| xids.get(&prefix.xid)).copied();
+        let can_wait = |id| self.calls.get(&id).is_some_and(|before| call.is_empty() && !before.is_empty());
+        if before.is_some_and(can_wait) {
+            return false;
+        }
+        before.into_iter().for_each(|before| self.give_up(before, context));
+        true
     }
 
     fn wait(&mut self, mut call: Call, context: &mut Context<'_>) {
@@ -544,7 +555,7 @@ impl Session {
         if is_reply {
             return self.conclude(call, context);
         }
-        self.watch.given_up = true;
+        self.watch.given_up |= !call.is_empty();
         let xid = call.message.xid();
         if context.transactions {
             context.ended(Transaction::new(Some(call), None, xid));

@@ -259,6 +259,14 @@ impl Wire {
         datagram(self.server.host, self.client.host, &mad)
     }
 
+    /// DREQ (section 12.6.10).
+    pub fn disconnect(&mut self, by: By) -> Packet {
+        let (from, to) = self.ends(by);
+        let mut mad = management(0x15);
+        put(&mut mad, 32, &(to.queue_pair << 8).to_be_bytes());
+        datagram(from.host, to.host, &mad)
+    }
+
     /// REQ, REP, RTU.
     pub fn connect(&mut self) -> Vec<Packet> {
         let ready = datagram(self.client.host, self.server.host, &management(0x14));

@@ -2,7 +2,6 @@
 
 use super::{Count, Report, Rule, SendRow, Sent, Severity, place};
 use crate::error::{DecodeErrorKind as Kind, Reaction, Role};
-use crate::rpc::MessageType;
 use crate::v1::{self, Body, ErrorBody};
 use crate::v2::{self, Family};
 
@@ -112,7 +111,7 @@ pub(super) static RULES: [SendRow; 14] = [
             slug: "nomsg-empty",
             severity: Severity::Error,
             section: "RFC 8166 4.2.4, 4.5.2",
-            summary: "RDMA_NOMSG has a chunk that holds the Payload stream",
+            summary: "RDMA_NOMSG has a chunk that can hold the Payload stream: a Position Zero Read chunk or a Reply chunk",
             reason: "There is no RPC message in the Send, so without such a chunk there is none at all.",
             correct: "A requester puts a long call into a Position Zero Read chunk, a responder a long reply into the \
                       Reply chunk. A responder answers ERR_CHUNK.",
@@ -123,13 +122,13 @@ pub(super) static RULES: [SendRow; 14] = [
     SendRow {
         rule: Rule {
             slug: "nomsg-trailing",
-            severity: Severity::Error,
+            severity: Severity::Warning,
             section: "RFC 8166 4.2.4",
             summary: "nothing follows the lists of RDMA_NOMSG",
             reason: "The Payload stream is in a chunk. What follows the header has no meaning, and a receiver that took it \
                       for the RPC message would act on the wrong one.",
-            correct: "A sender ends the Send with its lists. A responder answers ERR_CHUNK.",
-            answer: Some(Reaction::ErrChunk),
+            correct: "A sender ends the Send with its lists. A responder answers ERR_CHUNK, or passes over what follows.",
+            answer: None,
         },
         judge: nomsg_trailing,
     },
@@ -155,8 +154,9 @@ pub(super) static RULES: [SendRow; 14] = [
             summary: "rdma_xid equals the XID of the RPC message",
             reason: "Transport and RPC find the waiting call each by its own word; if these differ, a reply completes the \
                       wrong call.",
-            correct: "A sender copies the XID. A responder answers ERR_CHUNK.",
-            answer: Some(Reaction::ErrChunk),
+            correct: "A sender copies the XID. A responder answers ERR_CHUNK, as section 4.5.2 has it, or replies, as section \
+                      4.2.1 has the XID of the RPC message ignored. Requesters may meet either.",
+            answer: None,
         },
         judge: xid_mismatch,
     },
@@ -275,15 +275,16 @@ fn list_truncated(sent: &Sent<'_>, report: &mut Report<'_>) {
 fn nomsg_empty(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Ok(message) = sent.decoded else { return };
     let Body::Nomsg(chunks) = message.header.body else { return };
+    // A Reply chunk that comes back unused is a matter of reply-chunk-unused-nomsg.
+    let has_room = chunks.reply.is_some_and(|chunk| chunk.length() > 0 || sent.is_from(Role::Responder));
     let has_call = chunks.reads.iter().any(|read| read.position == 0 && read.target.length > 0);
     let at = place::read_list(&message);
     if chunks.is_empty() {
         report.broken(at, format_args!("RDMA_NOMSG without any chunk"));
     } else if sent.is_from(Role::Requester) && !has_call {
         report.broken(at, format_args!("RDMA_NOMSG of a requester without a Position Zero Read chunk"));
-    } else if sent.sender.is_none() && !has_call && chunks.reply.is_none_or(|chunk| chunk.length() == 0) {
-        // Of a reply `reply-chunk-unused-nomsg` tells.
-        report.broken(at, format_args!("RDMA_NOMSG, and no chunk can hold the Payload stream"));
+    } else if !has_call && !has_room {
+        report.broken(at, format_args!("no Position Zero Read chunk nor Reply chunk of RDMA_NOMSG has an octet"));
     }
 }
 
@@ -318,8 +319,8 @@ fn msg_no_payload(sent: &Sent<'_>, report: &mut Report<'_>) {
 
 fn xid_mismatch(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Ok(message) = sent.decoded else { return };
-    if let (Body::Msg(_), Some((xid, MessageType::CALL | MessageType::REPLY))) =
-        (message.header.body, MessageType::peek(message.payload))
+    if let (Body::Msg(_) | Body::Msgp { .. }, Some(&xid)) = (message.header.body, message.payload.first_chunk())
+        && let xid = u32::from_be_bytes(xid)
         && xid != message.header.xid
     {
         let values = format_args!("the RPC message has the XID {xid:#010x}, rdma_xid is {:#010x}", message.header.xid);

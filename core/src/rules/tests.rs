@@ -9,10 +9,10 @@ fn words(words: &[u32]) -> Vec<u8> {
 }
 
 /// What is found in a Send: slug, offset.
-fn found(words_of: &[u32], sender: Role) -> Vec<(&'static str, usize)> {
+fn found(words_of: &[u32], sender: impl Into<Option<Role>>) -> Vec<(&'static str, usize)> {
     let octets = words(words_of);
     let mut found = Vec::new();
-    send(&Sent::new(&octets, Some(sender)), &mut |finding| found.push((finding.rule.slug, finding.offset)));
+    send(&Sent::new(&octets, sender.into()), &mut |finding| found.push((finding.rule.slug, finding.offset)));
     found
 }
 
@@ -92,6 +92,28 @@ fn a_rule_of_the_header_says_which_octet_breaks_it() {
 }
 
 #[test]
+fn a_send_of_whoever_needs_a_chunk_for_its_payload_stream_and_the_xid_in_it() {
+    for (words_of, expected) in [
+        (&[7, 1, 32, 1, 0, 1, 1, 9, 100, 0, 0, 0, 0][..], "nomsg-empty"),
+        (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 0, 0, 0], "nomsg-empty"),
+        (&[7, 1, 32, 1, 0, 0, 0], "nomsg-empty"),
+        // Neither a Call nor a Reply.
+        (&[7, 1, 32, 0, 0, 0, 0, 8, 9], "xid-mismatch"),
+        (&[7, 1, 32, 0, 0, 0, 0, 8, 0], "xid-mismatch"),
+    ] {
+        let found: Vec<&str> = found(words_of, None).into_iter().map(|(slug, _)| slug).collect();
+        assert_eq!(found, [expected], "{words_of:?}");
+    }
+    for words_of in [
+        &[7, 1, 32, 1, 1, 0, 9, 40, 0, 0, 0, 0, 0][..],
+        &[7, 1, 32, 1, 0, 0, 1, 1, 9, 100, 0, 0],
+        &[7, 1, 32, 0, 0, 0, 0, 7, 9],
+    ] {
+        assert_eq!(found(words_of, None), [], "{words_of:?}");
+    }
+}
+
+#[test]
 fn other_messages_have_rules_of_their_own() {
     for (words_of, sender, expected) in [
         (&[7, 1, 32, 0, 0, 0][..], CALL, ("header-short", 24)),
@@ -102,6 +124,7 @@ fn other_messages_have_rules_of_their_own() {
         (&[7, 1, 32, 4, 2], CALL, ("error-from-requester", 12)),
         (&[7, 1, 32, 1, 0, 0, 0], REPLY, ("nomsg-empty", 16)),
         (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 100, 0, 0], CALL, ("nomsg-empty", 16)),
+        (&[7, 1, 32, 1, 0, 1, 1, 9, 100, 0, 0, 0, 0], REPLY, ("nomsg-empty", 16)),
         (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 100, 0, 0, 0], REPLY, ("nomsg-trailing", 48)),
         (&[7, 1, 32, 0, 0, 0, 0], REPLY, ("msg-no-payload", 28)),
         (&[7, 1, 0, 0, 0, 0, 0, 7, 1], REPLY, ("credit-zero-grant", 8)),

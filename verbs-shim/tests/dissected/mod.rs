@@ -80,7 +80,6 @@ pub(crate) fn dissect(file: &[u8]) -> Found {
     }
     dissector.finish();
     take(&mut dissector);
-    checker.finish(dissector.summary().last);
     while let Some(finding) = checker.finding() {
         let (xid, message) = (finding.xid, format!("frame {}: {}", finding.stamp.frame, finding.message));
         found.broken.push(Broken { slug: finding.rule.slug, xid, message });

@@ -1,8 +1,7 @@
 //! What is kept of a connection, and the rules that need it.
 
+mod requests;
 mod v2;
-
-use std::collections::BTreeMap;
 
 use rpcrdma::error::{Reaction, Role};
 use rpcrdma::prefix::Procedure;
@@ -17,19 +16,21 @@ use rpcrdma::v1::{self, Body, ErrorBody, Message as Decoded};
 use super::rpc::{self, Subject};
 use super::{About, Blame, Book, Found, Group, memory, setup};
 use crate::connection::Announced;
-use crate::event::{MemoryUse, MemoryUseKind, Opened};
+use crate::event::{MemoryUse, MemoryUseKind, Opened, Report as Ended};
+use crate::file::Time;
 use crate::header::Dialect;
 use crate::link::Address;
 use crate::message::{Answered, Captured, Detail, Direction, Message};
-use crate::operation::{Side, Sides};
+use crate::operation::{Side, Sides, Stamp};
+use requests::{ANSWER, Answers, Faulty, Request, Requests};
 use v2::Version2;
 
-/// Bad requests of a connection that may still be answered.
-const EXPECTED: usize = 64;
 /// Findings of a connection that wait for their proof.
 const PENDING: usize = 64;
 /// Frames by which a capture may show packets out of order: as many as are held up for one that is missing.
 const DISORDER: u64 = 4096;
+/// Nanoseconds after which an answer that did not come is taken not to come.
+const PATIENCE: u64 = 1_000_000_000;
 /// Replies whose responder-provided Read chunks may still be read, of a connection.
 const PULLED: usize = 16;
 
@@ -60,17 +61,6 @@ static PULL_NOT_NOTIFIED: Rule = Rule {
     correct: "A requester sends RDMA_DONE with the XID when it has read all.",
     answer: None,
 };
-/// Not one of the rules about what may be sent, but of what a responder owes to one who breaks them.
-static ANSWER: Rule = Rule {
-    slug: "answer",
-    severity: Severity::Error,
-    section: "RFC 8166 4.5",
-    summary: "a responder answers a request it cannot read by ERR_CHUNK or ERR_VERS, or not at all, as section 4.5 says",
-    reason: "A requester that is not told waits for ever; one that is told by an XID nobody can trust ends another call.",
-    correct: "As the rule that the request breaks says. To RDMA_MSGP, ERR_CHUNK is a SHOULD, and a warning.",
-    answer: None,
-};
-
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     [&REPLY_UNEXPECTED, &REVERSE_VERSION, &PULL_NOT_NOTIFIED, &ANSWER].into_iter()
 }
@@ -88,14 +78,6 @@ struct Pending {
     proven: bool,
 }
 
-/// A request that breaks a rule.
-#[derive(Clone, Copy, Debug)]
-struct Expected {
-    rule: &'static Rule,
-    about: About,
-    octets: usize,
-}
-
 /// A reply in a responder-provided Read chunk.
 #[derive(Debug)]
 struct Pulled {
@@ -104,6 +86,8 @@ struct Pulled {
     /// Octets of its Read chunks.
     length: u64,
     asked: u64,
+    /// When it was read from last.
+    pulled: Time,
 }
 
 /// What is known of a connection.
@@ -135,9 +119,10 @@ pub(super) struct Connection {
     version_2: Version2,
     /// That remote invalidation was not agreed was said.
     told: bool,
-    expected: BTreeMap<(Side, u32), Expected>,
-    /// The last frame that brought a Send of each end.
-    last: Sides<u64>,
+    /// By the end that asks.
+    requests: Sides<Requests>,
+    /// What brought the last Send of each end.
+    last: Sides<Stamp>,
     /// A Send was given after one that was captured later: which of the two ends was first is not known.
     is_disordered: bool,
     /// Replies come in responder-provided Read chunks.
@@ -167,7 +152,7 @@ impl Connection {
             version_1: false,
             version_2: Version2::new(*whole),
             told: false,
-            expected: BTreeMap::new(),
+            requests: Sides::default(),
             last: Sides::default(),
             is_disordered: false,
             reliable: false,
@@ -206,7 +191,8 @@ impl Connection {
     fn wait(&mut self, found: Found, proof: Side, book: &mut Book) {
         if self.pending.len() < PENDING {
             // What was held up may be given after what was sent later.
-            let proven = *self.last.get(proof) > found.stamp.frame;
+            let is_there = found.rule.slug == "error-from-requester";
+            let proven = self.last.get(proof).frame > found.stamp.frame || is_there;
             let rules = [&CREDIT_INITIAL, &CREDIT_EXCEEDED, &REVERSE_CREDIT];
             let needs_order = rules.iter().any(|rule| core::ptr::eq(*rule, found.rule));
             self.pending.push(Pending { found, proof, needs_order, proven });
@@ -224,8 +210,8 @@ impl Connection {
             if pending.proof != sender {
                 return true;
             }
-            // The call that seemed to be missing has come late.
-            if core::ptr::eq(pending.found.rule, &REPLY_UNEXPECTED) && pending.found.xid == xid {
+            // What it answers seemed to be missing, and has come late.
+            if matches!(pending.found.rule.slug, "reply-unexpected" | "error-echo") && pending.found.xid == xid {
                 return false;
             }
             pending.proven |= frame > pending.found.stamp.frame;
@@ -245,6 +231,7 @@ impl Connection {
             let mut pulled = self.pulled.iter_mut();
             if let Some(pulled) = pulled.find(|pulled| pulled.requester == reader && pulled.about.xid == Some(xid)) {
                 pulled.asked += length;
+                pulled.pulled = used.stamp.time;
             }
             return;
         }
@@ -265,9 +252,11 @@ impl Connection {
             self.prove(message, book);
         }
         let last = self.last.get_mut(message.sender);
-        let began = *last > 0;
-        *last = message.stamp.frame.max(*last);
-        self.is_disordered |= message.stamp.frame < *self.last.get(message.sender.other());
+        let began = last.frame > 0;
+        if message.stamp.frame > last.frame {
+            *last = message.stamp;
+        }
+        self.is_disordered |= message.stamp.frame < self.last.get(message.sender.other()).frame;
         self.learn(message);
         match message.dialect {
             _ if self.version_1 => {}
@@ -280,22 +269,45 @@ impl Connection {
             }
         }
         self.length(message, about, book);
-        if about.xid.is_some() {
-            return self.readable(message, about, book);
-        }
-        *self.unreadable.get_mut(message.sender) = true;
-        if message.captured == Captured::Whole {
-            // It has fewer octets than the four words.
-            self.send(message, &Sent::new(&message.octets, None), about, book);
+        if message.prefix().is_some() {
+            self.readable(message, about, book);
         } else {
-            book.unknown_group(Group::Send);
+            self.stub(message, about, book);
         }
+    }
+
+    /// Judges a message that has not even four words, or of which the capture has not.
+    fn stub(&mut self, message: &Message, about: About, book: &mut Book) {
+        *self.unreadable.get_mut(message.sender) = true;
+        if message.captured != Captured::Whole {
+            return book.unknown_group(Group::Send);
+        }
+        let sent = Sent::new(&message.octets, None);
+        let faulty = self.send(message, &sent, about, book);
+        if self.client == Some(message.sender) {
+            self.request(message, &sent, faulty, about, book);
+        } else if let Some(xid) = about.xid {
+            self.unclear(message.sender, xid, book);
+        }
+    }
+
+    /// An end sent something that may be a call of its own, or an answer: nothing in it tells.
+    fn unclear(&mut self, sender: Side, xid: u32, book: &mut Book) {
+        self.requests.get_mut(sender).add_unclear(xid);
+        // The RDMA_ERROR that seemed to answer nothing may answer this, which was held up.
+        self.pending.retain(|Pending { found, proof, .. }| {
+            let is_explained = *proof == sender && found.xid == Some(xid) && found.rule.slug == "error-from-requester";
+            if is_explained {
+                book.unknown(found.rule);
+            }
+            !is_explained
+        });
     }
 
     /// Judges a message whose first four words are there.
     fn readable(&mut self, message: &Message, about: About, book: &mut Book) {
         let detail = message.detail.as_deref();
-        let role = self.role(message, detail);
+        let role = self.role(message, detail, book);
         let mut sent = Sent { length: message.length, ..Sent::new(&message.octets, role) };
         // The session knows of an RDMA_DONE that ends a provided reply, even where it took that for a call.
         let is_done = sent.prefix.is_some_and(|prefix| prefix.procedure == Procedure::RDMA_DONE);
@@ -315,15 +327,16 @@ impl Connection {
             book.unknown_group(Group::Send);
         }
         let Some(role) = role else { return };
-        match role {
-            Role::Requester => self.request(message, about, book),
-            Role::Responder => self.answers(message, &sent, detail, about, book),
-        }
+        let answers = match role {
+            Role::Requester => Answers::Nothing,
+            Role::Responder => self.answers(message, &sent, about, book),
+        };
         if ends {
-            faulty = faulty.or(self.rpc(message, &sent, role, detail, about, book));
+            let of_rpc = self.rpc(message, &sent, (role, answers), about, book);
+            faulty = faulty.or(of_rpc);
         }
         if role == Role::Requester {
-            self.expect(message, about, faulty, book);
+            self.request(message, &sent, faulty, about, book);
         }
         self.pull(message, &sent, role, about, book);
     }
@@ -348,12 +361,17 @@ impl Connection {
     }
 
     /// Whether a message asks or answers, for the direction its RPC goes.
-    fn role(&self, message: &Message, detail: Option<&Detail>) -> Option<Role> {
+    fn role(&mut self, message: &Message, detail: Option<&Detail>, book: &mut Book) -> Option<Role> {
         match detail {
             // It may be either.
             _ if message.hides_direction() => None,
             Some(Detail { direction: Direction::Call, .. }) => Some(Role::Requester),
             Some(detail) if !self.is_stray_error(message, detail) => Some(Role::Responder),
+            // It may answer a call of the other direction (RFC 8167), which nobody could read, or be a requester's.
+            Some(_) if self.requests.get_mut(message.sender.other()).take_unclear(message.xid()) => {
+                super::find("error-from-requester").into_iter().for_each(|rule| book.unknown(rule));
+                None
+            }
             _ if self.is_reverse_call(message) => Some(Role::Requester),
             _ => self.client.map(|client| if client == message.sender { Role::Requester } else { Role::Responder }),
         }
@@ -361,27 +379,47 @@ impl Connection {
 
     /// Whether a message is an RDMA_ERROR that answers nothing: then only its sender tells what it should have been.
     fn is_stray_error(&self, message: &Message, detail: &Detail) -> bool {
-        let answers = |xid| self.expected.contains_key(&(message.sender.other(), xid));
+        let answers = |xid| self.requests.get(message.sender.other()).waits(xid);
         message.rpc.is_none()
             && detail.answers.is_none()
             && message.error().is_some()
             && !message.prefix().is_some_and(|prefix| answers(prefix.xid))
     }
 
-    /// Judges what one Send can be judged by; gives the rule it breaks first, if breaking it is an error.
-    fn send(&self, message: &Message, sent: &Sent<'_>, about: About, book: &mut Book) -> Option<&'static Rule> {
-        let mut first = None;
+    /// Judges what one Send can be judged by; gives the rule it breaks that says most about its answer, if breaking it is
+    /// no mere hazard.
+    fn send(&mut self, message: &Message, sent: &Sent<'_>, about: About, book: &mut Book) -> Option<&'static Rule> {
+        let mut first: Option<(&'static Rule, u8)> = None;
+        let mut rests_on_order = None;
+        let xid_of = xid_of(message, sent);
         rules::send(sent, &mut |finding| {
+            if finding.rule.slug == "xid-mismatch" {
+                match xid_of {
+                    XidOf::Sender => {}
+                    XidOf::Call => return,
+                    XidOf::Unknown => return book.unknown(finding.rule),
+                }
+            }
             let mut finding = *finding;
             if finding.rule.slug == "version" && self.is_reverse_call(message) {
                 finding.rule = &REVERSE_VERSION;
             }
-            if finding.severity == Severity::Error {
-                first.get_or_insert(finding.rule);
+            let weight = weight(&finding);
+            if weight > first.map_or(0, |(_, weight)| weight) {
+                first = Some((finding.rule, weight));
             }
-            book.add(about, &finding, Some(finding.offset));
+            let found = Found::new(about, &finding, Some(finding.offset));
+            // What it answers may be held up, as a reply would be whose call is missing.
+            if finding.rule.slug == "error-from-requester" {
+                rests_on_order = Some(found);
+            } else {
+                book.keep(found);
+            }
         });
-        first
+        if let Some(found) = rests_on_order {
+            self.wait(found, message.sender.other(), book);
+        }
+        first.map(|(rule, _)| rule)
     }
 
     /// Whether a message of another version would be a call of the server's if it were of version 1.
@@ -410,50 +448,91 @@ impl Connection {
         }
     }
 
-    /// A call is sent: counts it.
-    fn request(&mut self, message: &Message, about: About, book: &mut Book) {
-        let credits = self.credits.get_mut(message.sender);
+    /// A request is sent, and breaks a rule or not: keeps it until it is answered, and counts it.
+    fn request(
+        &mut self,
+        message: &Message,
+        sent: &Sent<'_>,
+        faulty: Option<&'static Rule>,
+        about: About,
+        book: &mut Book,
+    ) {
+        let Some(xid) = about.xid else { return };
+        let procedure = sent.prefix.map(|prefix| prefix.procedure);
+        let is_call = !matches!(procedure, Some(Procedure::RDMA_DONE | Procedure::RDMA_ERROR));
+        let request = match faulty.map(|rule| Faulty { rule, about, octets: message.length }) {
+            faulty if is_call => Request::new(faulty),
+            Some(faulty) => Request::Faulty(faulty, Reaction::Discard),
+            None => return,
+        };
+        let is_readable = sent.decoded.as_ref().is_ok_and(|message| message.header.chunks().is_some());
+        if self.requests.get_mut(message.sender).add(xid, request, is_readable, book) {
+            self.count(message.sender, about, book);
+        }
+    }
+
+    /// An end takes a credit.
+    fn count(&mut self, requester: Side, about: About, book: &mut Book) {
+        let credits = self.credits.get_mut(requester);
         if !credits.is_known() {
             book.unknown(&CREDIT_EXCEEDED);
         }
         if let Err(fault) = credits.call() {
-            let is_reverse = self.client == Some(message.sender.other());
+            let is_reverse = self.client == Some(requester.other());
             let rule = if is_reverse { &REVERSE_CREDIT } else { fault.rule() };
             let mut found = None;
             let mut take = |finding: &Finding<'_>| found = Some(Found::new(about, finding, Some(finding.offset)));
             fault.say(&mut Report::new(rule, &mut take));
             // A reply that was missed would have ended a call.
-            found.into_iter().for_each(|found| self.wait(found, message.sender.other(), book));
+            found.into_iter().for_each(|found| self.wait(found, requester.other(), book));
         }
     }
 
-    /// Keeps a request that breaks a rule until it is answered.
-    fn expect(&mut self, message: &Message, about: About, faulty: Option<&'static Rule>, book: &mut Book) {
-        let Some(xid) = about.xid else { return };
-        let key = (message.sender, xid);
-        match faulty {
-            None => _ = self.expected.remove(&key),
-            Some(_) if self.expected.len() >= EXPECTED => book.unknown(&ANSWER),
-            Some(rule) => _ = self.expected.insert(key, Expected { rule, about, octets: message.length }),
-        }
-    }
-
-    /// A reply or an error: judges whether it should be there.
-    fn answers(&mut self, message: &Message, sent: &Sent<'_>, detail: Option<&Detail>, about: About, book: &mut Book) {
+    /// A reply or an error: finds what it is for, and judges whether it should be there.
+    fn answers(&mut self, message: &Message, sent: &Sent<'_>, about: About, book: &mut Book) -> Answers {
+        let Some(xid) = about.xid else { return Answers::Nothing };
         let requester = message.sender.other();
-        let granted = sent.prefix.map_or(1, |prefix| prefix.credit);
-        if detail.is_some_and(|detail| detail.answers.is_some()) {
-            self.credits.get_mut(requester).reply(granted);
-        } else if sent.decoded.is_ok() || sent.error.is_some() {
-            if self.is_whole() && !self.unreadable.get(requester) {
-                let (rule, severity) = (&REPLY_UNEXPECTED, REPLY_UNEXPECTED.severity);
-                let message = format_args!("no call with this XID waits");
-                let finding = Finding { rule, severity, offset: 0, message };
-                self.wait(Found::new(about, &finding, Some(0)), requester, book);
-            } else {
+        let is_known = message.detail.as_ref().is_some_and(|detail| detail.answers.is_some());
+        let is_reply = sent.error.is_some() || is_reply(sent) || is_known && has_long_reply(sent);
+        if !is_reply {
+            self.unclear(message.sender, xid, book);
+        }
+        if !is_reply && !is_known {
+            if sent.decoded.is_ok() {
                 book.unknown(&REPLY_UNEXPECTED);
             }
+            return Answers::Nothing;
         }
+        let error = sent.error.map(|(error, _)| error);
+        let (answers, frees_credit) = self.requests.get_mut(requester).answer(xid, error);
+        if is_known || frees_credit {
+            self.credits.get_mut(requester).reply(sent.prefix.map_or(1, |prefix| prefix.credit));
+        } else if matches!(answers, Answers::Nothing) {
+            self.unexpected(requester, error, about, book);
+        }
+        requests::judge(answers, error, about, book);
+        answers
+    }
+
+    /// Judges an answer to nothing that waits. Where one request waits for such an error, it has the wrong XID.
+    fn unexpected(&mut self, requester: Side, error: Option<ErrorBody>, about: About, book: &mut Book) {
+        if !self.is_whole() {
+            return book.unknown(&REPLY_UNEXPECTED);
+        }
+        let misnamed = error.and_then(|error| self.requests.get_mut(requester).take_misnamed(error));
+        if let (Some(faulty), Some(rule)) = (misnamed, super::find("error-echo")) {
+            let (frame, slug) = (faulty.about.stamp.frame, faulty.rule.slug);
+            let message =
+                format_args!("no request has this XID; that of frame {frame} ({slug}) waits for such an error");
+            let finding = Finding { rule, severity: rule.severity, offset: 0, message };
+            return self.wait(Found::new(about, &finding, Some(0)), requester, book);
+        }
+        if *self.unreadable.get(requester) {
+            return book.unknown(&REPLY_UNEXPECTED);
+        }
+        let (rule, severity) = (&REPLY_UNEXPECTED, REPLY_UNEXPECTED.severity);
+        let finding = Finding { rule, severity, offset: 0, message: format_args!("no call with this XID waits") };
+        self.wait(Found::new(about, &finding, Some(0)), requester, book);
     }
 
     /// Judges a call or a reply by what it carries, and a reply by its call; gives the rule it breaks first, if breaking
@@ -462,27 +541,23 @@ impl Connection {
         &mut self,
         message: &Message,
         sent: &Sent<'_>,
-        role: Role,
-        detail: Option<&Detail>,
+        (role, answers): (Role, Answers),
         about: About,
         book: &mut Book,
     ) -> Option<&'static Rule> {
-        let answers = detail.and_then(|detail| detail.answers.as_ref());
+        let detail = message.detail.as_deref();
+        let is_clear = !matches!(answers, Answers::Unclear);
+        let faulty = !matches!(answers, Answers::Call(None) | Answers::Nothing);
+        let answers = detail.and_then(|detail| detail.answers.as_ref()).filter(|_| is_clear);
         let call = answers.map(|answers| &answers.call);
         let called = call.filter(|call| call.captured == Captured::Whole).and_then(Message::decode_v1);
-        let mut faulty = false;
         if role == Role::Responder {
-            let key = about.xid.map(|xid| (message.sender.other(), xid));
-            if let Some(expected) = key.and_then(|key| self.expected.remove(&key)) {
-                faulty = true;
-                judge_answer(&expected, sent, about, book);
-            }
             match (&sent.decoded, &called) {
                 (Ok(reply), Some(call)) if has_chunks(reply) && has_chunks(call) => {
                     let exchange = Exchange { call: call.into(), reply: reply.into() };
                     rules::exchange(&exchange, &mut |finding| book.add(about, finding, Some(finding.offset)));
                 }
-                (Ok(reply), None) if call.is_none() && has_chunks(reply) && !self.is_whole() => {
+                (Ok(reply), None) if call.is_none() && has_chunks(reply) && !(is_clear && self.is_whole()) => {
                     book.unknown_group(Group::Exchange);
                 }
                 _ => {}
@@ -491,8 +566,10 @@ impl Connection {
         if let Some(answers) = answers {
             let is_long = is_nomsg(called.as_ref()) && called.as_ref().is_some_and(is_long_call);
             judge_long("xid-mismatch", is_long, answers.long_xid, About::message(&answers.call), book);
+            let (called, found) = (called_xid(message), detail.and_then(|detail| detail.long_xid));
             let long_reply = is_nomsg(sent.decoded.as_ref().ok()) && has_reply_chunk(sent);
-            judge_long("xid-mismatch", long_reply, detail.and_then(|detail| detail.long_xid), about, book);
+            let repeats_xid = found.is_some() && found == called;
+            judge_long("xid-mismatch", long_reply && !repeats_xid, found.and(called).and(found), about, book);
         }
         let may_invalidate = self.agreement.map(|agreement| agreement.remote_invalidation);
         let mut subject = Subject {
@@ -527,7 +604,7 @@ impl Connection {
                 if self.pulled.len() == PULLED {
                     return book.unknown(&PULL_NOT_NOTIFIED);
                 }
-                self.pulled.push(Pulled { requester, about, length: chunks.reads.length(), asked: 0 });
+                self.pulled.push(Pulled { requester, about, length: chunks.reads.length(), asked: 0, pulled: Time(0) });
             }
             Body::Done => {
                 self.pulled.retain(|pulled| pulled.requester != message.sender || pulled.about.xid != about.xid);
@@ -536,40 +613,52 @@ impl Connection {
         }
     }
 
-    /// The connection has ended, and its packets were captured in order or not: gives what should have come.
-    pub(super) fn end(self, in_order: bool, book: &mut Book) -> Vec<Found> {
-        let whole = self.is_whole();
-        for Pending { found, needs_order, proven, .. } in self.pending {
+    /// The connection has ended: judges what should have come.
+    pub(super) fn end(mut self, report: &Ended, book: &mut Book) {
+        let Sides { active, passive } = report.counts;
+        let (in_order, missed) = (active.early + passive.early == 0, active.missed + passive.missed);
+        // Where something is known to be missing, it may be the answer.
+        let whole = self.is_whole() && missed + active.orphans + passive.orphans == 0;
+        for Pending { found, needs_order, proven, .. } in std::mem::take(&mut self.pending) {
             let is_certain = in_order && !(needs_order && self.is_disordered);
             if proven && is_certain { book.keep(found) } else { book.unknown(found.rule) }
         }
-        let mut due = Vec::new();
-        for expected in self.expected.into_values() {
-            let Expected { rule, about, .. } = expected;
-            let Some(reaction @ (Reaction::ErrChunk | Reaction::ErrVers)) = rule.answer else { continue };
-            if whole {
-                let message = format_args!("{reaction} should answer this ({}), and nothing does", rule.slug);
-                let finding = Finding { rule: &ANSWER, severity: severity(rule), offset: 0, message };
-                due.push(Found::new(about, &finding, None).by(Blame::Receiver));
-            } else {
-                book.unknown(&ANSWER);
+        for requester in [Side::Active, Side::Passive] {
+            let stayed = self.stayed(requester, report.connection.disconnected);
+            for (faulty, due) in std::mem::take(self.requests.get_mut(requester)).into_due() {
+                let Faulty { rule, about, .. } = faulty;
+                let message = format_args!("{due} should answer this ({}), and nothing does", rule.slug);
+                let finding = Finding { rule: &ANSWER, severity: requests::severity(rule), offset: 0, message };
+                let is_due = whole && stayed >= Time(about.stamp.time.0.saturating_add(PATIENCE));
+                omitted(is_due, about, &finding, book);
             }
         }
-        for pulled in self.pulled {
-            let length = pulled.length;
-            if pulled.asked < length {
+        for pulled in std::mem::take(&mut self.pulled) {
+            let Pulled { requester, about, length, asked, pulled } = pulled;
+            if asked < length {
                 continue;
             }
-            if whole {
-                let message = format_args!("the {length} octets of this reply were read, and no RDMA_DONE follows");
-                let (rule, severity) = (&PULL_NOT_NOTIFIED, PULL_NOT_NOTIFIED.severity);
-                let finding = Finding { rule, severity, offset: 0, message };
-                due.push(Found::new(pulled.about, &finding, None).by(Blame::Receiver));
-            } else {
-                book.unknown(&PULL_NOT_NOTIFIED);
-            }
+            let message = format_args!("the {length} octets of this reply were read, and no RDMA_DONE follows");
+            let (rule, severity) = (&PULL_NOT_NOTIFIED, PULL_NOT_NOTIFIED.severity);
+            let finding = Finding { rule, severity, offset: 0, message };
+            let stayed = self.stayed(requester, report.connection.disconnected);
+            omitted(whole && stayed >= Time(pulled.0.saturating_add(PATIENCE)), about, &finding, book);
         }
-        due
+    }
+
+    /// Until when an end is known to have been there: to its last Send, or until it ended the connection.
+    fn stayed(&self, end: Side, disconnected: Option<(Side, Stamp)>) -> Time {
+        let left = disconnected.filter(|(by, _)| *by == end).map(|(_, stamp)| stamp.time);
+        self.last.get(end).time.max(left.unwrap_or_default())
+    }
+}
+
+/// What the receiver of a frame owes to it did not come; it `is_due` where nothing can be missing, and time enough was left.
+fn omitted(is_due: bool, about: About, finding: &Finding<'_>, book: &mut Book) {
+    if is_due {
+        book.keep(Found::new(about, finding, None).by(Blame::Receiver));
+    } else {
+        book.unknown(finding.rule);
     }
 }
 
@@ -609,31 +698,54 @@ fn judge_long(slug: &str, is_long: bool, found: Option<u32>, about: About, book:
     }
 }
 
-/// How bad it is not to answer as the rule says.
-fn severity(rule: &Rule) -> Severity {
-    // RFC 8166 section 4.6.1 says SHOULD.
-    if rule.slug == "msgp-sent" { Severity::Warning } else { Severity::Error }
+/// How much the breach of a rule says about what answers the Send.
+fn weight(finding: &Finding<'_>) -> u8 {
+    match (finding.severity, finding.rule.answer) {
+        (Severity::Error, Some(_)) => 3,
+        (Severity::Error, None) => 2,
+        (Severity::Warning, _) => 1,
+        (Severity::Hazard, _) => 0,
+    }
 }
 
-/// Judges the answer to a request that broke a rule.
-fn judge_answer(expected: &Expected, sent: &Sent<'_>, about: About, book: &mut Book) {
-    let Some(due) = expected.rule.answer else { return };
-    let came = match sent.error {
-        Some((ErrorBody::Chunk, _)) => Reaction::ErrChunk,
-        Some((ErrorBody::Vers { .. }, _)) => Reaction::ErrVers,
-        None => Reaction::Discard,
-    };
-    let name = sent.error.map_or("a reply", |(error, _)| error.name());
-    let (frame, slug, octets) = (expected.about.stamp.frame, expected.rule.slug, expected.octets);
-    let mut say = |message: core::fmt::Arguments<'_>| {
-        let finding = Finding { rule: &ANSWER, severity: severity(expected.rule), offset: 12, message };
-        book.add(about, &finding, Some(12));
-    };
-    if due == Reaction::Discard {
-        say(format_args!("{name} answers frame {frame} of {octets} octets ({slug}), which is to be dropped"));
-    } else if came != due {
-        say(format_args!("{name} answers frame {frame} ({slug}); {due} should"));
+/// Who chose the XID of an RPC message.
+#[derive(Clone, Copy, Debug)]
+enum XidOf {
+    /// Who sent it: it is a call, or another one than the call's.
+    Sender,
+    /// Who sent the call.
+    Call,
+    /// It is a reply, and the call is not known.
+    Unknown,
+}
+
+fn xid_of(message: &Message, sent: &Sent<'_>) -> XidOf {
+    let payload = sent.decoded.as_ref().map(|message| message.payload).unwrap_or_default();
+    match called_xid(message) {
+        Some(xid) if payload.starts_with(&xid.to_be_bytes()) => XidOf::Call,
+        None if is_reply(sent) => XidOf::Unknown,
+        _ => XidOf::Sender,
     }
+}
+
+/// The XID of the RPC message that a reply answers. Where it is not that of the header, the reply can but have both too;
+/// whether there should be one is a matter of [`ANSWER`].
+fn called_xid(message: &Message) -> Option<u32> {
+    let answers = message.detail.as_ref()?.answers.as_ref()?;
+    let payload = answers.call.decode_v1()?.payload;
+    payload.first_chunk().map(|xid| u32::from_be_bytes(*xid)).or(answers.long_xid)
+}
+
+/// Whether the RPC message in a Send is a reply. What cannot be read, or has no RPC message, may be a call as well.
+fn is_reply(sent: &Sent<'_>) -> bool {
+    let payload = sent.decoded.as_ref().map(|message| message.payload).unwrap_or_default();
+    MessageType::peek(payload).is_some_and(|(_, kind)| kind == MessageType::REPLY)
+}
+
+/// Whether a Send has chunks that can hold a reply.
+fn has_long_reply(sent: &Sent<'_>) -> bool {
+    let is_provided = sent.decoded.as_ref().is_ok_and(is_long_call);
+    is_nomsg(sent.decoded.as_ref().ok()) && (is_provided || has_reply_chunk(sent))
 }
 
 /// Whether a message of another version would be a call if it were of version 1.

@@ -1,0 +1,254 @@
+//! The requests of one end that may still be answered, and how their answers are judged (RFC 8166 section 4.5).
+//!
+//! An answer names its request by XID alone, and a Send that breaks a rule may have the XID of a call that waits. So all
+//! that was sent under an XID is kept together, and an answer that may be for one or another is judged by neither.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rpcrdma::error::Reaction;
+use rpcrdma::rules::{Finding, Rule, Severity};
+use rpcrdma::v1::ErrorBody;
+
+use super::super::{About, Book};
+
+/// XIDs of an end that wait: as many as calls that the session keeps.
+const WAITING: usize = 4096;
+/// Sends under one XID that are told apart.
+const SENDS: usize = 8;
+/// Sends of an end that break a rule and may still be answered.
+const FAULTY: usize = 64;
+/// Sends of an end that may be requests or answers.
+const UNCLEAR: usize = 64;
+
+/// Not one of the rules about what may be sent, but of what a responder owes to one who breaks them.
+pub(super) static ANSWER: Rule = Rule {
+    slug: "answer",
+    severity: Severity::Error,
+    section: "RFC 8166 4.5",
+    summary: "a responder answers a request it cannot read by ERR_CHUNK or ERR_VERS, or not at all, as section 4.5 says",
+    reason: "A requester that is not told waits for ever; one that is told by an XID nobody can trust ends another call.",
+    correct: "As the rule that the request breaks says. To RDMA_MSGP, ERR_CHUNK is a SHOULD, and a warning. A responder that \
+              cannot answer ends the connection.",
+    answer: None,
+};
+
+/// A Send that breaks a rule.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Faulty {
+    /// The rule.
+    pub(super) rule: &'static Rule,
+    pub(super) about: About,
+    pub(super) octets: usize,
+}
+
+/// A Send that may be answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Request {
+    /// A call that is carried out and replied to; one that breaks a rule may be refused as well.
+    Call(Option<Faulty>),
+    /// It breaks a rule that says how it is answered.
+    Faulty(Faulty, Reaction),
+}
+
+/// What an answer is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Answers {
+    /// A call, and the rule that it breaks.
+    Call(Option<Faulty>),
+    /// A Send that breaks a rule that says how it is answered.
+    Faulty(Faulty, Reaction),
+    /// One of several Sends.
+    Unclear,
+    /// Nothing.
+    Nothing,
+}
+
+/// What was sent under one XID and not answered yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    sends: Vec<Request>,
+    /// A credit is taken. A call that is sent again takes no other one.
+    holds_credit: bool,
+    /// A call under this XID was answered, or may have been.
+    call_answered: bool,
+    /// Sends whose chunk lists could be read.
+    readable: u32,
+}
+
+/// The requests of one end that wait.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    waiting: BTreeMap<u32, Waiting>,
+    /// XIDs of Sends that may be calls or replies: nothing in them can be read that tells.
+    unclear: BTreeSet<u32>,
+}
+
+impl Request {
+    /// A Send, and the rule that it breaks.
+    pub(super) fn new(faulty: Option<Faulty>) -> Self {
+        match faulty.and_then(|faulty| Some((faulty, faulty.rule.answer?))) {
+            Some((faulty, due)) => Self::Faulty(faulty, due),
+            None => Self::Call(faulty),
+        }
+    }
+
+    /// Its receiver says something to it.
+    const fn is_answered(&self) -> bool {
+        !matches!(self, Self::Faulty(_, Reaction::Discard))
+    }
+}
+
+impl Requests {
+    /// A request is sent. True where it takes a credit: what is to be dropped takes none, nor does a call that is sent
+    /// again.
+    pub(super) fn add(&mut self, xid: u32, request: Request, is_readable: bool, book: &mut Book) -> bool {
+        if matches!(request, Request::Faulty(..)) && self.faulty().count() >= FAULTY {
+            book.unknown(&ANSWER);
+            return false;
+        }
+        if self.waiting.len() >= WAITING && !self.waiting.contains_key(&xid) {
+            self.waiting.pop_first();
+        }
+        let waiting = self.waiting.entry(xid).or_default();
+        if waiting.sends.len() < SENDS {
+            waiting.sends.push(request);
+        }
+        waiting.readable = waiting.readable.saturating_add(u32::from(is_readable));
+        let takes_credit = request.is_answered() && !waiting.holds_credit;
+        waiting.holds_credit |= takes_credit;
+        takes_credit
+    }
+
+    /// Sends that break a rule which says how they are answered.
+    fn faulty(&self) -> impl Iterator<Item = (Faulty, Reaction)> {
+        self.waiting.values().flat_map(|waiting| &waiting.sends).filter_map(|send| match send {
+            Request::Faulty(faulty, due) => Some((*faulty, *due)),
+            Request::Call(_) => None,
+        })
+    }
+
+    /// Something was sent under this XID that may be answered.
+    pub(super) fn waits(&self, xid: u32) -> bool {
+        self.waiting.contains_key(&xid)
+    }
+
+    /// An answer has come, which says this where it is an error; also true where it frees a credit.
+    pub(super) fn answer(&mut self, xid: u32, error: Option<ErrorBody>) -> (Answers, bool) {
+        let Some(waiting) = self.waiting.get_mut(&xid) else { return (Answers::Nothing, false) };
+        let answers = waiting.answer(error.map(reaction));
+        let frees_credit = waiting.holds_credit && !matches!(answers, Answers::Nothing);
+        waiting.holds_credit &= !frees_credit;
+        if waiting.sends.is_empty() {
+            self.waiting.remove(&xid);
+        }
+        (answers, frees_credit)
+    }
+
+    /// A Send of this XID that may be a call or a reply.
+    pub(super) fn add_unclear(&mut self, xid: u32) {
+        if self.unclear.len() >= UNCLEAR {
+            self.unclear.pop_first();
+        }
+        self.unclear.insert(xid);
+    }
+
+    /// Whether an answer may be for a Send of which nothing tells whether it was a request.
+    pub(super) fn take_unclear(&mut self, xid: u32) -> bool {
+        self.unclear.remove(&xid)
+    }
+
+    /// The only request that an RDMA_ERROR of another XID can be for, if there is one: it is answered with that.
+    pub(super) fn take_misnamed(&mut self, error: ErrorBody) -> Option<Faulty> {
+        let all: Vec<Faulty> =
+            self.faulty().filter(|(_, due)| *due == reaction(error)).map(|(faulty, _)| faulty).collect();
+        let [faulty] = all[..] else { return None };
+        self.answer(faulty.about.xid?, Some(error));
+        Some(faulty)
+    }
+
+    /// What was due and did not come.
+    pub(super) fn into_due(self) -> impl Iterator<Item = (Faulty, Reaction)> {
+        let sends = self.waiting.into_values().flat_map(|waiting| waiting.sends);
+        sends.filter_map(|send| match send {
+            Request::Faulty(faulty, due @ (Reaction::ErrChunk | Reaction::ErrVers)) => Some((faulty, due)),
+            Request::Faulty(_, Reaction::Discard) | Request::Call(_) => None,
+        })
+    }
+}
+
+impl Waiting {
+    /// Takes what an answer is for from what waits: a reply for a call, where one waits; an RDMA_ERROR may refuse either.
+    fn answer(&mut self, refusal: Option<Reaction>) -> Answers {
+        let is_due = |send: &Request| matches!(send, Request::Faulty(_, due) if refusal == Some(*due));
+        let call = self.sends.iter().position(|send| matches!(send, Request::Call(_)));
+        let faulty = self.sends.iter().position(|send| matches!(send, Request::Faulty(..)));
+        let due = self.sends.iter().position(is_due);
+        match (call, faulty) {
+            (Some(call), None) => self.take(call),
+            (Some(call), Some(_)) if refusal.is_none() => {
+                self.call_answered = true;
+                self.take(call)
+            }
+            (Some(call), Some(_)) => {
+                self.call_answered = true;
+                self.take(due.unwrap_or(call));
+                Answers::Unclear
+            }
+            // It may be the reply to the call, late or once more.
+            (None, Some(_)) if refusal.is_none() && self.call_answered => Answers::Unclear,
+            (None, Some(faulty)) => self.take(due.unwrap_or(faulty)),
+            (None, None) => Answers::Nothing,
+        }
+    }
+
+    fn take(&mut self, place: usize) -> Answers {
+        match self.sends.remove(place) {
+            // Which of the two the reply is for, and whose chunks it returns, is not known.
+            Request::Call(_) if self.readable > 1 => Answers::Unclear,
+            Request::Call(faulty) => Answers::Call(faulty),
+            Request::Faulty(faulty, due) => Answers::Faulty(faulty, due),
+        }
+    }
+}
+
+/// How a responder refuses a request that it cannot read.
+const fn reaction(error: ErrorBody) -> Reaction {
+    match error {
+        ErrorBody::Chunk => Reaction::ErrChunk,
+        ErrorBody::Vers { .. } => Reaction::ErrVers,
+    }
+}
+
+/// Judges an answer, which says `error` where it is one, by what it is for.
+pub(super) fn judge(answers: Answers, error: Option<ErrorBody>, about: About, book: &mut Book) {
+    let name = error.map_or("a reply", |error| error.name());
+    let mut say = |severity, message: core::fmt::Arguments<'_>| {
+        book.add(about, &Finding { rule: &ANSWER, severity, offset: 12, message }, Some(12));
+    };
+    match answers {
+        Answers::Faulty(faulty, Reaction::Discard) => {
+            let (frame, slug, octets) = (faulty.about.stamp.frame, faulty.rule.slug, faulty.octets);
+            let message =
+                format_args!("{name} answers frame {frame} of {octets} octets ({slug}), which is to be dropped");
+            say(severity(faulty.rule), message);
+        }
+        Answers::Faulty(faulty, due) if error.map(reaction) != Some(due) => {
+            let (frame, slug) = (faulty.about.stamp.frame, faulty.rule.slug);
+            say(severity(faulty.rule), format_args!("{name} answers frame {frame} ({slug}); {due} should"));
+        }
+        // RFC 8166 section 4.5.2 asks for ERR_CHUNK, section 4.2.1 has the XID of the RPC message ignored.
+        Answers::Call(Some(faulty)) if faulty.rule.slug == "xid-mismatch" && error.is_none() => {
+            let frame = faulty.about.stamp.frame;
+            let message = format_args!("a reply answers frame {frame} (xid-mismatch); other responders send ERR_CHUNK");
+            say(Severity::Hazard, message);
+        }
+        Answers::Unclear => book.unknown(&ANSWER),
+        Answers::Faulty(..) | Answers::Call(_) | Answers::Nothing => {}
+    }
+}
+
+/// How bad it is not to answer as the rule says.
+pub(super) fn severity(rule: &Rule) -> Severity {
+    // RFC 8166 section 4.6.1 says SHOULD.
+    if rule.slug == "msgp-sent" { Severity::Warning } else { Severity::Error }
+}
