@@ -105,6 +105,20 @@ impl fmt::Display for ReadSegment {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_octet_of_a_segment_may_be_the_last_there_is() {
+        for (offset, length, wraps) in [
+            (u64::MAX - 9, 10, false),
+            (u64::MAX - 9, 11, true),
+            (u64::MAX, 1, false),
+            (u64::MAX, 0, false),
+            (u64::MAX, 2, true),
+            (0, u32::MAX, false),
+        ] {
+            assert_eq!(Segment { handle: 0, length, offset }.wraps(), wraps, "{offset:x} {length}");
+        }
+    }
     use std::string::ToString;
 
     const ENTRY: [u8; 24] =

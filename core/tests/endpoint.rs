@@ -508,6 +508,36 @@ fn a_reply_without_room_is_err_chunk() {
     assert_eq!(pair.received_by_requester(None), ["release 9", "done Error(Chunk) []"]);
 }
 
+/// All chunks come back in the header of the reply: 32 octets, and 16 for each segment.
+#[test]
+fn a_call_to_which_no_reply_fits_is_refused_before_it_is_delivered() {
+    let with = |lists: &[u32], segments: u32, length: u32, rest: &[u32]| -> Vec<u8> {
+        let segments = [0x51, length, 0, 0x1000].repeat(segments as usize);
+        let words = [&[7, 1, 1, 0, 0][..], lists, &segments, rest].concat();
+        words.iter().flat_map(|word: &u32| word.to_be_bytes()).chain(null().iter().copied()).collect()
+    };
+    for (why, call, fits) in [
+        ("a Reply chunk of 62 segments", with(&[0, 1, 62], 62, 100, &[]), true),
+        ("of 63", with(&[0, 1, 63], 63, 100, &[]), false),
+        ("a Write chunk of 60, and 24 octets inline", with(&[1, 60], 60, 100, &[0, 0]), true),
+        ("of 61", with(&[1, 61], 61, 100, &[0, 0]), false),
+        ("a Reply chunk without room, and 24 octets inline", with(&[0, 1, 60], 60, 0, &[]), true),
+        ("the same with a segment more", with(&[0, 1, 61], 61, 0, &[]), false),
+    ] {
+        let mut responder = Responder::<4, 2048, 2>::new(Terms::default(), Limits::default());
+        responder.handle(responder::Input::Received { receive: 5, octets: &call }).unwrap();
+        let delivered = matches!(responder.poll(&mut [0; 2048]), Ok(Some(responder::Output::Deliver { .. })));
+        assert_eq!(delivered, fits, "{why}");
+    }
+}
+
+#[test]
+fn a_segment_may_end_with_the_address_space() {
+    let words: [u32; 13] = [7, 1, 1, 1, 1, 0, 5, 40, !0, 0u32.wrapping_sub(40), 0, 0, 0];
+    let call: Vec<_> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+    assert_eq!(Pair::new().responder_receives(&call), ["release 5", "read 5 28 ffffffffffffffd8 at 0"]);
+}
+
 #[test]
 fn a_reply_that_is_not_sound_is_dropped_without_a_word() {
     let mut pair = Pair::new();
@@ -693,6 +723,27 @@ fn remote_invalidation_only_if_both_announced_it_and_only_of_that_call() {
         let send = format!("send 7 1 4 0 0 0 1 1 51 0 0 1000 + [0..24]{invalidates}");
         assert_eq!(pair.reply(24, &[]), ["release 5".into(), send]);
         assert_eq!(pair.received_by_requester(handle), [expected]);
+    }
+}
+
+/// An empty segment has no memory, and 0 is no handle.
+#[test]
+fn what_is_invalidated_remotely_is_a_handle_of_memory() {
+    let terms = Terms { remote_invalidation: true, ..Terms::default() };
+    for (segments, invalidate) in [
+        ([[0, 0, 0, 0], [0x51, 100, 0, 0]], " invalidate 51"),
+        ([[0x50, 0, 0, 0], [0x51, 100, 0, 0]], " invalidate 51"),
+        ([[0, 100, 0, 0], [0x51, 100, 0, 0]], " invalidate 51"),
+        ([[0x50, 100, 0, 0], [0x51, 100, 0, 0]], " invalidate 50"),
+        ([[0x50, 0, 0, 0], [0, 100, 0, 0]], ""),
+    ] {
+        let mut pair = Pair::with(terms, 0x1_0000, Limits::default());
+        let words = [&[7, 1, 1, 0, 0, 0, 1, 2][..], segments.as_flattened()].concat();
+        let call: Vec<_> =
+            words.iter().flat_map(|word: &u32| word.to_be_bytes()).chain(null().iter().copied()).collect();
+        pair.responder_receives(&call);
+        let sent = pair.reply(24, &[]).pop().unwrap();
+        assert!(sent.ends_with(&format!("[0..24]{invalidate}")), "{sent}");
     }
 }
 
@@ -890,14 +941,14 @@ fn both_directions_have_their_own_credits_and_xids() {
     there.call(&plain(null(), 40, 24));
     back.call(&plain(null(), 40, 24));
     for pair in [&mut there, &mut back] {
-        assert_eq!(Direction::of(&pair.wire), Direction::Call);
+        assert_eq!(Direction::of(&pair.wire, |xid| pair.requester.awaits(xid)), Direction::Call);
         assert_eq!(pair.received_by_responder(), ["deliver inline 28 40"]);
     }
     back.responder.grant(1).unwrap();
     for (pair, granted) in [(&mut there, 4), (&mut back, 1)] {
         pair.reply(24, &[]);
         pair.sent();
-        assert_eq!(Direction::of(&pair.wire), Direction::Reply);
+        assert_eq!(Direction::of(&pair.wire, |xid| pair.requester.awaits(xid)), Direction::Reply);
         pair.received_by_requester(None);
         let free = (100..104).filter(|&xid| {
             pair.requester.call(&plain(call_head(xid, Auth::NONE), 40, 24)).unwrap();
@@ -918,7 +969,7 @@ fn a_reverse_responder_without_chunks_answers_err_chunk_to_any() {
         let mut pair = Pair::with(Terms::default(), 0x1_0000, Limits::NO_CHUNKS);
         assert_eq!(pair.call(&call).len(), 1);
         pair.registered(0, 0x51);
-        assert_eq!(Direction::of(&pair.wire), Direction::Call);
+        assert_eq!(Direction::of(&pair.wire, |_| false), Direction::Call);
         assert_eq!(pair.received_by_responder(), ["release 5", "send 7 1 4 4 2 + []"]);
     }
 }
@@ -1100,6 +1151,12 @@ fn a_provided_reply_is_dropped_where_it_is_not_wanted_or_not_sound() {
             with(8, !0).iter().map(|&word| if word == 0x9000 { !0 } else { word }).collect(),
             true,
             dropped.clone(),
+        ),
+        (
+            "a segment that ends with the address space",
+            with(8, !0).iter().map(|&word| if word == 0x9000 { 0u32.wrapping_sub(2000) } else { word }).collect(),
+            true,
+            taken(&["read 61 7d0 fffffffffffff830 at 0"]),
         ),
         ("a Write chunk that was not given", [&good[..11], &[1, 0, 0, 0]].concat(), true, dropped.clone()),
         ("a Reply chunk that was not given", [&good[..12], &[1, 0]].concat(), true, dropped.clone()),

@@ -543,3 +543,48 @@ fn only_a_reply_may_invalidate_memory() {
     while peer.look(SECOND) {}
     assert!(peer.over);
 }
+
+/// On a connection whose ends both call, what cannot be told is a reply where one is awaited, and a call where none is.
+#[test]
+fn a_damaged_reply_is_met_with_silence_and_a_damaged_call_with_an_error() {
+    in_time(|| {
+        let fabric = Fabric::new();
+        let [here, there] = adapters(&fabric);
+        let listener = there.listen(ADDRESS.parse().unwrap(), 1).unwrap();
+        thread::scope(|scope| {
+            let server = scope.spawn(move || {
+                let request = there.request(&listener, 10 * SECOND).unwrap().unwrap();
+                let mut peer = Peer::new(&there);
+                there.accept(request, &peer.queue_pair, &[]).unwrap();
+                while peer.got.is_empty() {
+                    peer.look(SECOND);
+                }
+                let xid = u32::from_be_bytes(peer.got.pop_front().unwrap()[..4].try_into().unwrap());
+                for xid in [xid, 99] {
+                    // A list that does not end, a message that is nowhere, and one in a chunk that was not given.
+                    for rest in [&[0, 1, 0, 0][..], &[1, 0, 0, 0], &[1, 0, 0, 1, 1, 6, 9, 0, 0]] {
+                        let mut message = Vec::new();
+                        put(&mut message, &[xid, 1, 1]);
+                        put(&mut message, rest);
+                        peer.send(&message, None);
+                    }
+                }
+                while peer.got.len() < 3 {
+                    peer.look(SECOND);
+                }
+                let mut message = Vec::new();
+                put(&mut message, &[xid, 1, 1, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0]);
+                peer.send(&message, None);
+                peer.settle();
+                peer.got
+            });
+            let settings = Settings { served: 8, ..Settings::client() };
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+            client.call(&mut Call::new(Stream::from(rpc_call(client.xid(), 0, 0)), 24)).unwrap();
+            let answers: Vec<_> = server.join().unwrap().into();
+            let mut refused = Vec::new();
+            put(&mut refused, &[99, 1, 8, 4, 2]);
+            assert_eq!(answers, [&refused[..]; 3]);
+        });
+    });
+}

@@ -557,7 +557,7 @@ fn requester(input: &[u8], output: &mut [u8]) {
         }
         requester.request_credits(black_box(0));
         requester.limit_transfers(black_box(0));
-        see((requester.in_flight(), requester.is_full(), requester.awaits(black_box(7)), Direction::of(input)));
+        see((requester.in_flight(), requester.is_full(), Direction::of(input, |xid| requester.awaits(xid))));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which way an RPC goes, on a connection that is used both ways (RFC 8167 section 5).
 
-use crate::lists::Chunks;
+use crate::prefix::Prefix;
 use crate::rpc::MessageType;
 use crate::v1::{Body, Header};
 
@@ -11,25 +11,36 @@ pub enum Direction {
     Reply,
     /// The Responder: a Call, or `RDMA_DONE`.
     Call,
-    /// It cannot be told. Its credits are to be ignored (section 4.1), so it goes to the Responder, which answers what
-    /// is wrong with it and takes no grant.
-    Unknown,
 }
 
 impl Direction {
     /// Looks at a Send, as far as needed.
+    ///
+    /// What is damaged may not tell. `is_awaited` is then asked whether this end has sent a Call with that XID and has no
+    /// reply to it: [`Requester::awaits`](super::Requester::awaits). If so, it is taken for the Reply, and dropped: an
+    /// `RDMA_ERROR` would answer a Reply, and might be taken for the answer to a Call of the other end that has the same XID.
+    /// Anything else is a Call, and owed its `ERR_CHUNK` (RFC 8166 section 4.5). Neither of the two takes credits from it
+    /// (RFC 8167 section 4.1).
     #[must_use]
-    pub fn of(octets: &[u8]) -> Self {
-        let Ok((header, payload)) = Header::decode(octets) else { return Self::Unknown };
+    pub fn of(octets: &[u8], is_awaited: impl FnOnce(u32) -> bool) -> Self {
+        Self::told(octets).unwrap_or_else(|| {
+            let awaited = Prefix::decode(octets).is_ok_and(|prefix| is_awaited(prefix.xid));
+            if awaited { Self::Reply } else { Self::Call }
+        })
+    }
+
+    /// What the Send itself says.
+    fn told(octets: &[u8]) -> Option<Self> {
+        let (header, payload) = Header::decode(octets).ok()?;
         match header.body {
-            Body::Error(_) => Self::Reply,
-            Body::Done => Self::Call,
-            Body::Nomsg(Chunks { reads, .. }) if !reads.is_empty() => Self::Call,
-            Body::Nomsg(Chunks { reply: Some(_), .. }) => Self::Reply,
-            _ => match MessageType::peek(payload) {
-                Some((_, MessageType::CALL)) => Self::Call,
-                Some((_, MessageType::REPLY)) => Self::Reply,
-                _ => Self::Unknown,
+            Body::Error(_) => Some(Self::Reply),
+            Body::Done => Some(Self::Call),
+            // A Long Call is in a Position Zero chunk. A Long Reply is in the Reply chunk, which a Call may have too.
+            Body::Nomsg(chunks) => chunks.reads.iter().any(|read| read.position == 0).then_some(Self::Call),
+            Body::Msg(_) | Body::Msgp { .. } => match MessageType::peek(payload)? {
+                (_, MessageType::CALL) => Some(Self::Call),
+                (_, MessageType::REPLY) => Some(Self::Reply),
+                _ => None,
             },
         }
     }
@@ -38,17 +49,45 @@ impl Direction {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::vec::Vec;
+
+    /// What it is where a reply to XID 7 is awaited, and where none is.
+    fn both(words: &[u32]) -> [Direction; 2] {
+        let octets: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        [Direction::of(&octets, |xid| xid == 7), Direction::of(&octets, |_| false)]
+    }
 
     #[test]
-    fn the_message_type_tells() {
-        let mut send = [0; 36];
-        send[7] = 1;
-        assert_eq!(Direction::of(&send), Direction::Call);
-        send[35] = 1;
-        assert_eq!(Direction::of(&send), Direction::Reply);
-        send[35] = 2;
-        assert_eq!(Direction::of(&send), Direction::Unknown);
-        assert_eq!(Direction::of(&send[..30]), Direction::Unknown);
-        assert_eq!(Direction::of(&[0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 2]), Direction::Reply);
+    fn what_the_send_says_does_not_depend_on_what_is_awaited() {
+        use Direction::{Call, Reply};
+        for (why, words, expected) in [
+            ("a Call", &[7, 1, 1, 0, 0, 0, 0, 7, 0][..], Call),
+            ("a Reply", &[7, 1, 1, 0, 0, 0, 0, 7, 1], Reply),
+            ("a Call with padding", &[7, 1, 1, 2, 4, 4, 0, 0, 0, 7, 0], Call),
+            ("a Reply with another XID", &[7, 1, 1, 0, 0, 0, 0, 8, 1], Reply),
+            ("an RDMA_ERROR", &[7, 1, 1, 4, 2], Reply),
+            ("an RDMA_DONE", &[7, 1, 1, 3], Call),
+            ("a Long Call", &[7, 1, 1, 1, 1, 0, 5, 40, 0, 0, 0, 0, 0], Call),
+            ("a Long Call with room", &[7, 1, 1, 1, 1, 0, 5, 40, 0, 0, 0, 0, 1, 1, 6, 9, 0, 0], Call),
+        ] {
+            assert_eq!(both(words), [expected; 2], "{why}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_either_is_a_reply_where_one_is_awaited() {
+        for (why, words) in [
+            ("a Long Reply, or a Call that is nowhere", &[7, 1, 1, 1, 0, 0, 1, 1, 6, 9, 0, 0][..]),
+            ("no chunk at all", &[7, 1, 1, 1, 0, 0, 0]),
+            ("a Read chunk, but not at Position Zero", &[7, 1, 1, 1, 1, 44, 5, 40, 0, 0, 0, 0, 0]),
+            ("another version", &[7, 2, 1, 0, 0, 0, 0, 7, 0]),
+            ("another procedure", &[7, 1, 1, 9, 0, 0, 0, 7, 1]),
+            ("another message type", &[7, 1, 1, 0, 0, 0, 0, 7, 2]),
+            ("no message", &[7, 1, 1, 0, 0, 0, 0]),
+            ("a list that does not end", &[7, 1, 1, 0, 1, 0, 0]),
+        ] {
+            assert_eq!(both(words), [Direction::Reply, Direction::Call], "{why}");
+        }
+        assert_eq!(both(&[7, 1, 1]), [Direction::Call; 2], "the Responder drops what is that short");
     }
 }

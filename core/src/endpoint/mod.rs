@@ -60,8 +60,9 @@
 //!
 //! # Both directions
 //! An end that is called too (RFC 8167) has one of each, which know nothing of each other: so credits are counted apart, and
-//! an XID may be in use both ways. [`Direction::of`] says which of the two a Send is for, and [`Terms::reverse`] is what
-//! holds for the RPCs that the server calls. Apart from the Receives for its replies, that end has those of its Responder
+//! an XID may be in use both ways. [`Direction::of`] says which of the two a Send is for; what is too damaged to tell it is
+//! a Reply where the Requester waits for one with that XID. [`Terms::reverse`] is what holds for the RPCs that the server
+//! calls. Apart from the Receives for its replies, that end has those of its Responder
 //! posted.
 //!
 //! # Replies that are pulled

@@ -7,7 +7,7 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::requester::{self, End, Input, InputError, Memory, Output};
-use rpcrdma::endpoint::{CallId, Item, Requester, Terms};
+use rpcrdma::endpoint::{CallId, Direction, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
 
 use super::buffers::{Buffers, Sent};
@@ -246,6 +246,11 @@ impl<V: Provider> Calling<V> {
     /// Gives the waker before, as [`forget`](Self::forget) does.
     pub(crate) fn wake_by(&mut self, number: usize, waker: &Waker) -> Option<Waker> {
         self.tickets.get_mut(number)?.waker.replace(waker.clone())
+    }
+
+    /// Whom of this end a Send is for, where there is a Responder too.
+    pub(super) fn direction(&self, octets: &[u8]) -> Direction {
+        Direction::of(octets, |xid| self.requester.awaits(xid))
     }
 
     /// A Send has come; whether that could be.

@@ -658,7 +658,7 @@ impl<V: Provider> State<V> {
             let octets = octets.get(..length).unwrap_or_default();
             match answering {
                 // Only a reply may invalidate memory (RFC 8797 section 4.1).
-                Some(answering) if Direction::of(octets) != Direction::Reply => {
+                Some(answering) if calling.direction(octets) == Direction::Call => {
                     answering.received(receive, octets) && invalidated.is_none()
                 }
                 _ => calling.received(receive, octets, invalidated),
@@ -743,7 +743,7 @@ impl<V: Provider> State<V> {
             while matches!(calling.step(port, buffers), Ok(true) | Err(Ended::Peer)) {}
             let _ = buffers.look(port, receive, |octets| {
                 let octets = octets.get(..length).unwrap_or_default();
-                if answering.is_none() || Direction::of(octets) == Direction::Reply {
+                if answering.is_none() || calling.direction(octets) == Direction::Reply {
                     calling.received(receive, octets, invalidated);
                 }
             });

@@ -30,7 +30,7 @@ use crate::lists::Chunks;
 use crate::prefix::Prefix;
 use crate::rpc::{self, MessageType};
 use crate::segment::Segment;
-use crate::v1::{Body, Message as Received};
+use crate::v1::{Body, Message as Received, ReplyHeader};
 
 /// What happened.
 #[derive(Clone, Copy, Debug)]
@@ -690,10 +690,23 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if !long && MessageType::peek(message.payload) != Some((message.header.xid, MessageType::CALL)) {
             return None;
         }
-        if chunks.writes.len() > CHUNKS {
+        if chunks.writes.len() > CHUNKS || !self.can_answer(message.header.xid, &chunks) {
             return None;
         }
         Some((chunks, self.limits.assembly(&chunks, long, message.payload.len())?))
+    }
+
+    /// Whether the smallest reply to a Call with these chunks fits. All of them come back in its header, so that a Call may
+    /// have too many: it would be carried out, and the reply could not be sent.
+    fn can_answer(&self, xid: u32, chunks: &Chunks<'_>) -> bool {
+        /// Octets of an RPC reply without results.
+        const SMALLEST: u64 = 24;
+        if chunks.writes.is_empty() && chunks.reply.is_none() {
+            return true;
+        }
+        let long = chunks.reply.is_some_and(|chunk| chunk.length() >= SMALLEST);
+        let header = ReplyHeader::new(xid, 0, chunks).encoded_len() as u64;
+        header.saturating_add(if long { 0 } else { SMALLEST }) <= u64::from(self.terms.reply_threshold)
     }
 
     /// Gives a Call a place. A peer that sends more than it was ever granted is cut off; before the first grant, more than

@@ -184,12 +184,14 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
     }
 
-    /// The one handle that the reply may invalidate: any of the Call's.
+    /// The one handle that the reply may invalidate: any of the Call's. An empty segment needs no memory, so its handle may
+    /// be anything, and 0 is what stands for none.
     pub(super) fn first_handle(&self) -> Option<u32> {
         let chunks = self.chunks();
-        let mut writes = chunks.writes.iter().chain(chunks.reply).flat_map(|chunk| chunk.iter());
-        let read = chunks.reads.get(0).map(|read| read.target);
-        read.or_else(|| writes.next()).map(|segment| segment.handle)
+        let reads = chunks.reads.iter().map(|read| read.target);
+        let writes = chunks.writes.iter().chain(chunks.reply).flat_map(|chunk| chunk.iter());
+        let names_memory = |segment: &Segment| segment.length > 0 && segment.handle != 0;
+        reads.chain(writes).find(names_memory).map(|segment| segment.handle)
     }
 
     /// Whether a piece of the reply was to be written, from memory that is not provided besides.
