@@ -802,6 +802,22 @@ fn an_error_is_an_answer_to_a_cancelled_call_too() {
 }
 
 #[test]
+fn a_call_cancelled_while_it_waits_for_a_credit_takes_none() {
+    let mut pair = Pair::new();
+    pair.call(&plain(null(), 40, 24));
+    let first = pair.call;
+    assert!(pair.call(&plain(call_head(8, Auth::NONE), 40, 3000)).is_empty());
+    pair.requester.cancel(pair.call.unwrap()).unwrap();
+    assert_eq!(pair.requester_outputs(&[]), ["done Cancelled []"]);
+    pair.received_by_responder();
+    pair.reply(24, &[]);
+    pair.call = first;
+    pair.sent();
+    pair.received_by_requester(None);
+    assert_eq!(pair.requester.in_flight(), 0);
+}
+
+#[test]
 fn a_call_cancelled_while_it_is_registered_is_never_sent() {
     let mut pair = Pair::with(Terms::default(), 1500, Limits::default());
     let registers = pair.call(&plain(null(), 40, 3000));
