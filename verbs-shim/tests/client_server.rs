@@ -5,6 +5,7 @@
 mod stopping;
 
 use std::iter;
+use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -37,10 +38,19 @@ fn with_server<T>(
     service: impl Fn(Request<Adapter>) + Sync,
     test: impl FnOnce() -> T,
 ) -> T {
+    with_service(there, settings, &service, test)
+}
+
+fn with_service<T>(
+    there: &Adapter,
+    settings: Settings,
+    service: &impl Service<Adapter>,
+    test: impl FnOnce() -> T,
+) -> T {
     let server = Server::bind(there, ADDRESS.parse().unwrap(), settings).unwrap();
     let stop = server.stopper();
     thread::scope(|scope| {
-        let served = scope.spawn(|| server.serve(&service));
+        let served = scope.spawn(|| server.serve(service));
         // A test that fails stops it too.
         let stopping = Stopping(stop);
         let done = test();
@@ -499,17 +509,32 @@ fn both_ends_can_call() {
     });
 }
 
+/// Echoes, and says when a connection has ended.
+struct Telling(mpsc::Sender<Ended>);
+
+impl Service<Adapter> for Telling {
+    fn call(&self, request: Request<Adapter>) {
+        echo(request);
+    }
+
+    fn ended(&self, _: SocketAddr, why: &Ended) {
+        let _ = self.0.send(why.clone());
+    }
+}
+
 #[test]
 fn a_call_that_has_ended_a_connection_does_not_end_the_next() {
     let (_fabric, here, there) = adapters();
     // Each call is an RDMA Read, an RDMA Write and a Send. The result of the third finds its memory gone.
     let there = there.with_faults(Faults::none().at(8, Fault::Complete(Status::RemoteAccess)));
-    with_server(&there, Settings::server(), echo, || {
+    let (sender, ended) = mpsc::channel();
+    with_service(&there, Settings::server(), &Telling(sender), || {
         let connect = || Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         let call = |client: &Client<Adapter>| client.call(&mut chunked_call(5));
         let client = connect();
         let lost = Err(CallError::Lost(Ended::Peer, Progress::Sent));
         assert_eq!([call(&client), call(&client), call(&client)], [Ok(()), Ok(()), lost]);
+        assert_eq!(ended.recv(), Ok(Ended::Failed(Kind::Write, Status::RemoteAccess)));
         let client = connect();
         assert_eq!([call(&client), call(&client)], [Err(CallError::Error(ErrorBody::Chunk)), Ok(())]);
     });
