@@ -13,7 +13,7 @@ use rpcrdma_capture::file::Time;
 use rpcrdma_capture::header::Dialect;
 use rpcrdma_capture::message::{Direction, Dropped, Message, Status};
 use rpcrdma_capture::output::text::Lines;
-use rpcrdma_capture::output::{json, tree};
+use rpcrdma_capture::output::{header, json, tree};
 use rpcrdma_capture::transaction::{Form, NotRebuilt, Transaction};
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{self, Lists, Segment, WRITE3_POSITION, message, null, octets, padded, read3, read3_reply};
@@ -397,9 +397,9 @@ fn transport_properties_are_shown() {
         let found = dissect(&trace);
         let message = &found.messages[2];
         let object = json_of(message);
-        let (htype, name, flags) = match family {
-            Family::A => ("A", "RDMA2_CONNPROP", r#","rdma_flags":[]"#),
-            Family::B => ("B", "RDMA2_CONNPROP_FINAL", ""),
+        let (htype, name, credit_and_flags) = match family {
+            Family::A => ("A", "RDMA2_CONNPROP", r#"{"granted":32,"maximum":64},"rdma_flags":[]"#),
+            Family::B => ("B", "RDMA2_CONNPROP_FINAL", r#"{"granted":32,"maximum":64,"limit":4194336}"#),
         };
         let properties = concat!(
             r#"[{"id":1,"name":"RDMA2_PROPID_SBSIZ","value":8192},{"id":2,"name":"RDMA2_PROPID_RBSIZ","value":16384},"#,
@@ -415,12 +415,12 @@ fn transport_properties_are_shown() {
                 concat!(
                     r#"{{"type":"message","frame":8,"time":"0.000008000","connection":1,"from":"192.0.2.1","#,
                     r#""to":"192.0.2.2","rdma_xid":"0x00000032","rdma_vers":2,"rdma_credit":4194336,"#,
-                    r#""rdma_htype":"{}","v2_family":"{}","credit":{{"granted":32,"maximum":64}}{},"properties":{},"#,
+                    r#""rdma_htype":"{}","v2_family":"{}","credit":{},"properties":{},"#,
                     r#""header_length":{},"payload_length":0,"reads":[],"writes":[],"reply":null,"error":null,"#,
                     r#""invalidates":null,"retransmitted":0,"rpc":null}}"#,
                     "\n"
                 ),
-                name, htype, flags, properties, length
+                name, htype, credit_and_flags, properties, length
             )
         );
         assert!(found.messages.iter().all(|message| message.dropped.is_none() && message.is_malformed().is_none()));
@@ -440,6 +440,14 @@ fn transport_properties_after_the_last_are_dropped() {
     }
 }
 
+/// What a grant says: credits, or one of two readings.
+const fn granted(family: Family) -> &'static str {
+    match family {
+        Family::A => "grants 32",
+        Family::B => "grants 32 or up to 4194336",
+    }
+}
+
 #[test]
 fn grants_are_messages_and_nothing_more() {
     let grants = [
@@ -454,7 +462,7 @@ fn grants_are_messages_and_nothing_more() {
         assert_eq!((found.messages.len(), found.transactions.len()), (4, 1));
         for message in &found.messages[2..] {
             assert_eq!((message.type_name(), message.rpc.as_ref()), (Some(name), None));
-            assert!(text(message).ends_with("  grants 32\n"), "{}", text(message));
+            assert!(text(message).ends_with(&format!("  {}\n", granted(family))), "{}", text(message));
         }
     }
 }
@@ -585,6 +593,7 @@ fn the_first_message_that_can_be_of_one_only_says_which_wire_format_it_is() {
             concat!(
                 r#"{"type":"message","frame":4,"time":"0.000004000","connection":1,"from":"192.0.2.1","to":"192.0.2.2","#,
                 r#""rdma_xid":"0x00000000","rdma_vers":2,"rdma_credit":4194336,"rdma_htype":6,"v2_family":null,"#,
+                r#""credit":{"granted":32,"maximum":64,"limit":4194336},"#,
                 r#""header_length":null,"payload_length":null,"reads":[],"writes":[],"reply":null,"error":null,"#,
                 r#""invalidates":null,"retransmitted":0,"rpc":null}"#,
                 "\n"
@@ -776,7 +785,7 @@ fn every_kind_of_message_has_a_line() {
             format!("{s} {} 0x00000002    24 reply NFSv3 NULL", one[1]),
             format!("{c} {prop} 0x00000001               SBSIZ 8192 RBSIZ 16384 RSSIZ 65536 RCSIZ 8 …"),
             format!("{c} PROP  0x00000001               SBSIZ 8192 RBSIZ 16384 RSSIZ 65536 RCSIZ 8 …"),
-            format!("{s} {grant} 0x00000000               grants 32"),
+            format!("{s} {grant} 0x00000000               {}", granted(family)),
             format!("{c} {} 0x00000003    60 call  NFSv3 READ  write 11192", one[0]),
             format!("{s} {} 0x00000003    44 reply NFSv3 READ  write 2501", one[1]),
             format!("{c} {} 0x00000004     0         {cut}", ext[0]),
@@ -861,8 +870,33 @@ fn a_tree_has_every_field_of_version_2_with_its_offset() {
     );
     assert_eq!(
         tree_of(&found.messages[0]).lines().nth(2),
-        Some("        0008  rdma_credit       4194336 (32 granted, 64 at most)")
+        Some("        0008  rdma_credit       4194336 (-03, -04: 32 granted, 64 at most; -06, -07: limit 4194336)")
     );
+}
+
+#[test]
+fn a_credit_is_read_as_its_wire_format_has_it() {
+    let of = |family| header::message(words(&[0, 2, v2::CREDIT, 6, 0]), family);
+    // RDMA2_GRANT of draft -02; an empty RDMA2_CONNPROP_MIDDLE, of -03 to -07; or either of them.
+    let halves = r#""credit":{"granted":32,"maximum":64}"#;
+    let both = r#""credit":{"granted":32,"maximum":64,"limit":4194336}"#;
+    for (family, tree, json) in [
+        (Some(Family::A), "4194336 (32 granted, 64 at most)", halves),
+        (Some(Family::B), "4194336 (-03, -04: 32 granted, 64 at most; -06, -07: limit 4194336)", both),
+        (None, "4194336 (-03, -04: 32 granted, 64 at most; -06, -07: limit 4194336)", both),
+    ] {
+        let message = of(family);
+        let found = tree_of(&message);
+        assert!(found.contains(&format!("0008  rdma_credit       {tree}\n")), "{found}");
+        assert!(found.contains("000c  rdma_htype        6 ("), "{found}");
+        let mut found = Vec::new();
+        json::lone_message(&mut found, &message).unwrap();
+        let found = String::from_utf8(found).unwrap();
+        assert!(found.contains(&format!("{json},")), "{found}");
+    }
+    let grant = header::message(words(&[0, 2, v2::CREDIT, 5]), Some(Family::B));
+    assert!(text(&grant).contains("grants 32 or up to 4194336"), "{}", text(&grant));
+    assert!(text(&of(Some(Family::A))).contains("grants 32"));
 }
 
 #[test]
@@ -873,7 +907,7 @@ fn messages_of_version_2_as_json() {
         concat!(
             r#"{"type":"message","frame":21,"time":"0.000021000","connection":1,"from":"192.0.2.1","to":"192.0.2.2","#,
             r#""rdma_xid":"0x00000004","rdma_vers":2,"rdma_credit":4194336,"rdma_htype":"RDMA2_CALL_EXTERNAL","#,
-            r#""v2_family":"B","credit":{"granted":32,"maximum":64},"rdma_inv_handle":"0x00000000","#,
+            r#""v2_family":"B","credit":{"granted":32,"maximum":64,"limit":4194336},"rdma_inv_handle":"0x00000000","#,
             r#""call":[{"position":0,"segments":[{"handle":"0x00000072","length":68,"offset":"0x0000000000000800"}]}],"#,
             r#""header_length":104,"payload_length":0,"#,
             r#""reads":[{"position":68,"segments":[{"handle":"0x00000073","length":1999,"offset":"0x0000000000002000"}]}],"#,

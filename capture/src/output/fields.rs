@@ -43,8 +43,8 @@ pub enum Field {
     Procedure(Procedure),
     /// `rdma_htype` of version 2, and its name.
     Type(u32, Option<&'static str>),
-    /// `rdma_credit` of version 2.
-    Credit(Credit),
+    /// `rdma_credit` of version 2, in the wire format that says how to read it, if that is known.
+    Credit(Credit, Option<Family>),
     /// `rdma_flags`.
     Flags(family_a::Flags),
     /// `rdma_inv_handle`.
@@ -79,7 +79,9 @@ pub fn walk(dialect: Dialect, octets: &[u8], take: &mut impl FnMut(usize, Field)
     let _ended = match dialect {
         Dialect::Version2(Family::A) => walker.family_a(),
         Dialect::Version2(Family::B) => walker.family_b(),
-        Dialect::Version1 | Dialect::Version2Unknown => walker.header(),
+        // What follows the four words depends on the wire format.
+        Dialect::Version2Unknown => walker.start(None, |_| None).map(|_| ()),
+        Dialect::Version1 => walker.header(),
     };
     walker.reader.offset()
 }
@@ -113,16 +115,16 @@ impl<F: FnMut(usize, Field)> Walker<'_, F> {
         self.reply_chunk()
     }
 
-    fn start(&mut self, name: impl FnOnce(u32) -> Option<&'static str>) -> Option<u32> {
+    fn start(&mut self, family: Option<Family>, name: impl FnOnce(u32) -> Option<&'static str>) -> Option<u32> {
         self.word(Field::Xid)?;
         self.word(|word| Field::Word("rdma_vers", word))?;
-        self.word(|word| Field::Credit(Credit(word)))?;
+        self.word(|word| Field::Credit(Credit(word), family))?;
         self.word(|word| Field::Type(word, name(word)))
     }
 
     fn family_a(&mut self) -> Option<()> {
         use family_a::{Flags, HeaderType};
-        let htype = self.start(|htype| HeaderType(htype).name())?;
+        let htype = self.start(Some(Family::A), |htype| HeaderType(htype).name())?;
         self.word(|word| Field::Flags(Flags::from_bits_retain(word)))?;
         match HeaderType(htype) {
             HeaderType::RDMA2_MSG | HeaderType::RDMA2_NOMSG => {
@@ -137,7 +139,7 @@ impl<F: FnMut(usize, Field)> Walker<'_, F> {
 
     fn family_b(&mut self) -> Option<()> {
         use family_b::HeaderType;
-        let htype = self.start(|htype| HeaderType(htype).name())?;
+        let htype = self.start(Some(Family::B), |htype| HeaderType(htype).name())?;
         match HeaderType(htype) {
             HeaderType::RDMA2_ERROR => self.error_v2(),
             HeaderType::RDMA2_CONNPROP_MIDDLE | HeaderType::RDMA2_CONNPROP_FINAL => self.properties(),

@@ -4,6 +4,7 @@ use core::fmt::Write as _;
 use std::io;
 
 use rpcrdma::lists::Chunks;
+use rpcrdma::v2::Family;
 
 use super::json::{form, status};
 use super::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
@@ -267,7 +268,11 @@ fn continued(message: &Message, decoded: &Decoded<'_>) -> Option<String> {
         return Some(properties.join(" ")).filter(|text| !text.is_empty());
     }
     match decoded.header.place() {
-        _ if header.is_grant() => Some(format!("grants {}", header.credit().granted())),
+        _ if header.is_grant() => Some(match header.family() {
+            Family::A => format!("grants {}", header.credit().granted()),
+            // By -03 and -04, or by -06 and -07.
+            Family::B => format!("grants {} or up to {}", header.credit().granted(), header.credit().limit()),
+        }),
         Place::Part => Some("more follows".to_owned()),
         _ if message.earlier_length() > 0 => Some(format!("after {} octets", message.earlier_length())),
         _ => None,

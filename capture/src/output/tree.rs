@@ -8,7 +8,7 @@ use rpcrdma::rpc::{Auth, Call, MessageType, Reply, ReplyBody, RpcError};
 use rpcrdma::rules::Severity;
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::ErrorBody;
-use rpcrdma::v2::{PropertyId, ReverseDirection};
+use rpcrdma::v2::{Credit, Family, PropertyId, ReverseDirection};
 
 use super::fields::{Field, readable, walk};
 use super::header::{Finding, findings};
@@ -69,11 +69,7 @@ impl<W: io::Write> Tree<'_, W> {
                 (NAME, "rdma_proc", format!("{} ({})", procedure.0, procedure.name().unwrap_or("unknown")))
             }
             Field::Type(number, name) => (NAME, "rdma_htype", format!("{number} ({})", name.unwrap_or("unknown"))),
-            Field::Credit(credit) => (
-                PLAIN,
-                "rdma_credit",
-                format!("{} ({} granted, {} at most)", credit.0, credit.granted(), credit.maximum()),
-            ),
+            Field::Credit(credit, family) => (PLAIN, "rdma_credit", credits(credit, family)),
             Field::Flags(flags) => (PLAIN, "rdma_flags", format!("{:#010x} {flags}", flags.bits())),
             Field::InvHandle(handle) => (PLAIN, "rdma_inv_handle", format!("{handle:#010x}")),
             Field::Error(code) => (FAULT, "rdma_err", numbered(code.0, code.name())),
@@ -281,6 +277,17 @@ impl<W: io::Write> Tree<'_, W> {
             self.line(None, PLAIN, "    operation", &value)?;
         }
         Ok(())
+    }
+}
+
+/// `rdma_credit` of version 2. Which draft of family B its sender follows shows nowhere, so both readings are given.
+fn credits(credit: Credit, family: Option<Family>) -> String {
+    let (word, limit, granted, maximum) = (credit.0, credit.limit(), credit.granted(), credit.maximum());
+    match family {
+        Some(Family::A) => format!("{word} ({granted} granted, {maximum} at most)"),
+        Some(Family::B) | None => {
+            format!("{word} (-03, -04: {granted} granted, {maximum} at most; -06, -07: limit {limit})")
+        }
     }
 }
 

@@ -347,7 +347,7 @@ fn version_2_header(header: &v2::Header<'_>) {
     see((header.inv_handle(), header.error(), header.is_grant(), header.has_payload(), header.is_response()));
     let credit = header.credit();
     show(&credit);
-    see(v2::Credit::new(credit.granted(), credit.maximum()));
+    see((v2::Credit::new(credit.granted(), credit.maximum()), credit.limit()));
     if let Some(chunks) = header.chunks() {
         lists(&chunks);
         let inv_handle = black_box(7);

@@ -1,15 +1,17 @@
-//! `rdma_credit` of version 2: two numbers in one word (version two draft -01, "Flow Control").
+//! `rdma_credit` of version 2: two numbers in one word, or one (version two draft -01, "Flow Control"; -07 section 4.2.1).
 //!
 //! ```text
 //!  0                 2                 4
 //! +-----------------+-----------------+
-//! | maximum         | granted         |
+//! | maximum         | granted         |   drafts -00 to -04
 //! +-----------------+-----------------+
+//! | limit                             |   drafts -06 and -07
+//! +-----------------------------------+
 //! ```
 //!
-//! Drafts -00 to -04 split the word so. Since -05 it is one number of 32 bits, a limit on a running count of messages; but
-//! the rule for that number contradicts itself, so only the split can be followed. Both are the same word here: nothing is
-//! lost, and [`Credit::0`] is what the later drafts read.
+//! So the word of family A is split. That of family B is split in drafts -03 and -04, is not defined to its end in -05, and is
+//! a limit on a running count of messages in -06 and -07, whose rule for it contradicts itself. Nothing in a message tells
+//! which of these its sender follows: who shows the word of family B gives both readings.
 
 use core::fmt;
 
@@ -21,6 +23,7 @@ use core::fmt;
 /// let credit = Credit::new(32, 128);
 /// assert_eq!(credit, Credit(0x0080_0020));
 /// assert_eq!((credit.granted(), credit.maximum()), (32, 128));
+/// assert_eq!(credit.limit(), 8_388_640);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Credit(pub u32);
@@ -39,6 +42,12 @@ impl Credit {
         u16::from_be_bytes([high, low])
     }
 
+    /// The word as one number: messages that the peer may have sent on the connection (drafts -06 and -07).
+    #[must_use]
+    pub const fn limit(self) -> u32 {
+        self.0
+    }
+
     /// Messages that can be outstanding at the sender at most: the high half.
     #[must_use]
     pub const fn maximum(self) -> u16 {
@@ -47,6 +56,7 @@ impl Credit {
     }
 }
 
+/// The split; see [`Self::limit`] for the other reading.
 impl fmt::Display for Credit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.granted(), self.maximum())

@@ -96,7 +96,7 @@ impl HeaderType {
 pub struct Header<'a> {
     /// `rdma_xid`; 0 in a grant.
     pub xid: u32,
-    /// `rdma_credit`.
+    /// `rdma_credit`; which of its two readings is right depends on the draft.
     pub credit: Credit,
     /// What `rdma_htype` selects.
     pub body: Body<'a>,
@@ -334,7 +334,9 @@ impl fmt::Display for HeaderType {
 
 impl fmt::Display for Header<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} xid {:#010x} credit {}", self.header_type(), self.xid, self.credit)?;
+        let Self { xid, credit, .. } = self;
+        // Of two readings nobody can tell which one is right.
+        write!(f, "{} xid {xid:#010x} credit {} or {credit}", self.header_type(), credit.limit())?;
         match &self.body {
             Body::Error(error) => write!(f, " {error}"),
             Body::ConnpropMiddle(properties) | Body::ConnpropFinal(properties) => properties.show(f),

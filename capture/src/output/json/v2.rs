@@ -10,18 +10,21 @@ use crate::message::Message;
 impl<'a> MessageObject<'a> {
     /// Takes what a message of version 2 has; of its header, where that can be read.
     pub(super) fn take_v2(&mut self, message: &Message, header: Option<&Header<'a>>) {
-        self.v2_family = match message.dialect {
+        let family = match message.dialect {
             Dialect::Version1 => return,
-            Dialect::Version2(Family::A) => Some(Some("A")),
-            Dialect::Version2(Family::B) => Some(Some("B")),
-            Dialect::Version2Unknown => Some(None),
+            Dialect::Version2(family) => Some(family),
+            Dialect::Version2Unknown => None,
         };
+        self.v2_family = Some(family.map(|family| match family {
+            Family::A => "A",
+            Family::B => "B",
+        }));
+        self.credit = message.prefix().map(|prefix| Credits::new(Credit(prefix.credit), family));
         let number = message.prefix().map_or(0, |prefix| prefix.procedure.0);
         self.rdma_htype = Some(message.type_name().map_or(Type::Number(number), Type::Name));
         self.earlier_length = Some(message.earlier_length()).filter(|length| *length > 0);
         self.dropped = message.dropped.map(Shown);
         let Some(header) = header else { return };
-        self.credit = Some(Credits::new(header.credit()));
         self.rdma_inv_handle = header.inv_handle().map(Hex32);
         self.call = header.call_chunk().map(Reads);
         self.properties = header.properties().map(Properties);
@@ -39,16 +42,20 @@ pub(super) enum Type {
     Number(u32),
 }
 
-/// The two halves of `rdma_credit` (version two draft -01, "Credits").
+/// The two halves of `rdma_credit` (version two draft -01, "Credits"). Where drafts -06 and -07 may be spoken, also the
+/// word as they read it: which of the two is right shows nowhere.
 #[derive(Serialize)]
 pub(super) struct Credits {
     granted: u16,
     maximum: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<u32>,
 }
 
 impl Credits {
-    const fn new(credit: Credit) -> Self {
-        Self { granted: credit.granted(), maximum: credit.maximum() }
+    fn new(credit: Credit, family: Option<Family>) -> Self {
+        let limit = (family != Some(Family::A)).then(|| credit.limit());
+        Self { granted: credit.granted(), maximum: credit.maximum(), limit }
     }
 }
 

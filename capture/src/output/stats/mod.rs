@@ -11,7 +11,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use rpcrdma::lists;
-use rpcrdma::v2::Credit;
+use rpcrdma::v2::{Credit, Family};
 
 use super::json;
 use super::reason::{count, reason};
@@ -123,15 +123,16 @@ impl Stats {
             None => {}
         }
         let (Some(prefix), None) = (message.prefix(), malformed) else { return };
-        // Version 2 has the number of credits in the lower half of the word.
         let credit = match message.dialect {
-            Dialect::Version1 => prefix.credit,
-            _ => Credit(prefix.credit).granted().into(),
+            Dialect::Version1 => Some(prefix.credit),
+            Dialect::Version2(Family::A) => Some(Credit(prefix.credit).granted().into()),
+            // It may be a number of credits or a limit on a count of messages.
+            Dialect::Version2(Family::B) | Dialect::Version2Unknown => None,
         };
-        match direction {
-            Some(Direction::Call) => connection.credits.requested.put(credit),
-            Some(Direction::Reply) => connection.credits.granted.put(credit),
-            None => {}
+        match (direction, credit) {
+            (Some(Direction::Call), Some(credit)) => connection.credits.requested.put(credit),
+            (Some(Direction::Reply), Some(credit)) => connection.credits.granted.put(credit),
+            _ => {}
         }
         if let Ok(decoded) = message.decode()
             && let Some(chunks) = decoded.header.chunks()

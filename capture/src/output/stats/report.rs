@@ -153,7 +153,8 @@ pub struct Inline {
     pub reply: u32,
 }
 
-/// The values of `rdma_credit`.
+/// The values of `rdma_credit`: of version 1, and of version 2 in the wire format of drafts -00 to -02. In that of later drafts
+/// it does not show what they mean.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Credits {
     /// In calls: what was requested.
