@@ -351,7 +351,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
         ),
         (
             "0x00000007 0x1 0x20 0x1 0x0 0x1 0x1 0x9 0x64 0x0 0x0 0x0 0x0",
-            "octet 16: RDMA_NOMSG, and no chunk can hold the Payload stream (nomsg-empty, RFC 8166 4.2.4, 4.5.2)",
+            "octet 16: no Position Zero Read chunk nor Reply chunk of RDMA_NOMSG has an octet (nomsg-empty, ",
             CHUNK,
         ),
         ("0x00000007 0x1 0x20 0x3", "octet 12: RDMA_DONE (done-sent, ", DROP),
