@@ -15,10 +15,14 @@ use crate::nfs::{self, Callback, DataItem, Padding, Procedure, Reduced, WalkErro
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Called {
     pub(crate) procedure: Procedure,
-    pub(crate) security: Option<Security>,
+    pub(crate) security: Result<Option<Security>, CutCredential>,
     pub(crate) reverse: bool,
     pub(crate) callback: Callback,
 }
+
+/// The capture does not hold enough of a call's credential to tell what RPCSEC_GSS does to the bodies of call and reply.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CutCredential;
 
 /// Program numbers of a client's callbacks that are remembered.
 const ANNOUNCED: usize = 4;
@@ -117,7 +121,7 @@ impl Msgp {
         if !has_results || self.pads_nothing(payload) {
             return Some(Vec::new());
         }
-        if called.security.is_some() {
+        if !matches!(called.security, Ok(None)) {
             return None;
         }
         let at = payload.len() - results.len();
@@ -159,10 +163,12 @@ pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<(Ca
     let Call { program, version, procedure, credential, .. } = header;
     let procedure = Procedure { program, version, procedure };
     let security = match credential.flavor {
-        Flavor::RPCSEC_GSS => GssCredential::decode(credential.body).ok().map(|credential| security(&credential)),
+        Flavor::RPCSEC_GSS => {
+            GssCredential::decode(credential.body).ok().map(|gss| security(gss.procedure, gss.service))
+        }
         _ => None,
     };
-    let called = Called { procedure, security, reverse: way.reverse, callback: way.callback(program) };
+    let called = Called { procedure, security: Ok(security), reverse: way.reverse, callback: way.callback(program) };
     let at = payload.len() - arguments.len();
     let described = describe(&called, (arguments, at), None, Reduced::Call(reads));
     Some((called, described))
@@ -178,8 +184,20 @@ fn cut_call(payload: &[u8], way: Way) -> Option<(Called, Described)> {
     let procedure =
         Procedure { program: reader.u32().ok()?, version: reader.u32().ok()?, procedure: reader.u32().ok()? };
     let callback = way.callback(procedure.program);
-    let called = Called { procedure, security: None, reverse: way.reverse, callback };
+    let security = cut_credential(reader.rest());
+    let called = Called { procedure, security, reverse: way.reverse, callback };
     Some((called, describe(&called, (&[], payload.len()), None, Reduced::Call(&[]))))
+}
+
+/// What a credential asks for, as far as it is there.
+fn cut_credential(credential: &[u8]) -> Result<Option<Security>, CutCredential> {
+    let mut reader = Reader::new(credential);
+    let mut word = || reader.u32().map_err(|_| CutCredential);
+    if Flavor(word()?) != Flavor::RPCSEC_GSS {
+        return Ok(None);
+    }
+    let [_length, _version, procedure, _sequence, service] = [word()?, word()?, word()?, word()?, word()?];
+    Ok(Some(security(GssProcedure(procedure), GssService(service))))
 }
 
 /// Looks through a reply. `written` are the lengths of its Write chunks.
@@ -210,10 +228,11 @@ pub(crate) fn reply(payload: &[u8], called: Option<&Called>, written: &[u64]) ->
 
 const UNKNOWN: WalkError = WalkError { at: 0, operation: None, reason: WalkError::UNKNOWN_PROCEDURE };
 const PADDED: WalkError = WalkError { at: 0, operation: None, reason: "padding in a place that is not known" };
+const CUT: WalkError = WalkError { at: 0, operation: None, reason: WalkError::UNKNOWN_CREDENTIAL };
 const SEALED: WalkError = WalkError { at: 0, operation: None, reason: "sealed by RPCSEC_GSS" };
 
-fn security(credential: &GssCredential<'_>) -> Security {
-    match (credential.procedure, credential.service) {
+fn security(procedure: GssProcedure, service: GssService) -> Security {
+    match (procedure, service) {
         (GssProcedure::DATA, GssService::NONE) => Security::Authentication,
         (GssProcedure::DATA, GssService::INTEGRITY) => Security::Integrity,
         (GssProcedure::DATA, _) => Security::Privacy,
@@ -234,20 +253,21 @@ fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>,
         procedure: Some(procedure),
         name: procedure.name(callback.is_callback()),
         operations: Vec::new(),
-        security,
+        security: security.unwrap_or_default(),
         status,
     };
-    if let Some(Security::Control(name)) = security {
+    if let Ok(Some(Security::Control(name))) = security {
         rpc.name = Some(name);
     }
     let has_body = matches!(status, None | Some(Status::Success(_)));
     let without = |rpc, walked| Described { rpc, items: Vec::new(), start: at, walked, announces: None };
     let (body, at) = match security {
         _ if !has_body => return without(rpc, Ok(())),
-        None | Some(Security::Authentication) => (body, at),
-        Some(Security::Integrity) => (protected(body), at + PROTECTED_HEADER),
-        Some(Security::Control(_)) => return without(rpc, Ok(())),
-        Some(Security::Privacy) => return without(rpc, Err(SEALED)),
+        Ok(None | Some(Security::Authentication)) => (body, at),
+        Ok(Some(Security::Integrity)) => (protected(body), at + PROTECTED_HEADER),
+        Ok(Some(Security::Control(_))) => return without(rpc, Ok(())),
+        Ok(Some(Security::Privacy)) => return without(rpc, Err(SEALED)),
+        Err(CutCredential) => return without(rpc, Err(CUT)),
     };
     let mut walk = match direction {
         Direction::Call => nfs::arguments(procedure, callback.is_callback(), body, at, reduced),

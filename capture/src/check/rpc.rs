@@ -277,7 +277,11 @@ fn reached(walked: &Walked) -> usize {
 }
 
 fn is_unknown(walked: &Walked) -> bool {
-    matches!(walked.end, Err(error) if error.reason == WalkError::UNKNOWN_PROCEDURE)
+    matches!(walked.end, Err(error) if error.reason == WalkError::UNKNOWN_PROCEDURE) || is_credential_unknown(walked)
+}
+
+fn is_credential_unknown(walked: &Walked) -> bool {
+    matches!(walked.end, Err(error) if error.reason == WalkError::UNKNOWN_CREDENTIAL)
 }
 
 /// The item of a call that has another length than its chunk, and where it is.
@@ -580,7 +584,7 @@ fn gss_reduced(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     if reads.is_empty() && used.is_none() {
         return true;
     }
-    if subject.message.rpc.is_none() {
+    if subject.message.rpc.is_none() || subject.walked.is_some_and(is_credential_unknown) {
         return false;
     }
     let Some(service) = subject.protection() else { return true };

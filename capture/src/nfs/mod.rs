@@ -169,6 +169,8 @@ impl WalkError {
     pub const ENDS_INSIDE: &'static str = "ends inside";
     /// No table has this program, version and procedure.
     pub const UNKNOWN_PROCEDURE: &'static str = "unknown procedure";
+    /// The call was cut inside its credential, so RPCSEC_GSS may have changed the body.
+    pub const UNKNOWN_CREDENTIAL: &'static str = "the call's credential is not in the capture";
     /// No table has this operation number.
     pub const UNKNOWN_OPERATION: &'static str = "unknown operation";
     /// A discriminant for which the union has no arm.
