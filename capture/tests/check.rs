@@ -1492,6 +1492,24 @@ fn each_defect_of_errors_is_named_and_each_answer_judged() {
 }
 
 #[test]
+fn what_linux_does_wrong_with_chunks_is_found() {
+    let error = |frame, slug, connection| (frame, Severity::Error, slug, connection);
+    assert_eq!(shipped("reduced_reply").0, [error(25, "write-unwritten", 1), error(37, "write-roundup", 1)]);
+    assert_eq!(shipped("krb5i_reduced").0, [error(40, "gss-reduced", 2)]);
+}
+
+#[test]
+fn memory_that_was_withdrawn_is_not_held_against_the_responder() {
+    let (found, _) = judged(&transcode::capture("withdrawn"));
+    let found: Vec<_> = found
+        .iter()
+        .map(|found| (found.stamp.frame, found.severity, found.rule.slug, found.connection, found.blame))
+        .collect();
+    let hazard = |frame, slug, connection| (frame, Severity::Hazard, slug, connection, Blame::Receiver);
+    assert_eq!(found, [hazard(23, "rdma-write-bounds", 1), hazard(36, "rdma-read-bounds", 2)]);
+}
+
+#[test]
 fn the_xid_of_a_long_message_is_judged_too() {
     for (frame, make) in [
         // The call is in the frames 6 to 8, the reply in 9.

@@ -157,16 +157,33 @@ fn reply(found: &Found, xid: u32) -> Result<&Rebuilt, &NotRebuilt> {
     found.of(xid).reply.as_ref().unwrap().message.as_ref()
 }
 
+/// The octets that a READ has returned.
+fn read(found: &Found, xid: u32) -> Vec<u8> {
+    let reply = reply(found, xid).unwrap();
+    reply.data(&reply.items[0]).to_vec()
+}
+
+/// The first 60 octets of what `seq` writes.
+fn numbers() -> Vec<u8> {
+    let numbers: String = (1..=30).map(|number| format!("{number}\n")).collect();
+    numbers.as_bytes()[..60].to_vec()
+}
+
 #[test]
 fn chunks_that_linux_returns_wrong_are_not_rebuilt_and_others_are() {
     let found = dissect_records(&transcode::capture("reduced_reply"));
     assert_eq!(found.counts(), BTreeMap::from([("RDMA_MSG", 5), ("RDMA_NOMSG", 1)]));
-    let right = reply(&found, 2).unwrap();
-    let numbers = (1..=23).map(|number| format!("{number}\n")).collect::<String>();
-    assert_eq!(right.data(&right.items[0]), &numbers.as_bytes()[..60], "what `seq` writes");
+    assert_eq!(read(&found, 2), numbers());
     for xid in [1, 3] {
         assert!(reply(&found, xid).is_err(), "{xid}");
     }
+}
+
+#[test]
+fn what_was_reduced_under_integrity_is_rebuilt() {
+    let found = dissect_records(&transcode::capture("krb5i_reduced"));
+    assert_eq!(found.counts(), BTreeMap::from([("RDMA_MSG", 4)]));
+    assert_eq!(read(&found, 2), numbers());
 }
 
 #[test]

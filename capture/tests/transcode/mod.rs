@@ -34,7 +34,7 @@ pub const INFINIBAND: u16 = 247;
 pub const COOKED_V2: u16 = 276;
 
 /// The captures whose carrier is RoCE.
-pub const ROCE_CAPTURES: [&str; 14] = [
+pub const ROCE_CAPTURES: [&str; 15] = [
     "errors",
     "nfs3",
     "nfs3_ipv6",
@@ -49,6 +49,7 @@ pub const ROCE_CAPTURES: [&str; 14] = [
     "reduced_reply",
     "same_xid",
     "withdrawn",
+    "krb5i_reduced",
 ];
 
 /// A frame of a capture file.
