@@ -200,6 +200,12 @@ impl Memory {
         }
     }
 
+    /// The call that was first to advertise this handle, of those that do.
+    #[must_use]
+    pub(crate) fn first(&self, handle: u32) -> Option<u64> {
+        Some(self.handles.get(&handle)?.first()?.place.call)
+    }
+
     /// A call, other than `call`, that advertises this handle.
     #[must_use]
     pub(crate) fn is_shared(&self, handle: u32, call: u64) -> Option<u64> {

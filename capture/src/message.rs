@@ -83,6 +83,24 @@ pub struct Detail {
     pub long_xid: Option<u32>,
     /// Calls of the connection were given up that may still be answered, or have the same XID as another that waits.
     pub forgotten: bool,
+    /// A call that advertises the handle which the message invalidates, and waits when it comes: not the one it answers.
+    pub shared_with: Option<OtherCall>,
+}
+
+impl Detail {
+    /// Where nothing is known but the direction.
+    pub(crate) const fn new(direction: Direction, forgotten: bool) -> Self {
+        Self { direction, walked: None, answers: None, long_xid: None, forgotten, shared_with: None }
+    }
+}
+
+/// A call that waits while another is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherCall {
+    /// Its `rdma_xid`.
+    pub xid: u32,
+    /// The frame that completed it.
+    pub frame: u64,
 }
 
 /// What stepping over arguments or results has found.

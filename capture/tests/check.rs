@@ -536,6 +536,14 @@ const CASES: &[Case] = &[
         let lists = if bad { Lists::reads(&[(24, segment(4))]) } else { Lists::default() };
         trace.rpc(&Lists::default(), &null(XID), &lists, &reply(XID, &[]));
     }),
+    case("read-in-reply", |trace, bad| {
+        trace.send(Client, &null_message());
+        trace.send(Server, &message(NOMSG, XID, &Lists::reads(&[(0, segment(24))]), &[]));
+        if !bad {
+            // Whoever reads a part of it knows what it is.
+            trace.read(Client, MEMORY, &reply(XID, &[])[..12]);
+        }
+    }),
     case("read-position-zero-in-msg", |trace, bad| {
         if bad {
             trace.send(Client, &message(MSG, XID, &Lists::reads(&[(0, segment(40))]), &null(XID)));
@@ -864,6 +872,37 @@ const CASES: &[Case] = &[
         let reply = message(MSG, XID, &Lists::reply(&[segment(0)]), &reply(XID, &[]));
         trace.invalidate(if bad { 0xa95 } else { 0xa94 }, &reply);
     }),
+    case("invalidate-foreign", |trace, bad| {
+        let lists = Lists::reply(&[segment(100)]);
+        trace.send(Client, &message(MSG, XID, &lists, &null(XID)));
+        let refusal = words(&[XID, 1, 32, ERROR, 2]);
+        if bad {
+            trace.invalidate(MEMORY.0, &refusal);
+        } else {
+            trace.send(Server, &refusal);
+        }
+    }),
+    Case {
+        slug: "invalidate-foreign",
+        besides: &["handle-shared"],
+        make: |trace, bad| {
+            for xid in [XID, 8] {
+                let lists = Lists::reply(&[(MEMORY.0, u64::from(xid) << 20, 100)]);
+                trace.send(Client, &message(MSG, xid, &lists, &null(xid)));
+            }
+            let returned = |xid: u32| Lists::reply(&[(MEMORY.0, u64::from(xid) << 20, 0)]);
+            let answer = |xid| message(MSG, xid, &returned(xid), &reply(xid, &[]));
+            // Of the last one that waits it may be invalidated.
+            let (first, last) = (answer(XID), answer(8));
+            if bad {
+                trace.invalidate(MEMORY.0, &first);
+                trace.send(Server, &last);
+            } else {
+                trace.send(Server, &first);
+                trace.invalidate(MEMORY.0, &last);
+            }
+        },
+    },
     case("pull-not-notified", |trace, bad| {
         trace.send(Client, &null_message());
         trace.send(Server, &message(NOMSG, XID, &Lists::reads(&[(0, segment(24))]), &[]));
@@ -1753,6 +1792,46 @@ fn a_handle_that_the_responder_had_invalidated_may_be_gone_by_either() {
     trace.refuse_access();
     let found = blamed(&trace.packets);
     assert!(found.contains(&("rdma-write-bounds", Severity::Hazard, Blame::Either)), "{found:?}");
+}
+
+#[test]
+fn a_handle_of_two_calls_is_invalidated_by_whoever_knew_of_both() {
+    for (first, second, blame) in [(XID, 8, Blame::Either), (8, XID, Blame::Sender)] {
+        let mut trace = Trace::new();
+        for xid in [first, second] {
+            let lists = Lists::reply(&[(MEMORY.0, u64::from(xid) << 20, 100)]);
+            trace.send(Client, &message(MSG, xid, &lists, &null(xid)));
+        }
+        let returned = Lists::reply(&[(MEMORY.0, u64::from(XID) << 20, 0)]);
+        trace.invalidate(MEMORY.0, &message(MSG, XID, &returned, &reply(XID, &[])));
+        trace.null(0x99);
+        let found = blamed(&trace.packets);
+        assert!(found.contains(&("invalidate-foreign", Severity::Error, blame)), "{found:?}");
+    }
+}
+
+#[test]
+fn a_reply_that_nobody_reads_is_a_hazard_until_one_is_read() {
+    let provided = |trace: &mut Trace, xid| {
+        trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+        trace.send(Server, &message(NOMSG, xid, &Lists::reads(&[(0, (xid, 0, 24))]), &[]));
+    };
+    let mut trace = Trace::new();
+    provided(&mut trace, XID);
+    provided(&mut trace, 8);
+    trace.null(0x99);
+    let hazard = ("read-in-reply", Severity::Hazard, Blame::Sender);
+    assert_eq!(blamed(&trace.packets), [hazard; 2]);
+    // It was not left time enough for that.
+    assert_eq!(judge_at(&trace.packets, |index| index * 1_000_000).0.len(), 0);
+    // The other end says that it has read one, or reads.
+    let length = trace.packets.len();
+    trace.send(Client, &words(&[8, 1, 32, DONE]));
+    assert_eq!(blamed(&trace.packets), []);
+    trace.packets.truncate(length);
+    trace.read(Client, (8, 0), &reply(8, &[])[..12]);
+    trace.null(0x9a);
+    assert_eq!(blamed(&trace.packets), []);
 }
 
 #[test]

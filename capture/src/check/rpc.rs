@@ -652,6 +652,9 @@ fn invalidate_foreign(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
             format_args!("handle {handle:#010x} is invalidated, which not both ends have announced to support"),
         );
     }
+    if subject.message.error().is_some() {
+        report.broken(0, format_args!("RDMA_ERROR invalidates handle {handle:#010x}"));
+    }
     let Some(called) = &subject.called else { return false };
     let mut is_there = false;
     segments(called, |_, segment, _| is_there |= segment.handle == handle);

@@ -380,14 +380,10 @@ impl Session {
             Some(Direction::Reply) => self.reply(message, context),
             None => message,
         };
-        if let Some(handle) = message.invalidates {
-            self.memory.get_mut(sender.other()).invalidate(handle, message.stamp.frame);
-        }
+        self.invalidate(&mut message);
         let done = self.done(&message);
         if done.is_some() && context.operations {
-            let (direction, forgotten) = (Direction::Call, self.watch.given_up);
-            message.detail =
-                Some(Box::new(Detail { direction, walked: None, answers: None, long_xid: None, forgotten }));
+            message.detail = Some(Box::new(Detail::new(Direction::Call, self.watch.given_up)));
         }
         context.events.push_back(Event::Message(message));
         if let Some(provided) = done.and_then(|id| self.take(id)) {
@@ -464,8 +460,7 @@ impl Session {
         message.rpc = described.as_ref().map(|described| described.rpc.clone());
         let detail = context.operations.then(|| {
             let walked = described.as_ref().map(Described::to_walked);
-            let (direction, forgotten) = (Direction::Call, self.watch.given_up);
-            Box::new(Detail { direction, walked, answers: None, long_xid: None, forgotten })
+            Box::new(Detail { walked, ..Detail::new(Direction::Call, self.watch.given_up) })
         });
         let call = Call::new(message.clone(), (called, described), way, context.transactions);
         if self.replaces(&call, context) {

@@ -20,10 +20,8 @@ impl Session {
         let xid = message.xid();
         message.rpc = reply_of(&call);
         if context.operations {
-            let (direction, forgotten) = (Direction::Reply, self.watch.given_up);
-            let detail =
-                Detail { direction, walked: None, answers: Some(call.answered(long_xid)), long_xid: None, forgotten };
-            message.detail = Some(Box::new(detail));
+            let answers = Some(call.answered(long_xid));
+            message.detail = Some(Box::new(Detail { answers, ..Detail::new(Direction::Reply, self.watch.given_up) }));
         }
         if let Some(&before) = self.provided.get(message.sender).get(&xid) {
             self.give_up(before, context);

@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::infiniband::ordering::Counts;
 use crate::memory::{Access, Place};
-use crate::message::{Detail, Direction};
+use crate::message::{Detail, Direction, Message, OtherCall};
 use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::rpc::Described;
 use crate::transaction::{Call, Reply, Segment};
@@ -166,6 +166,18 @@ impl Session {
         }
     }
 
+    /// Takes note of the handle that a message invalidates, for calls that still wait and advertise it.
+    pub(super) fn invalidate(&mut self, message: &mut Message) {
+        let Some(handle) = message.invalidates else { return };
+        let memory = self.memory.get_mut(message.sender.other());
+        memory.invalidate(handle, message.stamp.frame);
+        if let Some(detail) = &mut message.detail
+            && let Some(call) = memory.first(handle).and_then(|id| self.calls.get(&id))
+        {
+            detail.shared_with = Some(OtherCall { xid: call.message.xid(), frame: call.message.stamp.frame });
+        }
+    }
+
     /// Tells of a handle that the call has in common with one that waits.
     pub(super) fn shared(&self, call: &Call, xid: u32, context: &mut Context<'_>) {
         let owner = call.message.sender;
@@ -190,10 +202,8 @@ impl Session {
         reply: &Reply,
     ) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
-        let (direction, forgotten) = (Direction::Reply, self.watch.given_up);
-        let Some(call) = call else {
-            return Detail { direction, walked, answers: None, long_xid: reply.xid(), forgotten };
-        };
+        let detail = Detail { walked, long_xid: reply.xid(), ..Detail::new(Direction::Reply, self.watch.given_up) };
+        let Some(call) = call else { return detail };
         for &Segment { access, handle, offset, length, .. } in call.segments.iter().take(ANSWERED) {
             if self.watch.answered.len() == ANSWERED {
                 self.watch.answered.pop_front();
@@ -201,6 +211,6 @@ impl Session {
             let former = Former { requester: call.message.sender, xid, access, handle, offset, length };
             self.watch.answered.push_back(former);
         }
-        Detail { direction, walked, answers: Some(call.answered(long_xid)), long_xid: reply.xid(), forgotten }
+        Detail { answers: Some(call.answered(long_xid)), ..detail }
     }
 }

@@ -24,9 +24,11 @@ pub(super) static RULES: [SendRow; 9] = [
             slug: "read-in-reply",
             severity: Severity::Error,
             section: "RFC 8166 4.3.1; draft reliable-reply 4.1",
-            summary: "a reply has an empty Read list, unless it is RDMA_NOMSG with a Position Zero chunk (responder-provided)",
+            summary: "a reply has an empty Read list, unless it is RDMA_NOMSG with a Position Zero chunk (responder-provided), \
+                      which is a hazard until the requester shows that it knows such replies",
             reason: "A requester does not read from a responder's memory; the reply could not be put together.",
-            correct: "A responder uses the Write chunks and the Reply chunk of the call.",
+            correct: "A responder uses the Write chunks and the Reply chunk of the call. It provides a reply to be read only \
+                      where both ends are set so.",
             answer: None,
         },
         judge: read_in_reply,

@@ -8,8 +8,7 @@ use rpcrdma::prefix::Procedure;
 use rpcrdma::private_data::Agreement;
 use rpcrdma::rpc::MessageType;
 use rpcrdma::rules::{
-    self, CREDIT_EXCEEDED, CREDIT_INITIAL, Credits, Exchange, Finding, INLINE_EXCEEDED, REVERSE_CREDIT, Report, Rule,
-    Sent, Severity,
+    self, CREDIT_EXCEEDED, Credits, Exchange, Finding, INLINE_EXCEEDED, REVERSE_CREDIT, Report, Rule, Sent, Severity,
 };
 use rpcrdma::v1::{self, Body, ErrorBody, Message as Decoded};
 
@@ -20,7 +19,7 @@ use crate::event::{MemoryUse, MemoryUseKind, Opened, Report as Ended};
 use crate::file::Time;
 use crate::header::Dialect;
 use crate::link::Address;
-use crate::message::{Answered, Captured, Detail, Direction, Message};
+use crate::message::{Answered, Captured, Detail, Direction, Message, OtherCall};
 use crate::operation::{Side, Sides, Stamp};
 use requests::{ANSWER, Answers, Faulty, Request, Requests};
 use v2::Version2;
@@ -86,7 +85,7 @@ struct Pulled {
     /// Octets of its Read chunks.
     length: u64,
     asked: u64,
-    /// When it was read from last.
+    /// When it was sent, or read from last.
     pulled: Time,
 }
 
@@ -127,6 +126,8 @@ pub(super) struct Connection {
     is_disordered: bool,
     /// Replies come in responder-provided Read chunks.
     reliable: bool,
+    /// A requester has read such a reply, or said so: both ends know them.
+    is_agreed: bool,
     pulled: Vec<Pulled>,
     pending: Vec<Pending>,
 }
@@ -156,6 +157,7 @@ impl Connection {
             last: Sides::default(),
             is_disordered: false,
             reliable: false,
+            is_agreed: false,
             pulled: Vec::new(),
             pending: Vec::new(),
         }
@@ -193,8 +195,8 @@ impl Connection {
             // What was held up may be given after what was sent later.
             let is_there = found.rule.slug == "error-from-requester";
             let proven = self.last.get(proof).frame > found.stamp.frame || is_there;
-            let rules = [&CREDIT_INITIAL, &CREDIT_EXCEEDED, &REVERSE_CREDIT];
-            let needs_order = rules.iter().any(|rule| core::ptr::eq(*rule, found.rule));
+            let rules = ["credit-initial", "credit-exceeded", "reverse-credit", "invalidate-foreign"];
+            let needs_order = rules.contains(&found.rule.slug);
             self.pending.push(Pending { found, proof, needs_order, proven });
         } else {
             book.unknown(found.rule);
@@ -228,6 +230,7 @@ impl Connection {
     pub(super) fn memory(&mut self, used: &MemoryUse, book: &mut Book) {
         if let MemoryUseKind::Pulled { xid, length } = used.kind {
             let reader = used.owner.other();
+            self.is_agreed = true;
             let mut pulled = self.pulled.iter_mut();
             if let Some(pulled) = pulled.find(|pulled| pulled.requester == reader && pulled.about.xid == Some(xid)) {
                 pulled.asked += length;
@@ -590,8 +593,38 @@ impl Connection {
             subject.faulty |= rpc::judge_late(&long, About::message(call), book);
         }
         let first = rpc::judge(&subject, about, book);
+        if let (Some(handle), Some(other)) = (message.invalidates, detail.and_then(|detail| detail.shared_with)) {
+            self.shared(&subject, (handle, other), about, book);
+        }
         self.told |= message.invalidates.is_some() && role == Role::Responder;
         first
+    }
+
+    /// Judges that a reply invalidates a handle of its call which another call advertises too.
+    fn shared(&mut self, subject: &Subject<'_>, (handle, other): (u32, OtherCall), about: About, book: &mut Book) {
+        let Some(((call, called), rule)) = subject.call.zip(subject.called).zip(super::find("invalidate-foreign"))
+        else {
+            return;
+        };
+        let mut advertises = false;
+        rules::segments(&called, |_, segment, _| advertises |= segment.handle == handle);
+        // What is not of the call at all is said of it already.
+        if !advertises {
+            return;
+        }
+        if !self.is_whole() {
+            return book.unknown(rule);
+        }
+        let OtherCall { xid, frame } = other;
+        let is_later = frame > call.stamp.frame;
+        let when = if is_later { "; it may have come after the reply was sent" } else { "" };
+        let message = format_args!(
+            "handle {handle:#010x} is invalidated, which {xid:#010x} in frame {frame} advertises too{when}"
+        );
+        let finding = Finding { rule, severity: rule.severity, offset: 0, message };
+        // Then the requester shares a handle, and the responder could not know.
+        let blame = if is_later { Blame::Either } else { Blame::Sender };
+        self.wait(Found::new(about, &finding, Some(0)).by(blame), subject.message.sender.other(), book);
     }
 
     /// Follows replies in responder-provided Read chunks.
@@ -604,9 +637,12 @@ impl Connection {
                 if self.pulled.len() == PULLED {
                     return book.unknown(&PULL_NOT_NOTIFIED);
                 }
-                self.pulled.push(Pulled { requester, about, length: chunks.reads.length(), asked: 0, pulled: Time(0) });
+                let (length, pulled) = (chunks.reads.length(), message.stamp.time);
+                self.pulled.push(Pulled { requester, about, length, asked: 0, pulled });
             }
             Body::Done => {
+                let is_answered = self.pulled.iter().any(|pulled| pulled.about.xid == about.xid);
+                self.is_agreed |= is_answered;
                 self.pulled.retain(|pulled| pulled.requester != message.sender || pulled.about.xid != about.xid);
             }
             _ => {}
@@ -634,15 +670,27 @@ impl Connection {
             }
         }
         for pulled in std::mem::take(&mut self.pulled) {
-            let Pulled { requester, about, length, asked, pulled } = pulled;
-            if asked < length {
-                continue;
-            }
+            let stayed = self.stayed(pulled.requester, report.connection.disconnected);
+            let is_due = whole && stayed >= Time(pulled.pulled.0.saturating_add(PATIENCE));
+            self.provided(&pulled, is_due, book);
+        }
+    }
+
+    /// Judges a reply in responder-provided Read chunks of which no RDMA_DONE told that it was read. It `is_due` where
+    /// nothing can be missing, and time enough was left.
+    fn provided(&self, pulled: &Pulled, is_due: bool, book: &mut Book) {
+        let Pulled { about, length, asked, .. } = *pulled;
+        if asked >= length {
             let message = format_args!("the {length} octets of this reply were read, and no RDMA_DONE follows");
             let (rule, severity) = (&PULL_NOT_NOTIFIED, PULL_NOT_NOTIFIED.severity);
-            let finding = Finding { rule, severity, offset: 0, message };
-            let stayed = self.stayed(requester, report.connection.disconnected);
-            omitted(whole && stayed >= Time(pulled.0.saturating_add(PATIENCE)), about, &finding, book);
+            return omitted(is_due, about, &Finding { rule, severity, offset: 0, message }, book);
+        }
+        let Some(rule) = super::find("read-in-reply").filter(|_| !self.is_agreed) else { return };
+        if is_due {
+            let message = format_args!("a reply of {length} octets to be read, and the requester reads nothing");
+            book.add(about, &Finding { rule, severity: Severity::Hazard, offset: 16, message }, Some(16));
+        } else {
+            book.unknown(rule);
         }
     }
 
