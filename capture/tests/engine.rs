@@ -12,6 +12,7 @@ mod synthetic;
 
 use By::{Client, Server};
 use rpcrdma_capture::dissector::Config;
+use rpcrdma_capture::file::Files;
 use rpcrdma_capture::message::{Captured, Security};
 use rpcrdma_capture::nfs::{Callback, WalkError};
 use rpcrdma_capture::operation::Side;
@@ -737,7 +738,7 @@ fn called_back(announced: &[Vec<u8>], program: u32) -> (Option<&'static str>, Ca
     let rpc = found.messages[announced.len() * 2].rpc.as_ref().unwrap();
     assert_eq!((rpc.name, rpc.callback), (transaction.name, transaction.callback));
     let mut object = Vec::new();
-    rpcrdma_capture::output::json::transaction(&mut object, transaction).unwrap();
+    rpcrdma_capture::output::json::transaction(&mut object, transaction, &Files::default()).unwrap();
     let is_said = String::from_utf8(object).unwrap().contains(r#""reverse":true,"program_guessed":true,"#);
     assert_eq!(is_said, transaction.callback == Callback::Guessed);
     (transaction.name, transaction.callback)

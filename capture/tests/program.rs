@@ -92,10 +92,11 @@ fn records(name: &str) -> (Vec<u8>, Vec<Vec<u8>>) {
 fn decode_writes_a_line_a_message() {
     let output = run(&["decode", &capture("nfs41")]);
     let lines: Vec<&str> = stdout(&output).lines().collect();
-    assert_eq!(lines.len(), 138);
+    assert_eq!(lines.len(), 1 + 138);
     assert_eq!(
-        lines[..4],
+        lines[..5],
         [
+            " frame     seconds  C from → to              proc  rdma_xid   inline       RPC, chunks",
             "    24    6.288379  1 192.0.2.2 → 192.0.2.1  MSG   0x31d138ec    40 call  NFSv4 NULL",
             "    26    6.293219  1 192.0.2.1 → 192.0.2.2  MSG   0x31d138ec    24 reply NFSv4 NULL",
             "    28    6.302352  1 192.0.2.2 → 192.0.2.1  MSG   0x32d138ec   240 call  EXCHANGE_ID  reply 4240",
@@ -129,8 +130,8 @@ fn what_a_responder_did_not_write_is_no_damage_of_the_capture() {
 
 #[test]
 fn a_line_fits_in_120_columns() {
-    for name in IPV4 {
-        let output = run(&["decode", &capture(name)]);
+    for (name, command) in IPV4.into_iter().flat_map(|name| ["decode", "transactions", "check"].map(|c| (name, c))) {
+        let output = run(&[command, &capture(name)]);
         for line in stdout(&output).lines() {
             assert!(line.chars().count() <= 120, "{line}");
         }
@@ -217,8 +218,9 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
     let output = run(&["transactions", "--xid", "0x68d138ec", &capture("nfs41")]);
     assert_eq!(
         stdout(&output),
-        "   1 0x68d138ec   1200   1202      2.363 ms      168       96        0        0  short/short      \
-         NFS4ERR_NOENT   NFSv4 SEQUENCE PUTFH LOOKUP GETFH GETATTR\n"
+        "  call  reply     seconds  C requester → responder  rdma_xid          ms RDMA Read    Write  RPC\n  \
+         1200   1202   20.306636  1 192.0.2.2 → 192.0.2.1  0x68d138ec     2.363         0        0  \
+         … LOOKUP GE…  NFS4ERR_NOENT\n"
     );
     let failed = object("transactions", "errors", "call_frame", 31);
     assert_eq!((&failed["status"], &failed["call"]["rebuilt"]), (&json!("ERR_CHUNK"), &json!(false)));
@@ -228,7 +230,7 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
 #[test]
 fn a_tree_has_every_field_with_its_offset() {
     let output = run(&["decode", "-v", "-q", "--xid", "0x61d138ec", &capture("nfs41")]);
-    let tree: Vec<&str> = stdout(&output).lines().skip(1).take(18).map(str::trim_start).collect();
+    let tree: Vec<&str> = stdout(&output).lines().skip(2).take(18).map(str::trim_start).collect();
     assert_eq!(
         tree[..16],
         [
@@ -332,9 +334,148 @@ fn several_files_are_one_capture() {
         .enumerate()
         .map(|(index, part)| written(&format!("part{index}.pcap"), &[header.clone(), part.concat()].concat()))
         .collect();
-    let mut arguments = vec!["decode", "-q", "--json"];
-    arguments.extend(parts.iter().map(String::as_str));
-    assert_eq!(stdout(&run(&arguments)), stdout(&run(&["decode", "-q", "--json", &capture("nfs41")])));
+    // As a shell puts ten files in order.
+    let given = [&parts[2], &parts[0], &parts[1]];
+    let decode = |options: &[&str]| {
+        let files = given.iter().map(|path| path.as_str());
+        run(&["decode"].into_iter().chain(options.iter().copied()).chain(files).collect::<Vec<_>>())
+    };
+    let output = decode(&["--json"]);
+    let order = format!("rpcrdma: files are read in the order of their first frames: {}\n", parts.join(", "));
+    assert!(stderr(&output).starts_with(&order), "{}", stderr(&output));
+    let whole = run(&["decode", "-q", "--json", &capture("nfs41")]);
+    for (line, expected) in stdout(&output).lines().zip(stdout(&whole).lines()) {
+        let mut object: Value = serde_json::from_str(line).unwrap();
+        let frame = object["frame"].as_u64().unwrap();
+        let (file, within) = ((frame - 1) as usize / 500, (frame - 1) % 500 + 1);
+        let fields = object.as_object_mut().unwrap();
+        assert_eq!(fields.remove("file"), Some(json!(parts[file])));
+        assert_eq!(fields.remove("file_frame"), Some(json!(within)));
+        assert_eq!(object, serde_json::from_str::<Value>(expected).unwrap());
+    }
+    assert_eq!(stdout(&output).lines().count(), 138);
+    let text = decode(&["-q"]);
+    let name = Path::new(&parts[1]).file_name().unwrap().to_str().unwrap();
+    assert!(stdout(&text).lines().any(|line| line.starts_with(&format!("   533 {name}:33 "))), "{}", stdout(&text));
+    for command in ["transactions", "check"] {
+        let output = run(&[command, "-q", "--json", &parts[0], &parts[1]]);
+        assert!(stdout(&output).contains(&format!("file\":\"{}\"", parts[0])), "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn what_no_one_can_read_is_named_before_anything_is_shown() {
+    let (empty, text) = (written("empty.pcap", b""), written("notes.pcap", b"Monday: capture on eth0\n"));
+    let output = run(&["stats", &capture("nfs41"), &empty, &text]);
+    assert_eq!((stdout(&output), output.status.code()), ("", Some(2)));
+    let said = format!(
+        "rpcrdma: {empty}: the file is empty\nrpcrdma: {text}: a text file, not a capture file (pcap or pcapng)\n"
+    );
+    assert_eq!(stderr(&output), said);
+}
+
+#[test]
+fn files_that_overlap_are_told() {
+    let (header, records) = records("nfs41");
+    let every_other = |skip: usize| records.iter().skip(skip).step_by(2).flatten().copied().collect::<Vec<_>>();
+    let files = [0, 1].map(|skip| written(&format!("other{skip}.pcap"), &[header.clone(), every_other(skip)].concat()));
+    let output = run(&["decode", "--json", &files[0], &files[1]]);
+    assert!(stderr(&output).contains("rpcrdma: 1 file begin before"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_filter_that_selects_nothing_says_so() {
+    let path = capture("errors");
+    for (command, options, said) in [
+        ("decode", &["--xid", "0x99999999"][..], "nothing is selected: none of 46 messages passes --xid\n"),
+        ("stats", &["--connection", "99"], "passes --connection; there are connections 1 to 27\n"),
+        ("check", &["--connection", "99"], "passes --connection; there are connections 1 to 27\n"),
+        ("transactions", &["--since", "+100"], "passes --since; the frames are from 1795221684.367832000 to "),
+        (
+            "check",
+            &["--rule", "answer", "--ignore", "answer"],
+            "nothing is selected: --rule and --ignore leave no rule\n",
+        ),
+    ] {
+        let output = run(&[&[command, &path], options].concat());
+        assert!(stderr(&output).contains(said), "{command}: {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(1), "{command}");
+    }
+    let output = run(&["check", "--ignore", "answer", "--rule", "answer", "--rule", "version", &path]);
+    assert!(stdout(&output).contains("all 1 rules, 1 broken"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_time_without_its_plus_is_refused() {
+    let path = capture("errors");
+    for options in [&["--since", "4.7"][..], &["--until", "4.7"], &["--since", "00:00"]] {
+        let octets = octets_of(&path);
+        for (name, input) in [(path.as_str(), &[][..]), ("-", &octets[..])] {
+            let mut child = program(&[&["decode", name], options].concat())
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            // It may refuse before all is read.
+            let _written = child.stdin.take().unwrap().write_all(input);
+            let output = child.wait_with_output().unwrap();
+            assert!(stderr(&output).contains("this is before the first frame"), "{options:?}: {}", stderr(&output));
+            assert_eq!((stdout(&output), output.status.code()), ("", Some(2)));
+        }
+    }
+}
+
+#[test]
+fn ctrl_c_shows_what_there_is() {
+    let (header, records) = records("nfs41");
+    // Frame 28 is a call, and its reply is frame 32.
+    let octets = [header, records[..30].concat()].concat();
+    for (arguments, signal, said) in [
+        (&["transactions", "-"][..], "INT", "0x32d138ec         -         0      100  EXCHANGE_ID  no reply\n"),
+        (&["stats", "-"], "TERM", "calls without a reply in the capture: 1\n"),
+        (&["check", "-"], "INT", " rules, 0 broken"),
+        (&["decode", "-"], "TERM", "0x32d138ec   240 call  EXCHANGE_ID"),
+    ] {
+        let output = interrupted(arguments, &octets, signal, |output| stdout(output).contains(said));
+        assert_eq!(output.status.code(), Some(130), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("interrupted") || arguments[0] == "stats", "{}", stderr(&output));
+    }
+    let out = file("interrupted.pcap").display().to_string();
+    let output = interrupted(&["export", "-", "-o", &out], &octets, "INT", |output| {
+        stderr(output).contains("2 calls and 1 replies written")
+    });
+    assert_eq!(output.status.code(), Some(130));
+    assert!(octets_of(&out).len() > 200, "the file is closed");
+}
+
+/// Starts the program, gives it `input`, and sends it a signal when it waits for more: when that is, depends on the machine.
+fn interrupted(arguments: &[&str], input: &[u8], signal: &str, is_right: impl Fn(&Output) -> bool) -> Output {
+    for patience in [100, 1000, 10_000] {
+        let mut command = program(arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(input).unwrap();
+        std::thread::sleep(Duration::from_millis(patience));
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
+        if is_right(&output) {
+            return output;
+        }
+    }
+    panic!("{arguments:?} did not show what there was");
+}
+
+#[test]
+fn findings_that_are_the_same_are_folded() {
+    let output = run(&["check", "-q", "--rule", "private-data-absent", &capture("errors")]);
+    let lines: Vec<&str> = stdout(&output).lines().collect();
+    assert_eq!(lines.len(), 7, "{}", stdout(&output));
+    assert_eq!(lines[3], "26 more findings that say the same as one above; --json has each");
+    let row = ["private-data-absent", "(27", "connections)", "0", "0", "27", "0"];
+    assert!(lines[5].split_whitespace().eq(row), "{}", lines[5]);
 }
 
 struct Streamed {
@@ -413,7 +554,7 @@ fn cut_frames_are_marked() {
     let path = written("cut.pcap", &file);
     let output = run(&["decode", &path]);
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(stdout(&output).lines().count(), 138);
+    assert_eq!(stdout(&output).lines().count(), 1 + 138);
     assert!(stdout(&output).lines().any(|line| line.contains("cut: 70 of ")), "{}", stdout(&output));
     assert!(stderr(&output).contains("messages not whole in the capture"));
     // An Ethernet, IPv4, UDP and transport header and the ICRC leave 70 octets of 128.
@@ -451,7 +592,10 @@ fn what_cannot_be_read_is_one_line_and_status_2() {
         (&["decode"], "the following required arguments were not provided: <FILE>...; try 'rpcrdma --help'"),
         (&["decode", "--no-such-option", "-"], "unexpected argument '--no-such-option' found"),
         (&["decode", "--xid", "0xg", "-"], "invalid value '0xg' for '--xid <X>'"),
-        (&["decode", "--since", "noon", "-"], "not a time: seconds since 1970"),
+        (
+            &["decode", "--since", "noon", "-"],
+            "not a time: seconds after the first frame (+12.5), a time of day (10:00)",
+        ),
         (&["man", "nothing"], "invalid value 'nothing' for '[COMMAND]'"),
         (&["header", "5a7a458"], "an odd number of digits"),
     ] {
@@ -500,10 +644,10 @@ fn a_wrong_crc_of_iwarp_is_told() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/corpus/frames/iwarp_markers_and_crcs.pcap.gz");
     let output = run(&["decode", path]);
     assert!(stderr(&output).contains("1 FPDU of iWARP with a wrong CRC\n"), "{}", stderr(&output));
-    assert_eq!((stdout(&output).lines().count(), output.status.code()), (47, Some(1)));
+    assert_eq!((stdout(&output).lines().count(), output.status.code()), (1 + 47, Some(1)));
     let output = run(&["decode", "--verify-crc", path]);
     assert!(stderr(&output).contains("1 FPDU of iWARP with a wrong CRC, left out\n"), "{}", stderr(&output));
-    assert_eq!((stdout(&output).lines().count(), output.status.code()), (46, Some(1)));
+    assert_eq!((stdout(&output).lines().count(), output.status.code()), (1 + 46, Some(1)));
 }
 
 #[test]
@@ -618,11 +762,14 @@ fn check_says_which_rules_are_broken_and_ends_with_1() {
     let output = run(&["check", &capture("errors")]);
     assert_eq!(output.status.code(), Some(1));
     let text = stdout(&output);
-    let line = "frame    110  error    list-flag                  RFC 8166 4.3; RFC 4506 4.19, 4.4  2 where a list says whether \
-                it goes on  (connection 11, xid 0x0000100a, octet 16)";
-    assert!(text.lines().any(|found| found == line), "{text}");
+    let finding = "   110   13.501753 11 192.0.2.2 → 192.0.2.1  sender    0x0000100a    16  error    list-flag\n         \
+                   2 where a list says whether it goes on (RFC 8166 4.3; RFC 4506 4.19, 4.4)\n";
+    assert!(text.contains(finding), "{text}");
     let mut summary = text.lines().skip_while(|line| !line.starts_with("Summary"));
-    assert!(summary.any(|line| line.split_whitespace().eq(["list-flag", "2", "0", "0", "0"])), "{text}");
+    assert!(
+        summary.any(|line| line.split_whitespace().eq(["list-flag", "(2", "connections)", "2", "0", "0", "0"])),
+        "{text}"
+    );
     let all = format!("  all {} rules, 24 broken", check::rules().count());
     assert!(summary.last().unwrap().starts_with(&all), "{text}");
     assert_eq!(run(&["check", "-q", &capture("perftest")]).status.code(), Some(0), "nothing to judge");
@@ -637,7 +784,7 @@ fn a_hazard_is_no_error() {
     assert_eq!(output.status.code(), Some(0));
     let text = stdout(&output);
     assert!(text.contains("hazard   credit-zero-request") && text.contains("hazard   private-data-absent"), "{text}");
-    assert_eq!(text.lines().filter(|line| line.starts_with("frame")).count(), 2, "{text}");
+    assert_eq!(text.lines().filter(|line| line.contains("192.0.2.1")).count(), 2, "{text}");
 }
 
 #[test]
@@ -766,7 +913,7 @@ fn a_manual_page_has_names_and_examples_as_they_are_typed() {
         ".SH EXAMPLES\n.nf\n  rpcrdma decode nfs.pcap ",
         "\n  rpcrdma decode -v --xid 0x5a7a4583 nfs.pcap  the headers",
         ".TP\n\\fBrpcrdma check\\fR\n",
-        "\n.SH EXIT STATUS\n.nf\n  0  nothing",
+        "\n.SH EXIT STATUS\n.nf\n  0    nothing",
     ] {
         assert!(page.contains(line), "{line} in {page}");
     }

@@ -9,7 +9,7 @@
 
 mod synthetic;
 
-use rpcrdma_capture::file::Time;
+use rpcrdma_capture::file::{Files, Time};
 use rpcrdma_capture::message::{Direction, Message, Status};
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{json, tree};
@@ -26,8 +26,8 @@ const ERROR: u32 = 4;
 fn shown(message: &Message) -> [String; 3] {
     let mut outs = [Vec::new(), Vec::new(), Vec::new()];
     let [text, object, fields] = &mut outs;
-    Lines::new(false, Time(0)).message(text, message).unwrap();
-    json::message(object, message).unwrap();
+    Lines::new(false, Time(0)).message(text, message, &Files::default()).unwrap();
+    json::message(object, message, &Files::default()).unwrap();
     tree::write(fields, message, false).unwrap();
     outs.map(|out| String::from_utf8(out).unwrap())
 }

@@ -9,7 +9,7 @@
 mod synthetic;
 
 use rpcrdma_capture::dissector::Config;
-use rpcrdma_capture::file::Time;
+use rpcrdma_capture::file::{Files, Time};
 use rpcrdma_capture::header::Dialect;
 use rpcrdma_capture::message::{Direction, Dropped, Message, Status};
 use rpcrdma_capture::output::text::Lines;
@@ -39,7 +39,7 @@ fn why(half: Option<&rpcrdma_capture::transaction::Half>) -> NotRebuilt {
 
 fn text(message: &Message) -> String {
     let mut out = Vec::new();
-    Lines::new(false, Time(0)).message(&mut out, message).unwrap();
+    Lines::new(false, Time(0)).message(&mut out, message, &Files::default()).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -51,7 +51,7 @@ fn tree_of(message: &Message) -> String {
 
 fn json_of(message: &Message) -> String {
     let mut out = Vec::new();
-    json::message(&mut out, message).unwrap();
+    json::message(&mut out, message, &Files::default()).unwrap();
     String::from_utf8(out).unwrap()
 }
 

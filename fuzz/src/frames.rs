@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use rpcrdma_capture::check::{Checker, Found as Finding};
 use rpcrdma_capture::dissector::{Config, Dissector};
 use rpcrdma_capture::event::Event;
-use rpcrdma_capture::file::{Frame, Reader, Time};
+use rpcrdma_capture::file::{Files, Frame, Reader, Time};
 use rpcrdma_capture::message::{Captured, Message};
 use rpcrdma_capture::output::export::Exporter;
 use rpcrdma_capture::output::findings::Findings;
@@ -185,7 +185,7 @@ impl Run {
         assert!(!found.message.is_empty());
         if self.is_shown() {
             let Shown { findings, written, .. } = &mut self.shown;
-            assert!(findings.finding(written, found).is_ok());
+            assert!(findings.finding(written, found, &Files::default()).is_ok());
         }
     }
 
@@ -204,9 +204,10 @@ impl Run {
         if !self.is_shown() {
             return;
         }
+        let files = Files::default();
         let Shown { lines, written, .. } = &mut self.shown;
-        let shown = json::message(written, message)
-            .and_then(|()| lines.message(written, message))
+        let shown = json::message(written, message, &files)
+            .and_then(|()| lines.message(written, message, &files))
             .and_then(|()| tree::write(written, message, true));
         assert!(shown.is_ok());
     }
@@ -225,9 +226,10 @@ impl Run {
         if !self.is_shown() {
             return;
         }
+        let files = Files::default();
         let Shown { lines, written, exporter, .. } = &mut self.shown;
-        let shown = json::transaction(written, transaction)
-            .and_then(|()| lines.transaction(written, transaction))
+        let shown = json::transaction(written, transaction, &files)
+            .and_then(|()| lines.transaction(written, transaction, &files))
             .and_then(|()| exporter.transaction(transaction));
         assert!(shown.is_ok());
     }

@@ -65,7 +65,7 @@ pub fn find(slug: &str) -> Option<&'static Rule> {
 }
 
 /// Who broke a rule: the frame that shows it need not be theirs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blame {
     /// The end that sent the frame.
     Sender,

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::error::{FileError, Problem};
 use super::{Frame, Reader};
@@ -19,6 +20,62 @@ pub struct Capture {
     inputs: Vec<Input>,
     current: Option<(String, Reader<Stream>)>,
     frames: u64,
+    files: Files,
+}
+
+/// Which frames of a capture are in which of its files; empty where there is one file only.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// Those that were begun: the number of the first frame, and the name.
+    begun: Vec<(u64, Arc<str>)>,
+    /// Octets of the directory that all of them are in.
+    directory: usize,
+    /// Columns of the longest name without that directory.
+    widest: usize,
+}
+
+impl Files {
+    /// Digits of a frame's number that [`place`](Self::place) has room for.
+    const DIGITS: usize = 6;
+
+    fn new(names: &[String]) -> Self {
+        let (Some(first), true) = (names.first(), names.len() > 1) else { return Self::default() };
+        let common = names.iter().fold(first.as_str(), |common, name| {
+            let end = common.char_indices().zip(name.chars()).find(|((_, one), other)| one != other);
+            let shorter = common.get(..name.len()).unwrap_or(common);
+            end.map_or(shorter, |((end, _), _)| common.get(..end).unwrap_or_default())
+        });
+        let directory = common.rfind('/').map_or(0, |slash| slash + 1);
+        let columns = |name: &String| name.get(directory..).unwrap_or(name).chars().count();
+        Self { begun: Vec::new(), directory, widest: names.iter().map(columns).max().unwrap_or_default() }
+    }
+
+    /// The file that holds the frame, and the frame's number there, as other programs count it.
+    #[must_use]
+    pub fn locate(&self, frame: u64) -> Option<(&str, u64)> {
+        let after = self.begun.partition_point(|(first, _)| *first <= frame);
+        let (first, name) = self.begun.get(after.checked_sub(1)?)?;
+        Some((name, frame - first + 1))
+    }
+
+    /// The same as text, `nfs.pcap1:17`: the file without the directory that all files are in.
+    #[must_use]
+    pub fn place(&self, frame: u64) -> Option<String> {
+        let (name, frame) = self.locate(frame)?;
+        Some(format!("{}:{frame}", name.get(self.directory..).unwrap_or(name)))
+    }
+
+    /// Columns that a place takes; 0 where there is one file only.
+    #[must_use]
+    pub const fn width(&self) -> usize {
+        if self.widest == 0 { 0 } else { self.widest + 1 + Self::DIGITS }
+    }
+
+    /// How many files were begun.
+    #[must_use]
+    pub const fn begun(&self) -> usize {
+        self.begun.len()
+    }
 }
 
 /// A file that is still to be read.
@@ -58,8 +115,9 @@ impl Capture {
     }
 
     fn from_inputs(mut inputs: Vec<Input>) -> Self {
+        let files = Files::new(&inputs.iter().map(Input::name).collect::<Vec<_>>());
         inputs.reverse();
-        Self { inputs, current: None, frames: 0 }
+        Self { inputs, files, ..Self::default() }
     }
 
     /// The next frame; none after the last file. After an error the next file goes on.
@@ -100,6 +158,9 @@ impl Capture {
         let opened = input.open().map_err(|error| FileError::new(0, Problem::Unreadable(error)));
         match opened.and_then(|read| Reader::after(read, self.frames)) {
             Ok(reader) => {
+                if self.files.width() > 0 {
+                    self.files.begun.push((self.frames.saturating_add(1), name.as_str().into()));
+                }
                 self.current = Some((name, reader));
                 Ok(())
             }
@@ -113,9 +174,42 @@ impl Capture {
         self.current.as_ref().map_or(0, |(_, reader)| reader.offset())
     }
 
+    /// Which frames so far are in which file.
+    #[must_use]
+    #[inline]
+    pub const fn files(&self) -> &Files {
+        &self.files
+    }
+
     /// The name of the current file; none between files.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         self.current.as_ref().map(|(name, _)| name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_placed_in_its_file() {
+        let mut files = Files::new(&["/var/a/nfs.pcap".to_owned(), "/var/a/nfs.pcap10".to_owned()]);
+        assert_eq!((files.place(1), files.width()), (None, "nfs.pcap10:".len() + 6));
+        files.begun = vec![(1, "/var/a/nfs.pcap".into()), (501, "/var/a/nfs.pcap10".into())];
+        assert_eq!(files.locate(500), Some(("/var/a/nfs.pcap", 500)));
+        assert_eq!(files.place(501).as_deref(), Some("nfs.pcap10:1"));
+        assert_eq!(files.place(0), None);
+    }
+
+    #[test]
+    fn the_directory_that_all_files_are_in_is_left_out() {
+        let directory =
+            |names: &[&str]| Files::new(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()).directory;
+        assert_eq!(directory(&["a/b/x", "a/b/xy", "a/c/x"]), 2);
+        assert_eq!(directory(&["a/b", "a/b/c"]), 2);
+        assert_eq!(directory(&["x", "/x"]), 0);
+        assert_eq!(directory(&["é/x", "è/x"]), 0);
+        assert_eq!(Files::new(&["one".to_owned()]).width(), 0);
     }
 }

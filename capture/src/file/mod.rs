@@ -16,7 +16,7 @@ mod pcap;
 mod pcapng;
 mod reader;
 
-pub use capture::Capture;
+pub use capture::{Capture, Files};
 pub use error::{FileError, Problem};
 pub use reader::Reader;
 

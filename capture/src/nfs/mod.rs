@@ -135,6 +135,30 @@ pub struct Operation {
     pub status: Option<u32>,
 }
 
+impl Operation {
+    /// Operations that only lead to the one a COMPOUND is about.
+    const LEADING: [&str; 12] = [
+        "SEQUENCE",
+        "PUTFH",
+        "PUTROOTFH",
+        "PUTPUBFH",
+        "SAVEFH",
+        "RESTOREFH",
+        "GETFH",
+        "GETATTR",
+        "VERIFY",
+        "NVERIFY",
+        "CB_SEQUENCE",
+        "CB_GETATTR",
+    ];
+
+    /// It only leads to the operation that its COMPOUND is about.
+    #[must_use]
+    pub fn leads(&self) -> bool {
+        Self::LEADING.contains(&self.name)
+    }
+}
+
 /// What was found in arguments or results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walk {

@@ -1,5 +1,6 @@
 //! Findings of the checker as text and as JSON, and what became of each rule.
 
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 
 use rpcrdma::rules::{Rule, Severity};
@@ -7,82 +8,153 @@ use serde::Serialize;
 
 use super::json::{End, Hex32, Seconds};
 use super::style::{DIM, FAULT, Line, NAME, PLAIN, WARNING};
-use crate::check::{Count, Found};
+use super::text::{At, Columns, WIDTH};
+use crate::check::{Blame, Count, Found};
+use crate::file::{Files, Time};
+use crate::link::Address;
 
 /// Columns of the longest slug.
 const SLUG: usize = 25;
+/// Columns of a rule in the summary, with the connections that broke it.
+const RULE: usize = SLUG + 22;
 /// Columns of the longest name of a severity.
 const SEVERITY: usize = 7;
-/// Columns of a line.
-const WIDTH: usize = 120;
+
+/// Columns that what a finding says is moved in by.
+const INDENT: usize = 9;
+/// Findings that are remembered to fold those that say the same; past that each is written.
+const REMEMBERED: usize = 1024;
+/// Connections of a rule that are counted.
+const CONNECTIONS: usize = 4096;
 
 /// Writes findings, and counts those it has written.
-#[derive(Debug, Default)]
+///
+/// As text, of those that say the same the first is written, and the others are counted.
+#[derive(Debug)]
 pub struct Findings {
-    colour: bool,
-    json: bool,
-    /// By rule: errors, warnings, hazards.
-    counts: Vec<(&'static Rule, [u64; 3])>,
+    /// Of text; JSON has none.
+    columns: Option<Columns>,
+    /// The first line is written.
+    begun: bool,
+    said: HashSet<Said>,
+    folded: u64,
+    counts: Vec<Counted>,
+}
+
+/// What makes findings the same.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Said {
+    rule: &'static str,
+    severity: Severity,
+    from: Address,
+    blame: Blame,
+    message: String,
+}
+
+/// What was found of one rule.
+#[derive(Debug)]
+struct Counted {
+    rule: &'static Rule,
+    /// Errors, warnings, hazards.
+    found: [u64; 3],
+    /// The connections that broke it, the first [`CONNECTIONS`] of them.
+    connections: BTreeSet<u32>,
 }
 
 impl Findings {
     /// As text, with colour or without.
     #[must_use]
     pub fn text(colour: bool) -> Self {
-        Self { colour, ..Self::default() }
+        Self { columns: Some(Columns::new(colour, Time::default())), ..Self::json() }
     }
 
     /// As JSON, an object a line.
     #[must_use]
     pub fn json() -> Self {
-        Self { json: true, ..Self::default() }
+        Self { columns: None, begun: false, said: HashSet::new(), folded: 0, counts: Vec::new() }
     }
 
-    /// Errors among the findings that were written.
+    /// Shows times as seconds since `start`, that of the first frame.
+    pub fn starts_at(&mut self, start: Time) {
+        if let Some(columns) = &mut self.columns {
+            columns.starts_at(start);
+        }
+    }
+
+    /// Errors among the findings.
     #[must_use]
     pub fn errors(&self) -> u64 {
-        self.counts.iter().map(|(_, [errors, ..])| errors).sum()
+        self.counts.iter().map(|Counted { found: [errors, ..], .. }| errors).sum()
     }
 
-    /// Writes a finding.
+    /// Writes a finding, unless it says what another said before.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn finding(&mut self, out: &mut impl io::Write, found: &Found) -> io::Result<()> {
+    pub fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
         self.count(found);
-        if self.json {
-            serde_json::to_writer(&mut *out, &FindingObject::new(found))?;
+        if self.columns.is_none() {
+            serde_json::to_writer(&mut *out, &FindingObject::new(found, files))?;
             return out.write_all(b"\n");
         }
-        let Found { rule, severity, stamp, connection, xid, offset, message, .. } = found;
-        let mut line = Line::new(self.colour, usize::MAX);
-        line.push(PLAIN, &format!("frame {:>6}  ", stamp.frame));
-        line.column(style(*severity), severity.name(), 9);
-        line.column(NAME, rule.slug, SLUG + 2);
-        line.push(DIM, &format!("{}  ", rule.section));
-        line.push(PLAIN, message);
-        let xid = xid.map(|xid| format!(", xid {xid:#010x}")).unwrap_or_default();
-        let offset = offset.map(|offset| format!(", octet {offset}")).unwrap_or_default();
-        line.push(DIM, &format!("  (connection {connection}{xid}{offset})"));
-        line.write(out)
+        let Found { rule, severity, from, blame, ref message, .. } = *found;
+        let said = Said { rule: rule.slug, severity, from, blame, message: message.clone() };
+        if self.said.contains(&said) {
+            self.folded += 1;
+            return Ok(());
+        }
+        if self.said.len() < REMEMBERED {
+            self.said.insert(said);
+        }
+        self.line(out, found, files)
+    }
+
+    /// The columns: frame, seconds, connection, who sent the frame to whom, who broke the rule, `rdma_xid`, octets from the
+    /// start of the Send, severity and rule. What is wrong stands below.
+    fn line(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
+        let Some(columns) = &mut self.columns else { return Ok(()) };
+        let Found { rule, severity, stamp, connection, from, to, blame, xid, offset, .. } = *found;
+        let at = At { stamp, connection, ends: (from, to) };
+        if !self.begun {
+            self.begun = true;
+            let mut line = columns.heading(&at, files);
+            line.push(DIM, "broken by rdma_xid   octet  severity rule");
+            line.write(out)?;
+        }
+        let mut line = columns.begin(&at, files);
+        let xid = xid.map_or("-".to_owned(), |xid| format!("{xid:#010x}"));
+        let offset = offset.map_or("-".to_owned(), |offset| offset.to_string());
+        line.push(PLAIN, &format!("{:<9} {xid:<10} {offset:>5}  ", blame.name()));
+        line.column(style(severity), severity.name(), SEVERITY + 2);
+        line.push(NAME, rule.slug);
+        line.write(out)?;
+        for text in wrapped(&format!("{} ({})", found.message, rule.section), WIDTH - INDENT) {
+            let mut line = columns.text(INDENT);
+            line.push(PLAIN, &text);
+            line.write(out)?;
+        }
+        Ok(())
     }
 
     fn count(&mut self, found: &Found) {
-        let place = match self.counts.iter().position(|(rule, _)| core::ptr::eq(*rule, found.rule)) {
+        let place = match self.counts.iter().position(|counted| core::ptr::eq(counted.rule, found.rule)) {
             Some(place) => place,
             None => {
-                self.counts.push((found.rule, [0; 3]));
+                self.counts.push(Counted { rule: found.rule, found: [0; 3], connections: BTreeSet::new() });
                 self.counts.len() - 1
             }
         };
-        if let Some(count) = self.counts.get_mut(place).and_then(|(_, counts)| counts.get_mut(found.severity as usize))
-        {
+        let Some(counted) = self.counts.get_mut(place) else { return };
+        if let Some(count) = counted.found.get_mut(found.severity as usize) {
             *count += 1;
+        }
+        if counted.connections.len() < CONNECTIONS {
+            counted.connections.insert(found.connection);
         }
     }
 
-    fn of(&self, rule: &Rule) -> [u64; 3] {
-        self.counts.iter().find(|(known, _)| core::ptr::eq(*known, rule)).map_or([0; 3], |(_, counts)| *counts)
+    fn of(&self, rule: &Rule) -> Option<&Counted> {
+        self.counts.iter().find(|counted| core::ptr::eq(counted.rule, rule))
     }
 
     /// Writes what became of each rule: of those that were broken, or could not always be judged.
@@ -94,29 +166,46 @@ impl Findings {
         let sum = |of: fn(&RuleObject) -> u64| rules.iter().map(of).sum::<u64>();
         let [errors, warnings, hazards] =
             [sum(|rule| rule.errors), sum(|rule| rule.warnings), sum(|rule| rule.hazards)];
-        if self.json {
+        let Some(columns) = &self.columns else {
             let rules = rules.into_iter().filter(RuleObject::is_noteworthy).collect();
             serde_json::to_writer(&mut *out, &SummaryObject { r#type: "summary", errors, warnings, hazards, rules })?;
             return out.write_all(b"\n");
+        };
+        if self.folded > 0 {
+            let mut line = columns.text(0);
+            let (findings, say) = if self.folded == 1 { ("finding", "says") } else { ("findings", "say") };
+            line.push(
+                DIM,
+                &format!("{} more {findings} that {say} the same as one above; --json has each", self.folded),
+            );
+            line.write(out)?;
         }
-        let judged = rules.len();
         let broken = rules.iter().filter(|rule| rule.errors + rule.warnings + rule.hazards > 0).count();
-        let mut line = Line::new(self.colour, usize::MAX);
-        line.column(NAME, "Summary", SLUG + 2);
+        let mut line = columns.text(0);
+        line.column(NAME, "Summary", RULE);
         line.push(DIM, "  errors  warnings  hazards  not judged");
         line.write(out)?;
         for rule in rules.iter().filter(|rule| rule.is_noteworthy()) {
-            let mut line = Line::new(self.colour, usize::MAX);
-            line.column(PLAIN, &format!("  {}", rule.rule), SLUG + 2);
+            let mut line = columns.text(0);
+            line.column(PLAIN, &format!("  {}{}", rule.rule, on_connections(rule.connections)), RULE);
             line.push(if rule.errors > 0 { FAULT } else { PLAIN }, &format!("{:>8}", rule.errors));
             line.push(if rule.warnings > 0 { WARNING } else { PLAIN }, &format!("{:>10}", rule.warnings));
             line.push(PLAIN, &format!("{:>9}{:>12}", rule.hazards, rule.not_judged));
             line.write(out)?;
         }
-        let mut line = Line::new(self.colour, usize::MAX);
-        line.column(PLAIN, &format!("  all {judged} rules, {broken} broken"), SLUG + 2);
+        let mut line = columns.text(0);
+        line.column(PLAIN, &format!("  all {} rules, {broken} broken", rules.len()), RULE);
         line.push(PLAIN, &format!("{errors:>8}{warnings:>10}{hazards:>9}{:>12}", sum(|rule| rule.not_judged)));
         line.write(out)
+    }
+}
+
+/// On how many connections, where that is more than one.
+fn on_connections(connections: usize) -> String {
+    match connections {
+        0 | 1 => String::new(),
+        CONNECTIONS => format!(" ({connections} connections or more)"),
+        _ => format!(" ({connections} connections)"),
     }
 }
 
@@ -213,6 +302,10 @@ struct FindingObject<'a> {
     rule: &'static str,
     severity: &'static str,
     frame: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_frame: Option<u64>,
     time: Seconds,
     connection: u32,
     from: End,
@@ -225,12 +318,15 @@ struct FindingObject<'a> {
 }
 
 impl<'a> FindingObject<'a> {
-    fn new(found: &'a Found) -> Self {
+    fn new(found: &'a Found, files: &'a Files) -> Self {
+        let file = files.locate(found.stamp.frame);
         Self {
             r#type: "finding",
             rule: found.rule.slug,
             severity: found.severity.name(),
             frame: found.stamp.frame,
+            file: file.map(|(file, _)| file),
+            file_frame: file.map(|(_, frame)| frame),
             time: Seconds(found.stamp.time),
             connection: found.connection,
             from: End(found.from),
@@ -260,11 +356,16 @@ struct RuleObject {
     warnings: u64,
     hazards: u64,
     not_judged: u64,
+    /// For text.
+    #[serde(skip)]
+    connections: usize,
 }
 
 impl RuleObject {
-    const fn new(count: &Count, [errors, warnings, hazards]: [u64; 3]) -> Self {
-        Self { rule: count.rule.slug, errors, warnings, hazards, not_judged: count.not_judged }
+    fn new(count: &Count, counted: Option<&Counted>) -> Self {
+        let [errors, warnings, hazards] = counted.map_or([0; 3], |counted| counted.found);
+        let connections = counted.map_or(0, |counted| counted.connections.len());
+        Self { rule: count.rule.slug, errors, warnings, hazards, not_judged: count.not_judged, connections }
     }
 
     const fn is_noteworthy(&self) -> bool {

@@ -28,6 +28,11 @@ impl Line {
         Self { text: String::with_capacity(160), width: 0, limit, colour }
     }
 
+    /// The same line, as wide as it gets.
+    pub(super) fn unlimited(self) -> Self {
+        Self { limit: usize::MAX, ..self }
+    }
+
     /// Columns that are left.
     pub(super) const fn room(&self) -> usize {
         self.limit.saturating_sub(self.width)

@@ -6,10 +6,10 @@ use std::io;
 use rpcrdma::lists::Chunks;
 use rpcrdma::v2::Family;
 
-use super::json::{form, status};
+use super::json::status;
 use super::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
 use crate::event::Terminated;
-use crate::file::Time;
+use crate::file::{Files, Time};
 use crate::header::{Decoded, Dialect, Header, Place};
 use crate::link::Address;
 use crate::message::{Captured, Direction, Message, Rpc, Status};
@@ -17,33 +17,137 @@ use crate::nfs::{self, Callback, Operation, Procedure};
 use crate::operation::Stamp;
 use crate::transaction::{Half, NotRebuilt, Transaction};
 
-/// Columns a line of [`Lines::message`] has at most, with IPv4 addresses.
-const WIDTH: usize = 120;
+/// Columns a line has at most, with IPv4 addresses and one file.
+pub(super) const WIDTH: usize = 120;
 /// Columns of the widest pair of IPv4 addresses.
 const IPV4_PAIR: usize = 33;
+/// Columns that what is called has at least, before the operations that lead to another are left out.
+const CALLED: usize = 27;
 
 /// Writes the lines of one output, in columns that get wider where they must.
 #[derive(Debug)]
 pub struct Lines {
+    columns: Columns,
+}
+
+/// The columns that every line begins with.
+#[derive(Debug)]
+pub(super) struct Columns {
     colour: bool,
     start: Time,
+    /// Columns of the widest pair of addresses.
     pair: usize,
+}
+
+impl Columns {
+    pub(super) const fn new(colour: bool, start: Time) -> Self {
+        Self { colour, start, pair: 0 }
+    }
+
+    /// Shows times as seconds since `start`.
+    pub(super) const fn starts_at(&mut self, start: Time) {
+        self.start = start;
+    }
+
+    /// A line of text that is moved in by `indent` columns.
+    pub(super) fn text(&self, indent: usize) -> Line {
+        let mut line = Line::new(self.colour, usize::MAX);
+        line.push(PLAIN, &" ".repeat(indent));
+        line
+    }
+
+    /// Has the pair of addresses fit, and gives it.
+    fn pair(&mut self, (from, to): (Address, Address)) -> String {
+        let pair = format!("{from} → {to}");
+        self.pair = self.pair.max(pair.chars().count());
+        pair
+    }
+
+    /// An empty line, as wide as it may be.
+    fn line(&self, files: &Files, places: usize) -> Line {
+        Line::new(self.colour, WIDTH + self.pair.saturating_sub(IPV4_PAIR) + places * place_columns(files))
+    }
+
+    /// Begins a line: frame, seconds, connection, and who sent it to whom.
+    pub(super) fn begin(&mut self, at: &At, files: &Files) -> Line {
+        let pair = self.pair(at.ends);
+        let mut line = self.line(files, 1);
+        line.push(DIM, &format!("{:>6} ", at.stamp.frame));
+        place(&mut line, Some(at.stamp.frame), files);
+        self.rest(&mut line, at, &pair);
+        line
+    }
+
+    /// Begins the heading over such lines, of which `at` is the first.
+    pub(super) fn heading(&mut self, at: &At, files: &Files) -> Line {
+        self.pair(at.ends);
+        let mut line = self.line(files, 1);
+        line.push(DIM, " frame ");
+        line.column(DIM, if files.width() > 0 { "in file" } else { "" }, place_columns(files));
+        line.push(DIM, "    seconds  C ");
+        line.column(DIM, "from → to", self.pair + 2);
+        line
+    }
+
+    fn rest(&self, line: &mut Line, at: &At, pair: &str) {
+        line.push(DIM, &format!("{:>11} {:>2} ", self.seconds(at.stamp.time), at.connection));
+        line.column(PLAIN, pair, self.pair + 2);
+    }
+
+    /// Seconds since the start, with microseconds.
+    fn seconds(&self, time: Time) -> String {
+        let microseconds = time.0.saturating_sub(self.start.0) / 1000;
+        format!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000)
+    }
+}
+
+/// What a line is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    pub(super) stamp: Stamp,
+    pub(super) connection: u32,
+    pub(super) ends: (Address, Address),
+}
+
+impl At {
+    fn message(message: &Message) -> Self {
+        Self { stamp: message.stamp, connection: message.connection, ends: (message.from, message.to) }
+    }
+
+    fn transaction(transaction: &Transaction) -> Self {
+        let Transaction { connection, from, to, call, reply, .. } = transaction;
+        let stamp = call.as_ref().or(reply.as_ref()).map(|half| half.stamp).unwrap_or_default();
+        Self { stamp, connection: *connection, ends: (*from, *to) }
+    }
+}
+
+/// Where there are several files: the one of the frame, and the frame's number there.
+fn place(line: &mut Line, frame: Option<u64>, files: &Files) {
+    if files.width() > 0 {
+        let place = frame.and_then(|frame| files.place(frame)).unwrap_or_else(|| "-".to_owned());
+        line.column(DIM, &place, place_columns(files));
+    }
+}
+
+/// Columns of [`place`].
+const fn place_columns(files: &Files) -> usize {
+    if files.width() == 0 { 0 } else { files.width() + 1 }
 }
 
 impl Lines {
     /// Lines with or without colour; times are shown as seconds since `start`.
     #[must_use]
     pub const fn new(colour: bool, start: Time) -> Self {
-        Self { colour, start, pair: 0 }
+        Self { columns: Columns::new(colour, start) }
     }
 
-    /// Writes what the columns of [`message`](Self::message) are.
+    /// Writes what the columns of [`message`](Self::message) are, over the `first` of them.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn message_heading(&self, out: &mut impl io::Write) -> io::Result<()> {
-        let mut line = Line::new(self.colour, WIDTH);
-        line.push(DIM, " frame     seconds  C from → to               proc  rdma_xid   inline       RPC, chunks");
+    pub fn message_heading(&mut self, out: &mut impl io::Write, first: &Message, files: &Files) -> io::Result<()> {
+        let mut line = self.columns.heading(&At::message(first), files);
+        line.push(DIM, "proc  rdma_xid   inline       RPC, chunks");
         line.write(out)
     }
 
@@ -51,12 +155,12 @@ impl Lines {
     ///
     /// The columns: frame, seconds, connection, who sent it to whom, `rdma_proc` without its `RDMA_`, `rdma_xid`, octets
     /// of the Payload stream in the Send, call or reply, and then what is called, the chunks, and what is not as it should
-    /// be.
+    /// be. Where a capture is several files, the frame's place in its file follows the frame.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn message(&mut self, out: &mut impl io::Write, message: &Message) -> io::Result<()> {
-        let mut line = self.begin(WIDTH, message.stamp, message.connection, (message.from, message.to));
+    pub fn message(&mut self, out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
+        let mut line = self.columns.begin(&At::message(message), files);
         self.header(&mut line, message);
         let notes = notes(message);
         let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
@@ -66,10 +170,7 @@ impl Lines {
             let name = if rpc.operations.is_empty() { rpc.name } else { Some("") };
             line.push_within(NAME, called(name, rpc.procedure, &rpc.operations).trim_start(), room);
         }
-        for (style, note) in notes {
-            line.push(PLAIN, "  ");
-            line.push(style, &note);
-        }
+        add(&mut line, &notes);
         line.write(out)
     }
 
@@ -77,28 +178,12 @@ impl Lines {
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn terminated(&mut self, out: &mut impl io::Write, terminated: &Terminated) -> io::Result<()> {
-        let Terminated { stamp, connection, from, to, terminate } = terminated;
-        let mut line = self.begin(usize::MAX >> 1, *stamp, *connection, (*from, *to));
+    pub fn terminated(&mut self, out: &mut impl io::Write, terminated: &Terminated, files: &Files) -> io::Result<()> {
+        let Terminated { stamp, connection, from, to, terminate } = *terminated;
+        let mut line = self.columns.begin(&At { stamp, connection, ends: (from, to) }, files).unlimited();
         line.push(FAULT, "Terminate");
         line.push(PLAIN, &format!("  {terminate}"));
         line.write(out)
-    }
-
-    /// The columns that every line of `decode` begins with; the line has at most `width` with IPv4 addresses.
-    fn begin(&mut self, width: usize, stamp: Stamp, connection: u32, (from, to): (Address, Address)) -> Line {
-        let pair = format!("{from} → {to}");
-        self.pair = self.pair.max(pair.chars().count());
-        let mut line = Line::new(self.colour, width + self.pair.saturating_sub(IPV4_PAIR));
-        line.push(DIM, &format!("{:>6} {:>11} {connection:>2} ", stamp.frame, self.seconds(stamp.time)));
-        line.column(PLAIN, &pair, self.pair + 2);
-        line
-    }
-
-    /// Seconds since the start, with microseconds.
-    fn seconds(&self, time: Time) -> String {
-        let microseconds = time.0.saturating_sub(self.start.0) / 1000;
-        format!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000)
     }
 
     fn header(&self, line: &mut Line, message: &Message) {
@@ -125,59 +210,101 @@ impl Lines {
         }
     }
 
-    /// Writes what the columns of [`transaction`](Self::transaction) are.
+    /// Writes what the columns of [`transaction`](Self::transaction) are, over the `first` of them.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn transaction_heading(&self, out: &mut impl io::Write) -> io::Result<()> {
-        let mut line = Line::new(self.colour, usize::MAX);
-        let frames = "conn xid          call  reply       latency    inline octets     Read    Write";
-        line.push(DIM, &format!("{frames}  {:<15}  {:<14}  RPC", "sent", "status"));
+    pub fn transaction_heading(
+        &mut self,
+        out: &mut impl io::Write,
+        first: &Transaction,
+        files: &Files,
+    ) -> io::Result<()> {
+        self.columns.pair(At::transaction(first).ends);
+        let mut line = self.columns.line(files, 2);
+        line.push(DIM, "  call  reply ");
+        for name in ["call in file", "reply in file"] {
+            line.column(DIM, if files.width() > 0 { name } else { "" }, place_columns(files));
+        }
+        line.push(DIM, "    seconds  C ");
+        line.column(DIM, "requester → responder", self.columns.pair + 2);
+        line.push(DIM, "rdma_xid          ms RDMA Read    Write  RPC");
         line.write(out)
     }
 
-    /// Writes a transaction.
+    /// Writes a transaction, and in lines below it why it was not rebuilt, if it was not.
     ///
-    /// The columns: connection, `rdma_xid`, frame of the call and of the reply, latency, octets of the Payload streams in
-    /// the Send of the call and of the reply, octets moved by RDMA Read and by RDMA Write, how call and reply were sent,
-    /// how the call ended, and what was called. The list of operations is never cut.
+    /// The columns: frame of the call and of the reply, seconds, connection, requester and responder, `rdma_xid`, latency in
+    /// milliseconds, octets moved by RDMA Read and by RDMA Write, what was called, and how it ended unless that is
+    /// success. Where a capture is several files, the places of both frames in their files follow the frames. Of a list of
+    /// operations that is too long, those that lead to another are left out.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn transaction(&self, out: &mut impl io::Write, transaction: &Transaction) -> io::Result<()> {
-        let Transaction { connection, xid, call, reply, .. } = transaction;
-        let mut line = Line::new(self.colour, usize::MAX);
-        let frame = |half: &Option<Half>| half.as_ref().map_or("-".to_owned(), |half| half.stamp.frame.to_string());
-        let inline = |half: &Option<Half>| half.as_ref().map_or("-".to_owned(), |half| half.inline.to_string());
-        let sent = |half: &Option<Half>| half.as_ref().map_or("-", |half| form(half.form));
-        line.push(DIM, &format!("{connection:>4} "));
-        line.push(PLAIN, &format!("{xid:#010x} {:>6} {:>6} ", frame(call), frame(reply)));
-        line.push(PLAIN, &format!("{:>13} ", transaction.latency().map_or("-".to_owned(), milliseconds)));
-        line.push(PLAIN, &format!("{:>8} {:>8} ", inline(call), inline(reply)));
-        line.push(CHUNK, &format!("{:>8} {:>8}  ", transaction.read_octets, transaction.write_octets));
-        line.column_apart(PLAIN, &format!("{}/{}", sent(call), sent(reply)), 17);
-        let (style, ended) = ended(transaction);
-        line.column_apart(style, &ended, 16);
-        line.push(NAME, &called(transaction.name, transaction.procedure, &transaction.operations));
-        if transaction.reverse {
-            line.push(DIM, "  reverse direction");
+    pub fn transaction(
+        &mut self,
+        out: &mut impl io::Write,
+        transaction: &Transaction,
+        files: &Files,
+    ) -> io::Result<()> {
+        let Transaction { xid, call, reply, .. } = transaction;
+        let at = At::transaction(transaction);
+        let pair = self.columns.pair(at.ends);
+        let mut line = self.columns.line(files, 2);
+        let frames = [call, reply].map(|half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame));
+        for frame in frames {
+            line.push(DIM, &format!("{:>6} ", frame.map_or("-".to_owned(), |frame| frame.to_string())));
         }
-        if transaction.callback == Callback::Guessed {
-            line.push(DIM, ", program guessed");
+        for frame in frames {
+            place(&mut line, frame, files);
         }
+        self.columns.rest(&mut line, &at, &pair);
+        let latency = transaction.latency().map_or("-".to_owned(), milliseconds);
+        line.push(PLAIN, &format!("{xid:#010x} {latency:>9} "));
+        line.push(CHUNK, &format!("{:>9} {:>8}  ", transaction.read_octets, transaction.write_octets));
+        let notes = ended(transaction);
+        let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
+        let room = line.room().saturating_sub(width);
+        line.push_within(NAME, &called_within(room.max(CALLED), transaction), room);
+        add(&mut line, &notes);
+        line.write(out)?;
         for (which, half) in [("call", call), ("reply", reply)] {
             if let Some(Half { message: Err(reason), .. }) = half
                 && !matches!(reason, NotRebuilt::Error(_))
             {
-                line.push(WARNING, &format!("  {which} not rebuilt: {reason}"));
+                let mut line = self.columns.line(files, 2);
+                line.push(WARNING, &format!("              {which} not rebuilt: {reason}"));
+                line.write(out)?;
             }
         }
-        line.write(out)
+        Ok(())
     }
 }
 
+/// Adds notes to the end of a line.
+fn add(line: &mut Line, notes: &[(anstyle::Style, String)]) {
+    for (style, note) in notes {
+        line.push(PLAIN, "  ");
+        line.push(*style, note);
+    }
+}
+
+/// What a transaction calls. Where the operations of a COMPOUND are wider than `room`, those before the one that it is
+/// about are left out.
+fn called_within(room: usize, transaction: &Transaction) -> String {
+    let Transaction { name, procedure, operations, .. } = transaction;
+    let name = if operations.is_empty() { *name } else { Some("") };
+    let text = called(name, *procedure, operations);
+    let about = operations.iter().position(|operation| !operation.leads()).unwrap_or_default();
+    let rest = operations.get(about..).unwrap_or_default();
+    if text.trim_start().chars().count() <= room || about == 0 {
+        return text.trim_start().to_owned();
+    }
+    format!("…{}", called(Some(""), *procedure, rest))
+}
+
 fn milliseconds(nanoseconds: u64) -> String {
-    format!("{}.{:03} ms", nanoseconds / 1_000_000, nanoseconds / 1000 % 1000)
+    format!("{}.{:03}", nanoseconds / 1_000_000, nanoseconds / 1000 % 1000)
 }
 
 /// What is called: the name, or the numbers; of a COMPOUND the operations.
@@ -323,16 +450,24 @@ fn nfs_status(procedure: Option<Procedure>, callback: Callback, code: u32) -> St
     name.map_or_else(|| format!("status {code}"), str::to_owned)
 }
 
-fn ended(transaction: &Transaction) -> (anstyle::Style, String) {
+/// How a transaction ended, unless that is success, and what else there is to say of it.
+fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> {
+    let mut notes = Vec::new();
     match transaction.status {
-        None if transaction.reply.is_none() => (WARNING, "no reply".to_owned()),
-        None => (WARNING, "unknown".to_owned()),
-        Some(Status::Success(None)) => (REPLY, "SUCCESS".to_owned()),
+        None if transaction.reply.is_none() => notes.push((WARNING, "no reply".to_owned())),
+        None => notes.push((WARNING, "status unknown".to_owned())),
+        Some(Status::Success(None | Some(0))) => {}
         Some(Status::Success(Some(code))) => {
-            let style = if code == 0 { REPLY } else { WARNING };
-            (style, nfs_status(transaction.procedure, transaction.callback, code))
+            notes.push((WARNING, nfs_status(transaction.procedure, transaction.callback, code)));
         }
-        Some(error @ Status::Error(_)) => (FAULT, without_prefix(status(error))),
-        Some(other) => (WARNING, status(other).to_owned()),
+        Some(error @ Status::Error(_)) => notes.push((FAULT, without_prefix(status(error)))),
+        Some(other) => notes.push((WARNING, status(other).to_owned())),
     }
+    if transaction.reverse {
+        notes.push((DIM, "reverse".to_owned()));
+    }
+    if transaction.callback == Callback::Guessed {
+        notes.push((DIM, "program guessed".to_owned()));
+    }
+    notes
 }

@@ -24,9 +24,10 @@ Examples:
   rpcrdma header 5a7a4583 00000001 00000080 00000000 ...
 
 Exit status:
-  0  nothing is wrong
-  1  the input is damaged or incomplete, a filter selects nothing, or check finds an error
-  2  the usage is wrong, or a file cannot be read";
+  0    nothing is wrong
+  1    the input is damaged or incomplete, a filter selects nothing, or check finds an error
+  2    the usage is wrong, or a file cannot be read
+  130  ended by Ctrl-C or SIGTERM; what was found until then is shown";
 
 const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
@@ -89,7 +90,7 @@ pub(super) enum Command {
 /// What is read, and what of it is shown.
 #[derive(Args, Debug)]
 pub(super) struct Input {
-    /// Captures (pcap, pcapng; gzip, zstd), several as one; - is standard input
+    /// Captures (pcap, pcapng; gzip, zstd); - is standard input. Several are one capture, in the order of their first frames
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Only this connection; can be given several times
@@ -98,7 +99,8 @@ pub(super) struct Input {
     /// Only this rdma_xid (0x5a7a4583, or decimal); can be given several times
     #[arg(long, value_name = "X", value_parser = xid)]
     pub(super) xid: Vec<u32>,
-    /// Nothing before this: seconds since 1970 (1763683200.5) or after the first frame (+12.5), or UTC (2025-11-21T00:00:00)
+    /// Nothing before this: seconds after the first frame (+12.5), a time of day (10:00, on the day of the first frame), a date
+    /// and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). Without a zone it is UTC
     #[arg(long, value_name = "TIME")]
     pub(super) since: Option<Moment>,
     /// Nothing after this

@@ -5,39 +5,131 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use rpcrdma_capture::file::Capture;
+use rpcrdma_capture::file::{Capture, FileError, Reader, Time};
 
-use super::Failure;
+use super::interrupt::Interrupt;
 use super::reading::Batches;
+use super::{Failure, say};
 
 /// Octets from which on a file is long enough for a progress bar.
 const LONG: u64 = 64 << 20;
+/// Files that are named where their order is told.
+const NAMED: usize = 8;
 
-/// The capture in `files`, and the bar that shows how far it is read.
-///
-/// That a file cannot be opened is said before anything is read. Files are opened for good when their turn comes: a capture
-/// may have more of them than a process may have open.
-pub(super) fn open(files: &[PathBuf], found: &Batches, bar_wanted: bool) -> Result<(Capture, ProgressBar), Failure> {
-    let mut length = 0;
-    for path in files.iter().filter(|path| !is_stdin(path)) {
-        let unreadable = |error: io::Error| Failure::Said(format!("{}: {error}", path.display()));
-        let metadata = fs::metadata(path).map_err(unreadable)?;
-        if metadata.is_dir() {
-            return Err(Failure::Said(format!("{}: is a directory", path.display())));
+/// Files that can be read, in the order in which they are.
+pub(super) struct Inputs {
+    /// With the time of its first frame, where that is known.
+    files: Vec<(PathBuf, Option<Time>)>,
+    /// Octets of them.
+    length: u64,
+    /// Their order is another than was given.
+    pub(super) reordered: bool,
+}
+
+impl Inputs {
+    /// Looks at the beginning of each of `paths`, and puts them in the order of their first frames: `nfs.pcap10` comes
+    /// before `nfs.pcap2` where a shell has put the names in order. A stream is read when its turn comes only, and stays
+    /// where it was given, as does a file without frames.
+    ///
+    /// # Errors
+    /// Where one of them can be told not to be readable: what is wrong, of all of them but the last, was said.
+    pub(super) fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
+        let (mut files, mut length, mut failed) = (Vec::new(), 0, None);
+        for path in paths {
+            match look(path) {
+                Ok((octets, first)) => {
+                    length += octets;
+                    files.push((path.clone(), first));
+                }
+                Err(reason) => {
+                    failed.replace(format!("{}: {reason}", path.display())).iter().for_each(|text| say(text))
+                }
+            }
         }
-        // To open a pipe and close it again would end whoever writes to it.
-        if metadata.is_file() {
-            File::open(path).map_err(unreadable)?;
-            length += metadata.len();
+        if let Some(reason) = failed {
+            return Err(Failure::Said(reason));
+        }
+        let reordered = in_order(&mut files);
+        Ok(Self { files, length, reordered })
+    }
+
+    /// Time of the first frame, where that is known already.
+    pub(super) fn first(&self) -> Option<Time> {
+        self.files.first().and_then(|(_, first)| *first)
+    }
+
+    /// The files in their order, in words.
+    pub(super) fn order(&self) -> String {
+        let names = self.files.iter().map(|(path, _)| path.display().to_string());
+        let named: Vec<String> = names.take(NAMED).collect();
+        let more = match self.files.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("files are read in the order of their first frames: {}{more}", named.join(", "))
+    }
+
+    /// The capture in the files, and the bar that shows how far it is read.
+    ///
+    /// Files are opened for good when their turn comes: a capture may have more of them than a process may have open.
+    pub(super) fn open(&self, found: &Batches, interrupt: &Interrupt, bar_wanted: bool) -> (Capture, ProgressBar) {
+        let is_shown = bar_wanted && self.length >= LONG && io::stderr().is_terminal();
+        let bar = if is_shown { bar(self.length) } else { ProgressBar::hidden() };
+        let streams = self.files.iter().map(|(path, _)| {
+            let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
+            let (path, opened) = (path.clone(), None);
+            let input = Input { path, opened, found: found.clone(), interrupt: interrupt.clone(), bar: bar.clone() };
+            (name, Box::new(input) as Box<dyn Read + Send>)
+        });
+        (Capture::from_streams(streams.collect::<Vec<_>>()), bar)
+    }
+}
+
+/// Octets of a file and the time of its first frame, of a stream nothing; or why nothing of it can be read.
+fn look(path: &Path) -> Result<(u64, Option<Time>), String> {
+    if is_stdin(path) {
+        return match io::stdin().is_terminal() {
+            true => Err("standard input is a terminal: pipe a capture into it".to_owned()),
+            false => Ok((0, None)),
+        };
+    }
+    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
+    if metadata.is_dir() {
+        return Err("is a directory".to_owned());
+    }
+    // To open a pipe and close it again would end whoever writes to it.
+    if !metadata.is_file() {
+        return Ok((0, None));
+    }
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let first = first_frame(file).map_err(|error| error.to_string())?;
+    Ok((metadata.len(), first))
+}
+
+/// Time of a file's first frame, if it has one. Damage is told when it is read.
+fn first_frame(file: File) -> Result<Option<Time>, FileError> {
+    let mut reader = match Reader::new(file) {
+        Err(error) if error.is_damage() => return Ok(None),
+        reader => reader?,
+    };
+    Ok(reader.next().and_then(Result::ok).map(|frame| frame.time))
+}
+
+/// Sorts the files whose first frame is known among their places; whether that changed anything.
+fn in_order(files: &mut [(PathBuf, Option<Time>)]) -> bool {
+    let places: Vec<usize> =
+        (0..files.len()).filter(|place| files.get(*place).is_some_and(|(_, t)| t.is_some())).collect();
+    let mut known: Vec<_> = files.iter().filter(|(_, first)| first.is_some()).cloned().collect();
+    if known.is_sorted_by_key(|(_, first)| *first) {
+        return false;
+    }
+    known.sort_by_key(|(_, first)| *first);
+    for (place, file) in places.into_iter().zip(known) {
+        if let Some(slot) = files.get_mut(place) {
+            *slot = file;
         }
     }
-    let bar =
-        if bar_wanted && length >= LONG && io::stderr().is_terminal() { bar(length) } else { ProgressBar::hidden() };
-    let streams = files.iter().map(|path| {
-        let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
-        (name, Box::new(Input::new(path, found, &bar)) as Box<dyn Read + Send>)
-    });
-    Ok((Capture::from_streams(streams.collect::<Vec<_>>()), bar))
+    true
 }
 
 fn is_stdin(path: &Path) -> bool {
@@ -57,30 +149,35 @@ struct Input {
     path: PathBuf,
     opened: Option<Opened>,
     found: Batches,
+    interrupt: Interrupt,
     bar: ProgressBar,
 }
 
 struct Opened {
-    read: Box<dyn Read + Send>,
+    file: File,
     /// It may make its reader wait: a pipe.
     is_live: bool,
 }
 
-impl Input {
-    fn new(path: &Path, found: &Batches, bar: &ProgressBar) -> Self {
-        Self { path: path.to_owned(), opened: None, found: found.clone(), bar: bar.clone() }
+impl Opened {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = if is_stdin(path) { stdin()? } else { File::open(path)? };
+        let is_live = !file.metadata()?.is_file();
+        Ok(Self { file, is_live })
     }
 }
 
-impl Opened {
-    fn open(path: &Path) -> io::Result<Self> {
-        if is_stdin(path) {
-            return Ok(Self { read: Box::new(io::stdin()), is_live: true });
-        }
-        let file = File::open(path)?;
-        let is_live = !file.metadata()?.is_file();
-        Ok(Self { read: Box::new(file), is_live })
-    }
+/// Standard input without the buffer in front of it, which would hide from who waits that there is something to read.
+#[cfg(unix)]
+fn stdin() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(windows)]
+fn stdin() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
 }
 
 impl Read for Input {
@@ -91,9 +188,28 @@ impl Read for Input {
         };
         if opened.is_live {
             self.found.hand_over()?;
+            self.interrupt.wait(&opened.file)?;
         }
-        let count = opened.read.read(octets)?;
+        if self.interrupt.is_raised() {
+            return Err(io::Error::other("reading was stopped"));
+        }
+        let count = opened.file.read(octets)?;
         self.bar.inc(count as u64);
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_sorted_and_streams_stay() {
+        let file = |name: &str, first: Option<u64>| (PathBuf::from(name), first.map(Time));
+        let mut files = [file("b", Some(20)), file("-", None), file("c", Some(30)), file("a", Some(10))];
+        assert!(in_order(&mut files));
+        assert_eq!(files.map(|(path, _)| path.display().to_string()), ["a", "-", "b", "c"]);
+        let mut files = [file("x", Some(1)), file("-", None), file("y", Some(1))];
+        assert!(!in_order(&mut files));
     }
 }

@@ -13,7 +13,7 @@ use indicatif::ProgressBar;
 use rpcrdma_capture::check::{self, Checker, Found};
 use rpcrdma_capture::dissector::{Config, Dissector, Summary};
 use rpcrdma_capture::event::{Event, Terminated};
-use rpcrdma_capture::file::Time;
+use rpcrdma_capture::file::{Files, Time};
 use rpcrdma_capture::message::Message;
 use rpcrdma_capture::output::export::Exporter;
 use rpcrdma_capture::output::findings::{self, Findings};
@@ -23,11 +23,13 @@ use rpcrdma_capture::output::{header, hexdump, json, tree};
 use rpcrdma_capture::transaction::Transaction;
 
 use super::arguments::{Arguments, Check, Color, Command, Decode, Export, Header, Input, Stats, Transactions};
+use super::capture::Inputs;
+use super::interrupt::Interrupt;
 use super::manual;
-use super::notices::Notices;
+use super::notices::{CONNECTION, Notices, SINCE, UNTIL, XID};
 use super::output::Output;
 use super::reading::{Batch, Batches, Step};
-use super::{DAMAGED, Failure, UNUSABLE, capture, say};
+use super::{DAMAGED, Failure, say};
 
 /// Octets of text that a hex dump may have.
 const DUMP_LIMIT: u64 = 16 << 20;
@@ -66,26 +68,23 @@ fn write(octets: &[u8]) -> Result<u8, Failure> {
 fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> {
     let config = Config { transactions: false, ..Config::default() };
     let mut text = Text::new(color);
-    read(
-        &arguments.input,
-        config,
-        Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false },
-        |event, out, first| match event {
-            Event::Message(message) if arguments.json => json::message(out, message),
-            Event::Message(message) => text.message(out, message, first, arguments.verbose),
-            Event::Terminated(terminated) if arguments.json => json::terminated(out, terminated),
-            Event::Terminated(terminated) => text.terminated(out, terminated, first),
-            _ => Ok(()),
-        },
-    )
+    let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false };
+    Source::new(&arguments.input)?.read(config, show, |event, out, known| match event {
+        Event::Message(message) if arguments.json => json::message(out, message, known.files),
+        Event::Message(message) => text.message(out, message, known, arguments.verbose),
+        Event::Terminated(terminated) if arguments.json => json::terminated(out, terminated, known.files),
+        Event::Terminated(terminated) => text.terminated(out, terminated, known),
+        _ => Ok(()),
+    })
 }
 
 fn transactions(arguments: &Transactions, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut text = Text::new(color);
     let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false };
-    read(&arguments.input, Config::default(), show, |event, out, first| {
-        let Event::Transaction(transaction) = event else { return Ok(()) };
-        if arguments.json { json::transaction(out, transaction) } else { text.transaction(out, transaction, first) }
+    Source::new(&arguments.input)?.read(Config::default(), show, |event, out, known| match event {
+        Event::Transaction(transaction) if arguments.json => json::transaction(out, transaction, known.files),
+        Event::Transaction(transaction) => text.transaction(out, transaction, known),
+        _ => Ok(()),
     })
 }
 
@@ -93,6 +92,7 @@ fn export(arguments: &Export, quiet: bool) -> Result<u8, Failure> {
     let path = &arguments.output;
     let to_stdout = path == Path::new("-");
     refuse_output(arguments, to_stdout)?;
+    let source = Source::new(&arguments.input)?;
     let named = |error: io::Error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::Output(error),
         _ => Failure::Said(format!("{}: {error}", path.display())),
@@ -100,13 +100,11 @@ fn export(arguments: &Export, quiet: bool) -> Result<u8, Failure> {
     let write: Box<dyn Write> =
         if to_stdout { Box::new(io::stdout().lock()) } else { Box::new(File::create(path).map_err(named)?) };
     let mut exporter = Exporter::new(BufWriter::with_capacity(1 << 18, write)).map_err(named)?;
-    let status =
-        read(&arguments.input, Config::default(), Show { notices: !quiet, bar: !quiet, all: false }, |event, _, _| {
-            match event {
-                Event::Transaction(transaction) => exporter.transaction(transaction),
-                _ => Ok(()),
-            }
-        })?;
+    let show = Show { notices: !quiet, bar: !quiet, all: false };
+    let status = source.read(Config::default(), show, |event, _, _| match event {
+        Event::Transaction(transaction) => exporter.transaction(transaction),
+        _ => Ok(()),
+    })?;
     let exported = exporter.finish().map_err(named)?;
     if !quiet || exported.left_out > 0 {
         say(&exported.to_string());
@@ -134,12 +132,16 @@ fn refuse_output(arguments: &Export, to_stdout: bool) -> Result<(), Failure> {
 
 fn stats(arguments: &Stats, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut counts = Counts::default();
+    let source = Source::new(&arguments.input)?;
     // The numbers say themselves what is noteworthy.
     let show = Show { notices: false, bar: !quiet, all: false };
-    let (notices, summary) = read_all(&arguments.input, Config::default(), show, |event, _, _| {
+    let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, _| {
         counts.event(event);
         Ok(())
     })?;
+    if notices.selects_nothing() && !quiet {
+        source.say(&notices, &summary);
+    }
     let statistics = counts.finish(&summary);
     let mut out = Vec::new();
     if arguments.json {
@@ -162,37 +164,27 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
         findings::list(&mut out, check::rules(), is_coloured(color))?;
         return write(&out);
     }
+    if arguments.rule.iter().any(|slug| !arguments.wants_rule(slug))
+        && !check::rules().any(|r| arguments.wants_rule(r.slug))
+    {
+        say("nothing is selected: --rule and --ignore leave no rule");
+        return Ok(DAMAGED);
+    }
+    let source = Source::new(&arguments.input)?;
     let mut checker = Checker::default();
     let mut findings = if arguments.json { Findings::json() } else { Findings::text(is_coloured(color)) };
     let config = Config { transactions: false, operations: true, ..Config::default() };
     let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: true };
-    let mut start = Time::default();
-    let (notices, summary) = read_all(&arguments.input, config, show, |event, out, first| {
-        start = first;
+    let Done { notices, summary, files } = source.read_all(config, show, |event, out, known| {
         checker.event(event);
-        while let Some(found) = checker.finding() {
-            if arguments.wants(&found, first) {
-                findings.finding(out, &found)?;
-            }
-        }
-        Ok(())
+        arguments.show(&mut checker, &mut findings, out, known)
     })?;
     let mut out = Vec::new();
-    while let Some(found) = checker.finding() {
-        if arguments.wants(&found, start) {
-            findings.finding(&mut out, &found)?;
-        }
-    }
-    // Of a file that cannot be read nothing is known, not even that no rule is broken.
-    if summary.frames > 0 || !notices.unusable {
-        findings.summary(&mut out, checker.counts().filter(|count| arguments.wants_rule(count.rule.slug)))?;
-    }
+    let known = Known { first: summary.first.unwrap_or_default(), files: &files };
+    arguments.show(&mut checker, &mut findings, &mut out, known)?;
+    findings.summary(&mut out, checker.counts().filter(|count| arguments.wants_rule(count.rule.slug)))?;
     write(&out)?;
-    Ok(match (notices.unusable, notices.damaged || findings.errors() > 0) {
-        (true, _) => UNUSABLE,
-        (_, true) => DAMAGED,
-        _ => 0,
-    })
+    Ok(notices.status_of(notices.damaged || findings.errors() > 0))
 }
 
 /// A message may be malformed and the dump of it be right, so that is no reason for another status than 0.
@@ -249,74 +241,135 @@ struct Show {
     all: bool,
 }
 
-/// Reads the input and gives what is wanted of it to `take`, with the time of the first frame; then says what is
-/// noteworthy. Gives the exit status.
-fn read(
-    input: &Input,
-    config: Config,
-    show: Show,
-    take: impl FnMut(&Event, &mut Output, Time) -> io::Result<()>,
-) -> Result<u8, Failure> {
-    read_all(input, config, show, take).map(|(notices, summary)| notices.status(&summary))
+/// What is known of a capture so far.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    /// Time of its first frame.
+    first: Time,
+    files: &'a Files,
 }
 
-/// As [`read`]; gives what is noteworthy, and what the frames were.
-fn read_all(
-    input: &Input,
-    config: Config,
-    show: Show,
-    take: impl FnMut(&Event, &mut Output, Time) -> io::Result<()>,
-) -> Result<(Notices, Summary), Failure> {
-    let v2_family = input.v2_family.map(Into::into);
-    let mut config = Config { verify_crc: input.verify_crc, v2_family, ..config };
-    config.ports.extend(&input.port);
-    let (batches, found) = Batches::new();
-    let (capture, bar) = capture::open(&input.files, &batches, show.bar)?;
-    let mut notices = Notices::default();
-    let (shown, summary) = thread::scope(|scope| {
-        let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config)));
-        let shown = show_all(found, (input, show), &bar, &mut notices, take);
-        (shown, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
-    shown?;
-    bar.finish_and_clear();
-    if show.notices {
-        notices.lines(&summary, input.verify_crc).iter().for_each(|line| say(line));
+/// A capture that was read.
+struct Done {
+    notices: Notices,
+    summary: Summary,
+    files: Files,
+}
+
+/// What is to be read.
+struct Source<'a> {
+    input: &'a Input,
+    inputs: Inputs,
+}
+
+impl<'a> Source<'a> {
+    /// Looks at what is to be read, as far as that takes no time.
+    fn new(input: &'a Input) -> Result<Self, Failure> {
+        let inputs = Inputs::new(&input.files)?;
+        inputs.first().map_or(Ok(()), |first| input.refuse_astray(first))?;
+        Ok(Self { input, inputs })
     }
-    Ok((notices, summary))
+
+    /// Reads it and gives what is wanted of it to `take`; then says what is noteworthy. Gives the exit status.
+    fn read(
+        &self,
+        config: Config,
+        show: Show,
+        take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
+    ) -> Result<u8, Failure> {
+        self.read_all(config, show, take).map(|Done { notices, summary, .. }| notices.status(&summary))
+    }
+
+    /// As [`read`](Self::read); gives what is noteworthy, and what the frames were.
+    fn read_all(
+        &self,
+        config: Config,
+        show: Show,
+        take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
+    ) -> Result<Done, Failure> {
+        let Self { input, inputs } = self;
+        let mut config = Config { verify_crc: input.verify_crc, v2_family: input.v2_family.map(Into::into), ..config };
+        config.ports.extend(&input.port);
+        let interrupt = Interrupt::new().map_err(|error| Failure::Said(format!("signals cannot be had: {error}")))?;
+        let (batches, found) = Batches::new();
+        let (capture, bar) = inputs.open(&batches, &interrupt, show.bar);
+        if inputs.reordered && show.notices {
+            say(&inputs.order());
+        }
+        let mut shown = Showing { input, show, notices: Notices::default(), files: Files::default() };
+        let (result, summary) = thread::scope(|scope| {
+            let stop = interrupt.clone();
+            // What it holds goes with it: that the input has ended shows by nobody holding `batches` any more.
+            let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop));
+            let result = shown.all(found, &bar, take);
+            if result.is_err() {
+                interrupt.stop();
+            }
+            (result, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        result?;
+        bar.finish_and_clear();
+        let Showing { mut notices, files, .. } = shown;
+        notices.interrupted = interrupt.is_signalled();
+        if show.notices {
+            self.say(&notices, &summary);
+        }
+        Ok(Done { notices, summary, files })
+    }
+
+    fn say(&self, notices: &Notices, summary: &Summary) {
+        notices.lines(summary, self.input.verify_crc, &self.input.filters()).iter().for_each(|line| say(line));
+    }
 }
 
-/// Shows what comes. When nothing is ready, all that was shown so far becomes visible.
-fn show_all(
-    found: Receiver<Batch>,
-    (input, show): (&Input, Show),
-    bar: &ProgressBar,
-    notices: &mut Notices,
-    mut take: impl FnMut(&Event, &mut Output, Time) -> io::Result<()>,
-) -> Result<(), Failure> {
-    let mut output = Output::new();
-    loop {
-        let batch = match found.try_recv() {
-            Ok(batch) => batch,
-            Err(_) => {
-                output.flush()?;
-                let Ok(batch) = found.recv() else { return Ok(()) };
-                batch
-            }
-        };
-        for step in &batch.steps {
-            match step {
-                Step::Found(event) => {
-                    notices.event(event);
-                    if show.all || input.wants(event, batch.first) {
-                        take(event, &mut output, batch.first)?;
-                        output.whole()?;
-                    }
+/// Shows what is found.
+struct Showing<'a> {
+    input: &'a Input,
+    show: Show,
+    notices: Notices,
+    files: Files,
+}
+
+impl Showing<'_> {
+    /// Shows what comes. When nothing is ready, all that was shown so far becomes visible.
+    fn all(
+        &mut self,
+        found: Receiver<Batch>,
+        bar: &ProgressBar,
+        mut take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let mut output = Output::new();
+        let mut is_first = true;
+        loop {
+            let batch = match found.try_recv() {
+                Ok(batch) => batch,
+                Err(_) => {
+                    output.flush()?;
+                    let Ok(batch) = found.recv() else { return Ok(()) };
+                    batch
                 }
-                Step::Unread(error) => {
-                    notices.damaged |= error.is_damage();
-                    notices.unusable |= !error.is_damage();
-                    bar.suspend(|| say(&error.to_string()));
+            };
+            if is_first && batch.first != Time::default() {
+                is_first = false;
+                self.input.refuse_astray(batch.first)?;
+            }
+            for step in batch.steps {
+                match step {
+                    Step::Found(event) => {
+                        let wanted = self.input.wants(&event, batch.first);
+                        self.notices.event(&event, wanted);
+                        if self.show.all || wanted {
+                            take(&event, &mut output, Known { first: batch.first, files: &self.files })?;
+                            output.whole()?;
+                        }
+                    }
+                    Step::Begun(files) => self.files = files,
+                    Step::Overlaps => self.notices.overlaps += 1,
+                    Step::Unread(error) => {
+                        self.notices.damaged |= error.is_damage();
+                        self.notices.unusable |= !error.is_damage();
+                        bar.suspend(|| say(&error.to_string()));
+                    }
                 }
             }
         }
@@ -324,6 +377,23 @@ fn show_all(
 }
 
 impl Check {
+    /// Shows what was found and is wanted.
+    fn show(
+        &self,
+        checker: &mut Checker,
+        findings: &mut Findings,
+        out: &mut impl Write,
+        known: Known<'_>,
+    ) -> io::Result<()> {
+        while let Some(found) = checker.finding() {
+            if self.wants(&found, known.first) {
+                findings.starts_at(known.first);
+                findings.finding(out, &found, known.files)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a finding is one of those that were asked for.
     fn wants(&self, found: &Found, first: Time) -> bool {
         self.wants_rule(found.rule.slug) && self.input.wants_rpc(found.connection, found.xid, found.stamp.time, first)
@@ -335,6 +405,30 @@ impl Check {
 }
 
 impl Input {
+    /// The options by which it selects.
+    fn filters(&self) -> Vec<&'static str> {
+        let given = [
+            (CONNECTION, !self.connection.is_empty()),
+            (XID, !self.xid.is_empty()),
+            (SINCE, self.since.is_some()),
+            (UNTIL, self.until.is_some()),
+        ];
+        given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+    }
+
+    /// Refuses a time that was meant otherwise: one that says no date, and is before the first frame.
+    fn refuse_astray(&self, first: Time) -> Result<(), Failure> {
+        for (name, moment, what) in [(SINCE, self.since, "all"), (UNTIL, self.until, "nothing")] {
+            if moment.is_some_and(|moment| moment.is_astray(first)) {
+                return Err(Failure::Said(format!(
+                    "{name}: this is before the first frame ({first}), and selects {what}; seconds after the first frame \
+                     are written +12.5, another day as 2025-11-21T10:00"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether an event is one of those that were asked for.
     fn wants(&self, event: &Event, first: Time) -> bool {
         match event {
@@ -364,7 +458,7 @@ impl Input {
     }
 }
 
-/// Lines of text, with a heading where somebody watches.
+/// Lines of text below a heading.
 struct Text {
     colour: bool,
     lines: Option<Lines>,
@@ -375,30 +469,30 @@ impl Text {
         Self { colour: is_coloured(color), lines: None }
     }
 
-    fn lines(&mut self, first: Time, heading: impl FnOnce(&Lines) -> io::Result<()>) -> io::Result<&mut Lines> {
+    fn lines(&mut self, first: Time, heading: impl FnOnce(&mut Lines) -> io::Result<()>) -> io::Result<&mut Lines> {
         match &mut self.lines {
             Some(lines) => Ok(lines),
             none => {
-                let lines = Lines::new(self.colour, first);
-                if io::stdout().is_terminal() {
-                    heading(&lines)?;
-                }
-                Ok(none.insert(lines))
+                let lines = none.insert(Lines::new(self.colour, first));
+                heading(lines)?;
+                Ok(lines)
             }
         }
     }
 
-    fn message(&mut self, out: &mut Output, message: &Message, first: Time, is_tree: bool) -> io::Result<()> {
+    fn message(&mut self, out: &mut Output, message: &Message, known: Known<'_>, is_tree: bool) -> io::Result<()> {
         let colour = self.colour;
-        self.lines(first, |lines| lines.message_heading(out))?.message(out, message)?;
+        let lines = self.lines(known.first, |lines| lines.message_heading(out, message, known.files))?;
+        lines.message(out, message, known.files)?;
         if is_tree { tree::write(out, message, colour) } else { Ok(()) }
     }
 
-    fn terminated(&mut self, out: &mut Output, terminated: &Terminated, first: Time) -> io::Result<()> {
-        self.lines(first, |lines| lines.message_heading(out))?.terminated(out, terminated)
+    fn terminated(&mut self, out: &mut Output, terminated: &Terminated, known: Known<'_>) -> io::Result<()> {
+        self.lines(known.first, |_| Ok(()))?.terminated(out, terminated, known.files)
     }
 
-    fn transaction(&mut self, out: &mut Output, transaction: &Transaction, first: Time) -> io::Result<()> {
-        self.lines(first, |lines| lines.transaction_heading(out))?.transaction(out, transaction)
+    fn transaction(&mut self, out: &mut Output, transaction: &Transaction, known: Known<'_>) -> io::Result<()> {
+        let lines = self.lines(known.first, |lines| lines.transaction_heading(out, transaction, known.files))?;
+        lines.transaction(out, transaction, known.files)
     }
 }

@@ -3,6 +3,7 @@
 mod arguments;
 mod capture;
 mod commands;
+mod interrupt;
 mod manual;
 mod moment;
 mod notices;

@@ -5,39 +5,91 @@ use std::str::FromStr;
 use rpcrdma_capture::file::Time;
 
 const SECOND: u64 = 1_000_000_000;
+const DAY: u64 = 24 * 60 * 60 * SECOND;
 
 /// A time in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// Since 1970.
-    Absolute(Time),
+    /// A date and a time.
+    Date(Time),
+    /// Seconds since 1970.
+    Seconds(Time),
+    /// A time of day, in nanoseconds, on the day of the first frame.
+    TimeOfDay {
+        time: u64,
+        /// Nanoseconds that its zone is ahead of UTC.
+        zone: i64,
+    },
     /// After the first frame, in nanoseconds.
     Relative(u64),
 }
 
 impl Moment {
     /// The time, in a capture whose first frame is of `first`.
-    pub(super) const fn at(self, first: Time) -> Time {
+    pub(super) fn at(self, first: Time) -> Time {
         match self {
-            Self::Absolute(time) => time,
+            Self::Date(time) | Self::Seconds(time) => time,
+            Self::TimeOfDay { time, zone } => {
+                let local = first.0.saturating_add_signed(zone);
+                Time((local - local % DAY + time).saturating_add_signed(-zone))
+            }
             Self::Relative(nanoseconds) => Time(first.0.saturating_add(nanoseconds)),
         }
+    }
+
+    /// Whether it is before the first frame, though it says no date: then something else was meant.
+    pub(super) fn is_astray(self, first: Time) -> bool {
+        matches!(self, Self::Seconds(_) | Self::TimeOfDay { .. }) && self.at(first) < first
     }
 }
 
 impl FromStr for Moment {
-    type Err = String;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, &'static str> {
         let moment = match text.strip_prefix('+') {
             Some(seconds) => nanoseconds(seconds).map(Self::Relative),
-            None => nanoseconds(text).or_else(|| date(text)).map(|time| Self::Absolute(Time(time))),
+            None => nanoseconds(text).map(|time| Self::Seconds(Time(time))).or_else(|| clock(text)),
         };
-        moment.ok_or_else(|| {
-            "not a time: seconds since 1970 (1763683200.5), after the first frame (+12.5), or UTC (2025-11-21T00:00:00)"
-                .to_owned()
-        })
+        moment.ok_or(
+            "not a time: seconds after the first frame (+12.5), a time of day (10:00), a date and time \
+             (2025-11-21T00:00:00+02:00; UTC without a zone), or seconds since 1970 (1763683200.5)",
+        )
     }
+}
+
+/// A time of day, or a date with or without one.
+fn clock(text: &str) -> Option<Moment> {
+    let (text, zone) = zone(text)?;
+    let (date, time) = match text.split_once(['T', 't', ' ']) {
+        Some((date, time)) => (Some(date), Some(time)),
+        None if text.contains(':') => (None, Some(text)),
+        None => (Some(text), None),
+    };
+    let time = time.map_or(Some(0), time_of_day)?;
+    let Some(date) = date else { return Some(Moment::TimeOfDay { time, zone }) };
+    let midnight = midnight(date)?;
+    Some(Moment::Date(Time(midnight.checked_add(time)?.checked_add_signed(-zone)?)))
+}
+
+/// A text without its zone, which follows a time, and the nanoseconds that the zone is ahead of UTC.
+fn zone(text: &str) -> Option<(&str, i64)> {
+    if let Some(text) = text.strip_suffix(['Z', 'z']) {
+        return Some((text, 0));
+    }
+    let Some(zone) = text.find(':').and_then(|colon| Some(colon + text.get(colon..)?.find(['+', '-'])?)) else {
+        return Some((text, 0));
+    };
+    let (text, zone) = text.split_at_checked(zone)?;
+    let (sign, zone) = zone.split_at_checked(1)?;
+    let (hours, minutes) = match zone.split_once(':') {
+        Some(parts) => parts,
+        None if zone.len() == 4 => zone.split_at_checked(2)?,
+        None => (zone, "0"),
+    };
+    let (hours, minutes) = (number(hours).filter(|hours| *hours <= 14)?, number(minutes).filter(|m| *m <= 59)?);
+    let ahead = i64::try_from((hours * 60 + minutes) * 60 * SECOND).ok()?;
+    Some((text, if sign == "-" { -ahead } else { ahead }))
 }
 
 /// Seconds with up to nine decimals.
@@ -56,23 +108,21 @@ fn number(digits: &str) -> Option<u64> {
     digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
-/// `2025-11-21`, `2025-11-21T14:05`, `2025-11-21 14:05:06.789Z`: always UTC.
-fn date(text: &str) -> Option<u64> {
-    let text = text.trim_end_matches(['Z', 'z']);
-    let (date, time) = text.split_once(['T', 't', ' ']).unwrap_or((text, "00:00"));
-    let mut date = date.splitn(3, '-').map(number);
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-    let mut time = time.splitn(3, ':');
-    let (hour, minute) = (number(time.next()?)?, number(time.next()?)?);
-    let seconds = nanoseconds(time.next().unwrap_or("0"))?;
-    if !(1970..=2500).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    if hour > 23 || minute > 59 || seconds >= 61 * SECOND {
-        return None;
-    }
-    let minutes = (days(year, month, day) * 24 + hour) * 60 + minute;
-    (minutes * 60).checked_mul(SECOND)?.checked_add(seconds)
+/// `14:05`, `14:05:06.789`: nanoseconds since midnight.
+fn time_of_day(text: &str) -> Option<u64> {
+    let mut parts = text.splitn(3, ':');
+    let (hour, minute) = (number(parts.next()?)?, number(parts.next()?)?);
+    let seconds = nanoseconds(parts.next().unwrap_or("0"))?;
+    let is_sound = hour <= 23 && minute <= 59 && seconds < 61 * SECOND;
+    is_sound.then_some((hour * 60 + minute) * 60 * SECOND + seconds)
+}
+
+/// `2025-11-21`: nanoseconds from 1970 to the beginning of the day.
+fn midnight(text: &str) -> Option<u64> {
+    let mut parts = text.splitn(3, '-').map(number);
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    let is_sound = (1970..=2500).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    if is_sound { days(year, month, day).checked_mul(DAY) } else { None }
 }
 
 /// Days from 1970-01-01 to a day of the Gregorian calendar.
@@ -89,16 +139,50 @@ mod tests {
 
     #[test]
     fn times_are_seconds_or_dates() {
-        let absolute = |nanoseconds| Ok(Moment::Absolute(Time(nanoseconds)));
+        let date = |nanoseconds| Ok(Moment::Date(Time(nanoseconds)));
         // What `date -u -d … +%s` says.
-        assert_eq!("1763683200.5".parse(), absolute(1_763_683_200_500_000_000));
-        assert_eq!("2025-11-21T00:00:00.5Z".parse(), absolute(1_763_683_200_500_000_000));
-        assert_eq!("2025-11-21".parse(), absolute(1_763_683_200_000_000_000));
-        assert_eq!("2024-02-29 23:59".parse(), absolute(1_709_251_140_000_000_000));
-        assert_eq!("1970-01-01T00:00:01".parse(), absolute(1_000_000_000));
-        assert_eq!("2000-03-01".parse(), absolute(951_868_800_000_000_000));
+        assert_eq!("1763683200.5".parse(), Ok(Moment::Seconds(Time(1_763_683_200_500_000_000))));
+        assert_eq!("2025-11-21T00:00:00.5Z".parse(), date(1_763_683_200_500_000_000));
+        assert_eq!("2025-11-21".parse(), date(1_763_683_200_000_000_000));
+        assert_eq!("2024-02-29 23:59".parse(), date(1_709_251_140_000_000_000));
+        assert_eq!("1970-01-01T00:00:01".parse(), date(1_000_000_000));
+        assert_eq!("2000-03-01".parse(), date(951_868_800_000_000_000));
         assert_eq!("+0.000000001".parse(), Ok(Moment::Relative(1)));
         assert_eq!(Moment::Relative(5).at(Time(7)), Time(12));
+    }
+
+    #[test]
+    fn a_zone_is_ahead_of_utc_or_behind() {
+        let seconds = |text: &str| text.parse::<Moment>().map(|moment| moment.at(Time(0)).0 / SECOND);
+        for (text, utc) in [
+            ("2025-11-21T02:00:00+02:00", 1_763_683_200),
+            ("2025-11-20 18:30-0530", 1_763_683_200),
+            ("2025-11-21T01:00+01", 1_763_683_200),
+        ] {
+            assert_eq!(seconds(text), Ok(utc), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_of_day_is_on_the_day_of_the_first_frame() {
+        // 2025-11-21T09:30:00Z
+        let first = Time(1_763_717_400 * SECOND);
+        let at = |text: &str| text.parse::<Moment>().unwrap().at(first).0.cast_signed() - first.0.cast_signed();
+        let minute = 60 * SECOND.cast_signed();
+        assert_eq!(at("10:00"), 30 * minute);
+        assert_eq!(at("10:00:00.5"), 30 * minute + 500_000_000);
+        assert_eq!(at("11:00+01:00"), 30 * minute);
+        // In this zone it is still the day before.
+        assert_eq!(at("23:31-10:00"), minute);
+        assert_eq!(at("09:29"), -minute);
+    }
+
+    #[test]
+    fn what_says_no_date_and_is_before_the_first_frame_is_astray() {
+        let first = Time(1_763_717_400 * SECOND);
+        let is_astray = |text: &str| text.parse::<Moment>().unwrap().is_astray(first);
+        assert!(is_astray("19.4") && is_astray("09:29"));
+        assert!(!is_astray("+19.4") && !is_astray("2025-11-20") && !is_astray("09:30") && !is_astray("1763717400"));
     }
 
     #[test]
@@ -118,7 +202,11 @@ mod tests {
             "2025-11-21T1",
             "1e9",
             "tomorrow",
-            "2025-11-21T00:00:00+01:00",
+            "24:00",
+            "10:00+15:00",
+            "10:00+1:60",
+            "10:00+",
+            "1970-01-01T00:00+02:00",
         ] {
             assert!(text.parse::<Moment>().is_err(), "{text}");
         }

@@ -2,11 +2,19 @@
 
 use rpcrdma_capture::dissector::Summary;
 use rpcrdma_capture::event::{Event, Report};
+use rpcrdma_capture::file::Time;
 use rpcrdma_capture::message::{Captured, Status};
 use rpcrdma_capture::operation::Sides;
 use rpcrdma_capture::transaction::{Half, NotRebuilt, Transaction};
 
+use super::interrupt::INTERRUPTED;
 use super::{DAMAGED, UNUSABLE};
+
+/// The options that select.
+pub(super) const CONNECTION: &str = "--connection";
+pub(super) const XID: &str = "--xid";
+pub(super) const SINCE: &str = "--since";
+pub(super) const UNTIL: &str = "--until";
 
 /// Counts what is noteworthy.
 #[derive(Debug, Default)]
@@ -15,6 +23,14 @@ pub(super) struct Notices {
     pub(super) unusable: bool,
     /// A file was damaged.
     pub(super) damaged: bool,
+    /// The user ended it before the input did.
+    pub(super) interrupted: bool,
+    /// Files that begin before the one before them ends.
+    pub(super) overlaps: u64,
+    /// Messages and RPCs that the filters let pass.
+    selected: u64,
+    /// The greatest number of a connection.
+    connections: u32,
     messages: u64,
     incomplete: u64,
     rpcs_incomplete: u64,
@@ -25,14 +41,17 @@ pub(super) struct Notices {
 }
 
 impl Notices {
-    /// Takes note of an event.
-    pub(super) fn event(&mut self, event: &Event) {
+    /// Takes note of an event, and of whether the filters let it pass.
+    pub(super) fn event(&mut self, event: &Event, is_selected: bool) {
         match event {
             Event::Message(message) => {
                 self.messages += 1;
+                self.selected += u64::from(is_selected);
+                self.connections = self.connections.max(message.connection);
                 self.incomplete += u64::from(message.captured != Captured::Whole);
             }
             Event::Transaction(transaction) => {
+                self.selected += u64::from(is_selected);
                 self.rpcs_incomplete += u64::from(is_incomplete(transaction));
             }
             Event::Connection(report) => self.connection(report),
@@ -56,18 +75,36 @@ impl Notices {
     /// The exit status.
     pub(super) fn status(&self, summary: &Summary) -> u8 {
         let incomplete = self.incomplete + self.rpcs_incomplete + self.missed > 0;
-        if self.unusable {
+        self.status_of(self.damaged || incomplete || bad(summary) + summary.bad_crc > 0)
+    }
+
+    /// The exit status, where it is only what `is_wrong` that matters beside what makes every command fail.
+    pub(super) fn status_of(&self, is_wrong: bool) -> u8 {
+        if self.interrupted {
+            INTERRUPTED
+        } else if self.unusable {
             UNUSABLE
-        } else if self.damaged || incomplete || bad(summary) + summary.bad_crc > 0 {
+        } else if is_wrong || self.selects_nothing() {
             DAMAGED
         } else {
             0
         }
     }
 
-    /// The lines to say, in the order of their weight.
-    pub(super) fn lines(&self, summary: &Summary, verified: bool) -> Vec<String> {
+    /// There are messages, and the filters let none of them pass.
+    pub(super) fn selects_nothing(&self) -> bool {
+        self.messages > 0 && self.selected == 0
+    }
+
+    /// The lines to say, in the order of their weight; `filters` are the options that select.
+    pub(super) fn lines(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<String> {
         let mut lines = Vec::new();
+        if self.interrupted {
+            lines.push("interrupted: what was found until then is shown".to_owned());
+        }
+        if self.selects_nothing() {
+            lines.push(self.nothing_selected(summary, filters));
+        }
         let mut say = |count: u64, text: String| {
             if count > 0 {
                 lines.push(text);
@@ -78,6 +115,14 @@ impl Notices {
             let has_any = all > 0 || summary.segments == 0;
             say(has_any.into(), format!("{bad} of {} with a wrong checksum, left out", counted(all, "packet")));
         }
+        let overlaps = counted(self.overlaps, "file");
+        say(
+            self.overlaps,
+            format!(
+                "{overlaps} begin before the one before ends, and files are read one after the other: put them together first, \
+                 as with mergecap"
+            ),
+        );
         let left_out = if verified { ", left out" } else { "" };
         say(summary.bad_crc, format!("{} of iWARP with a wrong CRC{left_out}", counted(summary.bad_crc, "FPDU")));
         say(self.incomplete, format!("{} not whole in the capture", counted(self.incomplete, "message")));
@@ -98,6 +143,24 @@ impl Notices {
             lines.push(self.nothing(summary));
         }
         lines
+    }
+
+    /// What was selected by, and what there is to select from.
+    fn nothing_selected(&self, summary: &Summary, filters: &[&str]) -> String {
+        let messages = counted(self.messages, "message");
+        let mut text = format!("nothing is selected: none of {messages} passes {}", filters.join(" and "));
+        if filters.contains(&CONNECTION) {
+            text.push_str(&format!("; there are connections 1 to {}", self.connections));
+        }
+        if let (Some(first), Some(last)) = (summary.first, summary.last)
+            && (filters.contains(&SINCE) || filters.contains(&UNTIL))
+        {
+            text.push_str(&format!(
+                "; the frames are from {first} to {last}, +{}",
+                Time(last.0.saturating_sub(first.0))
+            ));
+        }
+        text
     }
 
     /// Why there may be no message, and what to try.

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rpcrdma_capture::dissector::{Dissector, Summary};
 use rpcrdma_capture::event::Event;
-use rpcrdma_capture::file::{Capture, FileError, Time};
+use rpcrdma_capture::file::{Capture, FileError, Files, Time};
 use rpcrdma_capture::transaction::{Half, Transaction};
+
+use super::interrupt::Interrupt;
 
 /// Steps that go together from one thread to the other, and octets of messages in them, at most.
 const STEPS: usize = 256;
@@ -21,6 +23,10 @@ pub(super) enum Step {
     Found(Event),
     /// A file could not be read to its end.
     Unread(FileError),
+    /// One of several files begins: which frames so far are in which.
+    Begun(Files),
+    /// That file begins before the one before it ends.
+    Overlaps,
 }
 
 /// Steps that go together.
@@ -60,32 +66,38 @@ impl Batches {
         self.lock().hand_over()
     }
 
-    /// Reads and dissects `capture` to its end, or until nobody wants any more; gives what its frames were.
-    pub(super) fn fill(&self, mut capture: Capture, mut dissector: Dissector) -> Summary {
-        let mut ended = false;
+    /// Reads and dissects `capture` to its end, or until reading is to end, or nobody wants any more; gives what its frames
+    /// were.
+    pub(super) fn fill(&self, mut capture: Capture, mut dissector: Dissector, interrupt: &Interrupt) -> Summary {
+        let (mut ended, mut begun) = (false, 0);
         while !ended {
-            let unread = match capture.next() {
+            let mut noted = Vec::new();
+            match capture.next() {
                 Some(Ok(frame)) => {
+                    let overlaps = dissector.summary().last.is_some_and(|last| frame.time < last);
                     dissector.frame(&frame);
-                    None
+                    if capture.files().begun() > begun {
+                        begun = capture.files().begun();
+                        noted.push(Step::Begun(capture.files().clone()));
+                        noted.extend(overlaps.then_some(Step::Overlaps));
+                    }
                 }
-                Some(Err(error)) => Some(error),
+                Some(Err(_)) if interrupt.is_raised() => {
+                    ended = true;
+                    dissector.finish();
+                }
+                Some(Err(error)) => noted.push(Step::Unread(error)),
                 None => {
                     ended = true;
                     dissector.finish();
-                    None
-                }
-            };
-            let first = dissector.summary().first;
-            while let Some(event) = dissector.event() {
-                if self.lock().take(Step::Found(event), first).is_err() {
-                    return dissector.summary().clone();
                 }
             }
-            if let Some(error) = unread
-                && self.lock().take(Step::Unread(error), first).is_err()
-            {
-                return dissector.summary().clone();
+            let first = dissector.summary().first;
+            let events = std::iter::from_fn(|| dissector.event()).map(Step::Found);
+            for step in noted.into_iter().chain(events) {
+                if self.lock().take(step, first).is_err() {
+                    return dissector.summary().clone();
+                }
             }
         }
         // Where nobody wants it, nothing is lost.

@@ -1,7 +1,8 @@
 //! Messages and transactions as JSON objects, one on a line.
 //!
 //! Fields have the names RFC 8166 gives them, where it has one. Handles, offsets and XIDs are hexadecimal strings, other
-//! numbers are numbers. A key that has a meaning for few messages only is left out of the others.
+//! numbers are numbers. A key that has a meaning for few messages only is left out of the others. Where a capture is several
+//! files, the one that holds a frame is named, with the frame's number in it.
 
 mod v2;
 
@@ -19,7 +20,7 @@ use serde::{Serialize, Serializer};
 use super::fields::{Salvaged, readable};
 use super::header::{Finding, findings};
 use crate::event::Terminated;
-use crate::file::Time;
+use crate::file::{Files, Time};
 use crate::header::{Decoded, Dialect, ErrorBody, Header, Place as Where, Reaction};
 use crate::link::Address;
 use crate::message::{Captured, Direction, Dropped, Message, Rpc, Security, Status};
@@ -30,9 +31,10 @@ use crate::transaction::{Form, Half, NotRebuilt, Transaction};
 ///
 /// # Errors
 /// Those of `out`.
-pub fn message(out: &mut impl io::Write, message: &Message) -> io::Result<()> {
+pub fn message(out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
     let place = Place {
         frame: message.stamp.frame,
+        file: files.locate(message.stamp.frame),
         time: Seconds(message.stamp.time),
         connection: message.connection,
         from: End(message.from),
@@ -53,8 +55,8 @@ pub fn lone_message(out: &mut impl io::Write, message: &Message) -> io::Result<(
 ///
 /// # Errors
 /// Those of `out`.
-pub fn transaction(out: &mut impl io::Write, transaction: &Transaction) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &TransactionObject::new(transaction))?;
+pub fn transaction(out: &mut impl io::Write, transaction: &Transaction, files: &Files) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &TransactionObject::new(transaction, files))?;
     out.write_all(b"\n")
 }
 
@@ -62,12 +64,12 @@ pub fn transaction(out: &mut impl io::Write, transaction: &Transaction) -> io::R
 ///
 /// # Errors
 /// Those of `out`.
-pub fn terminated(out: &mut impl io::Write, terminated: &Terminated) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &TerminateObject::new(terminated))?;
+pub fn terminated(out: &mut impl io::Write, terminated: &Terminated, files: &Files) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &TerminateObject::new(terminated, files))?;
     out.write_all(b"\n")
 }
 
-fn line(out: &mut impl io::Write, message: &Message, place: Option<Place>) -> io::Result<()> {
+fn line(out: &mut impl io::Write, message: &Message, place: Option<Place<'_>>) -> io::Result<()> {
     if let Ok(decoded) = message.decode() {
         let mut object = MessageObject::new(message, place);
         object.take(&decoded, message);
@@ -98,8 +100,9 @@ fn trailing(message: &Message, header_length: usize) -> Option<usize> {
 
 /// Where and when a message was seen.
 #[derive(Clone, Copy)]
-struct Place {
+struct Place<'a> {
     frame: u64,
+    file: Option<(&'a str, u64)>,
     time: Seconds,
     connection: u32,
     from: End,
@@ -112,6 +115,10 @@ struct MessageObject<'a> {
     // Not flattened from `Place`: that makes serde look every key up anew.
     #[serde(skip_serializing_if = "Option::is_none")]
     frame: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_frame: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     time: Option<Seconds>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,11 +181,14 @@ struct MessageObject<'a> {
 }
 
 impl<'a> MessageObject<'a> {
-    fn new(message: &'a Message, place: Option<Place>) -> Self {
+    fn new(message: &'a Message, place: Option<Place<'a>>) -> Self {
         let prefix = message.prefix();
+        let file = place.and_then(|place| place.file);
         Self {
             r#type: "message",
             frame: place.map(|place| place.frame),
+            file: file.map(|(file, _)| file),
+            file_frame: file.map(|(_, frame)| frame),
             time: place.map(|place| place.time),
             connection: place.map(|place| place.connection),
             from: place.map(|place| place.from),
@@ -523,9 +533,13 @@ const fn nfs_status(status: Option<Status>) -> Option<u32> {
 }
 
 #[derive(Serialize)]
-struct TerminateObject {
+struct TerminateObject<'a> {
     r#type: &'static str,
     frame: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_frame: Option<u64>,
     time: Seconds,
     connection: u32,
     from: End,
@@ -538,12 +552,15 @@ struct TerminateObject {
     text: String,
 }
 
-impl TerminateObject {
-    fn new(terminated: &Terminated) -> Self {
+impl<'a> TerminateObject<'a> {
+    fn new(terminated: &Terminated, files: &'a Files) -> Self {
         let Terminated { stamp, connection, from, to, terminate } = *terminated;
+        let file = files.locate(stamp.frame);
         Self {
             r#type: "terminate",
             frame: stamp.frame,
+            file: file.map(|(file, _)| file),
+            file_frame: file.map(|(_, frame)| frame),
             time: Seconds(stamp.time),
             connection,
             from: End(from),
@@ -566,7 +583,15 @@ struct TransactionObject<'a> {
     from: End,
     to: End,
     call_frame: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_file_frame: Option<u64>,
     reply_frame: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_file_frame: Option<u64>,
     time: Option<Seconds>,
     latency: Option<f64>,
     #[serde(skip_serializing_if = "is_false")]
@@ -590,8 +615,10 @@ struct TransactionObject<'a> {
 }
 
 impl<'a> TransactionObject<'a> {
-    fn new(transaction: &'a Transaction) -> Self {
+    fn new(transaction: &'a Transaction, files: &'a Files) -> Self {
         let Transaction { call, reply, procedure, .. } = transaction;
+        let locate = |half: &Option<Half>| half.as_ref().and_then(|half| files.locate(half.stamp.frame));
+        let (call_file, reply_file) = (locate(call), locate(reply));
         Self {
             r#type: "transaction",
             connection: transaction.connection,
@@ -599,7 +626,11 @@ impl<'a> TransactionObject<'a> {
             from: End(transaction.from),
             to: End(transaction.to),
             call_frame: call.as_ref().map(|half| half.stamp.frame),
+            call_file: call_file.map(|(file, _)| file),
+            call_file_frame: call_file.map(|(_, frame)| frame),
             reply_frame: reply.as_ref().map(|half| half.stamp.frame),
+            reply_file: reply_file.map(|(file, _)| file),
+            reply_file_frame: reply_file.map(|(_, frame)| frame),
             time: call.as_ref().or(reply.as_ref()).map(|half| Seconds(half.stamp.time)),
             latency: transaction.latency().map(|latency| latency as f64 / 1e9),
             reverse: transaction.reverse,
@@ -659,7 +690,7 @@ impl HalfObject {
 }
 
 /// How an RPC message was sent, as RFC 8166 section 3.5 names it.
-pub(super) const fn form(form: Form) -> &'static str {
+const fn form(form: Form) -> &'static str {
     match form {
         Form::Short => "short",
         Form::Chunked => "chunked",

@@ -303,28 +303,12 @@ fn counted(counts: Vec<(&'static str, u64)>) -> Vec<Count> {
     counts.into_iter().map(|(name, count)| Count { name, count }).collect()
 }
 
-/// Operations that only lead to the one a COMPOUND is about.
-const LEADING: [&str; 12] = [
-    "SEQUENCE",
-    "PUTFH",
-    "PUTROOTFH",
-    "PUTPUBFH",
-    "SAVEFH",
-    "RESTOREFH",
-    "GETFH",
-    "GETATTR",
-    "VERIFY",
-    "NVERIFY",
-    "CB_SEQUENCE",
-    "CB_GETATTR",
-];
-
 /// What an RPC is counted as: its procedure. A COMPOUND is counted as the first of its operations that does not only lead
 /// to another (OPEN, though an ACCESS follows it), or else as GETATTR where it has one, or else as its last operation.
 fn procedure_name(transaction: &Transaction) -> String {
     let Some(procedure) = transaction.procedure else { return "unknown".to_owned() };
     let operations = &transaction.operations;
-    let main = operations.iter().find(|operation| !LEADING.contains(&operation.name));
+    let main = operations.iter().find(|operation| !operation.leads());
     let attributes = || operations.iter().find(|operation| operation.name.ends_with("GETATTR"));
     match main.or_else(attributes).or(operations.last()) {
         Some(Operation { name: "unknown", code, .. }) => format!("NFSv4 operation {code}"),

@@ -1,0 +1,110 @@
+//! Ctrl-C and SIGTERM: reading ends, and what was found until then is shown.
+//!
+//! The second of them ends the program at once.
+
+#[cfg(unix)]
+pub(super) use unix::Interrupt;
+
+/// The exit status then, as shells have it for Ctrl-C.
+pub(super) const INTERRUPTED: u8 = 130;
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::File;
+    use std::io::{self, Write};
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use rustix::event::{PollFd, PollFlags, poll};
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::{flag, low_level::pipe};
+
+    use super::INTERRUPTED;
+
+    /// Whether reading is to end, and what wakes who waits for input.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Interrupt(Arc<Inner>);
+
+    #[derive(Debug)]
+    struct Inner {
+        signalled: Arc<AtomicBool>,
+        stopped: AtomicBool,
+        wake: UnixStream,
+        woken: UnixStream,
+    }
+
+    impl Interrupt {
+        /// Takes the signals from now on.
+        ///
+        /// # Errors
+        /// Where the operating system has no descriptor left.
+        pub(crate) fn new() -> io::Result<Self> {
+            let (wake, woken) = UnixStream::pair()?;
+            wake.set_nonblocking(true)?;
+            let signalled = Arc::new(AtomicBool::new(false));
+            for signal in [SIGINT, SIGTERM] {
+                // In this order: the first signal sets the flag that has the second end the program.
+                flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&signalled))?;
+                flag::register(signal, Arc::clone(&signalled))?;
+                pipe::register(signal, wake.try_clone()?)?;
+            }
+            Ok(Self(Arc::new(Inner { signalled, stopped: AtomicBool::new(false), wake, woken })))
+        }
+
+        /// A signal came.
+        pub(crate) fn is_signalled(&self) -> bool {
+            self.0.signalled.load(Ordering::Relaxed)
+        }
+
+        /// Ends reading, as nobody wants any more.
+        pub(crate) fn stop(&self) {
+            self.0.stopped.store(true, Ordering::Relaxed);
+            // Where this does not block it wakes; where it would, there is something to wake by.
+            let _written = (&self.0.wake).write(&[0]);
+        }
+
+        /// Reading is to end.
+        pub(crate) fn is_raised(&self) -> bool {
+            self.is_signalled() || self.0.stopped.load(Ordering::Relaxed)
+        }
+
+        /// Waits until `file` has something to read, or reading is to end.
+        ///
+        /// # Errors
+        /// Those of the operating system.
+        pub(crate) fn wait(&self, file: &File) -> io::Result<()> {
+            let mut wanted = [PollFd::new(file, PollFlags::IN), PollFd::new(&self.0.woken, PollFlags::IN)];
+            match poll(&mut wanted, None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+                Err(error) => Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Where there are no such signals the program ends as the system has it.
+#[cfg(not(unix))]
+#[derive(Clone, Debug)]
+pub(super) struct Interrupt;
+
+#[cfg(not(unix))]
+impl Interrupt {
+    pub(super) fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    pub(super) fn is_signalled(&self) -> bool {
+        false
+    }
+
+    pub(super) fn stop(&self) {}
+
+    pub(super) fn is_raised(&self) -> bool {
+        false
+    }
+
+    pub(super) fn wait(&self, _: &std::fs::File) -> std::io::Result<()> {
+        Ok(())
+    }
+}
