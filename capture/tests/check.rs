@@ -719,6 +719,19 @@ const CASES: &[Case] = &[
         };
         trace.rpc(&offered, &call, &returned, &reply);
     }),
+    case("write-ignored", |trace, bad| {
+        // PUTFH, a READ at the end of the file and one of 100 octets that are inline: where there is one chunk, it may be
+        // that of the first READ (RFC 8267 section 6.4.1).
+        let read = words(&[25, 0, 0, 0, 0, 0, 0, 100]);
+        let arguments = [words(&[0, 0, 3, 22, 4, 0xfeed]), read.clone(), read].concat();
+        let results = [words(&[0, 0, 3, 22, 0, 25, 0, 1, 0, 25, 0, 0, 100]), octets(2, 100)].concat();
+        let chunks = [vec![segment(100)], vec![(0xb00, 0x100, 100)]];
+        let unused = [vec![segment(0)], vec![(0xb00, 0x100, 0)]];
+        let lists =
+            |chunks: &[Vec<Segment>]| Lists { writes: chunks[..if bad { 2 } else { 1 }].to_vec(), ..Lists::default() };
+        let call = call(XID, [100_003, 4, 1], &arguments);
+        trace.rpc(&lists(&chunks), &call, &lists(&unused), &reply(XID, &results));
+    }),
     case("write-empty-respected", |trace, bad| {
         let returned = if bad { Lists::writes(&[&[segment(0)]]) } else { Lists::writes(&[&[]]) };
         trace.rpc(&Lists::writes(&[&[]]), &read3(XID, 100), &returned, &read3_reply(XID, &octets(2, 100)));

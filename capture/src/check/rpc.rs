@@ -1,7 +1,7 @@
 //! Calls and replies, with the data items of NFS in them (RFC 8166 sections 3.4, 4.3 and 8.2; RFC 8267).
 
 use rpcrdma::error::Role;
-use rpcrdma::lists::Chunks;
+use rpcrdma::lists::{Chunks, WriteChunk};
 use rpcrdma::reader::padding;
 use rpcrdma::rules::{Finding, Place, Report, Row, Rule, Severity, segments, unreduced};
 use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
@@ -494,16 +494,25 @@ fn write_ignored(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
         return true;
     }
     let Some(walked) = subject.walked.filter(|walked| !is_unknown(walked)) else { return false };
-    let mut chunks = offered.writes.iter().zip(returned.writes.iter()).enumerate().peekable();
-    for item in walked.items.iter().filter(|item| item.length > 0) {
+    let chunks: Vec<_> = offered.writes.iter().zip(returned.writes.iter()).collect();
+    // The next chunk, and how many results without data may have taken one: RFC 8166 section 4.3.2.2 leaves their chunks to
+    // later results, RFC 8267 section 6.4.1 does not.
+    let (mut next, mut without_data) = (0, 0);
+    for item in &walked.items {
         if let Some(used) = item.chunk {
-            while chunks.next_if(|(index, _)| *index <= used).is_some() {}
-            continue;
-        }
-        let Some((index, (offered, returned))) = chunks.next() else { break };
-        if returned.length() == 0 && offered.length() >= u64::from(item.length) {
-            let values = format_args!("{} octets inline, and Write chunk {index} was given for them", item.length);
-            report.broken(write_chunk_at(subject, index), values);
+            (next, without_data) = (used + 1, 0);
+        } else if item.length == 0 {
+            without_data += 1;
+        } else {
+            let mut meant = chunks.get(next..=next + without_data).into_iter().flatten().peekable();
+            let is_ignored = |(offered, returned): &(WriteChunk<'_>, WriteChunk<'_>)| {
+                returned.length() == 0 && offered.length() >= u64::from(item.length)
+            };
+            if meant.peek().is_some() && meant.all(is_ignored) {
+                let values = format_args!("{} octets inline, and Write chunk {next} was given for them", item.length);
+                report.broken(write_chunk_at(subject, next), values);
+            }
+            next += 1;
         }
     }
     true
