@@ -695,6 +695,16 @@ const CASES: &[Case] = &[
         trace.write(MEMORY, &reply(XID, &read3_results(100)));
         trace.send(Server, &message(NOMSG, XID, &lists(if bad { rest + 100 } else { rest }), &[]));
     }),
+    case("write-unwritten", |trace, bad| {
+        // The Reply chunk comes after a Read chunk in the header.
+        let whole = write3_reply(XID, 100);
+        let lists = Lists { reads: vec![(68, segment(100))], ..Lists::reply(&[(0xb00, 0x100, 200)]) };
+        trace.send(Client, &message(MSG, XID, &lists, &write3(XID, 100)));
+        trace.read(Server, MEMORY, &octets(1, 100));
+        trace.write((0xb00, 0x100), &whole[..whole.len() - if bad { 4 } else { 0 }]);
+        let returned = Lists::reply(&[(0xb00, 0x100, whole.len() as u32)]);
+        trace.send(Server, &message(NOMSG, XID, &returned, &[]));
+    }),
     case("write-unused-form", |trace, bad| {
         let returned = if bad { Lists::writes(&[&[]]) } else { Lists::writes(&[&[segment(0)]]) };
         let offered = Lists::writes(&[&[segment(100)]]);
@@ -835,6 +845,19 @@ const CASES: &[Case] = &[
         }
         trace.send(Server, &message(MSG, XID, &lists, &reply(XID, &read3_results(100))));
     }),
+    case("rdma-write-bounds", |trace, bad| {
+        // One RDMA Write over two segments that are side by side in memory: what it wrote into the second is there.
+        let (handle, offset) = MEMORY;
+        let lists = Lists::writes(&[&[(handle, offset, 60), (handle, offset + 60, 40)]]);
+        trace.send(Client, &message(MSG, XID, &lists, &read3(XID, 100)));
+        if bad {
+            trace.write(MEMORY, &octets(2, 100));
+        } else {
+            trace.write(MEMORY, &octets(2, 60));
+            trace.write((handle, offset + 60), &octets(2, 40));
+        }
+        trace.send(Server, &message(MSG, XID, &lists, &reply(XID, &read3_results(100))));
+    }),
     case("rdma-write-after-reply", |trace, bad| {
         trace.read_rpc(100, &[segment(100)], &[segment(100)]);
         if bad {
@@ -851,6 +874,12 @@ const CASES: &[Case] = &[
         trace.send(Client, &message(MSG, XID, &Lists::reads(&[(68, segment(100))]), &write3(XID, 100)));
         trace.read(Server, MEMORY, &octets(1, 50));
         trace.read(Server, (MEMORY.0, MEMORY.1 + if bad { 0 } else { 50 }), &octets(1, 50));
+        trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 100)));
+    }),
+    case("read-not-pulled", |trace, bad| {
+        // This item has no padding.
+        trace.send(Client, &message(MSG, XID, &Lists::reads(&[(68, segment(100))]), &write3(XID, 100)));
+        trace.read(Server, MEMORY, &octets(1, if bad { 99 } else { 100 }));
         trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 100)));
     }),
     Case {
@@ -1616,12 +1645,49 @@ fn what_is_missed_is_not_judged_and_counted() {
 #[test]
 fn where_a_write_chunk_may_have_an_item_that_was_not_reached_is_counted() {
     let arguments = words(&[0, 0, 3, 22, 4, 0xfeed, 9, 1, 2, 25, 0, 0, 0, 0, 0, 0, 100]);
-    let results = words(&[0, 0, 3, 22, 0, 9, 0, 1, 2, 8]);
+    let before = &[0, 0, 3, 22, 0, 9, 0, 1, 2, 8];
+    // Within GETATTR, and within READ, before its item.
+    for results in [words(before), [words(before), words(&[7, 7, 25, 0, 1])].concat()] {
+        let mut trace = Trace::new();
+        trace.result_in_chunk(&call(XID, [100_003, 4, 1], &arguments), &results, &octets(2, 100), true);
+        let (found, counts) = judge(&trace.packets);
+        assert!(found.is_empty(), "{found:?}");
+        assert_eq!(counts.iter().find(|count| count.rule.slug == "ddp-not-eligible").unwrap().not_judged, 1);
+    }
+}
+
+/// Two calls advertise the same memory, so for which of them it was written is not known.
+#[test]
+fn data_in_memory_that_two_calls_share_is_not_judged() {
+    for lengths in [[100, 100], [104, 101]] {
+        let mut trace = Trace::new();
+        for xid in [XID, XID + 1] {
+            trace.send(Client, &message(MSG, xid, &Lists::writes(&[&[segment(104)]]), &read3(xid, 104)));
+        }
+        for (xid, length) in (XID..).zip(lengths) {
+            trace.write(MEMORY, &octets(2, length as usize));
+            let lists = Lists::writes(&[&[segment(length)]]);
+            trace.send(Server, &message(MSG, xid, &lists, &reply(xid, &read3_results(length))));
+        }
+        let (found, counts) = judge(&trace.packets);
+        assert!(found.iter().all(|found| found.rule.slug == "handle-shared"), "{found:?}");
+        let unjudged = counts.iter().find(|count| count.rule.slug == "write-unwritten").unwrap().not_judged;
+        assert_eq!(unjudged, 2);
+    }
+}
+
+/// An RDMA Write that a capture without the set-up has before the call that it is for.
+#[test]
+fn data_that_was_captured_too_early_is_not_said_to_be_unwritten() {
     let mut trace = Trace::new();
-    trace.result_in_chunk(&call(XID, [100_003, 4, 1], &arguments), &results, &octets(2, 100), true);
+    trace.packets.drain(..3);
+    let call = trace.packets.len();
+    trace.read_rpc(100, &[segment(100)], &[segment(100)]);
+    trace.packets.swap(call, call + 1);
+    trace.null(70);
     let (found, counts) = judge(&trace.packets);
     assert!(found.is_empty(), "{found:?}");
-    assert_eq!(counts.iter().find(|count| count.rule.slug == "ddp-not-eligible").unwrap().not_judged, 1);
+    assert_eq!(counts.iter().find(|count| count.rule.slug == "write-unwritten").unwrap().not_judged, 1);
 }
 
 /// Of what the responder moves, packets are missing, or the capture begins later.
@@ -1643,7 +1709,7 @@ fn data_that_was_missed_is_not_said_to_be_unmoved() {
             let mut packets = trace.packets.clone();
             packets.drain(missed.clone());
             assert_eq!(found(&packets), None, "{} without {missed:?}", case.slug);
-            for begin in 1..first {
+            for begin in 1..=first {
                 assert_eq!(found(&packets[begin..]), None, "{} from {begin} on without {missed:?}", case.slug);
             }
         }

@@ -555,8 +555,7 @@ fn read_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
 /// astray: then a Write chunk with data has found no item. That alone proves it where none was left to be found.
 fn write_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let lengths = returned(subject);
-    // Under RPCSEC_GSS integrity and privacy nothing is eligible: gss-reduced.
-    if lengths.iter().all(|&length| length == 0) || subject.protection().is_some() {
+    if lengths.iter().all(|&length| length == 0) {
         return true;
     }
     let Some(walked) = subject.walked.filter(|walked| !is_unknown(walked)) else { return false };
