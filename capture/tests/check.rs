@@ -1413,6 +1413,41 @@ fn a_part_of_a_version_2_message_that_was_missed_makes_the_rest_of_it_no_other()
     }
 }
 
+/// Where it is not known that a Payload stream begins, its first word is no XID.
+#[test]
+fn a_later_part_of_a_version_2_message_has_no_xid_to_be_judged() {
+    let whole = call(XID, [100_003, 3, 0], &[0; 60]);
+    let part = |remaining, place: usize| b(CALL_MIDDLE, XID, &[remaining], &whole[place..place + 20]);
+    // Of a connection that was joined after the first part, and whose two directions an acknowledgement shows to be one.
+    let mut trace = Trace::version_2(Version::B);
+    trace.send(Client, &b(CALL_INLINE, 20, &[0; 4], &null(20)));
+    trace.send(Client, &part(100, 0));
+    let joined = trace.packets.len();
+    trace.reply(20);
+    let ack = trace.wire.ack_all(Client);
+    trace.packets.push(ack);
+    trace.send(Client, &part(80, 20));
+    let ack = trace.wire.ack_all(Server);
+    trace.packets.push(ack);
+    trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &whole[40..]));
+    trace.answer();
+    trace.null(8);
+    assert_eq!(slugs(&trace.packets[joined..]), BTreeSet::new());
+    // Behind a message of another RPC, which is dropped.
+    let mut trace = Trace::version_2(Version::B);
+    trace.send(Client, &part(100, 0));
+    trace.send(Client, &b(CALL_INLINE, XID + 1, &[0; 4], &null(XID + 1)));
+    trace.send(Client, &part(80, 20));
+    trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &whole[40..]));
+    trace.answer();
+    assert_eq!(slugs(&trace.packets), BTreeSet::from(["v2-continuation"]));
+    // Behind a first part that nobody can read.
+    let mut trace = Trace::version_2(Version::B);
+    trace.send(Client, &b(CALL_MIDDLE, XID, &[], &[]));
+    trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &whole[20..]));
+    assert_eq!(slugs(&trace.packets), BTreeSet::from(["header-short"]));
+}
+
 #[test]
 fn what_is_not_known_of_version_2_is_counted() {
     let mut trace = Trace::version_2(Version::B);
