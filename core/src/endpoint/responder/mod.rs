@@ -30,7 +30,7 @@ use crate::lists::Chunks;
 use crate::prefix::Prefix;
 use crate::rpc::{self, MessageType};
 use crate::segment::Segment;
-use crate::v1::{Body, Message as Received, ReplyHeader};
+use crate::v1::{Body, ErrorReply, Message as Received, ReplyHeader};
 
 /// What happened.
 #[derive(Clone, Copy, Debug)]
@@ -632,6 +632,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                     return Ok(());
                 }
             },
+            // An error is never answered, whatever version it refuses (section 4.2.4).
+            Err(_) if ErrorReply::decode(octets).is_ok() => Reaction::Discard,
             Err(error) => error.reaction(Role::Responder),
         };
         match Prefix::decode(octets) {
