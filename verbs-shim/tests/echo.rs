@@ -62,6 +62,17 @@ fn expected(carry: Carry, length: u32) -> (Form, Form) {
 }
 
 #[test]
+fn a_caller_whose_call_was_given_up_calls_again() {
+    with_server(&Fabric::new(), &Programs::default(), &Settings::server(), |client| {
+        for carry in Carry::ALL {
+            let mut caller = Caller::echo(carry, 500, &client.connection().terms()).unwrap();
+            drop(client.start(std::mem::take(caller.prepare(client.xid()))));
+            caller.call(&client).unwrap();
+        }
+    });
+}
+
+#[test]
 fn each_way_of_carrying_is_gone_in_each_size_and_breaks_no_rule() {
     assert_eq!((PROGRAM, VERSION), (Procedure::ECHO, 1), "the dissector knows it");
     for carry in Carry::ALL {

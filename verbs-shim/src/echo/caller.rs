@@ -104,10 +104,7 @@ impl Caller {
             Carry::Reply => missing(terms.reply_threshold, REPLY),
             _ => 0,
         };
-        let mut call = Call::default();
-        if carry == Carry::Write {
-            call.rooms().push(vec![0; length as usize]);
-        }
+        let call = Call::default();
         Ok(Self { program: PROGRAM, version: VERSION, carry: Some(carry), length, filler, seed: 0, xid: 0, call })
     }
 
@@ -175,6 +172,8 @@ impl Caller {
             }
             Some(Carry::Write) => {
                 wanted(message);
+                // Of a call that was given up the connection has the room.
+                self.call.rooms().resize_with(1, || vec![0; self.length as usize]);
                 results = 8;
             }
             Some(Carry::Reply) => {

@@ -1,0 +1,195 @@
+//! Makes calls of random sizes from eight threads at once over one connection to a server, over an RDMA adapter, and drops
+//! some before they are answered: no other may be harmed, and the buffers of all that were dropped have to come back.
+//!
+//! ```sh
+//! give-up 192.0.2.1:20049 2000                       # the echo program of rpcrdma-serve
+//! give-up 192.0.2.1:20049 2000 file /tmp/file        # READs of a file of an NFSv4.0 server, and what is in it
+//! ```
+
+use std::mem;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rpcrdma::rpc::{self, Auth, Flavor};
+use rpcrdma_verbs::echo::{Caller, Carry};
+use rpcrdma_verbs::rdma::Device;
+use rpcrdma_verbs::{Call, Client, Settings, Stream};
+
+const THREADS: u32 = 8;
+/// One call in so many is dropped.
+const ONE_IN: u64 = 10;
+/// Octets of data of a call, at most.
+const MOST: u64 = 20_000;
+/// How long the replies to calls that were dropped may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failed) => {
+            eprintln!("give-up: {failed}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<(), String> {
+    let (address, calls, file) = match *arguments {
+        [address, calls] => (address, calls, None),
+        [address, calls, name, contents] => (address, calls, Some((name, contents))),
+        _ => return Err("give-up ADDRESS:PORT CALLS [NAME CONTENTS]".to_owned()),
+    };
+    let address: SocketAddr = address.parse().map_err(|error| format!("{address}: {error}"))?;
+    let calls: u32 = calls.parse().map_err(|error| format!("{calls}: {error}"))?;
+    let file = match file {
+        Some((name, contents)) => {
+            let octets = std::fs::read(contents).map_err(|error| format!("{contents}: {error}"))?;
+            Some(File { name: name.to_owned(), octets })
+        }
+        None => None,
+    };
+    let device = Device::towards(address).map_err(|error| error.to_string())?;
+    let settings = Settings { returned: usize::MAX, ..Settings::client() };
+    let client = Client::connect(&device, address, &settings).map_err(|error| error.to_string())?;
+    let dropped = AtomicU32::new(0);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (1..=THREADS)
+            .map(|number| {
+                let (client, file, dropped) = (&client, file.as_ref(), &dropped);
+                let calls = calls / THREADS + u32::from(number <= calls % THREADS);
+                scope.spawn(move || call(client, file, calls, &mut Random(u64::from(number)), dropped))
+            })
+            .collect();
+        let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err("a panic".to_owned())));
+        joined.collect::<Result<(), String>>()
+    })?;
+    let dropped = dropped.into_inner();
+    settle(&client, dropped)?;
+    println!("{calls} calls, {dropped} of them dropped, the others answered right");
+    Ok(())
+}
+
+/// Makes calls one after the other.
+fn call(
+    client: &Client<Device>,
+    file: Option<&File>,
+    calls: u32,
+    random: &mut Random,
+    dropped: &AtomicU32,
+) -> Result<(), String> {
+    for _ in 0..calls {
+        let asked = match file {
+            Some(file) => file.read(client.xid(), random)?,
+            None => Asked::echo(client, random)?,
+        };
+        if random.below(ONE_IN) > 0 {
+            asked.make(client)?;
+            continue;
+        }
+        let pending = client.start(asked.into_call(client.xid()));
+        // At once, or at any time until the reply.
+        thread::sleep(Duration::from_micros(random.below(3) * random.below(2000)));
+        drop(pending);
+        dropped.fetch_add(1, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Waits until the calls that were dropped have come back.
+fn settle(client: &Client<Device>, dropped: u32) -> Result<(), String> {
+    let (until, connection, mut returned) = (Instant::now() + PATIENCE, client.connection(), 0);
+    while returned < dropped {
+        if Instant::now() > until {
+            return Err(format!("{returned} of {dropped} calls that were dropped have come back"));
+        }
+        connection.request(Duration::from_millis(20)).map_err(|ended| ended.to_string())?;
+        while connection.returned().is_some() {
+            returned += 1;
+        }
+    }
+    Ok(())
+}
+
+/// What is called.
+enum Asked<'a> {
+    Echo(Caller),
+    /// With what has to come.
+    Read(Call, &'a [u8]),
+}
+
+impl Asked<'_> {
+    /// A call of the echo program, in any way.
+    fn echo(client: &Client<Device>, random: &mut Random) -> Result<Self, String> {
+        let number = random.below(Carry::ALL.len() as u64) as usize;
+        let carry = Carry::ALL.get(number).copied().unwrap_or(Carry::Inline);
+        let most = if carry == Carry::Inline { 500 } else { MOST };
+        let length = random.below(most) as u32;
+        let caller = Caller::echo(carry, length, &client.connection().terms());
+        caller.map(Self::Echo).map_err(|error| error.to_string())
+    }
+
+    fn into_call(self, xid: u32) -> Call {
+        match self {
+            Self::Echo(mut caller) => mem::take(caller.prepare(xid)),
+            Self::Read(call, _) => call,
+        }
+    }
+
+    /// Waits for the reply, and looks at it.
+    fn make(self, client: &Client<Device>) -> Result<(), String> {
+        match self {
+            Self::Echo(mut caller) => caller.call(client).map_err(|fault| fault.to_string()),
+            Self::Read(mut call, data) => {
+                client.call(&mut call).map_err(|error| error.to_string())?;
+                if call.result(0) == data { Ok(()) } else { Err(format!("the wrong {} octets came", data.len())) }
+            }
+        }
+    }
+}
+
+/// A file of the server's, and what is in it.
+struct File {
+    name: String,
+    octets: Vec<u8>,
+}
+
+impl File {
+    /// A COMPOUND of NFSv4.0: PUTROOTFH, LOOKUP, READ with the anonymous stateid, of a piece of the file.
+    fn read(&self, xid: u32, random: &mut Random) -> Result<Asked<'_>, String> {
+        /// Octets of the reply without the data.
+        const REPLY: u32 = 68;
+        let offset = random.below(self.octets.len() as u64) as usize;
+        let rest = self.octets.get(offset..).unwrap_or_default();
+        let data = rest.get(..1 + random.below(MOST) as usize).unwrap_or(rest);
+        let credential = Auth { flavor: Flavor::SYS, body: &[0; 20] };
+        let (program, version, procedure, verifier) = (100_003, 4, 1, Auth::NONE);
+        let header = rpc::Call { xid, rpc_version: 2, program, version, procedure, credential, verifier };
+        let mut message = vec![0; header.encoded_len()];
+        header.encode(&mut message).map_err(|error| error.to_string())?;
+        let mut put = |words: &[u32]| words.iter().for_each(|word| message.extend(word.to_be_bytes()));
+        put(&[0, 0, 3, 24, 15, self.name.len() as u32]);
+        message.extend_from_slice(self.name.as_bytes());
+        message.resize(message.len().next_multiple_of(4), 0);
+        let mut put = |words: &[u32]| words.iter().for_each(|word| message.extend(word.to_be_bytes()));
+        put(&[25, 0, 0, 0, 0, 0, offset as u32, data.len() as u32]);
+        let call = Call::new(Stream::from(message), REPLY).with_result(vec![0; data.len()]);
+        Ok(Asked::Read(call, data))
+    }
+}
+
+/// xorshift64*.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) % end.max(1)
+    }
+}
