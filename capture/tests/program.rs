@@ -473,8 +473,8 @@ fn findings_that_are_the_same_are_folded() {
     let output = run(&["check", "-q", "--rule", "private-data-absent", &capture("errors")]);
     let lines: Vec<&str> = stdout(&output).lines().collect();
     assert_eq!(lines.len(), 7, "{}", stdout(&output));
-    assert_eq!(lines[3], "26 more findings that say the same as one above; --json has each");
-    let row = ["private-data-absent", "(27", "connections)", "0", "0", "27", "0"];
+    assert_eq!(lines[3], "26 more: the same as one above; --json has each");
+    let row = ["private-data-absent", "(27", "connections)", "0", "0", "27", "0", "0"];
     assert!(lines[5].split_whitespace().eq(row), "{}", lines[5]);
 }
 
@@ -767,7 +767,7 @@ fn check_says_which_rules_are_broken_and_ends_with_1() {
     assert!(text.contains(finding), "{text}");
     let mut summary = text.lines().skip_while(|line| !line.starts_with("Summary"));
     assert!(
-        summary.any(|line| line.split_whitespace().eq(["list-flag", "(2", "connections)", "2", "0", "0", "0"])),
+        summary.any(|line| line.split_whitespace().eq(["list-flag", "(2", "connections)", "2", "0", "0", "0", "0"])),
         "{text}"
     );
     let all = format!("  all {} rules, 24 broken", check::rules().count());
@@ -807,7 +807,10 @@ fn check_as_json_has_an_object_a_finding_and_then_a_summary() {
     assert_eq!(summary["hazards"], count("hazard"));
     let rules = summary["rules"].as_array().unwrap();
     let answer = rules.iter().find(|rule| rule["rule"] == "answer").unwrap();
-    assert_eq!(*answer, json!({"rule": "answer", "errors": 4, "warnings": 0, "hazards": 1, "not_judged": 0}));
+    assert_eq!(
+        *answer,
+        json!({"rule": "answer", "errors": 4, "warnings": 0, "hazards": 1, "not_judged": 0, "known": 4})
+    );
 }
 
 #[test]
@@ -968,4 +971,41 @@ fn on_a_terminal_it_says_that_it_waits_and_writes_no_capture() {
     let (refused, status) = on_a_terminal(&format!("export {} -o -", capture("nfs41_callback")), b"").unwrap();
     assert!(refused.starts_with("rpcrdma: -: a pcap file is nothing for a terminal"), "{refused}");
     assert_eq!(status, Some(2));
+}
+
+/// What Linux is known for is an error all the same, and is left out of the exit status where that is asked for.
+#[test]
+fn known_deviations_are_marked_and_can_be_left_out() {
+    for name in ["nfs41", "nfs3_ipv6", "iwarp_nfs41"] {
+        let path = capture(name);
+        let output = run(&["check", "-q", &path]);
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("4.1; known of Linux nfsd 6.1, 7.2)"), "{name}: {text}");
+        let output = run(&["check", "-q", "--known", "linux", &path]);
+        assert_eq!(output.status.code(), Some(0), "{name}");
+        assert!(stdout(&output).starts_with("1 more: known of Linux nfsd; --json has each\n"), "{}", stdout(&output));
+        let found = objects("check", &path);
+        assert_eq!((&found[0]["known"], &found[1]["known"]), (&json!("Linux nfsd"), &json!(1)), "{name}");
+    }
+    // Of `errors`, whose table says what nfsd answers: the frames of all that are known, and of no other finding.
+    let found = objects("check", &capture("errors"));
+    let known = found.iter().filter(|found| found.get("known").is_some() && found["type"] == "finding");
+    let frames: Vec<_> = known.map(|found| found["frame"].as_u64().unwrap()).collect();
+    assert_eq!(frames, [33, 42, 103, 258]);
+    assert_eq!(run(&["check", "-q", "--known", "linux", &capture("errors")]).status.code(), Some(1), "the client's");
+}
+
+/// A client that has not announced remote invalidation is wronged in another way than Linux is known for.
+#[test]
+fn another_form_of_a_known_deviation_is_not_marked() {
+    let (header, mut records) = records("nfs41");
+    // The flags of the private data of the connection request: `testdata/captures/README.md`.
+    records[20][16 + 262 + 5] = 0;
+    let path = written("silent.pcap", &[header, records.concat()].concat());
+    let found = objects("check", &path);
+    assert_eq!(found[0]["rule"], "invalidate-foreign");
+    assert!(found[0]["message"].as_str().unwrap().ends_with("and neither end has announced remote invalidation"));
+    assert_eq!(found[0].get("known"), None);
+    assert_eq!(run(&["check", "-q", "--known", "linux", &path]).status.code(), Some(1));
 }

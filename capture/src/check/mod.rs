@@ -28,6 +28,7 @@
 //! ```
 
 mod connection;
+mod known;
 mod memory;
 mod rpc;
 mod setup;
@@ -42,6 +43,7 @@ use crate::memory::Map;
 use crate::message::Message;
 use crate::operation::Stamp;
 use connection::Connection;
+pub use known::{Deviation, Implementation, deviations};
 
 /// Every rule, by what it is judged by.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {

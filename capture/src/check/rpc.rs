@@ -10,6 +10,7 @@ use super::{About, Book};
 use crate::header;
 use crate::message::{Message, Security, Status, Walked};
 use crate::nfs::{self, WalkError};
+use crate::operation::Sides;
 use crate::ranges::{self, Ranges};
 use crate::transaction::{ChunkName, write_lengths};
 
@@ -173,8 +174,8 @@ pub(super) struct Subject<'a> {
     /// Of each segment of the call what the responder read or wrote; `None` where that is not known.
     pub(super) moved: Option<&'a [Ranges]>,
     pub(super) walked: Option<&'a Walked>,
-    /// Whether both ends announced remote invalidation; `None` where that is not known, or was said before.
-    pub(super) may_invalidate: Option<bool>,
+    /// Which ends announced remote invalidation; `None` where that is not known, or was said before.
+    pub(super) may_invalidate: Option<Sides<bool>>,
     /// The call that it answers is wrong itself.
     pub(super) faulty: bool,
 }
@@ -654,10 +655,18 @@ fn invalidate_foreign(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
         report.broken(0, format_args!("a call invalidates handle {handle:#010x}"));
         return true;
     }
-    if subject.may_invalidate == Some(false) {
+    let sender = subject.message.sender;
+    let announced = subject.may_invalidate.map(|announced| (*announced.get(sender.other()), *announced.get(sender)));
+    let silent = match announced {
+        None | Some((true, true)) => None,
+        Some((true, false)) => Some("the responder has not"),
+        Some((false, true)) => Some("the requester has not"),
+        Some((false, false)) => Some("neither end has"),
+    };
+    if let Some(silent) = silent {
         report.broken(
             0,
-            format_args!("handle {handle:#010x} is invalidated, which not both ends have announced to support"),
+            format_args!("handle {handle:#010x} is invalidated, and {silent} announced remote invalidation"),
         );
     }
     if subject.message.error().is_some() {

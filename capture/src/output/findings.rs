@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::json::{End, Hex32, Seconds};
 use super::style::{DIM, FAULT, Line, NAME, PLAIN, WARNING};
 use super::text::{At, Columns, WIDTH};
-use crate::check::{Blame, Count, Found};
+use crate::check::{self, Blame, Count, Deviation, Found, Implementation};
 use crate::file::{Files, Time};
 use crate::link::Address;
 
@@ -38,6 +38,11 @@ pub struct Findings {
     begun: bool,
     said: HashSet<Said>,
     folded: u64,
+    /// Implementations whose known deviations are counted and not held against anyone.
+    excused: Vec<Implementation>,
+    /// Findings that are such deviations, and errors among them.
+    excused_found: u64,
+    excused_errors: u64,
     counts: Vec<Counted>,
 }
 
@@ -57,6 +62,8 @@ struct Counted {
     rule: &'static Rule,
     /// Errors, warnings, hazards.
     found: [u64; 3],
+    /// Those that are known of an implementation.
+    known: u64,
     /// The connections that broke it, the first [`CONNECTIONS`] of them.
     connections: BTreeSet<u32>,
 }
@@ -71,7 +78,23 @@ impl Findings {
     /// As JSON, an object a line.
     #[must_use]
     pub fn json() -> Self {
-        Self { columns: None, begun: false, said: HashSet::new(), folded: 0, counts: Vec::new() }
+        Self {
+            columns: None,
+            begun: false,
+            said: HashSet::new(),
+            folded: 0,
+            excused: Vec::new(),
+            excused_found: 0,
+            excused_errors: 0,
+            counts: Vec::new(),
+        }
+    }
+
+    /// Does not show as text what is known of these implementations, and does not count it among the
+    /// [`errors`](Self::errors).
+    #[must_use]
+    pub fn excusing(self, implementations: Vec<Implementation>) -> Self {
+        Self { excused: implementations, ..self }
     }
 
     /// Shows times as seconds since `start`, that of the first frame.
@@ -81,10 +104,11 @@ impl Findings {
         }
     }
 
-    /// Errors among the findings.
+    /// Errors among the findings, but for those that are excused.
     #[must_use]
     pub fn errors(&self) -> u64 {
-        self.counts.iter().map(|Counted { found: [errors, ..], .. }| errors).sum()
+        let all: u64 = self.counts.iter().map(|Counted { found: [errors, ..], .. }| errors).sum();
+        all.saturating_sub(self.excused_errors)
     }
 
     /// Writes a finding, unless it says what another said before.
@@ -92,10 +116,17 @@ impl Findings {
     /// # Errors
     /// Those of `out`.
     pub fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
-        self.count(found);
+        let known = found.known();
+        self.count(found, known);
+        let is_excused = known.is_some_and(|known| self.excused.contains(&known.implementation));
+        self.excused_found += u64::from(is_excused);
+        self.excused_errors += u64::from(is_excused && found.severity == Severity::Error);
         if self.columns.is_none() {
             serde_json::to_writer(&mut *out, &FindingObject::new(found, files))?;
             return out.write_all(b"\n");
+        }
+        if is_excused {
+            return Ok(());
         }
         let Found { rule, severity, from, blame, ref message, .. } = *found;
         let said = Said { rule: rule.slug, severity, from, blame, message: message.clone() };
@@ -128,7 +159,9 @@ impl Findings {
         line.column(style(severity), severity.name(), SEVERITY + 2);
         line.push(NAME, rule.slug);
         line.write(out)?;
-        for text in wrapped(&format!("{} ({})", found.message, rule.section), WIDTH - INDENT) {
+        let known = found.known().map(|known| format!("; known of {} {}", known.implementation.name(), known.versions));
+        let text = format!("{} ({}{})", found.message, rule.section, known.unwrap_or_default());
+        for text in wrapped(&text, WIDTH - INDENT) {
             let mut line = columns.text(INDENT);
             line.push(PLAIN, &text);
             line.write(out)?;
@@ -136,11 +169,11 @@ impl Findings {
         Ok(())
     }
 
-    fn count(&mut self, found: &Found) {
+    fn count(&mut self, found: &Found, known: Option<&Deviation>) {
         let place = match self.counts.iter().position(|counted| core::ptr::eq(counted.rule, found.rule)) {
             Some(place) => place,
             None => {
-                self.counts.push(Counted { rule: found.rule, found: [0; 3], connections: BTreeSet::new() });
+                self.counts.push(Counted { rule: found.rule, found: [0; 3], known: 0, connections: BTreeSet::new() });
                 self.counts.len() - 1
             }
         };
@@ -148,6 +181,7 @@ impl Findings {
         if let Some(count) = counted.found.get_mut(found.severity as usize) {
             *count += 1;
         }
+        counted.known += u64::from(known.is_some());
         if counted.connections.len() < CONNECTIONS {
             counted.connections.insert(found.connection);
         }
@@ -166,36 +200,45 @@ impl Findings {
         let sum = |of: fn(&RuleObject) -> u64| rules.iter().map(of).sum::<u64>();
         let [errors, warnings, hazards] =
             [sum(|rule| rule.errors), sum(|rule| rule.warnings), sum(|rule| rule.hazards)];
+        let known = sum(|rule| rule.known);
         let Some(columns) = &self.columns else {
             let rules = rules.into_iter().filter(RuleObject::is_noteworthy).collect();
-            serde_json::to_writer(&mut *out, &SummaryObject { r#type: "summary", errors, warnings, hazards, rules })?;
+            serde_json::to_writer(
+                &mut *out,
+                &SummaryObject { r#type: "summary", errors, warnings, hazards, known, rules },
+            )?;
             return out.write_all(b"\n");
         };
         if self.folded > 0 {
             let mut line = columns.text(0);
-            let (findings, say) = if self.folded == 1 { ("finding", "says") } else { ("findings", "say") };
-            line.push(
-                DIM,
-                &format!("{} more {findings} that {say} the same as one above; --json has each", self.folded),
-            );
+            line.push(DIM, &format!("{} more: the same as one above; --json has each", self.folded));
+            line.write(out)?;
+        }
+        if self.excused_found > 0 {
+            let mut line = columns.text(0);
+            let names: Vec<&str> = self.excused.iter().map(|implementation| implementation.name()).collect();
+            line.push(DIM, &format!("{} more: known of {}; --json has each", self.excused_found, names.join(", ")));
             line.write(out)?;
         }
         let broken = rules.iter().filter(|rule| rule.errors + rule.warnings + rule.hazards > 0).count();
         let mut line = columns.text(0);
         line.column(NAME, "Summary", RULE);
-        line.push(DIM, "  errors  warnings  hazards  not judged");
+        line.push(DIM, "  errors  warnings  hazards  of them known  not judged");
         line.write(out)?;
         for rule in rules.iter().filter(|rule| rule.is_noteworthy()) {
             let mut line = columns.text(0);
             line.column(PLAIN, &format!("  {}{}", rule.rule, on_connections(rule.connections)), RULE);
             line.push(if rule.errors > 0 { FAULT } else { PLAIN }, &format!("{:>8}", rule.errors));
             line.push(if rule.warnings > 0 { WARNING } else { PLAIN }, &format!("{:>10}", rule.warnings));
-            line.push(PLAIN, &format!("{:>9}{:>12}", rule.hazards, rule.not_judged));
+            line.push(PLAIN, &format!("{:>9}{:>15}{:>12}", rule.hazards, rule.known, rule.not_judged));
             line.write(out)?;
         }
         let mut line = columns.text(0);
         line.column(PLAIN, &format!("  all {} rules, {broken} broken", rules.len()), RULE);
-        line.push(PLAIN, &format!("{errors:>8}{warnings:>10}{hazards:>9}{:>12}", sum(|rule| rule.not_judged)));
+        line.push(
+            PLAIN,
+            &format!("{errors:>8}{warnings:>10}{hazards:>9}{known:>15}{:>12}", sum(|rule| rule.not_judged)),
+        );
         line.write(out)
     }
 }
@@ -224,12 +267,19 @@ pub fn explain(out: &mut impl io::Write, rule: &Rule, colour: bool) -> io::Resul
         rpcrdma::error::Reaction::Discard => "A responder drops a Send that breaks it, and answers nothing.".to_owned(),
         other => format!("A responder answers a Send that breaks it by {other}."),
     });
+    let known = check::deviations().filter(|known| known.rule == rule.slug).map(|known| {
+        let Deviation { implementation, versions, what, .. } = known;
+        ("Known", Some(format!("Of {} {versions}: {what}.", implementation.name())))
+    });
     for (name, text) in [
         ("Rule", Some(format!("{}.", capital(rule.summary)))),
         ("Why", Some(rule.reason.to_owned())),
         ("Correct", Some(rule.correct.to_owned())),
         ("Answer", answer),
-    ] {
+    ]
+    .into_iter()
+    .chain(known)
+    {
         let Some(text) = text else { continue };
         for (index, text) in wrapped(&text, 88).iter().enumerate() {
             let mut line = Line::new(colour, usize::MAX);
@@ -315,6 +365,9 @@ struct FindingObject<'a> {
     offset: Option<usize>,
     section: &'static str,
     message: &'a str,
+    /// The implementation that is known to do this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known: Option<&'static str>,
 }
 
 impl<'a> FindingObject<'a> {
@@ -336,8 +389,14 @@ impl<'a> FindingObject<'a> {
             offset: found.offset,
             section: found.rule.section,
             message: &found.message,
+            known: found.known().map(|known| known.implementation.name()),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Serialize)]
@@ -346,6 +405,9 @@ struct SummaryObject {
     errors: u64,
     warnings: u64,
     hazards: u64,
+    /// Those of all these that are known of an implementation.
+    #[serde(skip_serializing_if = "is_zero")]
+    known: u64,
     rules: Vec<RuleObject>,
 }
 
@@ -356,6 +418,8 @@ struct RuleObject {
     warnings: u64,
     hazards: u64,
     not_judged: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    known: u64,
     /// For text.
     #[serde(skip)]
     connections: usize,
@@ -364,8 +428,9 @@ struct RuleObject {
 impl RuleObject {
     fn new(count: &Count, counted: Option<&Counted>) -> Self {
         let [errors, warnings, hazards] = counted.map_or([0; 3], |counted| counted.found);
+        let known = counted.map_or(0, |counted| counted.known);
         let connections = counted.map_or(0, |counted| counted.connections.len());
-        Self { rule: count.rule.slug, errors, warnings, hazards, not_judged: count.not_judged, connections }
+        Self { rule: count.rule.slug, errors, warnings, hazards, not_judged: count.not_judged, known, connections }
     }
 
     const fn is_noteworthy(&self) -> bool {

@@ -20,6 +20,7 @@ Examples:
   rpcrdma export nfs.pcap -o tcp.pcap          for a tool that knows NFS over TCP
   rpcrdma stats nfs.pcap                       what it holds, in numbers
   rpcrdma check nfs.pcap                       which rules its peers break
+  rpcrdma check --known linux nfs.pcap         the same, but for what Linux is known for
   rpcrdma check --explain write-length         what a rule says, and why
   rpcrdma header 5a7a4583 00000001 00000080 00000000 ...
 
@@ -184,6 +185,10 @@ pub(super) struct Check {
     /// Not this rule; can be given several times
     #[arg(long, value_name = "RULE", value_parser = rule(), hide_possible_values = true)]
     pub(super) ignore: Vec<&'static str>,
+    /// Do not count the deviations that an implementation is known for as errors, and do not show each; can be given several
+    /// times
+    #[arg(long, value_name = "WHOSE")]
+    pub(super) known: Vec<Known>,
     /// Say what a rule demands, why it exists and what a correct peer does; read no file
     #[arg(long, value_name = "RULE", value_parser = rule(), hide_possible_values = true, exclusive = true)]
     pub(super) explain: Option<&'static str>,
@@ -193,6 +198,21 @@ pub(super) struct Check {
     /// A JSON object a line: findings, then a summary
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// An implementation whose deviations are known.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Known {
+    /// The NFS server of the Linux kernel
+    Linux,
+}
+
+impl From<Known> for check::Implementation {
+    fn from(known: Known) -> Self {
+        match known {
+            Known::Linux => Self::LinuxNfsd,
+        }
+    }
 }
 
 #[derive(Args, Debug)]

@@ -172,7 +172,8 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
     }
     let source = Source::new(&arguments.input)?;
     let mut checker = Checker::default();
-    let mut findings = if arguments.json { Findings::json() } else { Findings::text(is_coloured(color)) };
+    let findings = if arguments.json { Findings::json() } else { Findings::text(is_coloured(color)) };
+    let mut findings = findings.excusing(arguments.known.iter().map(|known| (*known).into()).collect());
     let config = Config { transactions: false, operations: true, ..Config::default() };
     let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: true };
     let Done { notices, summary, files } = source.read_all(config, show, |event, out, known| {

@@ -5,7 +5,7 @@ mod v2;
 
 use rpcrdma::error::{Reaction, Role};
 use rpcrdma::prefix::Procedure;
-use rpcrdma::private_data::Agreement;
+use rpcrdma::private_data::{Agreement, Flags};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::rules::{
     self, CREDIT_EXCEEDED, Credits, Exchange, Finding, INLINE_EXCEEDED, REVERSE_CREDIT, Report, Rule, Sent, Severity,
@@ -101,6 +101,8 @@ pub(super) struct Connection {
     /// The end that is the client, once known.
     client: Option<Side>,
     agreement: Option<Agreement>,
+    /// Which ends announced remote invalidation.
+    invalidation: Option<Sides<bool>>,
     /// By the end that calls.
     credits: Sides<Credits>,
     /// The capture missed something that an end sent.
@@ -132,6 +134,12 @@ pub(super) struct Connection {
     pending: Vec<Pending>,
 }
 
+/// Which ends announced remote invalidation (RFC 8797 section 4.1); `None` where the capture does not show it.
+fn invalidation(connection: &crate::connection::Connection) -> Option<Sides<bool>> {
+    let said = |side| connection.said(side).map(|said| said.flags.contains(Flags::REMOTE_INVALIDATION));
+    Some(Sides { active: said(Side::Active)?, passive: said(Side::Passive)? })
+}
+
 impl Connection {
     pub(super) fn new(opened: &Opened) -> Self {
         let Opened { connection, whole, .. } = opened;
@@ -144,6 +152,7 @@ impl Connection {
             whole: *whole,
             client: connection.set_up.then_some(Side::Active),
             agreement: connection.agreement(),
+            invalidation: invalidation(connection),
             credits: Sides { active: credits, passive: credits },
             lost: Sides::default(),
             suspect: Sides::default(),
@@ -574,7 +583,6 @@ impl Connection {
             let repeats_xid = found.is_some() && found == called;
             judge_long("xid-mismatch", long_reply && !repeats_xid, found.and(called).and(found), about, book);
         }
-        let may_invalidate = self.agreement.map(|agreement| agreement.remote_invalidation);
         let mut subject = Subject {
             message,
             decoded: sent.decoded.ok(),
@@ -584,7 +592,7 @@ impl Connection {
             arguments: answers.and_then(|answers| answers.walked.as_ref()),
             moved: answers.and_then(|answers| answers.moved.as_deref()),
             walked: detail.and_then(|detail| detail.walked.as_ref()),
-            may_invalidate: may_invalidate.filter(|_| !self.told),
+            may_invalidate: self.invalidation.filter(|_| !self.told),
             faulty,
         };
         if let Some(Answered { call, walked, walked_late: true, .. }) = answers {

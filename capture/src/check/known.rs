@@ -1,0 +1,103 @@
+//! What implementations are known to do against the rules.
+//!
+//! A capture does not say which implementation an end is, so a finding is only said to be known of one. It stays what it is.
+
+use super::{Blame, Found};
+
+/// An implementation whose deviations are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Implementation {
+    /// The NFS server of the Linux kernel.
+    LinuxNfsd,
+}
+
+impl Implementation {
+    /// What it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LinuxNfsd => "Linux nfsd",
+        }
+    }
+}
+
+/// A rule that an implementation is known to break, in one form.
+#[derive(Debug)]
+pub struct Deviation {
+    /// Which one.
+    pub implementation: Implementation,
+    /// The versions in which it was seen.
+    pub versions: &'static str,
+    /// The rule.
+    pub rule: &'static str,
+    /// What it does.
+    pub what: &'static str,
+    /// Who breaks it, beside the frame that shows it.
+    blame: Blame,
+    /// What findings of this form say, and those of others do not.
+    says: &'static str,
+}
+
+/// What was seen in captures; `testdata/captures/README.md` has frames and octets of each.
+static DEVIATIONS: [Deviation; 4] = [
+    Deviation {
+        implementation: Implementation::LinuxNfsd,
+        versions: "6.1, 7.2",
+        rule: "invalidate-foreign",
+        what: "it invalidates remotely where the client has announced that, though it does not announce it itself",
+        blame: Blame::Sender,
+        says: "and the responder has not announced remote invalidation",
+    },
+    Deviation {
+        implementation: Implementation::LinuxNfsd,
+        versions: "6.1",
+        rule: "answer",
+        what: "it answers Sends of less than 28 octets by ERR_CHUNK",
+        blame: Blame::Sender,
+        says: "octets (header-short), which is to be dropped",
+    },
+    Deviation {
+        implementation: Implementation::LinuxNfsd,
+        versions: "6.1",
+        rule: "answer",
+        what: "it does not answer RDMA_NOMSG without chunks",
+        blame: Blame::Receiver,
+        says: "ERR_CHUNK should answer this (nomsg-empty), and nothing does",
+    },
+    Deviation {
+        implementation: Implementation::LinuxNfsd,
+        versions: "6.1",
+        rule: "answer",
+        what: "it does not answer RDMA_MSG without a Payload stream",
+        blame: Blame::Receiver,
+        says: "ERR_CHUNK should answer this (msg-no-payload), and nothing does",
+    },
+];
+
+/// All deviations that are known.
+pub fn deviations() -> impl Iterator<Item = &'static Deviation> {
+    DEVIATIONS.iter()
+}
+
+impl Found {
+    /// The deviation that this is, where it is a known one.
+    #[must_use]
+    pub fn known(&self) -> Option<&'static Deviation> {
+        deviations().find(|deviation| {
+            self.rule.slug == deviation.rule && self.blame == deviation.blame && self.message.contains(deviation.says)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_deviation_is_from_a_rule() {
+        for deviation in deviations() {
+            assert!(super::super::find(deviation.rule).is_some(), "{}", deviation.rule);
+        }
+    }
+}
