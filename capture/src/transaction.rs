@@ -240,6 +240,8 @@ pub(crate) struct Call {
     pub(crate) overflowed: bool,
     /// Something was moved of which only a reply can tell that it was for this call.
     pub(crate) is_doubtful: bool,
+    /// One with its XID was sent before it and not answered: what the other end moved for that may be for this.
+    pub(crate) is_repeated: bool,
     /// How much is known of what the other end moves for it.
     pub(crate) followed: Followed,
 }
@@ -291,6 +293,7 @@ impl Call {
             write_octets: 0,
             overflowed: false,
             is_doubtful: false,
+            is_repeated: false,
             followed: Followed::No,
         }
     }

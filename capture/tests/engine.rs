@@ -776,6 +776,42 @@ fn without_an_announcement_a_callback_is_guessed_where_its_program_number_is_tra
 }
 
 #[test]
+fn what_was_moved_before_a_call_was_sent_again_is_not_said_to_be_unmoved() {
+    let (mut wire, mut trace) = connected();
+    let lists = Lists::writes(&[&[segment(100)]]);
+    let call = message(MSG, 1, &lists, &read3(1, 100));
+    trace.extend(wire.send(Client, &call));
+    trace.extend(wire.write(Server, MEMORY, &octets(2, 100)));
+    trace.extend(wire.send(Client, &call));
+    trace.extend(wire.send(Server, &message(MSG, 1, &lists, &reply(1, &read3_results(100)))));
+    let answered = dissect(&trace).transactions.into_iter().find_map(|transaction| transaction.reply);
+    assert_eq!(why(&answered), missing(ChunkName::Write(0), 0, 100));
+}
+
+/// Every other octet of many segments is written, so that what was moved takes more room than the data.
+#[test]
+fn what_was_moved_is_noted_as_far_as_there_is_room() {
+    let (mut wire, mut trace) = connected();
+    let segments: Vec<Segment> = (0..60).map(|handle| (handle + 1, 0, 200)).collect();
+    let lists = Lists::writes(&[&segments]);
+    trace.extend(wire.send(Client, &message(MSG, 1, &lists, &read3(1, 12_000))));
+    for (handle, ..) in &segments {
+        (0..60).for_each(|at| trace.extend(wire.write(Server, (*handle, 2 * at), &[7])));
+    }
+    trace.extend(wire.send(Server, &message(MSG, 1, &lists, &reply(1, &read3_results(12_000)))));
+    let moved = |memory| {
+        let found = dissect_with(&trace, Config { operations: true, transactions: false, memory, ..Config::default() });
+        found.messages[1].detail.as_ref().unwrap().answers.as_ref().unwrap().moved.clone()
+    };
+    let known = moved(1 << 20).unwrap();
+    assert_eq!(known.len(), 60);
+    assert!(
+        known.iter().all(|ranges| (ranges.gap(0..200), ranges.gap(100..101), ranges.end()) == (Some(1..2), None, 119))
+    );
+    assert_eq!(moved(30_000), None, "16 octets a range, 3600 of them");
+}
+
+#[test]
 fn no_more_is_held_than_the_configuration_allows() {
     let mut wire = Wire::default();
     let mut trace = wire.connect();

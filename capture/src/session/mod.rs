@@ -462,8 +462,8 @@ impl Session {
             let walked = described.as_ref().map(Described::to_walked);
             Box::new(Detail { walked, ..Detail::new(Direction::Call, self.watch.given_up) })
         });
-        let call = Call::new(message.clone(), (called, described), way, context.transactions);
-        if self.replaces(&call, context) {
+        let mut call = Call::new(message.clone(), (called, described), way, context.transactions);
+        if self.replaces(&mut call, context) {
             self.wait(call, context);
         }
         message.detail = detail;
@@ -472,13 +472,14 @@ impl Session {
 
     /// Whether a call is to wait in place of one with its XID, which is given up then. One that can be carried out does not
     /// make way for one that cannot.
-    fn replaces(&mut self, call: &Call, context: &mut Context<'_>) -> bool {
+    fn replaces(&mut self, call: &mut Call, context: &mut Context<'_>) -> bool {
         let xids = self.xids.get(call.message.sender);
         let before = call.message.prefix().and_then(|prefix| xids.get(&prefix.xid)).copied();
         let can_wait = |id| self.calls.get(&id).is_some_and(|before| call.is_empty() && !before.is_empty());
         if before.is_some_and(can_wait) {
             return false;
         }
+        call.is_repeated = before.is_some();
         before.into_iter().for_each(|before| self.give_up(before, context));
         true
     }
@@ -490,7 +491,8 @@ impl Session {
         if context.operations {
             self.shared(&call, prefix.xid, context);
         }
-        if (context.transactions || context.operations) && *self.heard.get(requester.other()) {
+        let is_wanted = context.transactions || context.operations;
+        if is_wanted && *self.heard.get(requester.other()) && !call.is_repeated {
             call.followed = Followed::Since(self.unplaced);
         }
         let memory = self.memory.get_mut(requester);
