@@ -3,8 +3,10 @@
 
 mod support;
 
+use rpcrdma::error::Role;
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::rpc::{AuthSys, Call, GssCredential, MessageType, Reply};
+use rpcrdma::rules::{self, Sent, SentV2};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{Body, ErrorBody, Header, Message};
 use rpcrdma::v2::{self, family_a, family_b};
@@ -84,6 +86,14 @@ fn mangle(random: &mut Random, mut octets: Vec<u8>) {
 }
 
 fn decode(octets: &[u8]) {
+    let sent = Sent::new(octets, None);
+    let mut found = 0;
+    rules::send(&sent, &mut |finding| {
+        found += 1;
+        assert!(finding.offset <= octets.len(), "{finding}");
+    });
+    // What the decoder refuses breaks a rule, but for an error that refuses another version.
+    assert!(found > 0 || sent.decoded.is_ok() || sent.error.is_some(), "{octets:02x?}");
     match Message::decode(octets) {
         Ok(message) => {
             let mut again = vec![0xa5; message.header_length];
@@ -98,6 +108,16 @@ fn decode(octets: &[u8]) {
 /// A version 2 message is refused within its length, or is again what it encodes to; so are its properties.
 fn decode_version_2(octets: &[u8]) {
     for family in [v2::Family::A, v2::Family::B] {
+        let sent = SentV2::new(family, octets);
+        let mut refused = false;
+        rules::send_v2(&sent, &mut |finding| {
+            assert!(finding.offset <= octets.len(), "{finding}");
+            let reactions = [Role::Responder, Role::Requester].map(|role| sent.reaction(finding.rule, role));
+            assert_eq!(reactions[0].is_some(), reactions[1].is_some(), "{finding}");
+            refused |= reactions[0].is_some();
+        });
+        let is_version_2 = octets.get(4..8) == Some(&[0, 0, 0, 2]);
+        assert!(refused || sent.decoded.is_ok() || !is_version_2, "{octets:02x?}");
         match v2::Message::decode(family, octets) {
             Ok(v2::Message { header, header_length, payload }) => {
                 let mut again = vec![0xa5; header_length];

@@ -1,7 +1,7 @@
 //! The Read list (RFC 8166 sections 3.4.5 and 4.3.1).
 
 use super::place::counted;
-use super::{Lists, Place, Report, Rule, SendRow, Sent, Severity, place, segments};
+use super::{Count, Lists, Place, Report, Rule, SendRow, Sent, Severity, place, segments};
 use crate::error::Role;
 use crate::lists::ReadList;
 use crate::v1::{Body, Message};
@@ -166,7 +166,8 @@ fn read_in_reply(sent: &Sent<'_>, report: &mut Report<'_>) {
     let is_pulled = matches!(message.header.body, Body::Nomsg(_)) && chunks.reads.iter().all(|read| read.position == 0);
     if !chunks.reads.is_empty() && !is_pulled {
         let at = place::read_list(message);
-        report.broken(at, format_args!("a reply with {} segments in its Read list", chunks.reads.len()));
+        let values = format_args!("a reply with {} in its Read list", Count(chunks.reads.len(), "segment"));
+        report.broken(at, values);
     }
 }
 

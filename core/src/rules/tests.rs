@@ -372,6 +372,8 @@ fn a_header_of_version_2_that_breaks_a_rule_breaks_no_other() {
         (B, 3, &[0], Some(("v2-htype", Error, 12))),
         (A, 6, &[], Some(("header-short", Error, 16))),
         (B, 9, &[], Some(("header-short", Error, 16))),
+        // Version 1 would take it for ERR_CHUNK.
+        (A, 4, &[2], Some(("header-short", Error, 20))),
         (B, 13, &[2], Some(("list-flag", Error, 16))),
         (A, 0, &[0, 0, 1, 6, 9, 40, 0, 0, 0, 0, 0, 7, 0], Some(("v2-read-order", Error, 28))),
         (B, 10, &[0, 1, 6, 9, 40, 0, 0, 0, 0, 0, 7, 0], Some(("v2-read-order", Error, 24))),

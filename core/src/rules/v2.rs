@@ -352,7 +352,9 @@ pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     match &sent.decoded {
         Ok(message) => as_in_version_1(&message.header, take),
         Err(error) => {
-            let malformed = Sent { decoded: Err(*error), length: sent.length, ..Sent::new(sent.octets, None) };
+            // What version 1 would take for an error is none here.
+            let malformed =
+                Sent { decoded: Err(*error), error: None, length: sent.length, ..Sent::new(sent.octets, None) };
             for row in framing::malformed() {
                 (row.judge)(&malformed, &mut Report::new(&row.rule, take));
             }
