@@ -10,7 +10,7 @@
 mod synthetic;
 mod transcode;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use By::{Client, Server};
 use rpcrdma::rules::Severity;
@@ -2036,6 +2036,26 @@ fn dropped() -> [(&'static str, Vec<u8>); 5] {
         ("header-short", null_message()[..16].to_vec()),
         ("header-short", null_message()[..12].to_vec()),
     ]
+}
+
+#[test]
+fn of_what_linux_answered_beside_bad_sends_one_answer_is_wrong() {
+    let (found, counts) = judged(&transcode::capture("same_xid"));
+    let (of_client, of_server): (Vec<_>, Vec<_>) =
+        found.iter().partition(|found| found.from == Address::V4([192, 0, 2, 2]));
+    let of_server: Vec<_> = of_server.iter().map(|found| (found.stamp.frame, found.rule.slug, found.blame)).collect();
+    // It refuses a Send of 24 octets.
+    assert_eq!(of_server, [(62, "answer", Blame::Sender)]);
+    let mut times: BTreeMap<&str, u32> = BTreeMap::new();
+    for found in of_client {
+        assert_eq!(found.blame, Blame::Sender);
+        *times.entry(found.rule.slug).or_default() += 1;
+    }
+    let expected =
+        [("done-sent", 66), ("error-from-requester", 1), ("header-short", 1), ("nomsg-empty", 1), ("proc-unknown", 1)];
+    assert_eq!(times, BTreeMap::from(expected));
+    // Who left at once was owed nothing.
+    assert_eq!(counts.iter().find(|count| count.rule.slug == "answer").unwrap().not_judged, 1);
 }
 
 #[test]

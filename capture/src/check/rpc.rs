@@ -176,7 +176,7 @@ pub(super) struct Subject<'a> {
     pub(super) walked: Option<&'a Walked>,
     /// Which ends announced remote invalidation; `None` where that is not known, or was said before.
     pub(super) may_invalidate: Option<Sides<bool>>,
-    /// The call that it answers is wrong itself.
+    /// The call that it answers is wrong itself, or may not be what it answers.
     pub(super) faulty: bool,
 }
 

@@ -25,7 +25,7 @@ use requests::{ANSWER, Answers, Faulty, Request, Requests};
 use v2::Version2;
 
 /// Findings of a connection that wait for their proof.
-const PENDING: usize = 64;
+const PENDING: usize = 256;
 /// Frames by which a capture may show packets out of order: as many as are held up for one that is missing.
 const DISORDER: u64 = 4096;
 /// Nanoseconds after which an answer that did not come is taken not to come.
@@ -202,8 +202,9 @@ impl Connection {
     fn wait(&mut self, found: Found, proof: Side, book: &mut Book) {
         if self.pending.len() < PENDING {
             // What was held up may be given after what was sent later.
-            let is_there = found.rule.slug == "error-from-requester";
-            let proven = self.last.get(proof).frame > found.stamp.frame || is_there;
+            // The end that need not go on may have said all it had to.
+            let is_last = matches!(found.rule.slug, "error-from-requester" | "answer");
+            let proven = self.last.get(proof).frame > found.stamp.frame || is_last;
             let rules = ["credit-initial", "credit-exceeded", "reverse-credit", "invalidate-foreign"];
             let needs_order = rules.contains(&found.rule.slug);
             self.pending.push(Pending { found, proof, needs_order, proven });
@@ -522,7 +523,11 @@ impl Connection {
         } else if matches!(answers, Answers::Nothing) {
             self.unexpected(requester, error, about, book);
         }
-        requests::judge(answers, error, about, book);
+        match requests::judge(answers, error, about, book) {
+            Some(found) if self.is_whole() => self.wait(found, requester, book),
+            Some(found) => book.unknown(found.rule),
+            None => {}
+        }
         answers
     }
 
@@ -558,8 +563,8 @@ impl Connection {
         book: &mut Book,
     ) -> Option<&'static Rule> {
         let detail = message.detail.as_deref();
-        let is_clear = !matches!(answers, Answers::Unclear);
-        let faulty = !matches!(answers, Answers::Call(None) | Answers::Nothing);
+        let is_clear = !matches!(answers, Answers::Copy | Answers::Unclear);
+        let is_alone = matches!(answers, Answers::Call(None) | Answers::Copy | Answers::Nothing) && self.is_whole();
         let answers = detail.and_then(|detail| detail.answers.as_ref()).filter(|_| is_clear);
         let call = answers.map(|answers| &answers.call);
         let called = call.filter(|call| call.captured == Captured::Whole).and_then(Message::decode_v1);
@@ -593,7 +598,7 @@ impl Connection {
             moved: answers.and_then(|answers| answers.moved.as_deref()),
             walked: detail.and_then(|detail| detail.walked.as_ref()),
             may_invalidate: self.invalidation.filter(|_| !self.told),
-            faulty,
+            faulty: !is_alone,
         };
         if let Some(Answered { call, walked, walked_late: true, .. }) = answers {
             let walked = walked.as_ref();

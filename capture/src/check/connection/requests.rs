@@ -9,7 +9,7 @@ use rpcrdma::error::Reaction;
 use rpcrdma::rules::{Finding, Rule, Severity};
 use rpcrdma::v1::ErrorBody;
 
-use super::super::{About, Book};
+use super::super::{About, Book, Found};
 
 /// XIDs of an end that wait: as many as calls that the session keeps.
 const WAITING: usize = 4096;
@@ -57,7 +57,9 @@ pub(super) enum Answers {
     Call(Option<Faulty>),
     /// A Send that breaks a rule that says how it is answered.
     Faulty(Faulty, Reaction),
-    /// One of several Sends.
+    /// A call that was sent more than once, of which it may answer any.
+    Copy,
+    /// One of several Sends, of which some break rules.
     Unclear,
     /// Nothing.
     Nothing,
@@ -204,6 +206,7 @@ impl Waiting {
     fn take(&mut self, place: usize) -> Answers {
         match self.sends.remove(place) {
             // Which of the two the reply is for, and whose chunks it returns, is not known.
+            Request::Call(None) if self.readable > 1 => Answers::Copy,
             Request::Call(_) if self.readable > 1 => Answers::Unclear,
             Request::Call(faulty) => Answers::Call(faulty),
             Request::Faulty(faulty, due) => Answers::Faulty(faulty, due),
@@ -219,31 +222,36 @@ const fn reaction(error: ErrorBody) -> Reaction {
     }
 }
 
-/// Judges an answer, which says `error` where it is one, by what it is for.
-pub(super) fn judge(answers: Answers, error: Option<ErrorBody>, about: About, book: &mut Book) {
+/// Judges an answer, which says `error` where it is one, by what it is for. What is found rests on no call of its XID being
+/// missing.
+pub(super) fn judge(answers: Answers, error: Option<ErrorBody>, about: About, book: &mut Book) -> Option<Found> {
     let name = error.map_or("a reply", |error| error.name());
-    let mut say = |severity, message: core::fmt::Arguments<'_>| {
-        book.add(about, &Finding { rule: &ANSWER, severity, offset: 12, message }, Some(12));
+    let say = |severity, message: core::fmt::Arguments<'_>| {
+        let finding = Finding { rule: &ANSWER, severity, offset: 12, message };
+        Some(Found::new(about, &finding, Some(12)))
     };
     match answers {
         Answers::Faulty(faulty, Reaction::Discard) => {
             let (frame, slug, octets) = (faulty.about.stamp.frame, faulty.rule.slug, faulty.octets);
             let message =
                 format_args!("{name} answers frame {frame} of {octets} octets ({slug}), which is to be dropped");
-            say(severity(faulty.rule), message);
+            say(severity(faulty.rule), message)
         }
         Answers::Faulty(faulty, due) if error.map(reaction) != Some(due) => {
             let (frame, slug) = (faulty.about.stamp.frame, faulty.rule.slug);
-            say(severity(faulty.rule), format_args!("{name} answers frame {frame} ({slug}); {due} should"));
+            say(severity(faulty.rule), format_args!("{name} answers frame {frame} ({slug}); {due} should"))
         }
         // RFC 8166 section 4.5.2 asks for ERR_CHUNK, section 4.2.1 has the XID of the RPC message ignored.
         Answers::Call(Some(faulty)) if faulty.rule.slug == "xid-mismatch" && error.is_none() => {
             let frame = faulty.about.stamp.frame;
             let message = format_args!("a reply answers frame {frame} (xid-mismatch); other responders send ERR_CHUNK");
-            say(Severity::Hazard, message);
+            say(Severity::Hazard, message)
         }
-        Answers::Unclear => book.unknown(&ANSWER),
-        Answers::Faulty(..) | Answers::Call(_) | Answers::Nothing => {}
+        Answers::Unclear => {
+            book.unknown(&ANSWER);
+            None
+        }
+        Answers::Faulty(..) | Answers::Call(_) | Answers::Copy | Answers::Nothing => None,
     }
 }
 
