@@ -11,10 +11,12 @@
 #[allow(dead_code, reason = "others measure more")]
 mod echo;
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use echo::{Caller, Kind, alone, with_server};
 use rpcrdma_verbs::loopback::Fabric;
+use rpcrdma_verbs::{Client, Server, Settings};
 
 const ROUNDS: u32 = 50;
 const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
@@ -71,7 +73,44 @@ fn measure_futures(futures: u32) {
     });
 }
 
+/// A line: what connections cost that are idle. Of the operating system, so on Linux alone.
+fn measure_idle() {
+    const CONNECTIONS: u8 = 64;
+    const LONG: Duration = Duration::from_secs(10);
+    let field = |file: &str, name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default();
+        text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("?").trim().to_owned()
+    };
+    // Hundredths of a second, of the program and of the kernel for it.
+    let ticks = || {
+        let stat = field("stat", "");
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>()
+    };
+    let fabric = Fabric::new();
+    let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
+    let address = "192.0.2.200:20049".parse().unwrap();
+    let server = Server::bind(&there, address, Settings::server()).unwrap();
+    let stop = server.stopper();
+    thread::scope(|scope| {
+        scope.spawn(|| server.serve(&echo::answer).unwrap());
+        let clients: Vec<_> = (1..=CONNECTIONS)
+            .map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap())
+            .map(|here| Client::connect(&here, address, &Settings::client()).unwrap())
+            .collect();
+        clients.iter().for_each(|client| client.call(&mut echo::null(client)).unwrap());
+        thread::sleep(Duration::from_secs(3));
+        let before = ticks();
+        thread::sleep(LONG);
+        let (used, threads, memory) = (ticks() - before, field("status", "Threads:"), field("status", "VmRSS:"));
+        let share = used as f64 / (100.0 * LONG.as_secs_f64()) * 100.0;
+        println!("{} idle connections: {threads} threads, {memory}, {share:.1} % of a processor", clients.len());
+        stop.stop();
+    });
+}
+
 fn main() {
+    measure_idle();
     let kinds = || SIZES.iter().flat_map(|&size| [Kind::Read(size), Kind::Write(size)]);
     let kinds = || std::iter::once(Kind::Null).chain(kinds());
     alone(|fabric, client, server| {

@@ -44,6 +44,10 @@
 mod call;
 mod client;
 mod connection;
+mod crew;
+#[cfg(feature = "rdma")]
+mod descriptors;
+mod driver;
 pub mod echo;
 mod error;
 mod identifiers;
@@ -58,6 +62,7 @@ mod request;
 mod server;
 mod stream;
 mod verbs;
+mod waiter;
 
 #[cfg(all(feature = "rdma", not(target_os = "linux")))]
 compile_error!("the feature `rdma` needs Linux: libibverbs and librdmacm of rdma-core");
@@ -72,3 +77,4 @@ pub use rpcrdma::segment::Segment;
 pub use server::{Server, Service, Stopper};
 pub use stream::Stream;
 pub use verbs::{Access, Completion, Depths, Kind, Local, Operation, Remote, Status, Verbs, Work};
+pub use waiter::Waiter;

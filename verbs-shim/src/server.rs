@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+use std::{mem, thread};
 
 use crate::connection::{Connection, Ended, Provider, Settings};
+use crate::crew::Crew;
 use crate::error::Error;
 use crate::request::Request;
 
@@ -36,19 +38,26 @@ use crate::request::Request;
 /// # }
 /// ```
 pub struct Server<V: Provider> {
-    verbs: V,
-    listener: V::Listener,
+    pub(crate) verbs: V,
+    pub(crate) listener: V::Listener,
     settings: Settings,
-    most: usize,
-    idle: Option<Duration>,
-    stop: Stopper,
+    pub(crate) most: usize,
+    pub(crate) idle: Option<Duration>,
+    pub(crate) stop: Stopper,
     /// Calls whose memory could not be used, and who made them: the newest last (RFC 8166 section 4.5.3).
     unusable: Mutex<VecDeque<(IpAddr, u32)>>,
 }
 
 /// Stops a server.
 #[derive(Clone, Debug, Default)]
-pub struct Stopper(Arc<AtomicBool>);
+pub struct Stopper(Arc<Stop>);
+
+#[derive(Debug, Default)]
+struct Stop {
+    stopped: AtomicBool,
+    /// Who is to know.
+    wakers: Mutex<Vec<Waker>>,
+}
 
 /// What a server does. A closure that takes a [`Request`] is one.
 ///
@@ -118,8 +127,6 @@ impl<V: Provider, F: Fn(Request<V>) + Sync> Service<V> for F {
     }
 }
 
-/// How long it takes at most to see that the server is to stop.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Calls that are remembered as those that ended a connection.
 const MAX_UNUSABLE: usize = 64;
 /// Requests for connections that wait.
@@ -169,7 +176,7 @@ impl<V: Provider> Server<V> {
         request.map(|request| self.connection(request)).transpose()
     }
 
-    fn connection(&self, request: V::Request) -> Result<Connection<V>, Error> {
+    pub(crate) fn connection(&self, request: V::Request) -> Result<Connection<V>, Error> {
         let peer = self.verbs.peer(&request).ip();
         let unusable: Vec<u32> = {
             let mut all = self.unusable.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,7 +187,8 @@ impl<V: Provider> Server<V> {
         Connection::accept(&self.verbs, request, &self.settings, &unusable)
     }
 
-    /// Answers all calls, with a thread for each connection, until it is stopped.
+    /// Answers all calls until it is stopped, each by a thread of its own: there are as many of these as connections whose
+    /// calls are answered at the moment, and two more, which sleep.
     ///
     /// # Errors
     /// Of [`Verbs::request`](crate::Verbs::request): the server is stopped then. What goes wrong with a connection is told
@@ -189,51 +197,13 @@ impl<V: Provider> Server<V> {
     /// # Panics
     /// When it is stopped, where the service has panicked; [`Service::failed`] stops it so.
     pub fn serve(&self, service: &impl Service<V>) -> Result<(), Error> {
-        let live = AtomicUsize::new(0);
-        thread::scope(|scope| {
-            // Those who are served are waited for below, whyever this ends.
-            let _stopping = Stopping(&self.stop);
-            while !self.stop.is_stopped() {
-                let Some(request) = self.verbs.request(&self.listener, LOOK_AGAIN)? else { continue };
-                let peer = self.verbs.peer(&request);
-                if live.load(Ordering::Relaxed) >= self.most {
-                    service.failed(peer, &Error::Exhausted);
-                    let _ = self.verbs.reject(request, &[]);
-                    continue;
-                }
-                match self.connection(request) {
-                    Ok(connection) => {
-                        let place = Place::take(&live, connection);
-                        let answer = move || self.answer(&place.connection, service);
-                        let thread = thread::Builder::new().name("rpcrdma connection".to_owned());
-                        if thread.spawn_scoped(scope, answer).is_err() {
-                            service.failed(peer, &Error::Exhausted);
-                        }
-                    }
-                    Err(error) => service.failed(peer, &error),
-                }
-            }
-            Ok(())
-        })
+        let crew = Crew::new(self, service)?;
+        thread::scope(|scope| crew.hire(scope))?;
+        crew.failure()
     }
 
-    fn answer(&self, connection: &Connection<V>, service: &impl Service<V>) {
-        service.connected(connection);
-        let mut heard = Instant::now();
-        let ended = loop {
-            match connection.request(LOOK_AGAIN) {
-                Ok(Some(request)) => {
-                    service.call(request);
-                    heard = Instant::now();
-                }
-                Ok(None) if connection.is_answering() => heard = Instant::now(),
-                Ok(None) => {}
-                Err(ended) => break ended,
-            }
-            if self.stop.is_stopped() || self.idle.is_some_and(|longest| heard.elapsed() > longest) {
-                connection.disconnect();
-            }
-        };
+    /// Remembers a call that has ended a connection.
+    pub(crate) fn remember_unusable(&self, connection: &Connection<V>) {
         if let Some(xid) = connection.unusable() {
             let mut all = self.unusable.lock().unwrap_or_else(PoisonError::into_inner);
             if all.len() == MAX_UNUSABLE {
@@ -241,47 +211,30 @@ impl<V: Provider> Server<V> {
             }
             all.push_back((connection.peer().ip(), xid));
         }
-        service.ended(connection.peer(), &ended);
-    }
-}
-
-/// Stops a server when it is dropped.
-struct Stopping<'a>(&'a Stopper);
-
-impl Drop for Stopping<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
-}
-
-/// One of the connections that a server has at once. It ends and is counted no more when its thread ends, whyever.
-struct Place<'a, V: Provider> {
-    live: &'a AtomicUsize,
-    connection: Connection<V>,
-}
-
-impl<'a, V: Provider> Place<'a, V> {
-    fn take(live: &'a AtomicUsize, connection: Connection<V>) -> Self {
-        live.fetch_add(1, Ordering::Relaxed);
-        Self { live, connection }
-    }
-}
-
-impl<V: Provider> Drop for Place<'_, V> {
-    fn drop(&mut self) {
-        // Requests that are answered elsewhere would keep it.
-        self.connection.disconnect();
-        self.live.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Stopper {
     /// Has the server end: no connection is accepted any more, and those there are end.
     pub fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.stopped.store(true, Ordering::SeqCst);
+        let wakers = mem::take(&mut *self.wakers());
+        wakers.into_iter().for_each(Waker::wake);
     }
 
-    fn is_stopped(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    fn wakers(&self) -> MutexGuard<'_, Vec<Waker>> {
+        self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.0.stopped.load(Ordering::SeqCst)
+    }
+
+    /// Has this woken when the server is stopped; at once where it is.
+    pub(crate) fn tell(&self, waker: Waker) {
+        self.wakers().push(waker);
+        if self.is_stopped() {
+            self.stop();
+        }
     }
 }

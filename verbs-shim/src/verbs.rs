@@ -8,6 +8,7 @@ use std::time::Duration;
 use rpcrdma::segment::Segment;
 
 use crate::error::{Error, NotRegistered};
+use crate::waiter::Waiter;
 
 bitflags::bitflags! {
     /// Who may do what with a memory region. Its owner may always read it.
@@ -312,6 +313,19 @@ pub trait Verbs {
     /// [`Error::Disconnected`] where the connection is over and all completions were taken; [`Error::NotConnected`];
     /// [`Error::MemoryHeld`].
     fn completion(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Completion>, Error>;
+
+    /// Has a waiter give this key once when there may be a completion, or the connection is over; at once where that is so
+    /// already. A queue pair has one waiter, the last. Whoever then takes what there is has it watched again.
+    ///
+    /// # Errors
+    /// [`Error::MemoryHeld`], [`Error::Exhausted`].
+    fn watch(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<(), Error>;
+
+    /// The same for a listener and its requests.
+    ///
+    /// # Errors
+    /// [`Error::MemoryHeld`], [`Error::Exhausted`].
+    fn watch_requests(&self, listener: &Self::Listener, waiter: &Waiter, key: u64) -> Result<(), Error>;
 
     /// Takes requests at an address; `backlog` of them may wait, more are refused.
     ///

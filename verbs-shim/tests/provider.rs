@@ -24,7 +24,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::Fabric;
-use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, Remote, Status, Verbs, Work};
+use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, Remote, Status, Verbs, Waiter, Work};
 
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(200);
@@ -107,6 +107,25 @@ impl<'a, V: Verbs> End<'a, V> {
         completion
     }
 
+    /// The next completion, or the end, for which a waiter waits. It may wake up for what has been taken already.
+    fn watched(&self, waiter: &Waiter) -> Result<Completion, Error> {
+        loop {
+            if let Some(completion) = self.verbs.completion(&self.queue_pair, Duration::ZERO)? {
+                return Ok(completion);
+            }
+            self.verbs.watch(&self.queue_pair, waiter, 7).unwrap();
+            assert_eq!(waiter.wait(Some(LONG)).unwrap(), Some(7));
+        }
+    }
+
+    /// Whether a waiter sleeps as long as nothing comes. It may have been woken by what set the connection up.
+    fn is_quiet(&self, waiter: &Waiter) -> bool {
+        (0..3).any(|_| {
+            self.verbs.watch(&self.queue_pair, waiter, 7).unwrap();
+            waiter.wait(Some(SHORT)).unwrap().is_none()
+        })
+    }
+
     /// What the next Send brings. Its receive is posted again.
     fn message(&mut self) -> Vec<u8> {
         let completion = self.next(|kind| kind == Kind::Receive);
@@ -186,6 +205,33 @@ where
                     assert_eq!(end.message(), pattern(length, 1));
                     end.send(&pattern(length, 2));
                 }
+                end.is_flushed(RECEIVES);
+            },
+        ),
+        (
+            "a waiter is told what comes, and of the end",
+            |verbs, address| {
+                let (end, _) = End::connect(verbs, address, &[]);
+                let waiter = Waiter::new().unwrap();
+                assert!(end.is_quiet(&waiter));
+                end.send(b"go");
+                assert_eq!(end.watched(&waiter).unwrap().length, 5);
+                end.send(b"bye");
+                let end = std::iter::repeat_with(|| end.watched(&waiter)).find(Result::is_err);
+                assert_eq!(end.unwrap(), Err(Error::Disconnected));
+            },
+            |verbs, listener| {
+                let waiter = Waiter::new().unwrap();
+                verbs.watch_requests(listener, &waiter, 9).unwrap();
+                assert_eq!(waiter.wait(Some(LONG)).unwrap(), Some(9), "somebody asks");
+                let (mut end, _) = End::accept(verbs, listener, &[]);
+                assert_eq!(end.message(), b"go");
+                end.send(b"reply");
+                assert_eq!(end.message(), b"bye");
+                // Its own end is told too.
+                assert!(end.is_quiet(&waiter));
+                verbs.disconnect(&end.queue_pair).unwrap();
+                assert_eq!(waiter.wait(Some(LONG)).unwrap(), Some(7));
                 end.is_flushed(RECEIVES);
             },
         ),

@@ -1,5 +1,10 @@
 //! Who waits, and what wakes them.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test falls where what it expects is not so")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where what it expects is not so"
+)]
 
 #[path = "support/echo.rs"]
 #[allow(dead_code, reason = "others measure more")]
@@ -128,6 +133,26 @@ fn when_the_connection_ends_all_who_wait_are_woken() {
         client.connection().disconnect();
         becomes_so(|| waiting.iter().all(|waiting| waiting.woken() == 1));
         assert!(!waiting.iter_mut().any(Waiting::is_pending));
+    });
+}
+
+#[test]
+fn a_waker_that_panics_has_no_other_wait_for_ever() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("on purpose");
+        }
+    }
+    with_calls(|client, calls| {
+        let mut one = client.start(echo::null(client));
+        assert!(Pin::new(&mut one).poll(&mut Context::from_waker(&Arc::new(Panics).into())).is_pending());
+        answer(calls);
+        let mut other = Waiting::new(client);
+        assert!(other.is_pending());
+        answer(calls);
+        becomes_so(|| other.woken() == 1);
+        assert!(!other.is_pending());
     });
 }
 

@@ -241,6 +241,17 @@ impl<V: Provider> Answering<V> {
         self.responder.handle(Input::Invalidated { call }).map_err(|_| Ended::Protocol)
     }
 
+    /// Whether there is a call for the application.
+    pub(super) fn has_next(&self) -> bool {
+        !self.delivered.is_empty()
+    }
+
+    /// When the time of the first reply that was not pulled is over.
+    pub(super) fn next_end(&self) -> Option<Instant> {
+        let waits = self.provided > 0;
+        waits.then(|| self.answers.iter().filter_map(|answer| answer.provided).min()).flatten()
+    }
+
     /// Ends the time of replies that were not pulled.
     pub(super) fn expire(&mut self) {
         if self.provided == 0 {

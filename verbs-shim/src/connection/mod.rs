@@ -1,7 +1,9 @@
 //! A connection: the Requester and the Responder of one end of it, driven over an adapter.
 //!
 //! There is no thread of its own. Whoever waits for something takes completions, one thread at a time, and what it finds
-//! for others wakes them. A call in flight of one thread is so answered without a change of threads.
+//! for others wakes them. A call in flight of one thread is so answered without a change of threads. Futures and servers do
+//! not wait so: for them a connection is attended to by a thread that looks when the adapter has something, among many
+//! connections.
 
 mod answering;
 mod buffers;
@@ -13,10 +15,10 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
-use std::{fmt, mem, thread};
+use std::{fmt, mem};
 
 use rpcrdma::endpoint::{Direction, Terms};
 use rpcrdma::private_data::{Agreement, PrivateData};
@@ -28,10 +30,12 @@ use self::calling::Calling;
 pub(crate) use self::line::{Place, Turn};
 pub use self::settings::{MAX_CALLS, Settings};
 use crate::call::{Call, CallError, Progress};
+use crate::driver::{self, Driven};
 use crate::error::Error;
 use crate::pending::Pending;
 use crate::request::Request;
 use crate::verbs::{Access, Completion, Kind, Status, Verbs};
+use crate::waiter::Watch;
 
 /// What of [`Verbs`] can be used by several threads: each provider here.
 pub trait Provider:
@@ -125,8 +129,8 @@ pub(crate) struct Port<V: Verbs> {
     pub(crate) queue_pair: V::QueuePair,
 }
 
-/// What connections, calls and requests hold. The last that is dropped ends the connection: the thread of
-/// [`have_thread`](Owned::have_thread) has the rest for as long as it needs to see that.
+/// What connections, calls and requests hold. The last that is dropped ends the connection: the driver has the rest for as
+/// long as it needs to see that.
 pub(crate) struct Owned<V: Provider>(Arc<Shared<V>>);
 
 /// A connection, as all that use it share it.
@@ -138,8 +142,8 @@ pub(crate) struct Shared<V: Provider> {
     /// Those of the calls that this end makes.
     terms: Terms,
     timeout: Option<Duration>,
-    /// There is a thread that takes completions, as some wait by being woken.
-    has_thread: AtomicBool,
+    /// There is somebody who takes completions whoever waits: the driver, or the server's threads.
+    is_attended: AtomicBool,
 }
 
 pub(crate) struct State<V: Provider> {
@@ -157,6 +161,8 @@ pub(crate) struct State<V: Provider> {
     unusable: Option<u32>,
     /// All completions were taken.
     closed: bool,
+    /// Whoever attends to the connection, while it waits for something to happen.
+    attendant: Option<Watch>,
 }
 
 /// A Receive that is filled.
@@ -247,6 +253,7 @@ impl<V: Provider> Connection<V> {
             ended: None,
             unusable: None,
             closed: false,
+            attendant: None,
         };
         let shared = Shared {
             port,
@@ -255,7 +262,7 @@ impl<V: Provider> Connection<V> {
             peer,
             terms: calls,
             timeout: settings.timeout,
-            has_thread: AtomicBool::new(false),
+            is_attended: AtomicBool::new(false),
         };
         Self { shared: Arc::new(Owned(Arc::new(shared))) }
     }
@@ -327,6 +334,13 @@ impl<V: Provider> Connection<V> {
         self.shared.peer
     }
 
+    /// The queue pair. With the provider for adapters it has a descriptor, for whoever waits for many things at once: take
+    /// [requests](Self::request) until there is none, arm it, and look again when it can be read.
+    #[must_use]
+    pub fn queue_pair(&self) -> &V::QueuePair {
+        &self.shared.port().queue_pair
+    }
+
     /// What was agreed on for the calls that this end makes: what goes inline, and whether memory is invalidated remotely.
     #[must_use]
     pub fn terms(&self) -> Terms {
@@ -347,6 +361,22 @@ impl<V: Provider> Connection<V> {
     /// The XID of the call of the other side whose memory could not be used, which has ended the connection.
     pub(crate) fn unusable(&self) -> Option<u32> {
         self.shared.lock().unusable
+    }
+
+    /// Somebody attends to the connection from now on: looks by [`request`](Self::request) until there is nothing, and then
+    /// lets it [`rest`](Self::rest).
+    pub(crate) fn attend(&self) {
+        self.shared.is_attended.store(true, Ordering::Release);
+        self.shared.attend();
+    }
+
+    /// Has whoever attends to the connection told when there is something to do.
+    pub(crate) fn rest(&self, watch: &Watch) {
+        let watched = self.shared.rest(watch);
+        // Another thread may have found a call, or the end, just before.
+        if !watched || self.shared.lock().answering.as_ref().is_some_and(Answering::has_next) {
+            watch.wake();
+        }
     }
 
     /// Ends the connection: all calls are lost.
@@ -404,12 +434,41 @@ impl<V: Provider> Shared<V> {
         }
         state.expire(&self.port);
         state.carry_out(&self.port);
+        if !longest.is_zero()
+            && let Some(attendant) = &state.attendant
+        {
+            // This thread has taken what the attendant was to be told of, and there may be calls that are not its own.
+            attendant.wake();
+        }
         if state.calling.woken.is_empty() {
             self.follow(&state);
             return state;
         }
         self.release(state);
         self.lock()
+    }
+
+    /// Somebody attends to the connection now, and need not be told.
+    fn attend(&self) {
+        self.lock().attendant = None;
+    }
+
+    /// Has whoever attends to the connection told when there is something to do; false where there will be nothing any more.
+    fn rest(&self, watch: &Watch) -> bool {
+        let mut state = self.lock();
+        if state.closed {
+            return false;
+        }
+        state.attendant = Some(watch.clone());
+        state.remind();
+        drop(state);
+        if let Err(error) = self.port.verbs.watch(&self.port.queue_pair, watch.waiter(), watch.key()) {
+            let mut state = self.lock();
+            state.end(&self.port, Ended::Refused(error));
+            self.release(state);
+            watch.wake();
+        }
+        true
     }
 
     /// Wakes the threads that wait for this one.
@@ -422,6 +481,7 @@ impl<V: Provider> Shared<V> {
     /// Says what has changed, to threads and to futures. A waker may do anything, so nothing is locked then.
     pub(crate) fn release(&self, mut state: MutexGuard<'_, State<V>>) {
         self.follow(&state);
+        state.remind();
         let woken = mem::take(&mut state.calling.woken);
         let _spent = mem::take(&mut state.calling.spent);
         drop(state);
@@ -533,30 +593,31 @@ impl<V: Provider> Drop for Waits<'_, V> {
 }
 
 impl<V: Provider> Owned<V> {
-    /// Has a thread take completions from now on, as somebody waits who cannot; false where there can be none.
-    pub(crate) fn have_thread(&self) -> bool {
+    /// Has somebody take completions from now on, as a future waits, who cannot; false where nobody does.
+    pub(crate) fn be_attended(&self) -> bool {
         let Self(shared) = self;
-        if shared.has_thread.load(Ordering::Acquire) {
+        if shared.is_attended.load(Ordering::Acquire) {
             return true;
         }
-        // One after the other: nobody is to count on a thread that does not come.
+        // One after the other: nobody is to count on a driver that does not come.
         let _state = shared.lock();
-        if shared.has_thread.load(Ordering::Acquire) {
+        if shared.is_attended.load(Ordering::Acquire) {
             return true;
         }
-        let weak = Arc::downgrade(shared);
-        let run = move || {
-            while let Some(shared) = weak.upgrade() {
-                let state = shared.lock();
-                if state.closed {
-                    break;
-                }
-                drop(shared.progress(state, LOOK_AGAIN));
-            }
-        };
-        let began = thread::Builder::new().name("rpcrdma completions".to_owned()).spawn(run).is_ok();
-        shared.has_thread.store(began, Ordering::Release);
-        began
+        let weak: Weak<Shared<V>> = Arc::downgrade(shared);
+        let Ok(driver) = driver::drive(weak) else { return false };
+        shared.is_attended.store(true, Ordering::Release);
+        driver.wake();
+        true
+    }
+}
+
+impl<V: Provider> Driven for Shared<V> {
+    fn drive(&self, watch: &Watch) -> bool {
+        self.attend();
+        let state = self.lock();
+        drop(self.progress(state, Duration::ZERO));
+        self.rest(watch)
     }
 }
 
@@ -697,6 +758,20 @@ impl<V: Provider> State<V> {
     fn grace(&self) -> Duration {
         let until = self.calling.grace_ends().filter(|_| self.ended.is_none());
         until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
+    }
+
+    /// When something will have lasted for longer than it may.
+    fn next_end(&self) -> Option<Instant> {
+        let provided = self.answering.as_ref().and_then(Answering::next_end);
+        let unanswered = self.calling.grace_ends().filter(|_| self.ended.is_none());
+        provided.into_iter().chain(unanswered).min()
+    }
+
+    /// Has whoever attends to the connection look when the next end comes.
+    fn remind(&self) {
+        if let (Some(attendant), Some(ends)) = (&self.attendant, self.next_end()) {
+            attendant.wake_at(ends);
+        }
     }
 
     /// Ends what has lasted for longer than it may.

@@ -17,6 +17,7 @@ use super::memory::{self, Counters, Domain, Place, transfer};
 use super::wire::{Numbers, Wire};
 use crate::error::Error;
 use crate::verbs::{Access, Completion, Depths, Kind, Operation, Remote, Status};
+use crate::waiter::Watch;
 
 /// How long a sender waits after "receiver not ready" before it tries again.
 const NOT_READY_TIMER: Duration = Duration::from_micros(640);
@@ -58,6 +59,8 @@ pub(super) enum Phase {
 pub(super) struct Link {
     state: Mutex<State>,
     changed: Condvar,
+    /// Who waits beside other connections, on the active and on the passive side.
+    watches: Mutex<[Option<Watch>; 2]>,
     /// It was ended, by the active or the passive side.
     ended: [AtomicBool; 2],
 }
@@ -130,7 +133,12 @@ impl Link {
     pub(super) fn new(domain: Domain, depths: Depths, counters: Arc<Counters>) -> Self {
         let active = Some(Half::new(domain, depths));
         let state = State { phase: Phase::Idle, answer: None, active, passive: None, counters, wire: None };
-        Self { state: Mutex::new(state), changed: Condvar::new(), ended: [const { AtomicBool::new(false) }; 2] }
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            watches: Mutex::default(),
+            ended: [const { AtomicBool::new(false) }; 2],
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -150,6 +158,33 @@ impl Link {
     /// Says that something has changed, to whoever waits.
     pub(super) fn notify(&self) {
         self.changed.notify_all();
+        let watches = mem::take(&mut *self.watches.lock().unwrap_or_else(PoisonError::into_inner));
+        watches.iter().flatten().for_each(Watch::wake);
+    }
+
+    /// Tells a waiter when there is something for this side.
+    pub(super) fn watch(&self, side: Side, watch: Watch) {
+        let now = Instant::now();
+        let mut state = self.lock();
+        if state.carry_out(now) {
+            self.notify();
+        }
+        let over = state.phase == Phase::Over;
+        let ready = over || state.half(side).is_some_and(|half| !half.completions.is_empty());
+        if let Some(next) = state.next(now) {
+            watch.wake_at(next);
+        }
+        if ready {
+            watch.wake();
+            return;
+        }
+        let [active, passive] = &mut *self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        *if side == Side::Active { active } else { passive } = Some(watch);
+        drop(state);
+        // Who ends it may do so without the lock, and has found nobody to tell.
+        if self.ended.iter().any(|ended| ended.load(Ordering::Acquire)) {
+            self.notify();
+        }
     }
 
     /// One side ends the connection, if it is not over.

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::link::{Link, Phase};
 use crate::error::Error;
+use crate::waiter::Watch;
 
 /// Requests that wait at an address.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub(super) struct Door {
     /// None when nobody listens any more.
     waiting: Mutex<Option<VecDeque<Asking>>>,
     changed: Condvar,
+    /// Who waits beside others.
+    watch: Mutex<Option<Watch>>,
     backlog: usize,
 }
 
@@ -54,7 +57,7 @@ pub struct Request {
 
 impl Door {
     pub(super) fn new(backlog: usize) -> Self {
-        Self { waiting: Mutex::new(Some(VecDeque::new())), changed: Condvar::new(), backlog }
+        Self { waiting: Mutex::new(Some(VecDeque::new())), changed: Condvar::new(), watch: Mutex::default(), backlog }
     }
 
     /// Lets someone wait, if there is room.
@@ -63,7 +66,24 @@ impl Door {
         let waiting = waiting.as_mut().filter(|waiting| waiting.len() < self.backlog).ok_or(Error::Refused)?;
         waiting.push_back(asking);
         self.changed.notify_all();
+        if let Some(watch) = self.lock_watch().take() {
+            watch.wake();
+        }
         Ok(())
+    }
+
+    fn lock_watch(&self) -> MutexGuard<'_, Option<Watch>> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells a waiter when somebody asks.
+    pub(super) fn watch(&self, watch: Watch) {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        match waiting.as_ref().and_then(VecDeque::front).map(|asking| asking.arrives) {
+            Some(Some(arrives)) => watch.wake_at(arrives),
+            Some(None) => watch.wake(),
+            None => *self.lock_watch() = Some(watch),
+        }
     }
 
     /// The next who still waits.

@@ -53,6 +53,7 @@ use self::wire::Wire;
 use crate::error::{Error, NotRegistered};
 use crate::identifiers::Identifiers;
 use crate::verbs::{Access, Completion, Depths, Local, Verbs, Work};
+use crate::waiter::{Waiter, Watch};
 
 /// Adapters of a fabric.
 pub const MAX_ADAPTERS: usize = 256;
@@ -455,6 +456,19 @@ impl Verbs for Adapter {
         not_held()?;
         let Seat { link, side, .. } = queue_pair.seat();
         link.completion(side, timeout)
+    }
+
+    fn watch(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<(), Error> {
+        not_held()?;
+        let Seat { link, side, .. } = queue_pair.seat();
+        link.watch(side, Watch::new(waiter, key));
+        Ok(())
+    }
+
+    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<(), Error> {
+        not_held()?;
+        listener.door.watch(Watch::new(waiter, key));
+        Ok(())
     }
 
     fn listen(&self, address: SocketAddr, backlog: usize) -> Result<Listener, Error> {

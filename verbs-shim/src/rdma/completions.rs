@@ -1,6 +1,7 @@
 //! The completion queue of a queue pair.
 
 use std::ffi::c_int;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 
 use super::management::nonblocking;
@@ -91,6 +92,13 @@ impl Completions {
                 sys::ibv_ack_cq_events(cq, 1);
             }
         }
+    }
+}
+
+impl AsFd for Completions {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: it is open until this is dropped.
+        unsafe { BorrowedFd::borrow_raw(self.descriptor()) }
     }
 }
 

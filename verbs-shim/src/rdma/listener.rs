@@ -1,6 +1,7 @@
 //! Who takes requests for connections, and the requests.
 
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use super::device::Device;
 use super::management::{Channel, Identifier, wait_for};
 use super::sys;
 use crate::error::Error;
+use crate::waiter::Waiter;
 
 /// Takes requests for connections at an address of an adapter. Dropping it refuses those that wait.
 ///
@@ -97,6 +99,16 @@ impl Listener {
             let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now));
             wait_for([self.channel.descriptor()], rest);
         }
+    }
+}
+
+impl Listener {
+    /// Tells a waiter when somebody asks.
+    pub(super) fn watch(&self, waiter: &Waiter, key: u64) -> Result<(), Error> {
+        if self.is_over.load(Ordering::Acquire) {
+            waiter.waker(key).wake();
+        }
+        waiter.watch(self.channel.as_fd(), key)
     }
 }
 

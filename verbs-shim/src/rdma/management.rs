@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::mem;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -83,6 +84,13 @@ impl Channel {
             }
             wait_for([self.descriptor()], rest);
         }
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: it is open until this is dropped.
+        unsafe { BorrowedFd::borrow_raw(self.descriptor()) }
     }
 }
 

@@ -78,9 +78,10 @@ use rpcrdma::segment::Segment;
 pub use self::device::Device;
 pub use self::listener::{Listener, Request};
 pub use self::memory::{Domain, Region};
-pub use self::queue_pair::QueuePair;
+pub use self::queue_pair::{Armed, QueuePair};
 use crate::error::{Error, NotRegistered};
 use crate::verbs::{Access, Completion, Depths, Local, Verbs, Work};
+use crate::waiter::{Waiter, Watch};
 
 /// Octets of private data that go with a request (RDMA IP CM service: 92 less 36).
 pub const REQUEST_PRIVATE_DATA: usize = 56;
@@ -159,6 +160,14 @@ impl Verbs for Device {
 
     fn completion(&self, queue_pair: &QueuePair, timeout: Duration) -> Result<Option<Completion>, Error> {
         queue_pair.completion(timeout)
+    }
+
+    fn watch(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<(), Error> {
+        queue_pair.watch(Watch::new(waiter, key))
+    }
+
+    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<(), Error> {
+        listener.watch(waiter, key)
     }
 
     fn listen(&self, address: SocketAddr, backlog: usize) -> Result<Listener, Error> {

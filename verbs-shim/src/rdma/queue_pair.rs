@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,8 +19,10 @@ use super::listener::Request;
 use super::management::{Channel, Event, Identifier, Parameters, rejection, wait_for};
 use super::memory::{Domain, Place, Region};
 use super::sys;
+use crate::descriptors;
 use crate::error::Error;
 use crate::verbs::{Completion, Depths, Kind, Local, Operation, Status, Work};
+use crate::waiter::Watch;
 
 /// So many looks are cheaper than asking for the time.
 const LOOKS: u32 = 64;
@@ -52,7 +55,18 @@ pub struct QueuePair {
     state: Mutex<State>,
     changed: Condvar,
     channel: Arc<Channel>,
+    /// Readable when there is a completion event or a connection event.
+    events: OwnedFd,
     depths: Depths,
+}
+
+/// What there is when a queue pair was armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Armed {
+    /// Nothing: its descriptor becomes readable when there is.
+    Quiet,
+    /// Something to take, which the descriptor does not show.
+    Ready,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +111,9 @@ struct State {
     asleep: bool,
     /// Looks that might not wait.
     looks: u32,
+    /// Who waits beside other connections. It is told here of what no event says: the end by this side's own doing, and what
+    /// a thread that sleeps has taken.
+    watch: Option<Watch>,
 }
 
 // SAFETY: the queue pair of the adapter may be used from any thread, and is destroyed by the state that has it.
@@ -122,9 +139,11 @@ impl QueuePair {
             receive_places: 0,
             asleep: false,
             looks: 0,
+            watch: None,
         };
         let channel = Arc::new(Channel::new()?);
-        Ok(Self { state: Mutex::new(state), changed: Condvar::new(), channel, depths })
+        let events = descriptors::joined([state.completions.as_fd(), channel.as_fd()])?;
+        Ok(Self { state: Mutex::new(state), changed: Condvar::new(), channel, events, depths })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -300,7 +319,50 @@ impl QueuePair {
         let mut state = self.lock();
         state.asleep = false;
         self.changed.notify_all();
+        if let Some(watch) = state.watch.take() {
+            watch.wake();
+        }
         state
+    }
+
+    /// Has the descriptor become readable when there is something to take; [`Armed::Ready`] where there is already. This looks
+    /// as long without sleeping as waiting does.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn arm(&self) -> Result<Armed, Error> {
+        let mut state = self.lock();
+        // What was announced before is not announced again.
+        state.completions.heed();
+        state.heed(&self.channel);
+        let spin = state.domain.device().spin();
+        if !state.poll() && !spin.is_zero() && state.phase == Phase::Established {
+            state = self.spin(state, Instant::now(), spin);
+        }
+        state.completions.arm()?;
+        // What came before that is not announced.
+        let ready = state.poll() || !state.ready.is_empty() || state.phase == Phase::Over;
+        Ok(if ready { Armed::Ready } else { Armed::Quiet })
+    }
+
+    pub(super) fn watch(&self, watch: Watch) -> Result<(), Error> {
+        let mut state = self.lock();
+        if !state.asleep {
+            drop(state);
+            if self.arm()? == Armed::Ready {
+                watch.wake();
+                return Ok(());
+            }
+            watch.waiter().watch(self.events.as_fd(), watch.key())?;
+            state = self.lock();
+        }
+        if state.phase == Phase::Over {
+            watch.wake();
+        } else {
+            // A thread that sleeps takes what there is, and says so.
+            state.watch = Some(watch);
+        }
+        Ok(())
     }
 
     pub(super) fn post_receive(&self, id: u64, local: &Local<'_, Region>) -> Result<(), Error> {
@@ -583,6 +645,9 @@ impl State {
             return;
         }
         let asked = mem::replace(&mut self.phase, Phase::Over) == Phase::Asked;
+        if let Some(watch) = self.watch.take() {
+            watch.wake();
+        }
         if self.hardware.is_some()
             && let Some(identifier) = &self.identifier
         {
@@ -608,6 +673,14 @@ impl State {
         if asked && destroyed.is_ok() {
             self.identifier = None;
         }
+    }
+}
+
+/// Readable when there may be a completion, or the connection is over, once [`QueuePair::arm`] has found nothing: for
+/// whoever waits for descriptors, as asynchronous runtimes do.
+impl AsFd for QueuePair {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.events.as_fd()
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod stopping;
 
-use std::cell::RefCell;
+use std::sync::Mutex;
 use std::time::Duration;
 use std::{mem, thread};
 
@@ -88,12 +88,11 @@ pub(crate) fn with_service(service: &impl Service<Adapter>, run: impl FnOnce(&Fa
 /// What each octet of a result is.
 const FILL: u8 = 0x5a;
 
-thread_local! {
-    static ARGUMENTS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
+/// A buffer for any thread of the server.
+static ARGUMENTS: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 /// Answers a call, with buffers that were used before.
-fn answer(mut request: Request<Adapter>) {
+pub(crate) fn answer(mut request: Request<Adapter>) {
     let (call, arguments) = request.decode().unwrap();
     match call.procedure {
         2 => {
@@ -105,11 +104,10 @@ fn answer(mut request: Request<Adapter>) {
             reply.push_item(buffer);
         }
         3 => {
-            let mut kept = ARGUMENTS.take();
+            let mut kept = ARGUMENTS.lock().unwrap();
             kept.clear();
             kept.extend_from_slice(arguments);
             request.accept().push(&kept);
-            ARGUMENTS.set(kept);
         }
         _ => {
             request.accept();

@@ -1,0 +1,335 @@
+//! The threads of a server.
+//!
+//! All of them wait in one place, for whatever happens on any connection or at the listener. Who is woken looks after that,
+//! until there is nothing to do there, while another goes on waiting. So there are as many threads as connections that have
+//! something to do at once, and idle connections cost none.
+
+use std::collections::HashMap;
+use std::mem;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
+
+use crate::connection::{Connection, Ended, Provider};
+use crate::error::Error;
+use crate::server::{Server, Service, Stopper};
+use crate::waiter::{Waiter, Watch};
+
+/// The listener has something.
+const LISTENER: u64 = 0;
+/// The server is to stop, or has stopped.
+const STOP: u64 = 1;
+/// Threads that wait for as long as nothing happens.
+const WAIT: usize = 2;
+/// How long more of them wait before they end: threads are not to come and go with each burst of calls.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// The threads of a server, and the connections that they look after.
+pub(crate) struct Crew<'a, V: Provider, S> {
+    server: &'a Server<V>,
+    service: &'a S,
+    waiter: Waiter,
+    state: Mutex<State<V>>,
+}
+
+struct State<V: Provider> {
+    /// By their keys.
+    served: HashMap<u64, Arc<Served<V>>>,
+    last: u64,
+    /// Threads that wait.
+    waiting: usize,
+    stage: Stage,
+    failed: Option<Error>,
+}
+
+/// No connection is accepted once it stops, and when the last has ended, the threads do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Serving,
+    Stopping,
+}
+
+/// A connection that is served.
+struct Served<V: Provider> {
+    connection: Connection<V>,
+    watch: Watch,
+    heard: Mutex<Heard>,
+    care: Mutex<Care>,
+}
+
+/// Whether somebody looks after a connection: one thread at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Care {
+    Nobody,
+    Somebody,
+    /// Somebody, who has to look again, as something has happened meanwhile.
+    Again,
+}
+
+/// When the other side was heard of.
+#[derive(Clone, Copy, Debug)]
+enum Heard {
+    /// It has just connected, and the service does not know.
+    Never,
+    At(Instant),
+}
+
+impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
+    pub(crate) fn new(server: &'a Server<V>, service: &'a S) -> Result<Self, Error> {
+        let state = State { served: HashMap::new(), last: STOP, waiting: 0, stage: Stage::Serving, failed: None };
+        let waiter = Waiter::new()?;
+        server.verbs.watch_requests(&server.listener, &waiter, LISTENER)?;
+        server.stop.tell(waiter.waker(STOP));
+        Ok(Self { server, service, waiter, state: Mutex::new(state) })
+    }
+
+    /// Why it has stopped, where nobody has asked for it.
+    pub(crate) fn failure(&self) -> Result<(), Error> {
+        self.lock().failed.take().map_or(Ok(()), Err)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<V>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has one thread more.
+    pub(crate) fn hire<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> Result<(), Error> {
+        let thread = thread::Builder::new().name("rpcrdma server".to_owned());
+        let hired = thread.spawn_scoped(scope, move || self.work(scope));
+        hired.map(drop).map_err(|_| Error::Exhausted)
+    }
+
+    /// What each thread does.
+    fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+        loop {
+            let woken = self.waiter.wait(self.begin_to_wait());
+            let waiting = self.end_to_wait();
+            if self.is_over() {
+                // For the next thread.
+                self.waiter.wake(STOP);
+                return;
+            }
+            match waiting {
+                // Without a thread more, what else happens waits for this one.
+                0 => drop(self.hire(scope)),
+                WAIT.. if woken == Ok(None) => return,
+                _ => {}
+            }
+            match woken {
+                Ok(Some(LISTENER)) => self.accept(),
+                Ok(Some(STOP)) => self.stop(),
+                Ok(Some(key)) => self.look_after(key),
+                Ok(None) => {}
+                Err(error) => self.fail(error),
+            }
+        }
+    }
+
+    /// One thread more waits: how long it may.
+    fn begin_to_wait(&self) -> Option<Duration> {
+        let mut state = self.lock();
+        state.waiting += 1;
+        (state.waiting > WAIT).then_some(LINGER)
+    }
+
+    /// How many wait still.
+    fn end_to_wait(&self) -> usize {
+        let mut state = self.lock();
+        state.waiting -= 1;
+        state.waiting
+    }
+
+    /// Whether there is nothing to wait for any more.
+    fn is_over(&self) -> bool {
+        let state = self.lock();
+        state.stage == Stage::Stopping && state.served.is_empty()
+    }
+
+    /// Ends all connections.
+    fn stop(&self) {
+        let mut state = self.lock();
+        state.stage = Stage::Stopping;
+        let all: Vec<_> = state.served.values().map(Arc::clone).collect();
+        drop(state);
+        all.iter().for_each(|served| served.connection.disconnect());
+        if all.is_empty() {
+            // Else the last that leaves says so.
+            self.waiter.wake(STOP);
+        }
+    }
+
+    /// Stops, as it cannot go on.
+    fn fail(&self, error: Error) {
+        self.lock().failed.get_or_insert(error);
+        self.server.stop.stop();
+    }
+
+    /// Accepts those who ask for a connection.
+    fn accept(&self) {
+        let server = self.server;
+        loop {
+            if server.stop.is_stopped() {
+                return;
+            }
+            match server.verbs.request(&server.listener, Duration::ZERO) {
+                Ok(Some(request)) => self.answer(request),
+                Ok(None) => break,
+                Err(error) => return self.fail(error),
+            }
+        }
+        if let Err(error) = server.verbs.watch_requests(&server.listener, &self.waiter, LISTENER) {
+            self.fail(error);
+        }
+    }
+
+    fn answer(&self, request: V::Request) {
+        let server = self.server;
+        let peer = server.verbs.peer(&request);
+        if self.lock().served.len() >= server.most {
+            self.failed(peer, &Error::Exhausted);
+            let _ = server.verbs.reject(request, &[]);
+            return;
+        }
+        match server.connection(request) {
+            Ok(connection) => self.begin(connection),
+            Err(error) => self.failed(peer, &error),
+        }
+    }
+
+    fn failed(&self, peer: SocketAddr, why: &Error) {
+        let _stopping = StopsOnPanic(&self.server.stop);
+        self.service.failed(peer, why);
+    }
+
+    /// Has a connection looked after.
+    fn begin(&self, connection: Connection<V>) {
+        let mut state = self.lock();
+        state.last += 1;
+        let watch = Watch::new(&self.waiter, state.last);
+        let served =
+            Arc::new(Served { connection, watch, heard: Mutex::new(Heard::Never), care: Mutex::new(Care::Nobody) });
+        let key = state.last;
+        state.served.insert(key, Arc::clone(&served));
+        let stage = state.stage;
+        drop(state);
+        if stage == Stage::Stopping {
+            served.connection.disconnect();
+        }
+        served.watch.wake();
+    }
+
+    /// Looks after a connection, until there is nothing to do, or its end.
+    fn look_after(&self, key: u64) {
+        let Some(served) = self.lock().served.get(&key).map(Arc::clone) else { return };
+        if !served.take() {
+            return;
+        }
+        let leaving = Leaving { crew: self, key, served: &served };
+        loop {
+            served.connection.attend();
+            if let Err(ended) = served.serve(self.service, self.server.idle) {
+                self.server.remember_unusable(&served.connection);
+                self.service.ended(served.connection.peer(), &ended);
+                return;
+            }
+            served.rest(self.server.idle);
+            if served.leave() {
+                mem::forget(leaving);
+                return;
+            }
+        }
+    }
+}
+
+/// A service that panics where somebody could not connect stops its server.
+struct StopsOnPanic<'a>(&'a Stopper);
+
+impl Drop for StopsOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
+/// A connection leaves, as it is over, or as the service has panicked.
+struct Leaving<'a, V: Provider, S: Service<V>> {
+    crew: &'a Crew<'a, V, S>,
+    key: u64,
+    served: &'a Served<V>,
+}
+
+impl<V: Provider, S: Service<V>> Drop for Leaving<'_, V, S> {
+    fn drop(&mut self) {
+        // Requests that are answered elsewhere would keep it.
+        self.served.connection.disconnect();
+        let mut state = self.crew.lock();
+        state.served.remove(&self.key);
+        self.crew.waiter.forget(self.key);
+        if state.served.is_empty() && state.stage == Stage::Stopping {
+            self.crew.waiter.wake(STOP);
+        }
+    }
+}
+
+impl<V: Provider> Served<V> {
+    fn lock(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes it to be looked after; false where another thread does that, who looks again then.
+    fn take(&self) -> bool {
+        let mut care = self.care();
+        *care = if *care == Care::Nobody { Care::Somebody } else { Care::Again };
+        *care == Care::Somebody
+    }
+
+    /// Leaves it, unless something has happened meanwhile.
+    fn leave(&self) -> bool {
+        let mut care = self.care();
+        *care = if *care == Care::Again { Care::Somebody } else { Care::Nobody };
+        *care == Care::Nobody
+    }
+
+    fn care(&self) -> MutexGuard<'_, Care> {
+        self.care.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands all calls that there are to the service, and ends a connection that has been idle for too long.
+    fn serve(&self, service: &impl Service<V>, idle: Option<Duration>) -> Result<(), Ended> {
+        let mut heard = match *self.lock() {
+            Heard::Never => {
+                service.connected(&self.connection);
+                Instant::now()
+            }
+            Heard::At(heard) => heard,
+        };
+        loop {
+            if let Some(request) = self.connection.request(Duration::ZERO)? {
+                service.call(request);
+                heard = Instant::now();
+                continue;
+            }
+            if self.connection.is_answering() {
+                heard = Instant::now();
+            }
+            if idle.is_none_or(|longest| heard.elapsed() <= longest) {
+                *self.lock() = Heard::At(heard);
+                return Ok(());
+            }
+            self.connection.disconnect();
+        }
+    }
+
+    /// Has it looked after when there is something to do.
+    fn rest(&self, idle: Option<Duration>) {
+        let heard = *self.lock();
+        if let (Some(longest), Heard::At(heard)) = (idle, heard)
+            && let Some(ends) = heard.checked_add(longest)
+        {
+            self.watch.wake_at(ends);
+        }
+        self.connection.rest(&self.watch);
+    }
+}

@@ -1,0 +1,78 @@
+//! Waiting for descriptors: Linux's epoll, by the package rustix.
+
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use crate::error::Error;
+
+/// Descriptors, each with a key, of which several threads wait for the next that can be read.
+#[derive(Debug)]
+pub(crate) struct Descriptors {
+    epoll: OwnedFd,
+    /// Written to wake a thread. It is never read: each writing is an event of its own, for one thread.
+    wakes: OwnedFd,
+}
+
+/// The key of `wakes`.
+const WAKES: u64 = u64::MAX;
+
+fn failed(function: &'static str) -> impl Fn(Errno) -> Error {
+    move |errno| match errno {
+        Errno::NOMEM | Errno::MFILE | Errno::NFILE | Errno::NOSPC => Error::Exhausted,
+        errno => Error::System { function, number: errno.raw_os_error() },
+    }
+}
+
+impl Descriptors {
+    pub(crate) fn new() -> Result<Self, Error> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed("epoll_create1"))?;
+        let wakes = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed("eventfd"))?;
+        epoll::add(&epoll, &wakes, EventData::new_u64(WAKES), EventFlags::IN | EventFlags::ET)
+            .map_err(failed("epoll_ctl"))?;
+        Ok(Self { epoll, wakes })
+    }
+
+    /// Has [`wait`](Self::wait) give this key when the descriptor can be read, once.
+    pub(crate) fn watch(&self, descriptor: BorrowedFd<'_>, key: u64) -> Result<(), Error> {
+        let (data, flags) = (EventData::new_u64(key), EventFlags::IN | EventFlags::ONESHOT);
+        let watched = match epoll::modify(&self.epoll, descriptor, data, flags) {
+            Err(Errno::NOENT) => epoll::add(&self.epoll, descriptor, data, flags),
+            watched => watched,
+        };
+        watched.map_err(failed("epoll_ctl"))
+    }
+
+    /// The key of the next descriptor that can be read; none after so long, or for no reason.
+    pub(crate) fn wait(&self, longest: Option<Duration>) -> Result<Option<u64>, Error> {
+        // Longer than it can be said is without end.
+        let timeout = longest.and_then(|longest| Timespec::try_from(longest).ok());
+        let mut event = [MaybeUninit::uninit()];
+        match epoll::wait(&self.epoll, &mut event[..], timeout.as_ref()) {
+            Ok((events, _)) => Ok(events.first().map(|event| event.data.u64()).filter(|key| *key != WAKES)),
+            Err(Errno::INTR) => Ok(None),
+            Err(errno) => Err(failed("epoll_wait")(errno)),
+        }
+    }
+
+    /// Has one thread that waits look up.
+    pub(crate) fn wake_one(&self) {
+        // It fails where nobody has waited for 2^64 times of it.
+        let _ = rustix::io::write(&self.wakes, &1_u64.to_ne_bytes());
+    }
+}
+
+/// Readable when one of the others is: several descriptors as one.
+pub(crate) fn joined<'a>(descriptors: impl IntoIterator<Item = BorrowedFd<'a>>) -> Result<OwnedFd, Error> {
+    let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed("epoll_create1"))?;
+    for descriptor in descriptors {
+        let data = EventData::new_u64(0);
+        epoll::add(&epoll, descriptor.as_fd(), data, EventFlags::IN).map_err(failed("epoll_ctl"))?;
+    }
+    Ok(epoll)
+}

@@ -1,0 +1,256 @@
+//! Where a few threads wait for many connections.
+//!
+//! Each of these has a key. [`Verbs::watch`](crate::Verbs::watch) has a waiter give the key once when something has happened
+//! there; then it is looked at, and watched again. A key is given to one thread, so that no two look at the same, and
+//! nobody wakes up while nothing happens.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::fmt;
+#[cfg(feature = "rdma")]
+use std::os::fd::BorrowedFd;
+#[cfg(not(feature = "rdma"))]
+use std::sync::Condvar;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
+use std::time::{Duration, Instant};
+
+#[cfg(feature = "rdma")]
+use crate::descriptors::Descriptors;
+use crate::error::Error;
+
+/// Where a few threads wait for many connections. Clones are the same.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use rpcrdma_verbs::Waiter;
+///
+/// let waiter = Waiter::new()?;
+/// waiter.waker(7).wake();
+/// assert_eq!(waiter.wait(Some(Duration::from_secs(1)))?, Some(7));
+/// assert_eq!(waiter.wait(Some(Duration::ZERO))?, None, "once");
+/// # Ok::<(), rpcrdma_verbs::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Waiter(Arc<Shared>);
+
+struct Shared {
+    ready: Mutex<Ready>,
+    /// What threads sleep on, when they do.
+    #[cfg(not(feature = "rdma"))]
+    changed: Condvar,
+    #[cfg(feature = "rdma")]
+    descriptors: Descriptors,
+}
+
+/// What is to be looked at.
+#[derive(Default)]
+struct Ready {
+    keys: VecDeque<u64>,
+    /// At these times too.
+    times: BTreeSet<(Instant, u64)>,
+    time_of: HashMap<u64, Instant>,
+    /// Threads that sleep, or are about to.
+    asleep: usize,
+}
+
+impl Ready {
+    /// The next key, if there is one by now.
+    fn next(&mut self, now: Instant) -> Option<u64> {
+        if let Some((when, key)) = self.times.first().copied()
+            && when <= now
+        {
+            self.times.pop_first();
+            self.time_of.remove(&key);
+            self.add(key);
+        }
+        self.keys.pop_front()
+    }
+
+    fn add(&mut self, key: u64) {
+        if !self.keys.contains(&key) {
+            self.keys.push_back(key);
+        }
+    }
+
+    /// How long nothing is to be looked at but what happens, `left` at most.
+    fn left(&self, now: Instant, left: Option<Duration>) -> Option<Duration> {
+        let next = self.times.first().map(|(when, _)| when.saturating_duration_since(now));
+        next.into_iter().chain(left).min()
+    }
+}
+
+impl Waiter {
+    /// One that waits for nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`], [`Error::System`].
+    pub fn new() -> Result<Self, Error> {
+        Ok(Self(Arc::new(Shared {
+            ready: Mutex::default(),
+            #[cfg(not(feature = "rdma"))]
+            changed: Condvar::new(),
+            #[cfg(feature = "rdma")]
+            descriptors: Descriptors::new()?,
+        })))
+    }
+
+    /// Has [`wait`](Self::wait) give this key once the descriptor can be read.
+    #[cfg(feature = "rdma")]
+    pub(crate) fn watch(&self, descriptor: BorrowedFd<'_>, key: u64) -> Result<(), Error> {
+        self.0.descriptors.watch(descriptor, key)
+    }
+
+    /// The key of something that is to be looked at; none where there is none within that time. Of several threads that
+    /// wait, one is given it.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn wait(&self, timeout: Option<Duration>) -> Result<Option<u64>, Error> {
+        let mut now = Instant::now();
+        let deadline = timeout.and_then(|timeout| now.checked_add(timeout));
+        let mut ready = self.0.lock();
+        loop {
+            if let Some(key) = ready.next(now) {
+                if !ready.keys.is_empty() {
+                    // Two that come at once may have woken one thread.
+                    self.0.wake_one(&ready);
+                }
+                return Ok(Some(key));
+            }
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return Ok(None);
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
+            let left = ready.left(now, left);
+            ready.asleep += 1;
+            let woken = self.0.sleep(ready, left);
+            ready = self.0.lock();
+            ready.asleep -= 1;
+            if let Some(key) = woken? {
+                return Ok(Some(key));
+            }
+            now = Instant::now();
+        }
+    }
+
+    /// Has [`wait`](Self::wait) give this key, once for all that was woken until then. It takes no lock but the waiter's, so
+    /// it can be woken anywhere.
+    #[must_use]
+    pub fn waker(&self, key: u64) -> Waker {
+        Waker::from(Arc::new(Key { key, waiter: self.clone() }))
+    }
+
+    pub(crate) fn wake(&self, key: u64) {
+        let mut ready = self.0.lock();
+        ready.add(key);
+        self.0.wake_one(&ready);
+    }
+
+    /// Has [`wait`](Self::wait) give this key at that time, or before. Of several times the first one counts.
+    pub(crate) fn wake_at(&self, key: u64, when: Instant) {
+        let mut ready = self.0.lock();
+        let known = ready.time_of.get(&key).copied();
+        if known.is_some_and(|known| known <= when) {
+            return;
+        }
+        if let Some(known) = known {
+            ready.times.remove(&(known, key));
+        }
+        ready.time_of.insert(key, when);
+        ready.times.insert((when, key));
+        if ready.times.first() == Some(&(when, key)) {
+            // Who sleeps has to wake up earlier.
+            self.0.wake_one(&ready);
+        }
+    }
+
+    /// Forgets a key.
+    pub(crate) fn forget(&self, key: u64) {
+        let mut ready = self.0.lock();
+        ready.keys.retain(|known| *known != key);
+        if let Some(when) = ready.time_of.remove(&key) {
+            ready.times.remove(&(when, key));
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Ready> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes a thread that sleeps; who does not looks for itself before it does.
+    fn wake_one(&self, ready: &Ready) {
+        if ready.asleep == 0 {
+            return;
+        }
+        #[cfg(feature = "rdma")]
+        self.descriptors.wake_one();
+        #[cfg(not(feature = "rdma"))]
+        self.changed.notify_one();
+    }
+
+    /// Sleeps until something has happened, for so long at most. Gives the key of a descriptor.
+    #[cfg(feature = "rdma")]
+    fn sleep(&self, ready: MutexGuard<'_, Ready>, longest: Option<Duration>) -> Result<Option<u64>, Error> {
+        drop(ready);
+        self.descriptors.wait(longest)
+    }
+
+    #[cfg(not(feature = "rdma"))]
+    fn sleep(&self, ready: MutexGuard<'_, Ready>, longest: Option<Duration>) -> Result<Option<u64>, Error> {
+        match longest {
+            Some(longest) => drop(self.changed.wait_timeout(ready, longest)),
+            None => drop(self.changed.wait(ready)),
+        }
+        Ok(None)
+    }
+}
+
+/// A waiter and what it is to give.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    waiter: Waiter,
+    key: u64,
+}
+
+impl Watch {
+    pub(crate) fn new(waiter: &Waiter, key: u64) -> Self {
+        Self { waiter: waiter.clone(), key }
+    }
+
+    pub(crate) const fn waiter(&self) -> &Waiter {
+        &self.waiter
+    }
+
+    pub(crate) const fn key(&self) -> u64 {
+        self.key
+    }
+
+    pub(crate) fn wake(&self) {
+        self.waiter.wake(self.key);
+    }
+
+    pub(crate) fn wake_at(&self, when: Instant) {
+        self.waiter.wake_at(self.key, when);
+    }
+}
+
+/// Wakes a waiter.
+struct Key {
+    key: u64,
+    waiter: Waiter,
+}
+
+impl Wake for Key {
+    fn wake(self: Arc<Self>) {
+        self.waiter.wake(self.key);
+    }
+}
+
+impl fmt::Debug for Waiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiter").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,69 @@
+//! What idle connections cost. A test of its own, as it counts all threads of its process.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test falls where what it expects is not so")]
+
+#[path = "support/echo.rs"]
+#[allow(dead_code, reason = "others measure more")]
+mod echo;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rpcrdma_verbs::loopback::Fabric;
+use rpcrdma_verbs::{Client, Server, Settings};
+
+/// What the operating system says of the threads of this process whose name begins so: how many there are, and how often
+/// they have slept.
+fn threads(name: &str) -> (usize, u64) {
+    let (mut count, mut slept) = (0, 0);
+    for thread in std::fs::read_dir("/proc/self/task").unwrap() {
+        let status = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap_or_default();
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
+        if field("Name:").starts_with(name) {
+            count += 1;
+            slept += field("voluntary_ctxt_switches:").parse::<u64>().unwrap();
+        }
+    }
+    (count, slept)
+}
+
+#[test]
+fn idle_connections_cost_no_threads_and_wake_nobody_up() {
+    const CONNECTIONS: u8 = 64;
+    let fabric = Fabric::new();
+    let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
+    let address = "192.0.2.200:20049".parse().unwrap();
+    let server = Server::bind(&there, address, Settings::server()).unwrap().with_idle_limit(Duration::from_secs(60));
+    let stop = server.stopper();
+    thread::scope(|scope| {
+        let served = scope.spawn(|| server.serve(&echo::answer).unwrap());
+        let clients: Vec<_> = (1..=CONNECTIONS)
+            .map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap())
+            .map(|here| Client::connect(&here, address, &Settings::client()).unwrap())
+            .collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        // Each is served, for a thread and for a future.
+        for client in &clients {
+            client.call(&mut echo::null(client)).unwrap();
+            runtime.block_on(client.start(echo::null(client))).1.unwrap();
+        }
+        // Threads that were needed besides end when they are not needed for a while.
+        let begun = Instant::now();
+        let before = loop {
+            thread::sleep(Duration::from_millis(300));
+            let before = threads("rpcrdma");
+            if before.0 <= 3 {
+                break before;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "two of the server, one for futures: {before:?}");
+        };
+        thread::sleep(Duration::from_millis(1500));
+        assert_eq!(threads("rpcrdma"), before, "somebody has woken up");
+        // They are served all the same.
+        for client in &clients {
+            client.call(&mut echo::null(client)).unwrap();
+        }
+        stop.stop();
+        served.join().unwrap();
+    });
+}
