@@ -615,8 +615,12 @@ fn other_traffic_is_counted_and_named() {
     assert!(stderr(&output).contains("no RPC-over-RDMA message found"));
     assert!(stderr(&output).contains("TCP (114)"));
     let output = run(&["stats", &capture("iwarp_nfs41")]);
-    assert!(stdout(&output).contains("1: iWARP, port 20049, set-up seen, 126 messages"), "{}", stdout(&output));
-    assert!(stdout(&output).contains("192.0.2.2  TCP 40529      547"), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("1: 192.0.2.2 → 192.0.2.1 port 20049, iWARP, set-up seen, 126 messages"),
+        "{}",
+        stdout(&output)
+    );
+    assert!(stdout(&output).contains("1 →      TCP 40529       547 "), "{}", stdout(&output));
     assert_eq!(stderr(&run(&["decode", "-q", &capture("perftest")])), "");
 }
 
@@ -1008,4 +1012,45 @@ fn another_form_of_a_known_deviation_is_not_marked() {
     assert!(found[0]["message"].as_str().unwrap().ends_with("and neither end has announced remote invalidation"));
     assert_eq!(found[0].get("known"), None);
     assert_eq!(run(&["check", "-q", "--known", "linux", &path]).status.code(), Some(1));
+}
+
+/// The numbers of `stats` are all of the frames between: those of a file that holds just these.
+#[test]
+fn stats_of_a_time_are_those_of_its_frames() {
+    let (header, records) = records("nfs41");
+    let time = |frame: usize| {
+        let word = |at: usize| u32::from_le_bytes(records[frame - 1][at..at + 4].try_into().unwrap());
+        format!("{}.{:06}", word(0), word(4))
+    };
+    let (since, until) = (time(300), time(700));
+    let within: Vec<u8> = records
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| (299..700).contains(index))
+        .flat_map(|(_, r)| r.clone())
+        .collect();
+    let part = written("between.pcap", &[header, within].concat());
+    let options = ["stats", "--json", "--since", &since, "--until", &until];
+    let between = run(&[&options[..], &[&capture("nfs41")]].concat());
+    assert_eq!(stdout(&between), stdout(&run(&["stats", "--json", &part])));
+    let object: Value = serde_json::from_str(stdout(&between)).unwrap();
+    assert_eq!(object["capture"]["frames"], 401);
+}
+
+#[test]
+fn stats_explain_their_words_and_name_the_ends() {
+    let output = run(&["stats", &capture("nfs41")]);
+    let table = stdout(&output).lines().find(|line| line.trim_start().starts_with("sent by")).unwrap().to_owned();
+    let object = &objects("stats", &capture("nfs41"))[0]["connections"][0];
+    let (help, page) = (run(&["stats", "--help"]), run(&["man", "stats"]));
+    for word in table.split_whitespace().skip(2) {
+        assert!(object["active"].get(word).is_some(), "{word} is named as in JSON");
+        let explained = |text: &str| text.lines().any(|line| line.split_whitespace().next() == Some(word));
+        assert!(word == "queue_pair" || explained(stdout(&help)) && explained(stdout(&page)), "{word}");
+    }
+    assert!(
+        stdout(&output).contains("1: 192.0.2.2 → 192.0.2.1 port 20049, RoCEv2, set-up seen"),
+        "{}",
+        stdout(&output)
+    );
 }

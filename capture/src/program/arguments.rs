@@ -70,6 +70,8 @@ pub(super) enum Command {
     /// Writes the RPCs as RPC over TCP to a pcap file
     Export(Export),
     /// Shows connections, messages, chunks, credits, retransmissions and latencies in numbers
+    ///
+    /// With --since or --until the numbers are those of the frames between, as if the capture had begun and ended there.
     Stats(Stats),
     /// Judges messages and RDMA operations by the rules of RPC-over-RDMA, and shows what breaks them
     Check(Check),
@@ -166,7 +168,20 @@ pub(super) struct Export {
     pub(super) output: PathBuf,
 }
 
+const STATS_HELP: &str = "\
+What each end of a connection sent:
+  packets          InfiniBand packets, or TCP segments of iWARP
+  retransmitted    those that it had sent before
+  early            those that came before one with a smaller number
+  sequence_errors  negative acknowledgements (NAK): it missed a packet
+  not_ready        'receiver not ready' (RNR NAK): it had no Receive posted
+  failed           operations that it refused for good
+  missed           packets of it that the capture does not hold
+  orphans          data packets whose operation began where the capture does not show it
+An arrow → is the end that asked for the connection, ← the other.";
+
 #[derive(Args, Debug)]
+#[command(after_help = STATS_HELP)]
 pub(super) struct Stats {
     #[command(flatten)]
     pub(super) input: Input,

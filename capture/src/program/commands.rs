@@ -68,7 +68,7 @@ fn write(octets: &[u8]) -> Result<u8, Failure> {
 fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> {
     let config = Config { transactions: false, ..Config::default() };
     let mut text = Text::new(color);
-    let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false };
+    let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false, between: false };
     Source::new(&arguments.input)?.read(config, show, |event, out, known| match event {
         Event::Message(message) if arguments.json => json::message(out, message, known.files),
         Event::Message(message) => text.message(out, message, known, arguments.verbose),
@@ -80,7 +80,7 @@ fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> 
 
 fn transactions(arguments: &Transactions, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut text = Text::new(color);
-    let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false };
+    let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false, between: false };
     Source::new(&arguments.input)?.read(Config::default(), show, |event, out, known| match event {
         Event::Transaction(transaction) if arguments.json => json::transaction(out, transaction, known.files),
         Event::Transaction(transaction) => text.transaction(out, transaction, known),
@@ -100,7 +100,7 @@ fn export(arguments: &Export, quiet: bool) -> Result<u8, Failure> {
     let write: Box<dyn Write> =
         if to_stdout { Box::new(io::stdout().lock()) } else { Box::new(File::create(path).map_err(named)?) };
     let mut exporter = Exporter::new(BufWriter::with_capacity(1 << 18, write)).map_err(named)?;
-    let show = Show { notices: !quiet, bar: !quiet, all: false };
+    let show = Show { notices: !quiet, bar: !quiet, all: false, between: false };
     let status = source.read(Config::default(), show, |event, _, _| match event {
         Event::Transaction(transaction) => exporter.transaction(transaction),
         _ => Ok(()),
@@ -134,7 +134,7 @@ fn stats(arguments: &Stats, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut counts = Counts::default();
     let source = Source::new(&arguments.input)?;
     // The numbers say themselves what is noteworthy.
-    let show = Show { notices: false, bar: !quiet, all: false };
+    let show = Show { notices: false, bar: !quiet, all: false, between: true };
     let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, _| {
         counts.event(event);
         Ok(())
@@ -175,7 +175,7 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
     let findings = if arguments.json { Findings::json() } else { Findings::text(is_coloured(color)) };
     let mut findings = findings.excusing(arguments.known.iter().map(|known| (*known).into()).collect());
     let config = Config { transactions: false, operations: true, ..Config::default() };
-    let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: true };
+    let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: true, between: false };
     let Done { notices, summary, files } = source.read_all(config, show, |event, out, known| {
         checker.event(event);
         arguments.show(&mut checker, &mut findings, out, known)
@@ -240,6 +240,8 @@ struct Show {
     bar: bool,
     /// Events that were not asked for are given too: what was asked for follows from them.
     all: bool,
+    /// Frames before `--since` and after `--until` are not looked at.
+    between: bool,
 }
 
 /// What is known of a capture so far.
@@ -298,10 +300,11 @@ impl<'a> Source<'a> {
             say(&inputs.order());
         }
         let mut shown = Showing { input, show, notices: Notices::default(), files: Files::default() };
-        let (result, summary) = thread::scope(|scope| {
+        let (result, (summary, outside)) = thread::scope(|scope| {
             let stop = interrupt.clone();
+            let window = |first, time| !show.between || input.is_between(time, first);
             // What it holds goes with it: that the input has ended shows by nobody holding `batches` any more.
-            let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop));
+            let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop, window));
             let result = shown.all(found, &bar, take);
             if result.is_err() {
                 interrupt.stop();
@@ -312,6 +315,7 @@ impl<'a> Source<'a> {
         bar.finish_and_clear();
         let Showing { mut notices, files, .. } = shown;
         notices.interrupted = interrupt.is_signalled();
+        notices.outside = outside;
         if show.notices {
             self.say(&notices, &summary);
         }
@@ -454,8 +458,11 @@ impl Input {
     fn wants_rpc(&self, connection: u32, xid: Option<u32>, time: Time, first: Time) -> bool {
         (self.connection.is_empty() || self.connection.contains(&connection))
             && (self.xid.is_empty() || xid.is_some_and(|xid| self.xid.contains(&xid)))
-            && self.since.is_none_or(|since| time >= since.at(first))
-            && self.until.is_none_or(|until| time <= until.at(first))
+            && self.is_between(time, first)
+    }
+
+    fn is_between(&self, time: Time, first: Time) -> bool {
+        self.since.is_none_or(|since| time >= since.at(first)) && self.until.is_none_or(|until| time <= until.at(first))
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Notices {
     pub(super) interrupted: bool,
     /// Files that begin before the one before them ends.
     pub(super) overlaps: u64,
+    /// Frames that were not looked at.
+    pub(super) outside: u64,
     /// Messages and RPCs that the filters let pass.
     selected: u64,
     /// The greatest number of a connection.
@@ -91,9 +93,9 @@ impl Notices {
         }
     }
 
-    /// There are messages, and the filters let none of them pass.
+    /// There are messages or frames, and the filters let no message pass.
     pub(super) fn selects_nothing(&self) -> bool {
-        self.messages > 0 && self.selected == 0
+        self.messages + self.outside > 0 && self.selected == 0
     }
 
     /// The lines to say, in the order of their weight; `filters` are the options that select.
@@ -139,7 +141,7 @@ impl Notices {
         say(others.len() as u64, format!("left alone: frames of other kinds: {}", others.join(", ")));
         let unreadable = counted(summary.unreadable, "InfiniBand packet");
         say(summary.unreadable, format!("left alone: {unreadable} cut inside the headers"));
-        if self.messages == 0 && !self.unusable {
+        if self.messages + self.outside == 0 && !self.unusable {
             lines.push(self.nothing(summary));
         }
         lines
@@ -147,8 +149,12 @@ impl Notices {
 
     /// What was selected by, and what there is to select from.
     fn nothing_selected(&self, summary: &Summary, filters: &[&str]) -> String {
-        let messages = counted(self.messages, "message");
-        let mut text = format!("nothing is selected: none of {messages} passes {}", filters.join(" and "));
+        let mut text = match self.messages {
+            0 => format!("nothing is selected: no message passes {}", filters.join(" and ")),
+            count => {
+                format!("nothing is selected: none of {} passes {}", counted(count, "message"), filters.join(" and "))
+            }
+        };
         if filters.contains(&CONNECTION) {
             text.push_str(&format!("; there are connections 1 to {}", self.connections));
         }

@@ -68,14 +68,28 @@ impl Batches {
 
     /// Reads and dissects `capture` to its end, or until reading is to end, or nobody wants any more; gives what its frames
     /// were.
-    pub(super) fn fill(&self, mut capture: Capture, mut dissector: Dissector, interrupt: &Interrupt) -> Summary {
-        let (mut ended, mut begun) = (false, 0);
+    ///
+    /// Frames outside `window` are left out: it has the time of the first frame, and that of one. How many there were is
+    /// given too.
+    pub(super) fn fill(
+        &self,
+        mut capture: Capture,
+        mut dissector: Dissector,
+        interrupt: &Interrupt,
+        window: impl Fn(Time, Time) -> bool,
+    ) -> (Summary, u64) {
+        let (mut ended, mut begun, mut outside) = (false, 0, 0);
+        let mut first = None;
         while !ended {
             let mut noted = Vec::new();
             match capture.next() {
                 Some(Ok(frame)) => {
                     let overlaps = dissector.summary().last.is_some_and(|last| frame.time < last);
-                    dissector.frame(&frame);
+                    if window(*first.get_or_insert(frame.time), frame.time) {
+                        dissector.frame(&frame);
+                    } else {
+                        outside += 1;
+                    }
                     if capture.files().begun() > begun {
                         begun = capture.files().begun();
                         noted.push(Step::Begun(capture.files().clone()));
@@ -92,17 +106,16 @@ impl Batches {
                     dissector.finish();
                 }
             }
-            let first = dissector.summary().first;
             let events = std::iter::from_fn(|| dissector.event()).map(Step::Found);
             for step in noted.into_iter().chain(events) {
                 if self.lock().take(step, first).is_err() {
-                    return dissector.summary().clone();
+                    return (dissector.summary().clone(), outside);
                 }
             }
         }
         // Where nobody wants it, nothing is lost.
         _ = self.hand_over();
-        dissector.summary().clone()
+        (dissector.summary().clone(), outside)
     }
 }
 

@@ -78,11 +78,12 @@ impl Statistics {
             text.line("none that carries RPC-over-RDMA")?;
         }
         for connection in &self.connections {
-            let port = connection.port.map(|port| format!(", port {port}")).unwrap_or_default();
+            let port = connection.port.map(|port| format!(" port {port}")).unwrap_or_default();
             let begin = if connection.set_up { "set-up seen" } else { "set-up not in the capture" };
             let number = connection.connection;
             let messages = counted(connection.messages, "message");
-            text.line(&format!("{number}: {}{port}, {begin}, {messages}", connection.carrier))?;
+            let (active, passive) = (&connection.active.address, &connection.passive.address);
+            text.line(&format!("{number}: {active} → {passive}{port}, {}, {begin}, {messages}", connection.carrier))?;
             if let Some(inline) = connection.inline {
                 let (call, reply) = (inline.call, inline.reply);
                 let invalidation = invalidation(connection);
@@ -98,8 +99,19 @@ impl Statistics {
             let number = connection.connection.to_string();
             [end(&number, "→", &connection.active), end(&number, "←", &connection.passive)]
         });
-        let names = ["", "from", "QP", "packets", "again", "early", "NAK", "RNR", "failed", "missed", "orphan"];
-        text.table(&names, 3, rows.collect())
+        let names = [
+            "sent by",
+            "queue_pair",
+            "packets",
+            "retransmitted",
+            "early",
+            "sequence_errors",
+            "not_ready",
+            "failed",
+            "missed",
+            "orphans",
+        ];
+        text.table(&names, 2, rows.collect())
     }
 
     fn messages<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
@@ -254,7 +266,7 @@ fn end(number: &str, arrow: &str, end: &End) -> Vec<String> {
     let name = format!("{number} {arrow}");
     let tcp_port = end.tcp_port.map(|port| format!("TCP {port}"));
     let queue_pair = end.queue_pair.clone().or(tcp_port).unwrap_or_else(|| "?".to_owned());
-    let words = [name, end.address.clone(), queue_pair];
+    let words = [name, queue_pair];
     let numbers = [
         end.packets,
         end.retransmitted,
