@@ -129,6 +129,9 @@ impl<V: Provider> Future for Pending<V> {
 
 impl<V: Provider> Drop for Pending<V> {
     fn drop(&mut self) {
+        if self.ticket.is_none() && self.call.is_none() && self.place.is_none() {
+            return;
+        }
         let mut state = self.shared.lock();
         state.calling().leave(&mut self.place);
         let waker = match (self.ticket, self.call.take()) {

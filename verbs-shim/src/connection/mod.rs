@@ -294,7 +294,7 @@ impl<V: Provider> Connection<V> {
 
     /// The next of the calls that were given up, by [`Settings::timeout`] or as their [`Pending`] was dropped, and whose
     /// buffers nobody can reach any more: its reply has come, or the connection has ended. [`Settings::returned`] says how
-    /// many are kept. To look does not wait, and takes no completions.
+    /// many are kept. It does not look for what has come: whoever waits does, [`request`](Self::request) too.
     #[must_use]
     pub fn returned(&self) -> Option<Call> {
         self.shared.lock().calling.returned()

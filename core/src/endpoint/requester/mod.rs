@@ -474,14 +474,18 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
 
     fn sent(&mut self, id: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(id).filter(|slot| slot.sending).ok_or(InputError::Unexpected)?;
-        let notified = slot.has_notified();
-        if slot.is_answered() {
-            self.ready(id);
-        }
-        if notified {
-            self.window.answered();
-            self.wake();
-            self.start();
+        slot.sending = false;
+        match slot.stage {
+            Stage::Pulling(_) | Stage::Ending(_) => self.ready(id),
+            Stage::Notifying(_) => {
+                slot.notified();
+                self.ready(id);
+                // `RDMA_DONE` has no answer.
+                self.window.answered();
+                self.wake();
+                self.start();
+            }
+            Stage::Waiting | Stage::Registering | Stage::Sent | Stage::Cancelled => {}
         }
         Ok(())
     }

@@ -266,11 +266,6 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         matches!(self.stage, Stage::Sent | Stage::Cancelled)
     }
 
-    /// Whether only this side has anything to do for it.
-    pub(super) const fn is_answered(&self) -> bool {
-        matches!(self.stage, Stage::Pulling(_) | Stage::Notifying(_) | Stage::Ending(_))
-    }
-
     /// Whether the reply is in a Receive, which is needed until the end.
     pub(super) const fn needs_receive(&self) -> bool {
         matches!(self.stage, Stage::Ending(End::Reply { .. }))
@@ -350,16 +345,11 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// A Send is complete: whether it was that of `RDMA_DONE`, which has no answer.
-    pub(super) fn has_notified(&mut self) -> bool {
-        self.sending = false;
-        if !matches!(self.stage, Stage::Notifying(_)) {
-            return false;
-        }
+    /// The Send of `RDMA_DONE` is complete.
+    pub(super) fn notified(&mut self) {
         if let Stage::Notifying(end) = mem::take(&mut self.stage) {
             self.stage = Stage::Ending(end);
         }
-        true
     }
 
     /// The connection is gone, and with it all access.
