@@ -657,6 +657,16 @@ const CASES: &[Case] = &[
         let results = reply(XID, &read3_results(101));
         trace.send(Server, &message(MSG, XID, &Lists::writes(&[&[segment(101)]]), &results));
     }),
+    case("write-fill-order", |trace, bad| {
+        // What is behind the octets that are returned of the first segment pads nothing.
+        let (one, two) = ((0xa94, 0x1000, 60), (0xa95, 0x2000, 60));
+        trace.send(Client, &message(MSG, XID, &Lists::writes(&[&[one, two]]), &read3(XID, 98)));
+        trace.write((0xa94, 0x1000), &octets(2, 60));
+        trace.write((0xa95, 0x2000), &octets(2, 40));
+        let lengths = if bad { [58, 40] } else { [60, 40] };
+        let returned = Lists::writes(&[&[(one.0, one.1, lengths[0]), (two.0, two.1, lengths[1])]]);
+        trace.send(Server, &message(MSG, XID, &returned, &reply(XID, &read3_results(lengths[0] + lengths[1]))));
+    }),
     case("write-roundup", |trace, bad| {
         // The padding is in a segment of its own.
         let (data, rest) = ((0xa94, 0x1000, 101), (0xa95, 0x2000, 3));

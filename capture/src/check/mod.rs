@@ -32,6 +32,7 @@ mod known;
 mod memory;
 mod rpc;
 mod setup;
+mod written;
 
 use std::collections::VecDeque;
 

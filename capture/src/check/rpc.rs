@@ -6,6 +6,7 @@ use rpcrdma::reader::padding;
 use rpcrdma::rules::{Finding, Place, Report, Row, Rule, Severity, segments, unreduced};
 use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
 
+use super::written::{WrittenChunk, written};
 use super::{About, Book};
 use crate::header;
 use crate::message::{Message, Security, Status, Walked};
@@ -191,6 +192,11 @@ impl<'a> Subject<'a> {
 
     fn offered(&self) -> Option<Chunks<'a>> {
         self.called.as_ref()?.header.chunks()
+    }
+
+    /// The chunks that a reply returns, with what was written of them; `None` where that is not known.
+    fn written(&self) -> Option<Vec<WrittenChunk<'a>>> {
+        Some(written(&self.offered()?, &self.chunks()?, self.moved?))
     }
 
     /// The service of RPCSEC_GSS under which nothing may be reduced (RFC 8166 section 8.2.2.3).
@@ -388,80 +394,24 @@ fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
             ),
         }
     }
-    let Some(chunks) = written(subject) else { return false };
-    for WrittenChunk { name, at, segments } in chunks {
-        let ChunkName::Write(index) = name else { continue };
+    padding_written(subject, walked, report)
+}
+
+/// Judges what was written behind the data of Write chunks that return the right length.
+fn padding_written(subject: &Subject<'_>, walked: &Walked, report: &mut Report<'_>) -> bool {
+    let Some(chunks) = subject.written() else { return false };
+    for chunk in chunks {
+        let ChunkName::Write(index) = chunk.name else { continue };
         let item = walked.items.iter().find(|item| item.chunk == Some(index));
-        if item.is_some_and(|item| u64::from(item.length) == total(&segments))
-            && let Some((first, last)) = padding_written(&segments)
+        if item.is_some_and(|item| u64::from(item.length) == chunk.returned())
+            && let Some(padding) = chunk.padding()
         {
+            let (first, last, name) = (padding.start, padding.end - 1, chunk.name);
             let values = format_args!("{name}: octets {first} to {last} were written, which pad the item before them");
-            report.broken(at, values);
+            report.broken(chunk_at(subject, name), values);
         }
     }
     true
-}
-
-/// A Write chunk or the Reply chunk of a reply that is the one of the call.
-struct WrittenChunk<'a> {
-    name: ChunkName,
-    /// Where in the reply it begins.
-    at: usize,
-    segments: Vec<WrittenSegment<'a>>,
-}
-
-/// A segment of it.
-struct WrittenSegment<'a> {
-    /// The octets that were written.
-    moved: &'a Ranges,
-    /// Octets that were offered.
-    offered: u64,
-    /// Octets that are returned, of those.
-    returned: u64,
-}
-
-/// The chunks of a reply, with what was written of them; `None` where that is not known. Those that are not the call's are
-/// left out, as other rules are broken then.
-fn written<'a>(subject: &Subject<'a>) -> Option<Vec<WrittenChunk<'a>>> {
-    let (offered, returned, moved) = (subject.offered()?, subject.chunks()?, subject.moved?);
-    let mut moved = moved.iter().skip(offered.reads.len());
-    let mut chunks = Vec::new();
-    let writes = offered.writes.iter().enumerate();
-    let offered_chunks = writes.map(|(index, chunk)| (ChunkName::Write(index), chunk));
-    let mut returned_writes = returned.writes.iter();
-    for (name, offered) in offered_chunks.chain(offered.reply.map(|chunk| (ChunkName::Reply, chunk))) {
-        let moved: Vec<&Ranges> = moved.by_ref().take(offered.len()).collect();
-        let chunk = if name == ChunkName::Reply { returned.reply } else { returned_writes.next() };
-        let Some(chunk) = chunk.filter(|chunk| chunk.len() == offered.len()) else { continue };
-        let pairs = || offered.iter().zip(chunk.iter());
-        if pairs().all(|(one, other)| (one.handle, one.offset) == (other.handle, other.offset)) {
-            let lengths = pairs().map(|(one, other)| (u64::from(one.length), u64::from(one.length.min(other.length))));
-            let segments = moved.into_iter().zip(lengths);
-            let segments = segments.map(|(moved, (offered, returned))| WrittenSegment { moved, offered, returned });
-            chunks.push(WrittenChunk { name, at: chunk_at(subject, name), segments: segments.collect() });
-        }
-    }
-    Some(chunks)
-}
-
-/// Octets that a chunk returns.
-fn total(segments: &[WrittenSegment<'_>]) -> u64 {
-    segments.iter().map(|segment| segment.returned).sum()
-}
-
-/// The octets behind the data of a chunk that were written, if they are XDR padding: no more than that, and nothing behind
-/// it. The data fills one segment after the other.
-fn padding_written(segments: &[WrittenSegment<'_>]) -> Option<(u64, u64)> {
-    let returned = total(segments);
-    let mut start = 0;
-    let mut end = 0;
-    for segment in segments {
-        if segment.moved.end() > 0 {
-            end = start + segment.moved.end();
-        }
-        start += segment.offered;
-    }
-    (returned > 0 && returned < end && end <= returned.next_multiple_of(4)).then(|| (returned, end - 1))
 }
 
 fn write_unwritten(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
@@ -470,12 +420,12 @@ fn write_unwritten(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     if reply == 0 && write_lengths(&returned).iter().all(|&length| length == 0) {
         return true;
     }
-    let Some(chunks) = written(subject) else { return false };
-    for WrittenChunk { name, at, segments } in chunks {
-        if let Some(gap) = ranges::gap(segments.iter().map(|segment| (segment.moved, segment.returned))) {
-            let (first, last, length) = (gap.start, gap.end - 1, total(&segments));
+    let Some(chunks) = subject.written() else { return false };
+    for chunk in chunks {
+        if let Some(gap) = chunk.gap() {
+            let (first, last, length, name) = (gap.start, gap.end - 1, chunk.returned(), chunk.name);
             let values = format_args!("{name}: octets {first} to {last} of the {length} returned were not written");
-            report.broken(at, values);
+            report.broken(chunk_at(subject, name), values);
         }
     }
     true
