@@ -152,16 +152,16 @@ fn nomsg_without_payload(header: &family_a::Header<'_>, report: &mut Report<'_>)
     if chunks.is_empty() {
         report.broken(at, format_args!("RDMA2_NOMSG without any chunk, and rdma_xid is {:#010x}", header.xid));
     } else if is_reply {
-        report.broken(at, format_args!("RDMA2_NOMSG of a reply with {} Reply chunk", how(chunks.reply.is_none())));
+        report.broken(at, format_args!("RDMA2_NOMSG of a reply with {} Reply chunk", how(chunks.reply)));
     } else {
-        let is_missing = chunks.reads.iter().all(|read| read.position != 0);
-        report.broken(at, format_args!("RDMA2_NOMSG of a call with {} Position Zero Read chunk", how(is_missing)));
+        let zero = chunks.reads.iter().find(|read| read.position == 0);
+        report.broken(at, format_args!("RDMA2_NOMSG of a call with {} Position Zero Read chunk", how(zero)));
     }
 }
 
 /// How a chunk fails to hold anything.
-const fn how(is_missing: bool) -> &'static str {
-    if is_missing { "no" } else { "an empty" }
+fn how<T>(chunk: Option<T>) -> &'static str {
+    chunk.map_or("no", |_| "an empty")
 }
 
 /// Nothing can be in it.
@@ -179,7 +179,7 @@ fn external(sent: &SentV2<'_>, report: &mut Report<'_>) {
         }
         Body::CallInline(_) => position_zero(lists, report),
         Body::ReplyExternal { reply, .. } if is_empty(reply) => {
-            let values = format_args!("RDMA2_REPLY_EXTERNAL with {} Reply chunk", how(reply.is_none()));
+            let values = format_args!("RDMA2_REPLY_EXTERNAL with {} Reply chunk", how(reply));
             report.broken(place::reply_chunk(lists), values);
         }
         _ => {}
@@ -188,7 +188,7 @@ fn external(sent: &SentV2<'_>, report: &mut Report<'_>) {
 
 fn call_chunk(call: ReadList<'_>, lists: Lists<'_>, report: &mut Report<'_>) {
     if call.length() == 0 {
-        let values = format_args!("RDMA2_CALL_EXTERNAL with {} Call chunk", how(call.is_empty()));
+        let values = format_args!("RDMA2_CALL_EXTERNAL with {} Call chunk", how(call.iter().next()));
         report.broken(place::read_list(lists), values);
     }
     for (index, segment) in counted(call.iter()).filter(|(_, segment)| segment.position != 0) {
