@@ -368,6 +368,21 @@ fn nothing_is_reduced_under_integrity_or_privacy() {
 }
 
 #[test]
+fn results_of_a_protected_call_are_in_no_write_chunk() {
+    let (procedure, service) = (GssProcedure::DATA, GssService::PRIVACY);
+    let gss = GssCredential { version: 1, procedure, sequence: 1, service, handle: &[1; 4] };
+    let mut body = vec![0; gss.encoded_len()];
+    gss.encode(&mut body).unwrap();
+    let head = call_head(XID, Auth { flavor: Flavor::RPCSEC_GSS, body: &body });
+    let mut pair = Pair::new();
+    pair.call(&requester::Call { results: &[8, 4], ..plain(head, head.len() as u32, 24) });
+    pair.sent();
+    pair.received_by_responder();
+    pair.reply(36, &[]);
+    assert_eq!(pair.received_by_requester(None), ["done Reply { receive: 9, payload: 28..64 } []"]);
+}
+
+#[test]
 fn a_bad_header_is_answered_or_not_as_section_4_5_has_it() {
     let head = null();
     let with = |header: &[u32], payload: &[u8]| -> Vec<u8> {

@@ -42,9 +42,11 @@ pub struct Call<'a> {
     /// The arguments that the Upper-Layer Binding allows to be reduced, in their order. Nothing else ever is.
     pub arguments: &'a [Item],
     /// Room for each result that the binding allows to be reduced, octets, in their order: a Write chunk each. 0 makes
-    /// an empty chunk, which has the Responder return that result inline (section 4.3.2.3).
+    /// an empty chunk, which has the Responder return that result inline (section 4.3.2.3). A Call under RPCSEC_GSS
+    /// integrity or privacy has no Write chunk (section 8.2.2.3): its results come with the rest of the reply.
     pub results: &'a [u32],
-    /// Octets the Payload stream of the reply has at most, when the results that have room are reduced.
+    /// Octets the Payload stream of the reply has at most, when the results that have room are reduced. Under integrity or
+    /// privacy, the Requester adds room for the results itself.
     pub reply_length: u32,
 }
 
@@ -117,7 +119,9 @@ pub enum Memory {
     Argument(Range<u32>),
     /// A range of the room for the result of this number, for remote write.
     Result(u16, Range<u32>),
-    /// A range of the room for a Long Reply, for remote write.
+    /// A range of the room for a Long Reply, for remote write. The room has [`Call::reply_length`] octets, and under
+    /// integrity or privacy also those of [`Call::results`], each result with its padding; and it ends at a multiple of
+    /// four. So ranges may end past `reply_length`.
     Reply(Range<u32>),
 }
 
@@ -173,7 +177,8 @@ pub enum Output<'a> {
         call: CallId,
         /// How it ended.
         end: End,
-        /// With a reply: octets in the Write chunk of each result.
+        /// With a reply: octets in the Write chunk of each result. Empty for a Call under integrity or privacy, which has
+        /// no Write chunks.
         results: &'a [u32],
     },
     /// End the connection, and say `Disconnected`.
