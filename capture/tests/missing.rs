@@ -67,16 +67,23 @@ impl Judged {
         judged
     }
 
-    /// Whether this is one of the findings in the whole capture. That remote invalidation was not announced is said once a
-    /// connection: where the first Send that invalidates is missing, of a later one.
-    fn has(&self, finding: &Finding) -> bool {
+    /// Whether this is one of the findings in `whole`, of which this is the judgement. That remote invalidation was not
+    /// announced is said once a connection: where the first Send that invalidates is missing, of a later one, or of a copy
+    /// of one.
+    fn has(&self, whole: &[Numbered], finding: &Finding) -> bool {
         let (slug, frame, ends) = finding;
+        let content = |frame: u64| content(&whole[frame as usize - 1].record);
         let is_said_later = |(known, first, of): &Finding| (known, of) == (slug, ends) && first < frame;
         self.found.contains(finding)
             || *slug == "invalidate-foreign"
-                && self.invalidating.contains(frame)
+                && self.invalidating.iter().any(|known| content(*known) == content(*frame))
                 && self.found.iter().any(is_said_later)
     }
+}
+
+/// What a frame holds behind the headers that may differ in a copy of it, and before its checksum.
+fn content(record: &Record) -> &[u8] {
+    record.data.get(66..record.data.len() - 4).unwrap_or_default()
 }
 
 /// Judges shipped captures after each of their disturbances.
@@ -90,7 +97,7 @@ fn nothing_is_added(names: &[String], disturb: impl Fn(&[Numbered], &mut dyn FnM
         disturb(&frames, &mut |how, disturbed| {
             tried += 1;
             let found = Judged::of(&disturbed).found;
-            let added = found.iter().filter(|finding| !whole.has(finding));
+            let added = found.iter().filter(|finding| !whole.has(&frames, finding));
             wrong.extend(added.map(|(slug, frame, _)| format!("{name}, {how}: {slug} in frame {frame}")));
         });
     }

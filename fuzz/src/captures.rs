@@ -12,7 +12,7 @@ use rpcrdma_capture::file::{Frame, LinkType, Reader, Time};
 use rpcrdma_capture::message::Captured;
 
 /// Scripts name a capture by its place here: new ones go to the end.
-pub(crate) const NAMES: [&str; 13] = [
+pub(crate) const NAMES: [&str; 16] = [
     "nfs41_callback",
     "errors",
     "nfs3",
@@ -26,11 +26,16 @@ pub(crate) const NAMES: [&str; 13] = [
     "perftest",
     "iwarp_nfs41",
     "iwarp_nfs3_lossy",
+    "reduced_reply",
+    "same_xid",
+    "withdrawn",
 ];
 
 /// A frame that can be changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
+    /// Its number in the real capture; 0 where it is none of it.
+    pub(crate) origin: u64,
     pub(crate) time: u64,
     pub(crate) link: u16,
     pub(crate) data: Vec<u8>,
@@ -40,13 +45,13 @@ pub(crate) struct Record {
 
 impl Record {
     pub(crate) fn frame(&self, number: u64) -> Frame<'_> {
-        let Self { time, link, data, length } = self;
+        let Self { time, link, data, length, .. } = self;
         Frame { number, time: Time(*time), link: LinkType(*link), data, length: *length }
     }
 
     /// The same at another link layer, whole.
     pub(crate) fn with(&self, link: u16, data: Vec<u8>) -> Self {
-        Self { time: self.time, link, length: data.len() as u32, data }
+        Self { origin: self.origin, time: self.time, link, length: data.len() as u32, data }
     }
 }
 
@@ -58,8 +63,10 @@ pub(crate) struct Known {
     pub(crate) rpcs: HashMap<(u32, bool), Vec<Vec<u8>>>,
     /// Every whole Send.
     pub(crate) sends: HashSet<Vec<u8>>,
-    /// The rules that are broken in it.
-    pub(crate) broken: HashSet<&'static str>,
+    /// The rules that are broken in it, each with the frame that breaks it.
+    broken: HashSet<(&'static str, u64)>,
+    /// The frames that brought a Send With Invalidate.
+    invalidating: HashSet<u64>,
 }
 
 impl Known {
@@ -81,19 +88,40 @@ impl Known {
         while let Some(frame) = reader.next() {
             let frame = frame.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             dissector.frame(&frame);
-            let Frame { time, link, data, length, .. } = frame;
-            known.records.push(Record { time: time.0, link: link.0, data: data.to_vec(), length });
+            let Frame { number, time, link, data, length } = frame;
+            known.records.push(Record { origin: number, time: time.0, link: link.0, data: data.to_vec(), length });
         }
         dissector.finish();
         while let Some(event) = dissector.event() {
             checker.event(&event);
             known.take(event);
         }
-        known.broken = std::iter::from_fn(|| checker.finding()).map(|found| found.rule.slug).collect();
+        let found = std::iter::from_fn(|| checker.finding());
+        known.broken = found.map(|found| (found.rule.slug, found.stamp.frame)).collect();
         known
     }
 
+    /// Whether a frame breaks a rule in the undisturbed capture. That remote invalidation was not announced is said once a
+    /// connection: where the first Send that invalidates is missing, of a later one, or of a copy of one.
+    pub(crate) fn has(&self, slug: &'static str, frame: u64) -> bool {
+        let invalidates = || self.invalidating.iter().any(|known| self.content(*known) == self.content(frame));
+        self.broken.contains(&(slug, frame))
+            || slug == "invalidate-foreign" && self.broken.iter().any(|(known, _)| *known == slug) && invalidates()
+    }
+
+    /// What a frame holds behind the headers that may differ in a copy of it, and before its checksum.
+    fn content(&self, frame: u64) -> &[u8] {
+        let place = frame.checked_sub(1).and_then(|before| usize::try_from(before).ok());
+        let record = place.and_then(|place| self.records.get(place));
+        record.and_then(|record| record.data.get(66..record.data.len().saturating_sub(4))).unwrap_or_default()
+    }
+
     fn take(&mut self, event: Event) {
+        if let Event::Message(message) = &event
+            && message.invalidates.is_some()
+        {
+            self.invalidating.insert(message.stamp.frame);
+        }
         match event {
             Event::Message(message) if message.captured == Captured::Whole => _ = self.sends.insert(message.octets),
             Event::Transaction(transaction) => {

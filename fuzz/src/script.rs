@@ -14,8 +14,8 @@
 //! ```
 //!
 //! "Which" is a capture; its top bit says that frames are only lost, cut, repeated and moved. "How" is a link layer in the
-//! low half and [`Config`] in the high half. Numbers are big-endian, and taken modulo what there is, so that every input
-//! is a script.
+//! low half and [`Config`] in the high half. "Frames" is how many there are besides the first; from 8192 on it stands for one
+//! of 64 pieces that are short. Numbers are big-endian, and taken modulo what there is, so that every input is a script.
 
 use rpcrdma_capture::dissector::Config;
 
@@ -26,6 +26,10 @@ use crate::wrap::wrap;
 const FRAMES: usize = 8192;
 /// Octets that they have at most, together.
 const OCTETS: usize = 8 << 20;
+/// Frames of a capture that an input can name.
+const MANY: usize = 1 << 13;
+/// Frames that it gets where it names more.
+const SHORT: usize = 64;
 /// Copies of a frame that a step makes at most, unless bit 5 of its kind says that it may be more.
 const COPIES: usize = 256;
 /// Where headers are: most changes go there.
@@ -60,7 +64,11 @@ impl Script {
         let (&[which, how, f0, f1, n0, n1], steps) = input.split_first_chunk().unwrap_or((&[0; 6], &[]));
         let known = Known::get(which & 0x7f);
         let first = usize::from(u16::from_be_bytes([f0, f1])) % known.records.len();
-        let count = usize::from(u16::from_be_bytes([n0, n1])) + 1;
+        let count = match usize::from(u16::from_be_bytes([n0, n1])) {
+            count if count < MANY => count + 1,
+            // Short pieces are gone through far more often in the same time: most numbers stand for one.
+            other => other % SHORT + 1,
+        };
         let records = known.records.iter().skip(first).take(count).map(|record| wrap(record, how & 15)).collect();
         let mut script = Self { known, records, config: config(how), honest: true };
         // The checksums are not made anew where a frame is wrapped.
@@ -130,7 +138,8 @@ impl Script {
         let (data, rest) = step.rest.split_at(usize::from(step.value).min(step.rest.len()));
         let link = one_of(&LINKS, step.word.into());
         let data = data.as_flattened().to_vec();
-        self.records.insert(at, Record { time: time(step), link, length: (data.len() + step.place) as u32, data });
+        self.records
+            .insert(at, Record { origin: 0, time: time(step), link, length: (data.len() + step.place) as u32, data });
         rest
     }
 
