@@ -564,13 +564,12 @@ impl Ordering {
         let next = stream.expected(number, mtu);
         let distance = (number as i64).wrapping_sub(next as i64);
         if distance < 0 && stream.is_late(number) {
-            // What aims at memory comes too late: the memory may serve another call by now. So does a part of a Send.
-            match (arrival.packet.operation, arrival.packet.first && arrival.packet.last) {
-                (Does::Send, true) => {
-                    stream.kind(number, arrival, mtu).map_or((), |kind| _ = out(arrival.operation(kind), true))
-                }
-                _ => counts.orphans += 1,
-            }
+            // What aims at memory comes too late: the memory may serve another call by now. So does a part of a Send. Of what
+            // came before the capture's first packet nobody was told yet that it is missing.
+            let is_send = arrival.packet.operation == Does::Send && arrival.packet.first && arrival.packet.last;
+            let kind = if is_send { stream.kind(number, arrival, mtu) } else { None };
+            counts.orphans += u64::from(kind.is_none());
+            out(arrival.operation(kind.unwrap_or(OperationKind::Lost { packets: 0 })), true);
             return Ok(());
         }
         if distance.abs() > FAR || stream.repetitions > REPETITIONS {

@@ -77,8 +77,9 @@ pub(crate) struct Session {
     /// The ends of which something was seen since the capture last missed something: if it misses what they do next, that
     /// shows. Behind a loss it need not, as iWARP's frames have to be found again.
     heard: Sides<bool>,
-    /// How often something was missed, or an RDMA operation could not be placed.
+    /// How often something was missed, or an RDMA operation could not be placed, and the last frame where that was so.
     unplaced: u64,
+    last_unplaced: u64,
     reads: VecDeque<(u64, Place, u64)>,
     /// RDMA Writes and Reads that aim at no memory a call of this capture advertised.
     pub(crate) unclaimed: u64,
@@ -137,7 +138,7 @@ impl Session {
                     }
                     None if !last => return false,
                     None => {
-                        self.unplaced += 1;
+                        self.cannot_place(stamp);
                         self.unclaimed += u64::from(first);
                         if context.operations && first {
                             self.outside(connection, operation, None, context);
@@ -155,7 +156,7 @@ impl Session {
                     }
                     None if !last => return false,
                     None => {
-                        self.unplaced += 1;
+                        self.cannot_place(stamp);
                         self.unclaimed += 1;
                         if context.operations {
                             self.outside(connection, operation, None, context);
@@ -184,11 +185,17 @@ impl Session {
         true
     }
 
+    /// Something was missed, or an RDMA operation is for no call that is known.
+    fn cannot_place(&mut self, stamp: Stamp) {
+        self.unplaced += 1;
+        self.last_unplaced = stamp.frame.max(self.last_unplaced);
+    }
+
     /// The capture does not hold what an end sent, or not enough of it.
     fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
         *self.lost.get_mut(from) = Some(self.last_call);
         *self.heard.get_mut(from) = false;
-        self.unplaced += 1;
+        self.cannot_place(stamp);
         if let Some(connection) = self.number.filter(|_| context.operations) {
             context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
         }
@@ -492,7 +499,9 @@ impl Session {
             self.shared(&call, prefix.xid, context);
         }
         let is_wanted = context.transactions || context.operations;
-        if is_wanted && *self.heard.get(requester.other()) && !call.is_repeated {
+        // What could not be placed may be for this call, if it was captured before that and is given only now.
+        let is_given_in_time = self.last_unplaced <= call.message.stamp.frame;
+        if is_wanted && *self.heard.get(requester.other()) && !call.is_repeated && is_given_in_time {
             call.followed = Followed::Since(self.unplaced);
         }
         let memory = self.memory.get_mut(requester);
