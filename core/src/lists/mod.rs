@@ -97,3 +97,29 @@ fn follows(reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
         Err(_) => Err(DecodeError::new(DecodeErrorKind::ListTruncated, before.offset())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::{ReadSegment, Segment};
+    use crate::v1::{Body, Header};
+    use std::format;
+    use std::vec::Vec;
+
+    #[test]
+    fn lists_show_what_is_in_them() {
+        let segment = |length| Segment { handle: 7, length, offset: 8 };
+        let entries = [(40, 10), (40, 20), (64, 5)]
+            .map(|(position, length)| ReadSegment { position, target: segment(length) }.to_entry());
+        let segments = [segment(100), segment(200)].map(Segment::to_octets);
+        let (reads, reply) = (ReadList::new(&entries), WriteChunk::new(&segments));
+        assert_eq!(format!("{reads:?}"), format!("{:?}", reads.iter().collect::<Vec<_>>()));
+        assert_eq!(format!("{reply:?}"), format!("{:?}", [segment(100), segment(200)]));
+        let offered = [reply, reply];
+        let writes = WriteList::from_chunks(&offered);
+        assert_eq!(format!("{writes:?}"), format!("{offered:?}"));
+        let chunks = Chunks { reads, reply: Some(reply), ..Chunks::default() };
+        let header = Header { xid: 1, credit: 2, body: Body::Msg(chunks) };
+        assert_eq!(format!("{header}"), "RDMA_MSG xid 0x00000001 credit 2 read 30@40 read 5@64 reply 300");
+    }
+}
