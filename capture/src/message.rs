@@ -297,7 +297,8 @@ impl Message {
     }
 
     /// `rdma_xid`, which is the first word, so that a Send too short for the other three may have it.
-    pub(crate) fn rdma_xid(&self) -> Option<u32> {
+    #[must_use]
+    pub fn rdma_xid(&self) -> Option<u32> {
         self.readable().first_chunk().map(|word| u32::from_be_bytes(*word))
     }
 

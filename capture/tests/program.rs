@@ -380,7 +380,7 @@ fn files_that_overlap_are_told() {
     let every_other = |skip: usize| records.iter().skip(skip).step_by(2).flatten().copied().collect::<Vec<_>>();
     let files = [0, 1].map(|skip| written(&format!("other{skip}.pcap"), &[header.clone(), every_other(skip)].concat()));
     let output = run(&["decode", "--json", &files[0], &files[1]]);
-    assert!(stderr(&output).contains("rpcrdma: 1 file begin before"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("rpcrdma: 1 file begins before"), "{}", stderr(&output));
 }
 
 #[test]
@@ -443,7 +443,7 @@ fn ctrl_c_shows_what_there_is() {
     }
     let out = file("interrupted.pcap").display().to_string();
     let output = interrupted(&["export", "-", "-o", &out], &octets, "INT", |output| {
-        stderr(output).contains("2 calls and 1 replies written")
+        stderr(output).contains("2 calls and 1 reply written")
     });
     assert_eq!(output.status.code(), Some(130));
     assert!(octets_of(&out).len() > 200, "the file is closed");
@@ -1053,4 +1053,27 @@ fn stats_explain_their_words_and_name_the_ends() {
         "{}",
         stdout(&output)
     );
+}
+
+/// A socket of datagrams keeps what is written at once together: others' lines cannot come between its parts.
+#[cfg(unix)]
+#[test]
+fn a_line_on_standard_error_is_written_at_once() {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixDatagram;
+
+    let path = capture("nfs41");
+    for (arguments, lines) in [
+        (&["decode", &path][..], &["rpcrdma: left alone: frames of other kinds: ICMPv6 (20), ARP (4)\n"][..]),
+        (&["decod"], &["rpcrdma: unrecognized subcommand 'decod'; did you mean 'decode'?\n"]),
+    ] {
+        let (theirs, ours) = UnixDatagram::pair().unwrap();
+        let status = program(arguments).stdout(Stdio::null()).stderr(Stdio::from(OwnedFd::from(theirs))).status();
+        assert!(status.is_ok());
+        for line in lines {
+            let mut octets = [0; 1000];
+            let length = ours.recv(&mut octets).unwrap();
+            assert_eq!(std::str::from_utf8(&octets[..length]), Ok(*line));
+        }
+    }
 }

@@ -268,7 +268,11 @@ impl fmt::Display for Exported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.calls {
             0 => f.write_str("nothing to export: the file written is empty")?,
-            calls => write!(f, "{calls} calls and {} replies written", self.replies)?,
+            calls => {
+                let (s, replies) =
+                    (if calls == 1 { "" } else { "s" }, if self.replies == 1 { "reply" } else { "replies" });
+                write!(f, "{calls} call{s} and {} {replies} written", self.replies)?;
+            }
         }
         if self.left_out > 0 {
             write!(f, "; RPCs left out: {}", self.left_out)?;

@@ -438,8 +438,7 @@ impl Input {
     fn wants(&self, event: &Event, first: Time) -> bool {
         match event {
             Event::Message(message) => {
-                let xid = message.prefix().map(|prefix| prefix.xid);
-                self.wants_rpc(message.connection, xid, message.stamp.time, first)
+                self.wants_rpc(message.connection, message.rdma_xid(), message.stamp.time, first)
             }
             Event::Transaction(transaction) => {
                 let Transaction { connection, xid, call, reply, .. } = transaction.as_ref();

@@ -117,11 +117,14 @@ impl Notices {
             let has_any = all > 0 || summary.segments == 0;
             say(has_any.into(), format!("{bad} of {} with a wrong checksum, left out", counted(all, "packet")));
         }
-        let overlaps = counted(self.overlaps, "file");
+        let overlaps = match self.overlaps {
+            1 => "1 file begins".to_owned(),
+            count => format!("{count} files begin"),
+        };
         say(
             self.overlaps,
             format!(
-                "{overlaps} begin before the one before ends, and files are read one after the other: put them together first, \
+                "{overlaps} before the one before ends, and files are read one after the other: put them together first, \
                  as with mergecap"
             ),
         );
