@@ -1919,6 +1919,15 @@ fn a_handle_that_the_responder_had_invalidated_may_be_gone_by_either() {
 }
 
 #[test]
+fn a_call_that_is_refused_without_a_reply_chunk_may_have_needed_none() {
+    let mut trace = Trace::new();
+    trace.send(Client, &null_message());
+    trace.refuse(1);
+    trace.null(0x99);
+    assert_eq!(blamed(&trace.packets), [("reply-chunk-missing", Severity::Hazard, Blame::Either)]);
+}
+
+#[test]
 fn a_handle_of_two_calls_is_invalidated_by_whoever_knew_of_both() {
     for (first, second, blame) in [(XID, 8, Blame::Either), (8, XID, Blame::Sender)] {
         let mut trace = Trace::new();

@@ -7,7 +7,7 @@ use rpcrdma::rules::{Finding, Place, Report, Row, Rule, Severity, segments, unre
 use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
 
 use super::written::{WrittenChunk, written};
-use super::{About, Book};
+use super::{About, Blame, Book, Found};
 use crate::header;
 use crate::message::{Message, Security, Status, Walked};
 use crate::nfs::{self, WalkError};
@@ -217,7 +217,10 @@ pub(super) fn judge(subject: &Subject<'_>, about: About, book: &mut Book) -> Opt
             if finding.severity == Severity::Error {
                 first.get_or_insert(finding.rule);
             }
-            book.add(about, finding, Some(finding.offset));
+            let found = Found::new(about, finding, Some(finding.offset));
+            // The requester gave no room, or the responder refuses what needs none.
+            let is_either = finding.rule.slug == "reply-chunk-missing";
+            book.keep(if is_either { found.by(Blame::Either) } else { found });
         };
         if !(row.judge)(subject, &mut Report::new(&row.rule, &mut take)) {
             book.unknown(&row.rule);

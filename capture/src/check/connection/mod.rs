@@ -205,7 +205,7 @@ impl Connection {
             // The end that need not go on may have said all it had to.
             let is_last = matches!(found.rule.slug, "error-from-requester" | "answer");
             let proven = self.last.get(proof).frame > found.stamp.frame || is_last;
-            let rules = ["credit-initial", "credit-exceeded", "reverse-credit", "invalidate-foreign"];
+            let rules = ["credit-initial", "credit-exceeded", "reverse-credit", "invalidate-foreign", "handle-shared"];
             let needs_order = rules.contains(&found.rule.slug);
             self.pending.push(Pending { found, proof, needs_order, proven });
         } else {
