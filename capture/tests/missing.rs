@@ -86,18 +86,27 @@ fn content(record: &Record) -> &[u8] {
     record.data.get(66..record.data.len() - 4).unwrap_or_default()
 }
 
-/// Judges shipped captures after each of their disturbances.
-fn nothing_is_added(names: &[String], disturb: impl Fn(&[Numbered], &mut dyn FnMut(String, Vec<Numbered>))) {
+/// A client that waits for a reply before it calls again shows two calls at once where the second is captured before the
+/// reply: nothing in these two captures tells that it was not.
+fn rests_on_unseen_disorder(name: &str, how: &str, (slug, frame, _): &Finding) -> bool {
+    let unseen = [("reduced_reply", "handle-shared", 34), ("same_xid", "credit-initial", 74)];
+    how.starts_with("disordered") && unseen.contains(&(name, slug, *frame))
+}
+
+/// Judges every shipped capture after each of its disturbances.
+fn nothing_is_added(disturb: impl Fn(&[Numbered], &mut dyn FnMut(String, Vec<Numbered>))) {
     let mut wrong = Vec::new();
     let mut tried = 0;
-    for name in names {
+    for name in shipped() {
         let frames: Vec<_> =
-            (1..).zip(transcode::capture(name)).map(|(number, record)| Numbered { number, record }).collect();
+            (1..).zip(transcode::capture(&name)).map(|(number, record)| Numbered { number, record }).collect();
         let whole = Judged::of(&frames);
         disturb(&frames, &mut |how, disturbed| {
             tried += 1;
             let found = Judged::of(&disturbed).found;
-            let added = found.iter().filter(|finding| !whole.has(&frames, finding));
+            let added = found
+                .iter()
+                .filter(|finding| !whole.has(&frames, finding) && !rests_on_unseen_disorder(&name, &how, finding));
             wrong.extend(added.map(|(slug, frame, _)| format!("{name}, {how}: {slug} in frame {frame}")));
         });
     }
@@ -132,7 +141,7 @@ fn cut(frames: &[Numbered], mut snaplen: impl FnMut() -> Option<usize>) -> Vec<N
 
 #[test]
 fn frames_cut_at_any_length() {
-    nothing_is_added(&shipped(), |frames, judge| {
+    nothing_is_added(|frames, judge| {
         // Of large captures every length that may end within a header; then some within each message.
         let every = if frames.len() < 500 { 401 } else { 150 };
         let lengths = (0..every).chain((every..400).step_by(7)).chain((400..4300).step_by(501));
@@ -144,7 +153,7 @@ fn frames_cut_at_any_length() {
 
 #[test]
 fn some_frames_cut_each_at_another_length() {
-    nothing_is_added(&shipped(), |frames, judge| {
+    nothing_is_added(|frames, judge| {
         for seed in 1..=20 {
             for (per_mille, lengths) in [(10, 150), (100, 150), (100, 400), (500, 300)] {
                 let mut random = Random(seed);
@@ -160,7 +169,7 @@ fn some_frames_cut_each_at_another_length() {
 
 #[test]
 fn frames_missed() {
-    nothing_is_added(&shipped(), |frames, judge| {
+    nothing_is_added(|frames, judge| {
         for seed in 1..=15 {
             for per_mille in [2, 20, 100, 400] {
                 judge(format!("{per_mille} of 1000 missed, seed {seed}"), transcode::dropping(frames, seed, per_mille));
@@ -171,7 +180,7 @@ fn frames_missed() {
 
 #[test]
 fn one_frame_missed() {
-    nothing_is_added(&shipped(), |frames, judge| {
+    nothing_is_added(|frames, judge| {
         let step = if frames.len() < 500 { 1 } else { 29 };
         for missed in (0..frames.len()).step_by(step) {
             let mut left = frames.to_vec();
@@ -183,11 +192,7 @@ fn one_frame_missed() {
 
 #[test]
 fn frames_captured_twice_and_out_of_order() {
-    let mut names = shipped();
-    // Some of their connections are two calls and their replies: where only the first reply is moved behind the second call,
-    // nothing tells that it was not sent there.
-    names.retain(|name| name != "same_xid" && name != "reduced_reply");
-    nothing_is_added(&names, |frames, judge| {
+    nothing_is_added(|frames, judge| {
         for seed in 1..=10 {
             let twice = transcode::duplicating(frames, seed, 200);
             judge(format!("disordered, seed {seed}"), transcode::shuffling(&twice, seed, 100, 5));
@@ -199,7 +204,7 @@ fn frames_captured_twice_and_out_of_order() {
 
 #[test]
 fn a_capture_that_begins_late_or_ends_early() {
-    nothing_is_added(&shipped(), |frames, judge| {
+    nothing_is_added(|frames, judge| {
         for place in (0..frames.len()).step_by(frames.len() / 37) {
             judge(format!("without the first {place}"), transcode::without_first(frames, place));
             judge(format!("only the first {place}"), frames[..place].to_vec());

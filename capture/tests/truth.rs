@@ -17,7 +17,7 @@ use common::{Found, dissect, rebuilt, sends, sha256};
 use rpcrdma_capture::dissector::Config;
 use rpcrdma_capture::message::{Captured, Message};
 use rpcrdma_capture::operation::Sides;
-use rpcrdma_capture::transaction::{NotRebuilt, Rebuilt};
+use rpcrdma_capture::transaction::{Half, NotRebuilt, Rebuilt};
 use transcode::{Erf, Mpa, Padding, Pcap, Pcapng, Record};
 
 /// What is in a capture, as `testdata/captures/README.md` tells.
@@ -196,10 +196,18 @@ fn calls_whose_memory_was_withdrawn_are_whole_where_they_are_in_the_capture() {
 }
 
 #[test]
-fn bad_sends_beside_good_calls_are_all_there() {
+fn good_calls_are_answered_whatever_stands_beside_them() {
     let found = dissect_records(&transcode::capture("same_xid"));
     let expected = [("RDMA_DONE", 66), ("RDMA_ERROR", 3), ("RDMA_MSG", 20), ("RDMA_NOMSG", 1)];
     assert_eq!(found.counts(), BTreeMap::from(expected));
+    // Each good call, and the good reply to it.
+    let frames = |half: &Option<Half>| half.as_ref().filter(|half| half.message.is_ok()).map(|half| half.stamp.frame);
+    let rebuilt = found.transactions.iter().map(|transaction| (frames(&transaction.call), frames(&transaction.reply)));
+    let rebuilt: BTreeMap<_, _> = rebuilt.filter_map(|(call, reply)| Some((call?, reply?))).collect();
+    let replies = [(29, 32), (34, 38), (46, 50), (57, 61), (70, 72), (74, 78), (100, 102), (172, 234)];
+    for (call, reply) in replies {
+        assert_eq!(rebuilt.get(&call), Some(&reply));
+    }
 }
 
 /// A capture of RoCEv2 in every other carrier.

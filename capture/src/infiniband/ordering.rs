@@ -49,7 +49,7 @@ pub struct Counts {
     pub packets: u64,
     /// Packets that were sent again.
     pub retransmitted: u64,
-    /// Packets that came before one with a smaller number.
+    /// Packets that came before one with a smaller number, or acknowledgements before what they acknowledge.
     pub early: u64,
     /// Negative acknowledgements for a hole, sent by this end.
     pub sequence_errors: u64,
@@ -227,8 +227,12 @@ impl Ordering {
         self.counts.get_mut(from).packets += 1;
         self.learn(from, packet);
         let mut arrival = Arrival { from, stamp, octets, length, retransmitted: 0, packet: *packet };
-        if packet.is_request() && self.is_kept(&mut arrival) {
-            return;
+        if packet.is_request() {
+            let acknowledged_before = self.acknowledged_before(&arrival);
+            self.counts.get_mut(from.other()).early += u64::from(acknowledged_before);
+            if self.is_kept(&mut arrival) {
+                return;
+            }
         }
         if !self.queue.packets.is_empty() && !self.is_waited_for(&arrival) {
             // A repetition changes nothing, and an answer belongs to a request that was used already.
@@ -323,6 +327,13 @@ impl Ordering {
                 stream.refused.insert(number, held);
             }
         }
+    }
+
+    /// Whether what acknowledges a request came before it.
+    fn acknowledged_before(&self, arrival: &Arrival<'_>) -> bool {
+        let (number, next) = self.number(arrival);
+        let highest = self.streams.get(arrival.from).arrived.map(|(highest, _)| highest);
+        next.is_some_and(|next| number >= next) && highest.is_some_and(|highest| highest >= number)
     }
 
     /// A request that was seen before. One that is held stays in its place; of one that the receiver refused, the new copy

@@ -248,7 +248,9 @@ impl Connection {
             }
             return;
         }
-        let found = memory::judge(used, &self.ends, used.known && !self.unreadable.get(used.owner), book);
+        // Memory that is not known may be that of a call that could not be read; a call that waits, answered by such a reply.
+        let of = if matches!(used.kind, MemoryUseKind::Shared { .. }) { used.owner.other() } else { used.owner };
+        let found = memory::judge(used, &self.ends, used.known && !self.unreadable.get(of), book);
         for found in found {
             match used.kind {
                 MemoryUseKind::Outside { .. } => self.wait(found, used.owner, book),
