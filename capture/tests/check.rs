@@ -2205,8 +2205,9 @@ fn what_is_not_answered_holds_no_credit() {
     for octets in all {
         let mut trace = Trace::new();
         trace.send(Client, &null_message());
-        for _ in 0..=GRANTED {
-            trace.send(Client, &octets);
+        let is_again = octets == null_message();
+        for other in 1000..=1000 + GRANTED {
+            trace.send(Client, &patched(octets.clone(), 0, if is_again { XID } else { other }));
         }
         for xid in 100..100 + GRANTED - 1 {
             trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
