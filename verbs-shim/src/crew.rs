@@ -306,9 +306,14 @@ impl<V: Provider> Served<V> {
             Heard::At(heard) => heard,
         };
         loop {
+            let taken = self.connection.taken();
             if let Some(request) = self.connection.request(Duration::ZERO)? {
                 service.call(request);
                 heard = Instant::now();
+                continue;
+            }
+            if self.connection.taken() != taken {
+                // What was posted for it may be complete: that is sooner seen than slept for.
                 continue;
             }
             if self.connection.is_answering() {

@@ -161,6 +161,8 @@ pub(crate) struct State<V: Provider> {
     unusable: Option<u32>,
     /// All completions were taken.
     closed: bool,
+    /// Completions that were taken.
+    taken: u64,
     /// Whoever attends to the connection, while it waits for something to happen.
     attendant: Option<Watch>,
 }
@@ -253,6 +255,7 @@ impl<V: Provider> Connection<V> {
             ended: None,
             unusable: None,
             closed: false,
+            taken: 0,
             attendant: None,
         };
         let shared = Shared {
@@ -368,6 +371,11 @@ impl<V: Provider> Connection<V> {
     pub(crate) fn attend(&self) {
         self.shared.is_attended.store(true, Ordering::Release);
         self.shared.attend();
+    }
+
+    /// Completions that were taken so far: whether a look has found any.
+    pub(crate) fn taken(&self) -> u64 {
+        self.shared.lock().taken
     }
 
     /// Has whoever attends to the connection told when there is something to do.
@@ -659,6 +667,7 @@ impl<V: Provider> State<V> {
 
     fn happened(&mut self, port: &Port<V>, completion: &Completion) -> Result<(), Ended> {
         let Completion { id, kind, status, length, invalidated } = *completion;
+        self.taken = self.taken.wrapping_add(1);
         let work = Work::from_id(id);
         if !matches!(work, Work::Receive(_)) {
             self.buffers.completed();
