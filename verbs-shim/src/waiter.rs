@@ -36,9 +36,6 @@ pub struct Waiter(Arc<Shared>);
 
 struct Shared {
     ready: Mutex<Ready>,
-    /// What threads sleep on, when they do.
-    #[cfg(not(feature = "rdma"))]
-    changed: Condvar,
     #[cfg(feature = "rdma")]
     descriptors: Descriptors,
 }
@@ -52,6 +49,15 @@ struct Ready {
     time_of: HashMap<u64, Instant>,
     /// Threads that sleep, or are about to.
     asleep: usize,
+    /// What they sleep on, the last to fall asleep last. It is woken first, as the kernel does it with descriptors: what it
+    /// needs is still in its cache.
+    #[cfg(not(feature = "rdma"))]
+    sleepers: Vec<Arc<Condvar>>,
+}
+
+#[cfg(not(feature = "rdma"))]
+thread_local! {
+    static SLEEPER: Arc<Condvar> = Arc::default();
 }
 
 impl Ready {
@@ -88,8 +94,6 @@ impl Waiter {
     pub fn new() -> Result<Self, Error> {
         Ok(Self(Arc::new(Shared {
             ready: Mutex::default(),
-            #[cfg(not(feature = "rdma"))]
-            changed: Condvar::new(),
             #[cfg(feature = "rdma")]
             descriptors: Descriptors::new()?,
         })))
@@ -114,7 +118,7 @@ impl Waiter {
             if let Some(key) = ready.next(now) {
                 if !ready.keys.is_empty() {
                     // Two that come at once may have woken one thread.
-                    self.0.wake_one(&ready);
+                    self.0.wake_one(&mut ready);
                 }
                 return Ok(Some(key));
             }
@@ -144,7 +148,7 @@ impl Waiter {
     pub(crate) fn wake(&self, key: u64) {
         let mut ready = self.0.lock();
         ready.add(key);
-        self.0.wake_one(&ready);
+        self.0.wake_one(&mut ready);
     }
 
     /// Has [`wait`](Self::wait) give this key at that time, or before. Of several times the first one counts.
@@ -161,7 +165,7 @@ impl Waiter {
         ready.times.insert((when, key));
         if ready.times.first() == Some(&(when, key)) {
             // Who sleeps has to wake up earlier.
-            self.0.wake_one(&ready);
+            self.0.wake_one(&mut ready);
         }
     }
 
@@ -181,14 +185,14 @@ impl Shared {
     }
 
     /// Wakes a thread that sleeps; who does not looks for itself before it does.
-    fn wake_one(&self, ready: &Ready) {
+    fn wake_one(&self, ready: &mut Ready) {
         if ready.asleep == 0 {
             return;
         }
         #[cfg(feature = "rdma")]
         self.descriptors.wake_one();
         #[cfg(not(feature = "rdma"))]
-        self.changed.notify_one();
+        ready.sleepers.pop().iter().for_each(|sleeper| sleeper.notify_one());
     }
 
     /// Sleeps until something has happened, for so long at most. Gives the key of a descriptor.
@@ -199,11 +203,17 @@ impl Shared {
     }
 
     #[cfg(not(feature = "rdma"))]
-    fn sleep(&self, ready: MutexGuard<'_, Ready>, longest: Option<Duration>) -> Result<Option<u64>, Error> {
-        match longest {
-            Some(longest) => drop(self.changed.wait_timeout(ready, longest)),
-            None => drop(self.changed.wait(ready)),
-        }
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "as with descriptors")]
+    fn sleep(&self, mut ready: MutexGuard<'_, Ready>, longest: Option<Duration>) -> Result<Option<u64>, Error> {
+        SLEEPER.with(|sleeper| {
+            ready.sleepers.push(Arc::clone(sleeper));
+            let mut ready = match longest {
+                Some(longest) => sleeper.wait_timeout(ready, longest).unwrap_or_else(PoisonError::into_inner).0,
+                None => sleeper.wait(ready).unwrap_or_else(PoisonError::into_inner),
+            };
+            // Who woke up for another reason is in the row still.
+            ready.sleepers.retain(|other| !Arc::ptr_eq(other, sleeper));
+        });
         Ok(None)
     }
 }
