@@ -409,7 +409,7 @@ fn octets_after_an_error_are_shown_as_such() {
     let [text, object, tree] = shown(&found.messages[1]);
     assert!(text.ends_with("ERR_CHUNK\n"), "{text}");
     assert!(object.contains(r#""header_length":20,"payload_length":0,"trailing_length":32,"#), "{object}");
-    assert!(tree.contains("octet 20: 32 octets after the header"), "{tree}");
+    assert!(tree.contains("0014  hazard            32 octets after the body of ERR_CHUNK (error-trailing, "), "{tree}");
     // A requester discards what it does not know (RFC 8166 section 4.5), so the call waits.
     let [text, object, tree] = shown(&found.messages[3]);
     assert!(text.ends_with("malformed at octet 16: error_code\n"), "{text}");

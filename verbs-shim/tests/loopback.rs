@@ -6,14 +6,16 @@
     reason = "a test falls where what it expects is not so"
 )]
 
+use std::hint::spin_loop;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::{Adapter, Domain, Fabric, Fault, Faults, QueuePair, Region, Request};
 use rpcrdma_verbs::{
-    Access, Completion, Depths, Error, Kind, Local, NotRegistered, Operation, Remote, Status, Verbs, Work,
+    Access, Completion, Depths, Error, Kind, Local, NotRegistered, Operation, Remote, Status, Verbs, Waiter, Work,
 };
 
 const NOW: Duration = Duration::ZERO;
@@ -621,6 +623,29 @@ fn who_waits_is_woken_by_the_other_side() {
         assert_eq!(waiting.join().unwrap(), (1, Err(Error::Disconnected)));
         assert!(begin.elapsed() < LONG / 2);
     });
+}
+
+#[test]
+fn who_watches_while_the_other_side_disconnects_is_told() {
+    for round in 0..2000 {
+        let (_, client, server) = connection();
+        let waiter = Waiter::new().unwrap();
+        let begins = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !begins.load(Ordering::Acquire) {
+                    spin_loop();
+                }
+                server.adapter.disconnect(&server.queue_pair).unwrap();
+            });
+            thread::yield_now();
+            begins.store(true, Ordering::Release);
+            // Each time a little later, so that the two meet at each place.
+            (0..round % 100).for_each(|_| spin_loop());
+            client.adapter.watch(&client.queue_pair, &waiter, 7).unwrap();
+        });
+        assert_eq!(waiter.wait(Some(LONG)), Ok(Some(7)));
+    }
 }
 
 #[test]

@@ -23,10 +23,11 @@ impl Session {
             let answers = Some(call.answered(long_xid));
             message.detail = Some(Box::new(Detail { answers, ..Detail::new(Direction::Reply, self.watch.given_up) }));
         }
-        if let Some(&before) = self.provided.get(message.sender).get(&xid) {
-            self.give_up(before, context);
-        }
+        let before = self.provided.get(message.sender).get(&xid).copied();
+        before.into_iter().for_each(|before| self.give_up(before, context));
         let mut provided = Call::new(message.clone(), (None, None), call.way, context.transactions);
+        // The RDMA_DONE that comes next may be for the one before.
+        provided.is_repeated = before.is_some();
         provided.answers = Some(Box::new(call));
         self.wait(provided, context);
         message

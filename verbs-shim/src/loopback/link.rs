@@ -178,13 +178,19 @@ impl Link {
             watch.wake();
             return;
         }
-        let [active, passive] = &mut *self.watches.lock().unwrap_or_else(PoisonError::into_inner);
-        *if side == Side::Active { active } else { passive } = Some(watch);
+        self.keep(side, watch);
         drop(state);
         // Who ends it may do so without the lock, and has found nobody to tell.
         if self.ended.iter().any(|ended| ended.load(Ordering::Acquire)) {
             self.notify();
         }
+    }
+
+    /// Notes whom to tell when there is something for this side.
+    fn keep(&self, side: Side, watch: Watch) {
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        let [active, passive] = &mut *watches;
+        *if side == Side::Active { active } else { passive } = Some(watch);
     }
 
     /// One side ends the connection, if it is not over.
