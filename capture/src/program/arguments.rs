@@ -172,7 +172,8 @@ const STATS_HELP: &str = "\
 What each end of a connection sent:
   packets          InfiniBand packets, or TCP segments of iWARP
   retransmitted    those that it had sent before
-  early            those that came before one with a smaller number
+  early            those that came before one with a smaller number, and acknowledgements
+                   that came before the packet they acknowledge
   sequence_errors  negative acknowledgements (NAK): it missed a packet
   not_ready        'receiver not ready' (RNR NAK): it had no Receive posted
   failed           operations that it refused for good

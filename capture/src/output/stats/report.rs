@@ -130,7 +130,7 @@ pub struct End {
     pub packets: u64,
     /// Packets it sent again.
     pub retransmitted: u64,
-    /// Packets that came before one with a smaller number.
+    /// Packets that came before one with a smaller number, and acknowledgements before what they acknowledge.
     pub early: u64,
     /// Negative acknowledgements for a hole that it sent.
     pub sequence_errors: u64,
