@@ -52,9 +52,14 @@ fn no_call_allocates_after_some() {
         for kind in kinds {
             let mut caller = Caller::new(client, kind);
             (0..300).for_each(|_| caller.call());
-            let before = ALLOCATIONS.load(Ordering::Relaxed);
-            (0..1000).for_each(|_| caller.call());
-            assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0, "of 1000 calls: {kind:?}");
+            // A call that allocates does so each time. A server has a thread more where two things happen at once, which may
+            // be at any time.
+            let mut rounds = (0..4).map(|_| {
+                let before = ALLOCATIONS.load(Ordering::Relaxed);
+                (0..1000).for_each(|_| caller.call());
+                ALLOCATIONS.load(Ordering::Relaxed) - before
+            });
+            assert!(rounds.any(|allocated| allocated == 0), "in 1000 calls, each time: {kind:?}");
         }
     });
 }
