@@ -795,12 +795,17 @@ impl<V: Provider> State<V> {
 
     /// Ends the connection. That it is over is known when its last completion was taken.
     fn end(&mut self, port: &Port<V>, ended: Ended) {
-        if self.ended.is_none() {
-            self.ended = Some(ended);
-            // Where it cannot be, nothing will come that could be waited for.
-            if port.verbs.disconnect(&port.queue_pair).is_err() {
-                self.close(port);
+        match &self.ended {
+            None => {
+                self.ended = Some(ended);
+                // Where it cannot be, nothing will come that could be waited for.
+                if port.verbs.disconnect(&port.queue_pair).is_err() {
+                    self.close(port);
+                }
             }
+            // Work was refused as the connection is over, before the completion that tells why was taken.
+            Some(Ended::Peer) if matches!(ended, Ended::Failed(..)) => self.ended = Some(ended),
+            Some(_) => {}
         }
     }
 
