@@ -1,5 +1,6 @@
 //! What may be said on the command line.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
@@ -196,17 +197,17 @@ pub(super) struct Check {
     #[command(flatten)]
     pub(super) input: Input,
     /// Only this rule; can be given several times
-    #[arg(long, value_name = "RULE", value_parser = rule(), hide_possible_values = true)]
+    #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true)]
     pub(super) rule: Vec<&'static str>,
     /// Not this rule; can be given several times
-    #[arg(long, value_name = "RULE", value_parser = rule(), hide_possible_values = true)]
+    #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true)]
     pub(super) ignore: Vec<&'static str>,
     /// Do not count the deviations that an implementation is known for as errors, and do not show each; can be given several
     /// times
     #[arg(long, value_name = "WHOSE")]
     pub(super) known: Vec<Known>,
     /// Say what a rule demands, why it exists and what a correct peer does; read no file
-    #[arg(long, value_name = "RULE", value_parser = rule(), hide_possible_values = true, exclusive = true)]
+    #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true, exclusive = true)]
     pub(super) explain: Option<&'static str>,
     /// List all rules; read no file
     #[arg(long, exclusive = true)]
@@ -245,10 +246,33 @@ pub(super) struct Header {
     pub(super) v2_family: Option<Family>,
 }
 
-/// The name of a rule; shells complete it.
-fn rule() -> impl TypedValueParser<Value = &'static str> {
-    let rules = check::rules().map(|rule| PossibleValue::new(rule.slug).help(rule.summary));
-    PossibleValuesParser::new(rules).try_map(|slug| check::find(&slug).map(|rule| rule.slug).ok_or("not a rule"))
+/// The name of a rule; shells complete it. The names are put together where one is read or completed, not at each start.
+#[derive(Clone, Debug)]
+struct RuleName;
+
+impl RuleName {
+    fn names() -> impl Iterator<Item = PossibleValue> {
+        check::rules().map(|rule| PossibleValue::new(rule.slug).help(rule.summary))
+    }
+}
+
+impl TypedValueParser for RuleName {
+    type Value = &'static str;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let names = PossibleValuesParser::new(Self::names());
+        let slug = names.try_map(|slug| check::find(&slug).map(|rule| rule.slug).ok_or("not a rule"));
+        slug.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Self::names()))
+    }
 }
 
 fn connection(text: &str) -> Result<u32, &'static str> {
