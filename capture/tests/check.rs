@@ -1371,6 +1371,32 @@ fn to_begin_with_version_2_and_go_on_with_version_1_breaks_no_rule() {
     }
 }
 
+/// An RDMA_ERROR says nothing of the version that its sender's calls are of, nor does a Send of no known version. So
+/// private data is not missed, and version 2 goes on.
+#[test]
+fn what_refuses_a_version_makes_no_connection_of_version_1() {
+    for version in [Version::A, Version::B] {
+        for low in [1, 2] {
+            let mut trace = Trace::version_2(version);
+            trace.send(Client, &patched(null_message(), 4, 3));
+            trace.send(Server, &words(&[XID, 3, 32, ERROR, 1, low, 2]));
+            trace.null(8);
+            assert_eq!(slugs(&trace.packets), BTreeSet::from(["version"]), "{version:?}: {low} to 2");
+        }
+        // The server knows version 1 alone, and answers the first call in its own version: that is wrong by itself.
+        let mut trace = Trace::silent(version);
+        let call = |xid| match version {
+            Version::A => a(A_MSG, xid, 0, &A_NO_CHUNKS, &null(xid)),
+            _ => b(CALL_INLINE, xid, &[0; 4], &null(xid)),
+        };
+        trace.send(Client, &call(1));
+        trace.send(Server, &words(&[1, 1, 32, ERROR, 1, 1, 1]));
+        trace.send(Client, &call(2));
+        trace.send(Server, &words(&[2, 2, 32, ERROR, 1, 1, 1]));
+        assert_eq!(slugs(&trace.packets), BTreeSet::from(["error-echo", "error-range"]), "{version:?}");
+    }
+}
+
 #[test]
 fn version_2_on_a_connection_of_version_1_is_another_version() {
     for octets in [a(A_MSG, XID, 0x10, &A_NO_CHUNKS, &null(XID)), b(CALL_INLINE, XID, &[0; 4], &null(XID))] {

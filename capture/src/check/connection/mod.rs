@@ -278,7 +278,9 @@ impl Connection {
             Dialect::Version2(family) => return self.version_2(message, (Some(family), began), about, book),
             Dialect::Version2Unknown => return self.version_2(message, (None, began), about, book),
             Dialect::Version1 => {
-                if let Some(announced) = self.announced.take() {
+                if is_of_version_1(message)
+                    && let Some(announced) = self.announced.take()
+                {
                     setup::judge(&announced, &self.ends, message.connection, book);
                 }
             }
@@ -329,7 +331,7 @@ impl Connection {
         self.reliable |= is_done && detail.is_some();
         sent.reliable_reply = self.reliable;
         let is_readable = sent.decoded.is_ok() || sent.error.is_some();
-        self.version_1 |= sent.decoded.is_ok();
+        self.version_1 |= sent.decoded.is_ok() && is_of_version_1(message);
         self.note_readable(message.sender, is_readable);
         let ends = matches!(message.captured, Captured::Whole | Captured::Cut);
         // What is right in version 2 is not, here.
@@ -723,6 +725,12 @@ fn omitted(is_due: bool, about: About, finding: &Finding<'_>, book: &mut Book) {
     } else {
         book.unknown(finding.rule);
     }
+}
+
+/// Whether its sender speaks version 1. An RDMA_ERROR does not show it: one that refuses a version has this layout, whatever
+/// else its sender knows.
+fn is_of_version_1(message: &Message) -> bool {
+    message.prefix().is_some_and(|prefix| prefix.version == v1::VERSION) && message.error().is_none()
 }
 
 fn requester(role: Role, sender: Side) -> Side {
