@@ -40,7 +40,7 @@ pub struct Deviation {
 }
 
 /// What was seen in captures; `testdata/captures/README.md` has frames and octets of each.
-static DEVIATIONS: [Deviation; 4] = [
+static DEVIATIONS: [Deviation; 7] = [
     Deviation {
         implementation: Implementation::LinuxNfsd,
         versions: "6.1, 7.2",
@@ -72,6 +72,30 @@ static DEVIATIONS: [Deviation; 4] = [
         what: "it does not answer RDMA_MSG without a Payload stream",
         blame: Blame::Receiver,
         says: "ERR_CHUNK should answer this (msg-no-payload), and nothing does",
+    },
+    Deviation {
+        implementation: Implementation::LinuxNfsd,
+        versions: "6.1",
+        rule: "write-unwritten",
+        what: "it counts reduced results in the length of the Reply chunk",
+        blame: Blame::Sender,
+        says: "returned were not written, as many as were reduced",
+    },
+    Deviation {
+        implementation: Implementation::LinuxNfsd,
+        versions: "6.1",
+        rule: "write-roundup",
+        what: "the Write chunk of a READLINK begins with the length of the link",
+        blame: Blame::Sender,
+        says: "is in place of the link's length, as if the chunk began with that",
+    },
+    Deviation {
+        implementation: Implementation::LinuxNfsd,
+        versions: "6.1",
+        rule: "gss-reduced",
+        what: "it reduces results under integrity",
+        blame: Blame::Sender,
+        says: "octets under integrity",
     },
 ];
 

@@ -387,6 +387,13 @@ fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     {
         let at = write_chunk_at(subject, index);
         match subject.decoded.and_then(|decoded| count_before(&decoded, walked.start + error.at)) {
+            Some(word) if is_end_of_link(subject, (index, length), word) => {
+                let values = format_args!(
+                    "Write chunk {index} returned {length} octets, and {word:#010x} is in place of the link's length, as if \
+                     the chunk began with that"
+                );
+                report.broken(at, values);
+            }
             Some(count) => {
                 report
                     .broken(at, format_args!("Write chunk {index} returned {length} octets, and its item has {count}"));
@@ -398,6 +405,17 @@ fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
         }
     }
     padding_written(subject, walked, report)
+}
+
+/// Whether the word in place of a READLINK's length is the end of the link, with its padding: more than any link that the Write
+/// chunk has room for. Then the chunk begins at the length of the link, and not behind it.
+fn is_end_of_link(subject: &Subject<'_>, (index, length): (usize, u64), word: u32) -> bool {
+    let operation = subject.message.rpc.as_ref().and_then(|rpc| rpc.operations.last());
+    let room = subject.offered().and_then(|offered| offered.writes.iter().nth(index)).map(|chunk| chunk.length());
+    let octets_of_padding = (length.next_multiple_of(4) - length) as u32;
+    operation.is_some_and(|operation| operation.name == "READLINK")
+        && room.is_some_and(|room| u64::from(word) > room)
+        && word.trailing_zeros() >= 8 * octets_of_padding
 }
 
 /// Judges what was written behind the data of Write chunks that return the right length.
@@ -420,14 +438,19 @@ fn padding_written(subject: &Subject<'_>, walked: &Walked, report: &mut Report<'
 fn write_unwritten(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let Some(returned) = subject.chunks().filter(|_| !subject.is_call()) else { return true };
     let reply = returned.reply.map_or(0, |chunk| chunk.length());
-    if reply == 0 && write_lengths(&returned).iter().all(|&length| length == 0) {
+    // With their padding: that is what the Payload stream lacks of the results.
+    let reduced: u64 = write_lengths(&returned).iter().map(|length| length.next_multiple_of(4)).sum();
+    if reply == 0 && reduced == 0 {
         return true;
     }
     let Some(chunks) = subject.written() else { return false };
     for chunk in chunks {
         if let Some(gap) = chunk.gap() {
             let (first, last, length, name) = (gap.start, gap.end - 1, chunk.returned(), chunk.name);
-            let values = format_args!("{name}: octets {first} to {last} of the {length} returned were not written");
+            let counts_reduced = name == ChunkName::Reply && gap.end == length && gap.end - gap.start == reduced;
+            let also = if counts_reduced { ", as many as were reduced" } else { "" };
+            let values =
+                format_args!("{name}: octets {first} to {last} of the {length} returned were not written{also}");
             report.broken(chunk_at(subject, name), values);
         }
     }
