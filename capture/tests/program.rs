@@ -890,6 +890,8 @@ fn what_was_meant_is_suggested() {
         (&["decode", "--connection", "x", "-"], "'--connection <N>': not the number of a connection; try"),
         (&["decode", "--port", "70000", "-"], "'--port <P>': not a port, 0 to 65535; try"),
         (&["man", "stat"], "did you mean 'stats'?"),
+        (&["help", "stat"], "unrecognized subcommand 'stat'; did you mean 'stats'?"),
+        (&["help", "7"], "unrecognized subcommand '7'; try 'rpcrdma --help'"),
     ] {
         let output = run(arguments);
         assert!(stderr(&output).contains(said), "{}", stderr(&output));

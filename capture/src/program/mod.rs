@@ -86,7 +86,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     let (lines, too_long): (Vec<_>, Vec<_>) = lines.partition(|line| line.len() <= LINE);
     // Of all values that are listed, only the rules are too many for a line.
     let where_to_look = if too_long.is_empty() { "try 'rpcrdma --help'" } else { "try 'rpcrdma check --list'" };
-    let hint = suggestion(error).unwrap_or_else(|| where_to_look.to_owned());
+    let hint = suggestion(error).or_else(|| command_meant(error)).unwrap_or_else(|| where_to_look.to_owned());
     fail(&format!("{}; {hint}", lines.join(" ").trim_start_matches("error: ")))
 }
 
@@ -100,4 +100,10 @@ fn suggestion(error: &clap::Error) -> Option<String> {
         _ => return None,
     };
     Some(format!("did you mean '{name}'?"))
+}
+
+/// What may have been meant by a command after `help`: clap suggests only what could stand in that place without `help`.
+fn command_meant(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    suggestion(&Arguments::try_parse_from(["rpcrdma", name]).err()?)
 }
