@@ -832,8 +832,8 @@ fn a_finding_as_json_names_the_ends_as_decode_does() {
     }
     let output = run(&["check", "-q", "--json", "--rule", "invalidate-foreign", &capture("nfs41")]);
     let first = stdout(&output).lines().next().unwrap().to_owned();
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
-    assert!(readme.contains(&first), "the README shows {first}");
+    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../GUIDE.md")).unwrap();
+    assert!(guide.contains(&first), "the guide shows {first}");
 }
 
 #[test]
