@@ -4,18 +4,20 @@ use std::collections::VecDeque;
 
 use rpcrdma::v2::Family;
 
-use crate::connection::{Connection, Handler};
-use crate::event::{Event, Rejected, Report, Terminated};
+use crate::carrier::account::Account;
+use crate::carrier::connection::Connection;
+use crate::carrier::connection::Counts;
+use crate::carrier::connection::Rejected;
+use crate::carrier::handler::{Handler, Taken};
+use crate::carrier::infiniband::crc;
+use crate::carrier::infiniband::queue_pairs::QueuePairs;
+use crate::carrier::infiniband::transport::Transport;
+use crate::carrier::iwarp::connections::{Checked, Choice, Connections};
+use crate::carrier::iwarp::terminate::Terminate;
+use crate::carrier::operation::{Operation, Side, Sides, Stamp};
+use crate::event::{Event, Report, Terminated};
 use crate::file::{Frame, Time};
-use crate::infiniband::crc;
-use crate::infiniband::ordering::Counts;
-use crate::infiniband::queue_pairs::QueuePairs;
-use crate::infiniband::transport::Transport;
-use crate::iwarp::connections::{Checked, Choice, Connections};
-use crate::iwarp::terminate::Terminate;
 use crate::link::{self, Content, Segment};
-use crate::memory::Account;
-use crate::operation::{Operation, Side, Sides, Stamp};
 use crate::session::{Context, Session};
 
 /// The port of NFS over RDMA (RFC 8267 section 9).
@@ -251,7 +253,7 @@ impl Handler for State {
         session: &mut Session,
         operation: Operation<'_>,
         last: bool,
-    ) -> bool {
+    ) -> Taken {
         session.operation(connection, &operation, last, &mut self.context())
     }
 

@@ -1,12 +1,11 @@
 //! What comes out of a capture.
 
-use crate::connection::Connection;
-use crate::infiniband::ordering::Counts;
-use crate::iwarp::terminate::Terminate;
+use crate::carrier::connection::{Connection, Counts, Rejected};
+use crate::carrier::iwarp::terminate::Terminate;
+use crate::carrier::operation::{Side, Sides, Stamp};
 use crate::link::Address;
-use crate::message::Message;
-use crate::operation::{Side, Sides, Stamp};
-use crate::transaction::Transaction;
+use crate::rpc::message::Message;
+use crate::rpc::transaction::Transaction;
 
 /// Something that was found in the capture.
 #[derive(Clone, Debug)]
@@ -125,21 +124,6 @@ pub struct Report {
     pub counts: Sides<Counts>,
     /// RDMA Writes and Reads that aimed at no memory that a call in the capture advertised.
     pub unclaimed: u64,
-}
-
-/// A connection request that was refused.
-#[derive(Clone, Copy, Debug)]
-pub struct Rejected {
-    /// The frame of the rejection.
-    pub stamp: Stamp,
-    /// Who refused.
-    pub from: Address,
-    /// Who had asked.
-    pub to: Address,
-    /// The service ID that was asked for.
-    pub service: Option<u64>,
-    /// InfiniBand's reason code; iWARP has none.
-    pub reason: Option<u16>,
 }
 
 /// A Terminate message (RFC 5040 section 4.8).

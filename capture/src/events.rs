@@ -5,8 +5,8 @@ use std::io::Read;
 use crate::dissector::{Config, Dissector, Summary};
 use crate::event::Event;
 use crate::file::{Capture, FileError};
-use crate::message::Message;
-use crate::transaction::Transaction;
+use crate::rpc::message::Message;
+use crate::rpc::transaction::Transaction;
 
 /// All events of a capture, as they become known.
 ///

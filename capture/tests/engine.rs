@@ -11,12 +11,14 @@
 mod synthetic;
 
 use By::{Client, Server};
+use rpcrdma_capture::carrier::operation::Side;
 use rpcrdma_capture::dissector::Config;
 use rpcrdma_capture::file::Files;
-use rpcrdma_capture::message::{Captured, Security};
 use rpcrdma_capture::nfs::{Callback, WalkError};
-use rpcrdma_capture::operation::Side;
-use rpcrdma_capture::transaction::{ChunkName, Form, Half, NotRebuilt, Transaction};
+use rpcrdma_capture::rpc::known::Security;
+use rpcrdma_capture::rpc::message::Captured;
+use rpcrdma_capture::rpc::not_rebuilt::{ChunkName, NotRebuilt};
+use rpcrdma_capture::rpc::transaction::{Form, Half, Transaction};
 use synthetic::rpc::*;
 use synthetic::*;
 

@@ -9,12 +9,14 @@
 use std::process::{Command, Stdio};
 
 use rpcrdma::v2::Family;
+use rpcrdma_capture::check::send::findings;
 use rpcrdma_capture::dissector::Config;
 use rpcrdma_capture::events::Events;
 use rpcrdma_capture::file::Capture;
-use rpcrdma_capture::message::{Direction, Status};
-use rpcrdma_capture::output::hexdump::{self, HexError};
-use rpcrdma_capture::output::{header, json, tree};
+use rpcrdma_capture::input::hexdump::{self, HexError};
+use rpcrdma_capture::input::send;
+use rpcrdma_capture::output::{json, tree};
+use rpcrdma_capture::rpc::known::{Direction, Status};
 
 // The Send in frame 118 of nfs41.pcap, an NFSv4 READ with a Write chunk; of some its first 40 octets.
 
@@ -298,12 +300,12 @@ fn no_text_is_too_much() {
 
 #[test]
 fn a_call_is_shown_with_its_operations() {
-    let message = header::message(octets(XXD), None);
+    let message = send::message(octets(XXD), None);
     let rpc = message.rpc.clone().unwrap();
     let operations: Vec<&str> = rpc.operations.iter().map(|operation| operation.name).collect();
     assert_eq!((rpc.direction, rpc.name), (Direction::Call, Some("NFSv4 COMPOUND")));
     assert_eq!(operations, ["SEQUENCE", "PUTFH", "READ"]);
-    assert!(header::findings(&message).is_empty());
+    assert!(findings(&message).is_empty());
 }
 
 #[test]
@@ -311,14 +313,14 @@ fn a_reply_is_shown_with_its_status() {
     // rdma_xid 7, one credit, no chunks; REPLY, MSG_ACCEPTED, AUTH_NONE, PROG_UNAVAIL.
     let send = "00000007 00000001 00000001 00000000 00000000 00000000 00000000
                 00000007 00000001 00000000 00000000 00000000 00000001";
-    let message = header::message(octets(send), None);
+    let message = send::message(octets(send), None);
     assert_eq!(message.rpc.as_ref().unwrap().status, Some(Status::Refused("PROG_UNAVAIL")));
-    assert!(header::findings(&message).is_empty());
+    assert!(findings(&message).is_empty());
 }
 
 /// What is found in a Send, each as it is said on one line.
 fn said(send: &str, family: Option<Family>) -> Vec<String> {
-    let found = header::findings(&header::message(octets(send), family));
+    let found = findings(&send::message(octets(send), family));
     found.iter().map(ToString::to_string).collect()
 }
 
@@ -439,7 +441,7 @@ fn words(send: &str) -> String {
 #[test]
 fn an_err_vers_with_an_octet_behind_it_is_the_same_in_text_and_json() {
     let send = "00000007 00000002 00000020 00000004 00000001 00000001 00000001 00";
-    let message = header::message(octets(send), Some(Family::A));
+    let message = send::message(octets(send), Some(Family::A));
     let (mut text, mut json) = (Vec::new(), Vec::new());
     tree::write(&mut text, &message, false).unwrap();
     json::lone_message(&mut json, &message).unwrap();

@@ -13,8 +13,9 @@ mod found;
 use found::Found;
 use rpcrdma_capture::dissector::Config;
 use rpcrdma_capture::link::Address;
-use rpcrdma_capture::message::Captured;
-use rpcrdma_capture::transaction::{NotRebuilt, Transaction};
+use rpcrdma_capture::rpc::message::Captured;
+use rpcrdma_capture::rpc::not_rebuilt::NotRebuilt;
+use rpcrdma_capture::rpc::transaction::Transaction;
 
 /// The two ends: 0 is the client, 1 the server.
 struct Wire {

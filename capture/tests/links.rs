@@ -10,8 +10,8 @@ mod transcode;
 
 use std::collections::BTreeMap;
 
+use rpcrdma_capture::carrier::infiniband::crc::{Verdict, verify};
 use rpcrdma_capture::file::{Frame, LinkType, Time};
-use rpcrdma_capture::infiniband::crc::{Verdict, verify};
 use rpcrdma_capture::link::{Address, Carrier, Content, Packet, decode};
 use transcode::{Erf, Padding, ROCE_CAPTURES, Record};
 

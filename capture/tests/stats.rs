@@ -8,12 +8,13 @@
 
 use std::collections::BTreeMap;
 
+use rpcrdma_capture::carrier::connection::Rejected;
+use rpcrdma_capture::carrier::operation::Stamp;
 use rpcrdma_capture::dissector::{Config, Summary};
-use rpcrdma_capture::event::{Event, Rejected};
+use rpcrdma_capture::event::Event;
 use rpcrdma_capture::events::Events;
 use rpcrdma_capture::file::Capture;
 use rpcrdma_capture::link::Address;
-use rpcrdma_capture::operation::Stamp;
 use rpcrdma_capture::output::stats::{self, Forms, Inline, ProcedureStatistics, Range, Statistics, Stats};
 
 fn events(name: &str) -> Events {

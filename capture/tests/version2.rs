@@ -10,11 +10,14 @@ mod synthetic;
 
 use rpcrdma_capture::dissector::Config;
 use rpcrdma_capture::file::{Files, Time};
-use rpcrdma_capture::header::Dialect;
-use rpcrdma_capture::message::{Direction, Dropped, Message, Status};
+use rpcrdma_capture::input::send;
 use rpcrdma_capture::output::text::Lines;
-use rpcrdma_capture::output::{header, json, tree};
-use rpcrdma_capture::transaction::{Form, NotRebuilt, Transaction};
+use rpcrdma_capture::output::{json, tree};
+use rpcrdma_capture::rpc::header::Dialect;
+use rpcrdma_capture::rpc::known::{Direction, Status};
+use rpcrdma_capture::rpc::message::{Dropped, Message};
+use rpcrdma_capture::rpc::not_rebuilt::NotRebuilt;
+use rpcrdma_capture::rpc::transaction::{Form, Transaction};
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{self, Lists, Segment, WRITE3_POSITION, message, null, octets, padded, read3, read3_reply};
 use synthetic::rpc::{read3_results, words, write3, write3_reply};
@@ -33,7 +36,7 @@ fn forms(transaction: &Transaction) -> [Option<Form>; 2] {
     [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.form))
 }
 
-fn why(half: Option<&rpcrdma_capture::transaction::Half>) -> NotRebuilt {
+fn why(half: Option<&rpcrdma_capture::rpc::transaction::Half>) -> NotRebuilt {
     *half.unwrap().message.as_ref().unwrap_err()
 }
 
@@ -876,7 +879,7 @@ fn a_tree_has_every_field_of_version_2_with_its_offset() {
 
 #[test]
 fn a_credit_is_read_as_its_wire_format_has_it() {
-    let of = |family| header::message(words(&[0, 2, v2::CREDIT, 6, 0]), family);
+    let of = |family| send::message(words(&[0, 2, v2::CREDIT, 6, 0]), family);
     // RDMA2_GRANT of draft -02; an empty RDMA2_CONNPROP_MIDDLE, of -03 to -07; or either of them.
     let halves = r#""credit":{"granted":32,"maximum":64}"#;
     let both = r#""credit":{"granted":32,"maximum":64,"limit":4194336}"#;
@@ -894,7 +897,7 @@ fn a_credit_is_read_as_its_wire_format_has_it() {
         let found = String::from_utf8(found).unwrap();
         assert!(found.contains(&format!("{json},")), "{found}");
     }
-    let grant = header::message(words(&[0, 2, v2::CREDIT, 5]), Some(Family::B));
+    let grant = send::message(words(&[0, 2, v2::CREDIT, 5]), Some(Family::B));
     assert!(text(&grant).contains("grants 32 or up to 4194336"), "{}", text(&grant));
     assert!(text(&of(Some(Family::A))).contains("grants 32"));
 }

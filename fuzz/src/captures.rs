@@ -9,7 +9,7 @@ use rpcrdma_capture::check::Checker;
 use rpcrdma_capture::dissector::{Config, Dissector};
 use rpcrdma_capture::event::Event;
 use rpcrdma_capture::file::{Frame, LinkType, Reader, Time};
-use rpcrdma_capture::message::Captured;
+use rpcrdma_capture::rpc::message::Captured;
 
 /// Scripts name a capture by its place here: new ones go to the end.
 pub(crate) const NAMES: [&str; 16] = [

@@ -3,9 +3,9 @@
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
 use super::{About, Blame, Book, Found};
+use crate::carrier::operation::Sides;
 use crate::event::{MemoryUse, MemoryUseKind as Kind};
 use crate::link::Address;
-use crate::operation::Sides;
 
 /// Judges a use of memory.
 type MemoryRow = Row<fn(&MemoryUse, &mut Report<'_>)>;

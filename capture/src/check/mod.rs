@@ -31,6 +31,7 @@ mod connection;
 mod known;
 mod memory;
 mod rpc;
+pub mod send;
 mod setup;
 mod written;
 
@@ -38,11 +39,11 @@ use std::collections::VecDeque;
 
 use rpcrdma::rules::{self, Finding, Report, Rule, Severity};
 
+use crate::carrier::operation::Stamp;
+use crate::carrier::table::Map;
 use crate::event::Event;
 use crate::link::Address;
-use crate::memory::Map;
-use crate::message::Message;
-use crate::operation::Stamp;
+use crate::rpc::message::Message;
 use connection::Connection;
 pub use known::{Deviation, Implementation, deviations};
 

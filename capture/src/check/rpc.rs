@@ -8,12 +8,14 @@ use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
 
 use super::written::{WrittenChunk, written};
 use super::{About, Blame, Book, Found};
-use crate::header;
-use crate::message::{Message, Security, Status, Walked};
+use crate::carrier::operation::Sides;
 use crate::nfs::{self, WalkError};
-use crate::operation::Sides;
-use crate::ranges::{self, Ranges};
-use crate::transaction::{ChunkName, write_lengths};
+use crate::rpc::header;
+use crate::rpc::header::write_lengths;
+use crate::rpc::known::{Security, Status, Walked};
+use crate::rpc::message::Message;
+use crate::rpc::not_rebuilt::ChunkName;
+use crate::rpc::ranges::{self, Ranges};
 
 /// Judges a message; false where what the capture holds does not tell.
 type RpcRow = Row<fn(&Subject<'_>, &mut Report<'_>) -> bool>;

@@ -4,9 +4,9 @@ use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
 use super::{About, Book, Group};
-use crate::connection::{Announced, Shown};
+use crate::carrier::connection::{Announced, Shown};
+use crate::carrier::operation::{Side, Sides};
 use crate::link::Address;
-use crate::operation::{Side, Sides};
 
 /// Judges what one end announced.
 type SetupRow = Row<fn(&Announced, &mut Report<'_>)>;

@@ -4,8 +4,8 @@ use core::ops::Range;
 
 use rpcrdma::lists::{Chunks, WriteChunk};
 
-use crate::ranges::{self, Ranges};
-use crate::transaction::ChunkName;
+use crate::rpc::not_rebuilt::ChunkName;
+use crate::rpc::ranges::{self, Ranges};
 
 /// A Write chunk or the Reply chunk that comes back as it was offered, but for its lengths.
 pub(super) struct WrittenChunk<'a> {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::{FileError, Problem};
-use super::{Frame, Reader};
+use super::frame::Frame;
+use super::reader::Reader;
 
 /// An opened input.
 type Stream = Box<dyn Read + Send>;

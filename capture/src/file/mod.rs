@@ -12,41 +12,13 @@ mod capture;
 mod compression;
 mod error;
 mod foreign;
+mod frame;
 mod pcap;
 mod pcapng;
 mod reader;
+mod record;
 
 pub use capture::{Capture, Files};
 pub use error::{FileError, Problem};
+pub use frame::{Frame, LinkType, Time};
 pub use reader::Reader;
-
-use core::fmt;
-
-/// Nanoseconds since 1970-01-01 00:00 UTC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Time(pub u64);
-
-impl fmt::Display for Time {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
-    }
-}
-
-/// A link-layer header type, as registered for pcap and pcapng files (`LINKTYPE_…`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct LinkType(pub u16);
-
-/// One record of a capture file: what was on the wire at one time.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame<'a> {
-    /// 1-based, counted through all files of the capture.
-    pub number: u64,
-    /// When it was captured.
-    pub time: Time,
-    /// What `data` begins with.
-    pub link: LinkType,
-    /// The octets that were captured.
-    pub data: &'a [u8],
-    /// Octets the frame had on the wire; more than `data` holds where the capture cut it (snaplen).
-    pub length: u32,
-}

@@ -14,8 +14,8 @@ use std::io::Read;
 
 use super::buffer::Buffer;
 use super::error::{FileError, Problem};
-use super::reader::{Order, Record, check_length};
-use super::{LinkType, Time};
+use super::frame::{LinkType, Time};
+use super::record::{Order, Record, check_length};
 
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;

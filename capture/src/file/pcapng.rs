@@ -13,8 +13,8 @@ use std::io::Read;
 
 use super::buffer::Buffer;
 use super::error::{FileError, Problem};
-use super::reader::{Order, Record, check_length};
-use super::{LinkType, Time};
+use super::frame::{LinkType, Time};
+use super::record::{Order, Record, check_length};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;

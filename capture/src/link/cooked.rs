@@ -10,7 +10,8 @@
 //! 16  payload                         20  payload
 //! ```
 
-use super::{CUT, Network, ethernet};
+use super::ethernet;
+use super::network::{CUT, Network};
 
 const V1_ETHERTYPE: usize = 14;
 const V2_LEN: usize = 20;

@@ -14,7 +14,8 @@
 //! Some writers pad the record and count that in its length, some do not; neither matters, since what the frame holds
 //! knows its own length.
 
-use super::{CUT, Network, ethernet};
+use super::ethernet;
+use super::network::{CUT, Network};
 
 const HEADER_LEN: usize = 16;
 const MORE: u8 = 0x80;

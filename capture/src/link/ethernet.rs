@@ -7,7 +7,7 @@
 //! 14  payload
 //! ```
 
-use super::{CUT, Network};
+use super::network::{CUT, Network};
 
 const ADDRESSES_LEN: usize = 12;
 

@@ -6,7 +6,8 @@
 //!  6  next header                            24  destination GID
 //! ```
 
-use super::{Address, Carrier, Content, packet};
+use super::address::Address;
+use super::content::{Carrier, Content, packet};
 
 const LEN: usize = 40;
 /// The Base Transport Header follows.

@@ -9,7 +9,9 @@
 //!                                        20  options
 //! ```
 
-use super::{Address, Content, udp};
+use super::address::Address;
+use super::content::Content;
+use super::protocol;
 
 const LEN: usize = 20;
 /// "More fragments" and the offset: set in each part of a packet that was taken apart.
@@ -61,7 +63,7 @@ pub(super) fn decode(octets: &[u8]) -> Content<'_> {
         Ok(ip) if ip.is_fragment => Content::Other("IP fragment"),
         Ok(ip) => {
             let (source, destination) = (Address::V4(ip.source), Address::V4(ip.destination));
-            udp::decode_protocol(ip.protocol, source, destination, ip.payload, ip.payload_length)
+            protocol::decode(ip.protocol, source, destination, ip.payload, ip.payload_length)
         }
     }
 }

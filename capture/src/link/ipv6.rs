@@ -7,7 +7,9 @@
 //!  7  hop limit
 //! ```
 
-use super::{Address, Content, udp};
+use super::address::Address;
+use super::content::Content;
+use super::protocol;
 
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
@@ -62,7 +64,7 @@ pub(super) fn decode(octets: &[u8]) -> Content<'_> {
         Ok(ip) if ip.next_header == FRAGMENT => Content::Other("IP fragment"),
         Ok(ip) => {
             let (source, destination) = (Address::from_gid(ip.source), Address::from_gid(ip.destination));
-            udp::decode_protocol(ip.next_header, source, destination, ip.payload, ip.payload_length)
+            protocol::decode(ip.next_header, source, destination, ip.payload, ip.payload_length)
         }
     }
 }

@@ -7,7 +7,9 @@
 //! ```
 //! The packet length counts from here up to and with the ICRC, without the VCRC.
 
-use super::{Address, Carrier, Content, grh, packet};
+use super::address::Address;
+use super::content::{Carrier, Content, packet};
+use super::grh;
 
 const LEN: usize = 8;
 

@@ -7,7 +7,7 @@
 //!  8  acknowledgement number     20  options
 //! ```
 
-use super::{Address, Content};
+use super::address::Address;
 
 const LEN: usize = 20;
 const FIN: u8 = 0x01;
@@ -41,17 +41,22 @@ impl<'a> Segment<'a> {
     /// Its number as a protocol above IP.
     pub(super) const PROTOCOL: u8 = 6;
 
-    /// The segment that `octets` is; IP says it has `length` octets.
+    /// The segment that `octets` is, or why there is none; IP says it has `length` octets.
     #[inline]
-    pub(super) fn decode(source: Address, destination: Address, octets: &'a [u8], length: usize) -> Content<'a> {
-        let Some(fixed) = octets.first_chunk::<LEN>() else { return Content::Other("frame cut inside its headers") };
+    pub(super) fn decode(
+        source: Address,
+        destination: Address,
+        octets: &'a [u8],
+        length: usize,
+    ) -> Result<Self, &'static str> {
+        let Some(fixed) = octets.first_chunk::<LEN>() else { return Err("frame cut inside its headers") };
         let [s0, s1, d0, d1, n0, n1, n2, n3, a0, a1, a2, a3, words, flags, ..] = *fixed;
         let header_length = usize::from(words >> 4) * 4;
         let (LEN.., Some(payload)) = (header_length, length.checked_sub(header_length)) else {
-            return Content::Other("malformed TCP");
+            return Err("malformed TCP");
         };
         let captured = octets.get(header_length..).unwrap_or_default();
-        Content::Tcp(Self {
+        Ok(Self {
             source,
             destination,
             source_port: u16::from_be_bytes([s0, s1]),
@@ -93,7 +98,7 @@ mod tests {
         0, 0x01, 0x01, 0x08, 0x0a, 0x72, 0x4d, 0xe1, 0xf5, 0xe4, 0xa5, 0x1a, 0x93,
     ];
 
-    fn decode(octets: &[u8], length: usize) -> Content<'_> {
+    fn decode(octets: &[u8], length: usize) -> Result<Segment<'_>, &'static str> {
         Segment::decode(Address::V4([192, 0, 2, 2]), Address::V4([192, 0, 2, 1]), octets, length)
     }
 
@@ -101,7 +106,7 @@ mod tests {
     fn a_segment_is_as_long_as_ip_says() {
         let octets = [&HEADER[..], &[1, 2, 3, 4, 0, 0]].concat();
         for captured in 32..octets.len() {
-            let Content::Tcp(segment) = decode(&octets[..captured], 36) else { panic!("TCP") };
+            let segment = decode(&octets[..captured], 36).unwrap();
             assert_eq!((segment.source_port, segment.destination_port), (40529, 20049));
             assert_eq!((segment.sequence, segment.acknowledges), (0xc4a2_ae11, Some(0xcc50_34ed)));
             assert_eq!((segment.octets, segment.length), (&octets[32..captured.min(36)], 4));
@@ -111,10 +116,10 @@ mod tests {
 
     #[test]
     fn what_is_no_segment_has_a_name() {
-        assert!(matches!(decode(&HEADER[..19], 40), Content::Other("frame cut inside its headers")));
-        assert!(matches!(decode(&HEADER, 31), Content::Other("malformed TCP")));
+        assert_eq!(decode(&HEADER[..19], 40).err(), Some("frame cut inside its headers"));
+        assert_eq!(decode(&HEADER, 31).err(), Some("malformed TCP"));
         let mut short = HEADER;
         short[12] = 0x40;
-        assert!(matches!(decode(&short, 32), Content::Other("malformed TCP")));
+        assert_eq!(decode(&short, 32).err(), Some("malformed TCP"));
     }
 }

@@ -5,15 +5,9 @@
 //!  2  destination port                                   6  checksum
 //! ```
 
-use super::{Address, Carrier, Content, Segment, packet};
-
 const LEN: usize = 8;
 /// RoCEv2, in both directions (InfiniBand Architecture, annex A17).
 const ROCE_V2: u16 = 4791;
-
-const ICMP: u8 = 1;
-const IGMP: u8 = 2;
-const ICMPV6: u8 = 58;
 
 /// A header, and what follows it.
 pub(crate) struct Udp<'a> {
@@ -43,37 +37,5 @@ impl<'a> Udp<'a> {
     #[inline]
     pub(crate) fn is_roce(&self) -> bool {
         self.destination == ROCE_V2
-    }
-}
-
-/// What an IP packet holds: `length` octets on the wire.
-#[inline]
-pub(super) fn decode_protocol(
-    protocol: u8,
-    source: Address,
-    destination: Address,
-    octets: &[u8],
-    length: usize,
-) -> Content<'_> {
-    match protocol {
-        Udp::PROTOCOL => {}
-        Segment::PROTOCOL => return Segment::decode(source, destination, octets, length),
-        _ => return Content::Other(name(protocol)),
-    }
-    match Udp::decode(octets, length) {
-        Ok(udp) if udp.is_roce() => packet(Carrier::RoceV2, source, destination, udp.payload, udp.payload_length),
-        Ok(_) => Content::Other("UDP"),
-        Err(name) => Content::Other(name),
-    }
-}
-
-/// What a protocol that carries no RDMA is called.
-#[cold]
-fn name(protocol: u8) -> &'static str {
-    match protocol {
-        ICMP => "ICMP",
-        IGMP => "IGMP",
-        ICMPV6 => "ICMPv6",
-        _ => "unknown IP protocol",
     }
 }

@@ -20,10 +20,10 @@ use pcap_file::{DataLink, PcapError, TsResolution};
 
 use super::reason::{CALL_MISSING, NO_RPC, count, reason};
 use super::tcp::Stream;
+use crate::carrier::operation::{Side, Sides};
 use crate::file::Time;
 use crate::link::Address;
-use crate::operation::{Side, Sides};
-use crate::transaction::{Half, Transaction};
+use crate::rpc::transaction::{Half, Transaction};
 
 /// The port of the server (RFC 8881 section 2.9.3).
 const NFS_PORT: u16 = 2049;

@@ -24,8 +24,8 @@ use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{self, ErrorBody};
 use rpcrdma::v2::{Credit, ErrorCode, Family, PropertyId, family_a, family_b};
 
-use crate::header::Dialect;
-use crate::message::{self, Message};
+use crate::rpc::header::Dialect;
+use crate::rpc::message::{self, Message};
 
 /// What of a message can be read: nothing, where its beginning is missing.
 pub(super) fn readable(message: &Message) -> &[u8] {

@@ -3,8 +3,6 @@
 pub mod export;
 pub mod fields;
 pub mod findings;
-pub mod header;
-pub mod hexdump;
 pub mod json;
 mod reason;
 pub mod stats;

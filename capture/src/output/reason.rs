@@ -1,6 +1,6 @@
 //! Why RPCs were not rebuilt, to count them by.
 
-use crate::transaction::{ChunkName, NotRebuilt};
+use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 
 /// The kind of a [`NotRebuilt`], without its numbers.
 pub(crate) const fn reason(error: &NotRebuilt) -> &'static str {

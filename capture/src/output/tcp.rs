@@ -6,8 +6,8 @@
 //! +----------------+--------------------+-----------------+---------
 //! ```
 
+use crate::carrier::operation::{Side, Sides};
 use crate::link::Address;
-use crate::operation::{Side, Sides};
 
 /// The two hosts at the ends of a connection.
 #[derive(Clone, Copy, Debug)]

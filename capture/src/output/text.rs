@@ -8,14 +8,16 @@ use rpcrdma::v2::Family;
 
 use super::json::status;
 use super::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
+use crate::carrier::operation::Stamp;
 use crate::event::Terminated;
 use crate::file::{Files, Time};
-use crate::header::{Decoded, Dialect, Header, Place};
 use crate::link::Address;
-use crate::message::{Captured, Direction, Message, Rpc, Status};
 use crate::nfs::{self, Callback, Operation, Procedure};
-use crate::operation::Stamp;
-use crate::transaction::{Half, NotRebuilt, Transaction};
+use crate::rpc::header::{Decoded, Dialect, Header, Place};
+use crate::rpc::known::{Direction, Rpc, Status};
+use crate::rpc::message::{Captured, Message};
+use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::transaction::{Half, Transaction};
 
 /// Columns a line has at most, with IPv4 addresses and one file.
 pub(super) const WIDTH: usize = 120;

@@ -11,12 +11,13 @@ use rpcrdma::v1::ErrorBody;
 use rpcrdma::v2::{Credit, Family, PropertyId, ReverseDirection};
 
 use super::fields::{Field, readable, walk};
-use super::header::{Finding, findings};
 use super::json::security;
 use super::style::{CHUNK, DIM, FAULT, Line, NAME, PLAIN, WARNING};
-use crate::header::{Dialect, Place};
-use crate::message::{Captured, Message, Rpc, Status};
+use crate::check::send::{Finding, findings};
 use crate::nfs;
+use crate::rpc::header::{Dialect, Place};
+use crate::rpc::known::{Rpc, Status};
+use crate::rpc::message::{Captured, Message};
 
 /// Columns before the value.
 const NAMES: usize = 18;

@@ -14,13 +14,14 @@ use rpcrdma_capture::check::{self, Checker, Found};
 use rpcrdma_capture::dissector::{Config, Dissector, Summary};
 use rpcrdma_capture::event::{Event, Terminated};
 use rpcrdma_capture::file::{Files, Time};
-use rpcrdma_capture::message::Message;
+use rpcrdma_capture::input::{hexdump, send};
 use rpcrdma_capture::output::export::Exporter;
 use rpcrdma_capture::output::findings::{self, Findings};
 use rpcrdma_capture::output::stats::Stats as Counts;
 use rpcrdma_capture::output::text::Lines;
-use rpcrdma_capture::output::{header, hexdump, json, tree};
-use rpcrdma_capture::transaction::Transaction;
+use rpcrdma_capture::output::{json, tree};
+use rpcrdma_capture::rpc::message::Message;
+use rpcrdma_capture::rpc::transaction::Transaction;
 
 use super::arguments::{Arguments, Check, Color, Command, Decode, Export, Header, Input, Stats, Transactions};
 use super::capture::Inputs;
@@ -199,7 +200,7 @@ fn header(arguments: &Header, color: Color, quiet: bool) -> Result<u8, Failure> 
     if dump.reversed && !quiet {
         say("hex dump: the words are in the order of a little-endian host, and were turned round");
     }
-    let message = header::message(dump.octets, arguments.v2_family.map(Into::into));
+    let message = send::message(dump.octets, arguments.v2_family.map(Into::into));
     let mut out = Vec::new();
     if arguments.json {
         json::lone_message(&mut out, &message)?;

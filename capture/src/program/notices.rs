@@ -1,11 +1,13 @@
 //! What the user should know of an input beside what is in it.
 
+use rpcrdma_capture::carrier::operation::Sides;
 use rpcrdma_capture::dissector::Summary;
 use rpcrdma_capture::event::{Event, Report};
 use rpcrdma_capture::file::Time;
-use rpcrdma_capture::message::{Captured, Status};
-use rpcrdma_capture::operation::Sides;
-use rpcrdma_capture::transaction::{Half, NotRebuilt, Transaction};
+use rpcrdma_capture::rpc::known::Status;
+use rpcrdma_capture::rpc::message::Captured;
+use rpcrdma_capture::rpc::not_rebuilt::NotRebuilt;
+use rpcrdma_capture::rpc::transaction::{Half, Transaction};
 
 use super::interrupt::INTERRUPTED;
 use super::{DAMAGED, UNUSABLE};

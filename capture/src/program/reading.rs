@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rpcrdma_capture::dissector::{Dissector, Summary};
 use rpcrdma_capture::event::Event;
 use rpcrdma_capture::file::{Capture, FileError, Files, Time};
-use rpcrdma_capture::transaction::{Half, Transaction};
+use rpcrdma_capture::rpc::transaction::{Half, Transaction};
 
 use super::interrupt::Interrupt;
 

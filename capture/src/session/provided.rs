@@ -4,9 +4,12 @@
 use rpcrdma::prefix::Procedure;
 use rpcrdma::v1::Body;
 
-use super::{Context, Session, reply_of};
-use crate::message::{Detail, Direction, Message};
-use crate::transaction::{Call, Reply, Transaction};
+use super::call::Call;
+use super::reply::Reply;
+use super::state::{Context, Session};
+use crate::rpc::known::Direction;
+use crate::rpc::message::{Detail, Message};
+use crate::rpc::transaction::Transaction;
 
 impl Session {
     /// Takes note of a reply in memory that the requester is to read (draft-cel-nfsv4-reliable-reply section 4.1). It ends
@@ -18,7 +21,7 @@ impl Session {
         context: &mut Context<'_>,
     ) -> Message {
         let xid = message.xid();
-        message.rpc = reply_of(&call);
+        message.rpc = call.reply();
         if context.operations {
             let answers = Some(call.answered(long_xid));
             message.detail = Some(Box::new(Detail { answers, ..Detail::new(Direction::Reply, self.watch.given_up) }));

@@ -16,8 +16,8 @@ use std::sync::OnceLock;
 pub use found::Found;
 use rpcrdma_capture::dissector::{Config, Dissector};
 use rpcrdma_capture::file::Reader;
-use rpcrdma_capture::message::Captured;
-use rpcrdma_capture::transaction::Rebuilt;
+use rpcrdma_capture::rpc::message::Captured;
+use rpcrdma_capture::rpc::transaction::Rebuilt;
 use sha2::{Digest, Sha256};
 
 impl Found {

@@ -1,11 +1,12 @@
 //! What is found in frames, whoever made them.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
+use rpcrdma_capture::carrier::connection::Rejected;
 use rpcrdma_capture::dissector::{Config, Dissector, Summary};
-use rpcrdma_capture::event::{Event, Rejected, Report, Terminated};
+use rpcrdma_capture::event::{Event, Report, Terminated};
 use rpcrdma_capture::file::{Frame, LinkType, Time};
-use rpcrdma_capture::message::Message;
-use rpcrdma_capture::transaction::Transaction;
+use rpcrdma_capture::rpc::message::Message;
+use rpcrdma_capture::rpc::transaction::Transaction;
 
 /// A capture of raw IP.
 const RAW_IP: LinkType = LinkType(101);

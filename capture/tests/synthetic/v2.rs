@@ -1,8 +1,8 @@
 //! Headers of RPC-over-RDMA version 2, octet by octet: family A as version two draft -01 lays them out, family B as -07.
 
-use rpcrdma_capture::header::Dialect;
-use rpcrdma_capture::message::Message;
-use rpcrdma_capture::transaction::Transaction;
+use rpcrdma_capture::rpc::header::Dialect;
+use rpcrdma_capture::rpc::message::Message;
+use rpcrdma_capture::rpc::transaction::Transaction;
 
 use super::rpc::{Lists, Segment, encode, words, write_chunk};
 

@@ -14,13 +14,14 @@ use rpcrdma::v1::{self, Body, ErrorBody, Message as Decoded};
 
 use super::rpc::{self, Subject};
 use super::{About, Blame, Book, Found, Group, memory, setup};
-use crate::connection::Announced;
+use crate::carrier::connection::Announced;
+use crate::carrier::operation::{Side, Sides, Stamp};
 use crate::event::{MemoryUse, MemoryUseKind, Opened, Report as Ended};
 use crate::file::Time;
-use crate::header::Dialect;
 use crate::link::Address;
-use crate::message::{Answered, Captured, Detail, Direction, Message, OtherCall};
-use crate::operation::{Side, Sides, Stamp};
+use crate::rpc::header::Dialect;
+use crate::rpc::known::Direction;
+use crate::rpc::message::{Answered, Captured, Detail, Message, OtherCall};
 use requests::{ANSWER, Answers, Faulty, Request, Requests};
 use v2::Version2;
 
@@ -135,7 +136,7 @@ pub(super) struct Connection {
 }
 
 /// Which ends announced remote invalidation (RFC 8797 section 4.1); `None` where the capture does not show it.
-fn invalidation(connection: &crate::connection::Connection) -> Option<Sides<bool>> {
+fn invalidation(connection: &crate::carrier::connection::Connection) -> Option<Sides<bool>> {
     let said = |side| connection.said(side).map(|said| said.flags.contains(Flags::REMOTE_INVALIDATION));
     Some(Sides { active: said(Side::Active)?, passive: said(Side::Passive)? })
 }

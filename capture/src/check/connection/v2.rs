@@ -5,9 +5,9 @@ use rpcrdma::v2::{self, Family};
 
 use super::super::{About, Book, Group};
 use super::{Connection, judge_long};
-use crate::header::{Header, Place};
-use crate::message::{Captured, Message};
-use crate::operation::{Side, Sides};
+use crate::carrier::operation::{Side, Sides};
+use crate::rpc::header::{Header, Place};
+use crate::rpc::message::{Captured, Message};
 
 /// The rule about the XID of an RPC message.
 const XID_MISMATCH: &str = "v2-xid-mismatch";

@@ -18,14 +18,16 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::fields::{Salvaged, readable};
-use super::header::{Finding, findings};
+use crate::check::send::{Finding, findings};
 use crate::event::Terminated;
 use crate::file::{Files, Time};
-use crate::header::{Decoded, Dialect, ErrorBody, Header, Place as Where, Reaction};
 use crate::link::Address;
-use crate::message::{Captured, Direction, Dropped, Message, Rpc, Security, Status};
 use crate::nfs::{Callback, Operation};
-use crate::transaction::{Form, Half, NotRebuilt, Transaction};
+use crate::rpc::header::{Decoded, Dialect, ErrorBody, Header, Place as Where, Reaction};
+use crate::rpc::known::{Direction, Rpc, Security, Status};
+use crate::rpc::message::{Captured, Dropped, Message};
+use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::transaction::{Form, Half, Transaction};
 
 /// Writes a message and a line feed.
 ///

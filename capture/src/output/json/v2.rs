@@ -4,8 +4,8 @@ use rpcrdma::v2::{self, Credit, ErrorBody, Family, Header, PropertySet, Property
 use serde::{Serialize, Serializer};
 
 use super::{Hex32, MessageObject, Reads, Shown};
-use crate::header::Dialect;
-use crate::message::Message;
+use crate::rpc::header::Dialect;
+use crate::rpc::message::Message;
 
 impl<'a> MessageObject<'a> {
     /// Takes what a message of version 2 has; of its header, where that can be read.

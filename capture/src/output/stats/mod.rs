@@ -15,13 +15,16 @@ use rpcrdma::v2::{Credit, Family};
 
 use super::json;
 use super::reason::{count, reason};
+use crate::carrier::connection::Rejected;
+use crate::carrier::connection::service_port;
 use crate::dissector::Summary;
-use crate::event::{Event, Rejected, Report};
-use crate::header::Dialect;
-use crate::infiniband::management::service_port;
-use crate::message::{Captured, Direction, Message, Status};
+use crate::event::{Event, Report};
 use crate::nfs::{self, Operation};
-use crate::transaction::{Form, Half, NotRebuilt, Transaction};
+use crate::rpc::header::Dialect;
+use crate::rpc::known::{Direction, Status};
+use crate::rpc::message::{Captured, Message};
+use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::transaction::{Form, Half, Transaction};
 use histogram::Histogram;
 pub use report::{
     CaptureStatistics, ChunkStatistics, Chunks, ConnectionStatistics, Count, Credits, End, Forms, Inline, Latency,

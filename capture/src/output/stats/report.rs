@@ -5,12 +5,12 @@ use serde::{Serialize, Serializer};
 use rpcrdma::private_data::{Flags, PrivateData};
 
 use super::histogram::Histogram;
-use crate::connection::Endpoint;
+use crate::carrier::connection::Counts;
+use crate::carrier::connection::Endpoint;
+use crate::carrier::operation::Side;
 use crate::dissector::Summary;
 use crate::event::Report;
-use crate::infiniband::ordering::Counts;
 use crate::link::Carrier;
-use crate::operation::Side;
 
 /// What a capture holds, in numbers.
 #[derive(Clone, Debug, Serialize)]

@@ -237,3 +237,13 @@ impl fmt::Display for ErrorBody {
         }
     }
 }
+
+/// Position and length of each Read chunk that is a data item.
+pub(crate) fn read_chunks(chunks: &Chunks<'_>) -> Vec<(u64, u64)> {
+    chunks.reads.chunks().map(|chunk| (u64::from(chunk.position), chunk.segments.length())).collect()
+}
+
+/// Length of each Write chunk.
+pub(crate) fn write_lengths(chunks: &Chunks<'_>) -> Vec<u64> {
+    chunks.writes.iter().map(|chunk| chunk.length()).collect()
+}

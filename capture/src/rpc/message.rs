@@ -12,13 +12,13 @@ use rpcrdma::rules::SentV2;
 use rpcrdma::v1;
 use rpcrdma::v2::{self, ContinuationError, Family, family_a, family_b};
 
-use crate::header::{Decoded, Dialect, ErrorBody, Header, Place};
+use crate::carrier::operation::{Side, Stamp};
 use crate::link::Address;
-use crate::nfs::{Callback, DataItem, Operation, Procedure, WalkError};
-use crate::operation::{Side, Stamp};
-use crate::ranges::Ranges;
-use crate::rpc::Msgp;
-use crate::transaction::NotRebuilt;
+use crate::rpc::header::{Decoded, Dialect, ErrorBody, Header, Place};
+use crate::rpc::known::{Direction, Rpc, Walked};
+use crate::rpc::msgp::Msgp;
+use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::ranges::Ranges;
 
 /// A Send on a connection that carries RPC-over-RDMA.
 #[derive(Clone, Debug)]
@@ -103,17 +103,6 @@ pub struct OtherCall {
     pub frame: u64,
 }
 
-/// What stepping over arguments or results has found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Walked {
-    /// DDP-eligible data items; their offsets count from the start of the Payload stream.
-    pub items: Vec<DataItem>,
-    /// Octets of the Payload stream, as it was sent, before the arguments or results.
-    pub start: usize,
-    /// Whether all was stepped over.
-    pub end: Result<(), WalkError>,
-}
-
 /// A call that is answered.
 #[derive(Clone, Debug)]
 pub struct Answered {
@@ -162,62 +151,6 @@ pub enum Captured {
     Head,
     /// Its end: the capture missed the packet it began with, so nothing in it can be read.
     Tail,
-}
-
-/// Whether an RPC message asks or answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// It asks.
-    Call,
-    /// It answers.
-    Reply,
-}
-
-/// What is known of an RPC message. A reply names no procedure: what is said here is its call's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rpc {
-    /// Whether it asks or answers.
-    pub direction: Direction,
-    /// It is a call from the server to the client, or the reply to one (RFC 8167).
-    pub reverse: bool,
-    /// Whether the program is that of NFSv4's callbacks, and how that is known.
-    pub callback: Callback,
-    /// What is called.
-    pub procedure: Option<Procedure>,
-    /// The name of that.
-    pub name: Option<&'static str>,
-    /// The operations of an NFSv4 COMPOUND, as far as they could be read.
-    pub operations: Vec<Operation>,
-    /// How RPCSEC_GSS protects it.
-    pub security: Option<Security>,
-    /// Of a reply: how the call ended.
-    pub status: Option<Status>,
-}
-
-/// The service of RPCSEC_GSS (RFC 2203 section 5.3.1), or that the message sets up or ends a context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Security {
-    /// The header is authenticated.
-    Authentication,
-    /// The body is protected from change.
-    Integrity,
-    /// The body is sealed.
-    Privacy,
-    /// A control message: the procedure in the header is not called.
-    Control(&'static str),
-}
-
-/// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// The procedure was carried out; its own status where it has one (nfsstat, 0 is success).
-    Success(Option<u32>),
-    /// The RPC was accepted and not carried out (`accept_stat`, RFC 5531 section 9).
-    Refused(&'static str),
-    /// The RPC was denied.
-    Denied(&'static str),
-    /// RDMA_ERROR.
-    Error(ErrorBody),
 }
 
 /// What of a Send can be read: nothing, where its beginning is missing.
@@ -354,7 +287,8 @@ impl Message {
         sent
     }
 
-    fn readable(&self) -> &[u8] {
+    /// What of the Send can be read.
+    pub(crate) fn readable(&self) -> &[u8] {
         readable(self.captured, &self.octets)
     }
 

@@ -1,67 +1,14 @@
-//! One Send, given by its octets alone: the message in it, and what is wrong with it.
+//! What is wrong with one Send, by itself.
 
 use core::fmt;
 
 use rpcrdma::error::Role;
 use rpcrdma::rpc::MessageType;
 use rpcrdma::rules::{self, Rule, Sent, Severity};
-use rpcrdma::v2::Family;
 
-use super::fields::readable;
-use crate::header::{Dialect, Place, Reaction};
-use crate::link::Address;
-use crate::message::{Captured, Direction, Message};
-use crate::operation::{Side, Stamp};
-use crate::rpc::{self, Described, Way};
-use crate::transaction::{read_chunks, write_lengths};
-
-/// The message in a Send that is of no capture: frame, time, connection and addresses have no meaning.
-///
-/// A reply does not name the procedure that was called, so nothing is said of its results. `family` is the wire format of
-/// version 2; without it, only what the octets themselves show is known.
-#[must_use]
-pub fn message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
-    let mut message = Message {
-        dialect: Dialect::of(&octets, true, &mut family),
-        stamp: Stamp::default(),
-        connection: 0,
-        sender: Side::Active,
-        from: Address::Lid(0),
-        to: Address::Lid(0),
-        length: octets.len(),
-        octets,
-        captured: Captured::Whole,
-        invalidates: None,
-        retransmitted: 0,
-        earlier: None,
-        padding: Some(Vec::new()),
-        dropped: None,
-        rpc: None,
-        detail: None,
-    };
-    if let Some((msgp, payload, chunks)) = message.msgp() {
-        message.padding = msgp.padding_of_call(payload, Way::default(), &read_chunks(&chunks));
-    }
-    message.rpc = described(&message).map(|described| described.rpc);
-    message
-}
-
-fn described(message: &Message) -> Option<Described> {
-    let decoded = message.decode().ok().filter(|decoded| decoded.header.place() == Place::Inline)?;
-    let chunks = decoded.header.chunks()?;
-    let written = write_lengths(&chunks);
-    match MessageType::peek(decoded.payload)?.1 {
-        MessageType::CALL => {
-            let mut described = rpc::call(&message.stream(&decoded), Way::default(), &read_chunks(&chunks))?.1;
-            if message.padding.is_none() {
-                described.forget_body();
-            }
-            Some(described)
-        }
-        MessageType::REPLY => rpc::reply(decoded.payload, None, &written),
-        _ => None,
-    }
-}
+use crate::rpc::header::{Dialect, Reaction};
+use crate::rpc::known::Direction;
+use crate::rpc::message::{Captured, Message};
 
 /// A rule that a message breaks, and what its receivers have to do about it.
 #[derive(Clone, Debug)]
@@ -110,7 +57,7 @@ pub fn findings(message: &Message) -> Vec<Finding> {
     }
     match message.dialect {
         Dialect::Version1 => {
-            let sent = Sent { length: message.length, ..Sent::new(readable(message), sender(message)) };
+            let sent = Sent { length: message.length, ..Sent::new(message.readable(), sender(message)) };
             let reaction = |rule: &Rule, role| sent.reaction(rule, role).map(Reaction::V1);
             rules::send(&sent, &mut |finding| findings.push(Finding::new(finding, reaction)));
         }

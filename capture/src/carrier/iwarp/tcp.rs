@@ -12,9 +12,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::infiniband::ordering::Counts;
+use crate::carrier::connection::Counts;
+use crate::carrier::operation::{Side, Sides, Stamp};
 use crate::link::Segment;
-use crate::operation::{Side, Sides, Stamp};
 
 /// Segments of a connection that may come between an acknowledgement and the late segment it acknowledges.
 const GRACE: u64 = 64;

@@ -1,15 +1,13 @@
 //! What is known of an RPC message from its Payload stream: the RPC header, what RPCSEC_GSS does to the body, and the walk
 //! over the body.
 
-use core::ops::Range;
-
 use rpcrdma::reader::Reader;
 use rpcrdma::rpc::{
     AcceptStatus, Call, Denial, Flavor, GssCredential, GssProcedure, GssService, MessageType, Reply, ReplyBody,
 };
 
-use crate::message::{Direction, Rpc, Security, Status, Walked};
-use crate::nfs::{self, Callback, DataItem, Padding, Procedure, Reduced, WalkError};
+use crate::nfs::{self, Callback, DataItem, Procedure, Reduced, WalkError};
+use crate::rpc::known::{Direction, Rpc, Security, Status, Walked};
 
 /// What a call said that its reply does not repeat.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +43,7 @@ impl Way {
         }
     }
 
-    fn callback(self, program: u32) -> Callback {
+    pub(super) fn callback(self, program: u32) -> Callback {
         if !self.reverse {
             Callback::No
         } else if self.announced.contains(&Some(program)) {
@@ -86,76 +84,6 @@ impl Described {
         Walked { items: self.items.clone(), start: self.start, end: self.walked }
     }
 }
-
-/// The head of an RDMA_MSGP, as far as it says where padding is (RFC 5666 section 3.9).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Msgp {
-    pub(crate) header_length: usize,
-    pub(crate) align: u32,
-    pub(crate) thresh: u32,
-}
-
-impl Msgp {
-    /// Where the padding in a call is, as ranges of its payload; `None` where that is not known.
-    pub(crate) fn padding_of_call(self, payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<Paddings> {
-        if self.pads_nothing(payload) {
-            return Some(Vec::new());
-        }
-        let (header, arguments) = Call::decode(payload).ok()?;
-        let Call { program, version, procedure, credential, .. } = header;
-        let procedure = Procedure { program, version, procedure };
-        if credential.flavor == Flavor::RPCSEC_GSS {
-            return None;
-        }
-        let at = payload.len() - arguments.len();
-        let callback = way.callback(program).is_callback();
-        self.find(at, |padding| {
-            nfs::padding_of_arguments(procedure, callback, (arguments, at), Reduced::Call(reads), padding)
-        })
-    }
-
-    /// The same of a reply. `written` are the lengths of its Write chunks.
-    pub(crate) fn padding_of_reply(self, payload: &[u8], called: &Called, written: &[u64]) -> Option<Paddings> {
-        let (header, results) = Reply::decode(payload).ok()?;
-        let has_results = matches!(header.body, ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. });
-        if !has_results || self.pads_nothing(payload) {
-            return Some(Vec::new());
-        }
-        if !matches!(called.security, Ok(None)) {
-            return None;
-        }
-        let at = payload.len() - results.len();
-        self.find(at, |padding| {
-            nfs::padding_of_results(
-                called.procedure,
-                called.callback.is_callback(),
-                results,
-                Reduced::Reply(written),
-                padding,
-            )
-        })
-    }
-
-    /// No item that is padded has room in the payload.
-    const fn pads_nothing(self, payload: &[u8]) -> bool {
-        self.thresh as usize > payload.len()
-    }
-
-    /// The RFC pads items of `rdma_thresh` octets, and has the receiver skip the padding of those that exceed it. An item
-    /// of exactly so many is either: the payload then ends where only one of them has it end.
-    fn find(self, at: usize, walk: impl Fn(Padding) -> Option<Paddings>) -> Option<Paddings> {
-        let Self { header_length, align, thresh } = self;
-        let before = header_length.saturating_add(at);
-        let read = |least| walk(Padding { before, align, least });
-        let found = match (read(thresh), thresh.checked_add(1).and_then(read)) {
-            (Some(found), Some(other)) if found != other => return None,
-            (found, other) => found.or(other)?,
-        };
-        Some(found.into_iter().map(|padding| padding.start + at..padding.end + at).collect())
-    }
-}
-
-type Paddings = Vec<Range<usize>>;
 
 /// Looks through a call. `reads` are its Read chunks: Position and length.
 pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<(Called, Described)> {

@@ -18,7 +18,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::transport::{Operation as Does, Syndrome, Target, Transport};
-use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
+use crate::carrier::connection::Counts;
+use crate::carrier::handler::Taken;
+use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
 
 /// Packets of a connection that may come between an acknowledgement and the late packet it acknowledges.
 const GRACE: u64 = 64;
@@ -41,29 +43,6 @@ const MTUS: [u32; 5] = [4096, 2048, 1024, 512, 256];
 
 /// The code of a negative acknowledgement that refuses access to memory (InfiniBand Architecture, volume 1, section 9.7.5).
 const REMOTE_ACCESS_ERROR: u8 = 2;
-
-/// Counts of one end's packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Packets in all.
-    pub packets: u64,
-    /// Packets that were sent again.
-    pub retransmitted: u64,
-    /// Packets that came before one with a smaller number, or acknowledgements before what they acknowledge.
-    pub early: u64,
-    /// Negative acknowledgements for a hole, sent by this end.
-    pub sequence_errors: u64,
-    /// "Receiver not ready", sent by this end.
-    pub not_ready: u64,
-    /// Operations this end refused for good.
-    pub failed: u64,
-    /// Those of them that aimed at memory they may not access.
-    pub access_errors: u64,
-    /// Packets of this end that the capture does not hold.
-    pub missed: u64,
-    /// Data packets that belong to no operation the capture holds the start of.
-    pub orphans: u64,
-}
 
 /// A Read request and the numbers its responses take.
 #[derive(Clone, Debug)]
@@ -93,7 +72,7 @@ struct Stream {
     refusing: bool,
     /// Held requests: number to arrival.
     held: BTreeMap<u64, u64>,
-    /// Requests that the receiver refused; used if they turn out to have been accepted after all.
+    /// Requests that the receiver refused; used if they turn sink to have been accepted after all.
     refused: Packets,
     holes: VecDeque<(u64, u64)>,
     reads: VecDeque<Read>,
@@ -183,9 +162,15 @@ impl Early {
     }
 }
 
+/// Takes what the ends of one connection did, in order.
+pub(super) trait Sink {
+    /// An end did something; `last` says that no packet still to come will explain it, so that it is not early.
+    fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken;
+}
+
 /// Puts the packets of one connection in order.
 #[derive(Debug, Default)]
-pub struct Ordering {
+pub(super) struct Ordering {
     streams: Sides<Stream>,
     /// Counts by sender.
     pub counts: Sides<Counts>,
@@ -198,30 +183,29 @@ pub struct Ordering {
 
 impl Ordering {
     /// Says which number an end will begin with, where connection set-up told.
-    pub fn begin(&mut self, from: Side, sequence: u32) {
+    pub(super) fn begin(&mut self, from: Side, sequence: u32) {
         self.streams.get_mut(from).next = Some(extend(None, sequence));
     }
 
     /// Says how many octets a packet carries at most, where connection set-up told.
-    pub fn set_mtu(&mut self, mtu: Option<u32>) {
+    pub(super) fn set_mtu(&mut self, mtu: Option<u32>) {
         self.mtu = mtu;
     }
 
     /// The number the next request of an end should have, where it is known.
     #[must_use]
-    pub fn next(&self, from: Side) -> Option<u32> {
+    pub(super) fn next(&self, from: Side) -> Option<u32> {
         self.streams.get(from).next.map(|next| (next & 0xff_ffff) as u32)
     }
 
-    /// Takes the next packet of the capture (`octets` from the BTH on; `length` is what that had on the wire) and gives
-    /// what became known through it. `out` says whether it could do something with the operation; if not, it may be given
-    /// it again; it is told when that is the last time.
-    pub fn packet<'a, F: FnMut(Operation<'_>, bool) -> bool>(
+    /// Takes the next packet of the capture (`octets` from the BTH on; `length` is what that had on the wire) and gives `sink`
+    /// what became known through it. What is early for it is given again.
+    pub(super) fn packet<'a, S: Sink>(
         &mut self,
         (from, stamp): (Side, Stamp),
         (octets, length): (&'a [u8], usize),
         packet: &Transport<'a>,
-        out: &mut F,
+        sink: &mut S,
     ) {
         self.arrivals += 1;
         self.counts.get_mut(from).packets += 1;
@@ -237,46 +221,46 @@ impl Ordering {
         if !self.queue.packets.is_empty() && !self.is_waited_for(&arrival) {
             // A repetition changes nothing, and an answer belongs to a request that was used already.
             let is_free = !packet.is_request() || self.is_repetition(&arrival);
-            let is_used = is_free && self.deliver(&arrival, out).is_ok();
+            let is_used = is_free && self.deliver(&arrival, sink).is_ok();
             if !is_used && !self.refuse(&arrival) {
                 self.hold(&arrival);
             }
-        } else if let Err(early) = self.deliver(&arrival, out)
+        } else if let Err(early) = self.deliver(&arrival, sink)
             && !self.refuse(&arrival)
         {
             self.counts.get_mut(from).early += u64::from(matches!(early, Early::Hole(_)));
             self.hold(&arrival);
         }
         if !self.queue.packets.is_empty() {
-            self.drain(out);
+            self.drain(sink);
             while self.is_overdue() {
-                self.give_up(out);
-                self.drain(out);
+                self.give_up(sink);
+                self.drain(sink);
             }
         }
     }
 
     /// Gives everything that is still held, at the end of the connection or of the capture.
-    pub fn finish<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
-        self.drain(out);
+    pub(super) fn finish<S: Sink>(&mut self, sink: &mut S) {
+        self.drain(sink);
         while !self.queue.packets.is_empty() {
-            self.give_up(out);
-            self.drain(out);
+            self.give_up(sink);
+            self.drain(sink);
         }
         for side in [Side::Active, Side::Passive] {
             while !self.streams.get(side).refused.packets.is_empty() {
-                self.skip_hole(side, out);
+                self.skip_hole(side, sink);
             }
             // What was acknowledged and never seen.
             if self.streams.get(side).has_hole() {
-                self.skip_hole(side, out);
+                self.skip_hole(side, sink);
             }
         }
     }
 
     /// Octets of memory that what waits takes.
     #[must_use]
-    pub fn held(&self) -> usize {
+    pub(super) fn held(&self) -> usize {
         let stream = |stream: &Stream| {
             stream.refused.octets + stream.reads.len() * size_of::<Read>() + stream.ranges * size_of::<(u64, u64)>()
         };
@@ -284,8 +268,8 @@ impl Ordering {
     }
 
     /// Gives everything that is held, and does not wait for responses any more.
-    pub fn let_go<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
-        self.finish(out);
+    pub(super) fn let_go<S: Sink>(&mut self, sink: &mut S) {
+        self.finish(sink);
         for stream in [&mut self.streams.active, &mut self.streams.passive] {
             stream.reads.clear();
             stream.ranges = 0;
@@ -401,9 +385,9 @@ impl Ordering {
     }
 
     /// Uses what is held as far as nothing is missing.
-    fn drain<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
+    fn drain<S: Sink>(&mut self, sink: &mut S) {
         while let Some(key) = self.queue.first_key()
-            && self.advance(key, out)
+            && self.advance(key, sink)
         {}
         if self.queue.packets.is_empty() {
             self.waits_for = None;
@@ -411,24 +395,24 @@ impl Ordering {
     }
 
     /// Uses the first held packet, or what it waits for, or what that waits for. False where none can be used.
-    fn advance<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, first: u64, out: &mut F) -> bool {
+    fn advance<S: Sink>(&mut self, first: u64, sink: &mut S) -> bool {
         let mut key = first;
         for _ in 0..3 {
-            let Err(early) = self.try_held(key, false, out) else { return true };
+            let Err(early) = self.try_held(key, false, sink) else { return true };
             self.waits_for = Some((key, early));
             match self.awaited(early) {
                 Some(awaited) if awaited != key => key = awaited,
-                _ => return matches!(early, Early::Unknown(side) if self.advance_answers(side, out)),
+                _ => return matches!(early, Early::Unknown(side) if self.advance_answers(side, sink)),
             }
         }
         false
     }
 
     /// Uses the first held answer of an end whose request has been used since.
-    fn advance_answers<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, side: Side, out: &mut F) -> bool {
+    fn advance_answers<S: Sink>(&mut self, side: Side, sink: &mut S) -> bool {
         let is_answer = |(key, held): (&u64, &Held)| (held.from == side && !held.is_request).then_some(*key);
         let answer = self.queue.packets.iter().take(GRACE as usize).find_map(is_answer);
-        answer.is_some_and(|answer| self.try_held(answer, false, out).is_ok())
+        answer.is_some_and(|answer| self.try_held(answer, false, sink).is_ok())
     }
 
     /// The held packet that would end a wait.
@@ -440,16 +424,11 @@ impl Ordering {
         }
     }
 
-    fn try_held<F: FnMut(Operation<'_>, bool) -> bool>(
-        &mut self,
-        key: u64,
-        last: bool,
-        out: &mut F,
-    ) -> Result<(), Early> {
+    fn try_held<S: Sink>(&mut self, key: u64, last: bool, sink: &mut S) -> Result<(), Early> {
         let Some(held) = self.queue.remove(key) else { return Ok(()) };
         let Ok(packet) = Transport::decode(&held.octets, held.length) else { return Ok(()) };
         let arrival = held.arrival(packet);
-        let delivered = if last { self.deliver(&arrival, &mut surely(out)) } else { self.deliver(&arrival, out) };
+        let delivered = if last { self.deliver(&arrival, &mut Surely(sink)) } else { self.deliver(&arrival, sink) };
         match delivered {
             Ok(()) => {
                 let stream = self.streams.get_mut(held.from);
@@ -479,29 +458,29 @@ impl Ordering {
     }
 
     /// Ends the wait that holds up the others.
-    fn give_up<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, out: &mut F) {
+    fn give_up<S: Sink>(&mut self, sink: &mut S) {
         let awaited = self.waits_for.map(|(key, _)| key).filter(|key| self.queue.packets.contains_key(key));
         let Some(key) = awaited.or(self.queue.first_key()) else { return };
         // What a packet speaks of may be in a hole of the other end's.
         if let Some((_, Early::Unknown(side))) = self.waits_for
             && self.streams.get(side).has_hole()
         {
-            return self.skip_hole(side, out);
+            return self.skip_hole(side, sink);
         }
-        let Err(early) = self.try_held(key, true, out) else { return };
+        let Err(early) = self.try_held(key, true, sink) else { return };
         match self.awaited(early) {
-            Some(awaited) => _ = self.try_held(awaited, true, out),
-            None => self.skip_hole(early.side(), out),
+            Some(awaited) => _ = self.try_held(awaited, true, sink),
+            None => self.skip_hole(early.side(), sink),
         }
     }
 
     /// Goes on behind the hole at `next`: with the first packet that is there, or behind what is known to have arrived.
-    fn skip_hole<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, side: Side, out: &mut F) {
-        self.lose_hole(side, out);
-        self.take_refused(side, out);
+    fn skip_hole<S: Sink>(&mut self, side: Side, sink: &mut S) {
+        self.lose_hole(side, sink);
+        self.take_refused(side, sink);
     }
 
-    fn lose_hole<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, side: Side, out: &mut F) {
+    fn lose_hole<S: Sink>(&mut self, side: Side, sink: &mut S) {
         let stream = self.streams.get_mut(side);
         let next = stream.next.unwrap_or_default();
         // What is held under a lower number was passed.
@@ -518,12 +497,12 @@ impl Ordering {
             lose(stream, self.counts.get_mut(side), next, end);
             let stamp = self.queue.packets.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
             let kind = OperationKind::Lost { packets: end - next };
-            out(Operation { from: side, stamp, retransmitted: 0, kind }, true);
+            sink.take(Operation { from: side, stamp, retransmitted: 0, kind }, true);
         }
     }
 
     /// Requests that the receiver was thought to have refused, and took.
-    fn take_refused<F: FnMut(Operation<'_>, bool) -> bool>(&mut self, side: Side, out: &mut F) {
+    fn take_refused<S: Sink>(&mut self, side: Side, sink: &mut S) {
         loop {
             let stream = self.streams.get_mut(side);
             let Some(next) = stream.next else {
@@ -533,19 +512,15 @@ impl Ordering {
             stream.refused.forget_before(next);
             let Some(held) = stream.refused.remove(next) else { return };
             if let Ok(packet) = Transport::decode(&held.octets, held.length) {
-                _ = self.deliver(&held.arrival(packet), &mut surely(out));
+                _ = self.deliver(&held.arrival(packet), &mut Surely(sink));
             }
         }
     }
 
-    fn deliver<F: FnMut(Operation<'_>, bool) -> bool>(
-        &mut self,
-        arrival: &Arrival<'_>,
-        out: &mut F,
-    ) -> Result<(), Early> {
+    fn deliver<S: Sink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
         match arrival.packet.operation {
-            Does::Send | Does::Write | Does::ReadRequest | Does::Atomic => self.request(arrival, out),
-            Does::ReadResponse => self.response(arrival, out),
+            Does::Send | Does::Write | Does::ReadRequest | Does::Atomic => self.request(arrival, sink),
+            Does::ReadResponse => self.response(arrival, sink),
             Does::Acknowledge => {
                 let counts = self.counts.get_mut(arrival.from);
                 match arrival.packet.syndrome {
@@ -563,11 +538,7 @@ impl Ordering {
         }
     }
 
-    fn request<F: FnMut(Operation<'_>, bool) -> bool>(
-        &mut self,
-        arrival: &Arrival<'_>,
-        out: &mut F,
-    ) -> Result<(), Early> {
+    fn request<S: Sink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
         let (mut number, _) = self.number(arrival);
         let counts = self.counts.get_mut(arrival.from);
         let stream = self.streams.get_mut(arrival.from);
@@ -580,14 +551,14 @@ impl Ordering {
             let is_send = arrival.packet.operation == Does::Send && arrival.packet.first && arrival.packet.last;
             let kind = if is_send { stream.kind(number, arrival, mtu) } else { None };
             counts.orphans += u64::from(kind.is_none());
-            out(arrival.operation(kind.unwrap_or(OperationKind::Lost { packets: 0 })), true);
+            sink.take(arrival.operation(kind.unwrap_or(OperationKind::Lost { packets: 0 })), true);
             return Ok(());
         }
         if distance.abs() > FAR || stream.repetitions > REPETITIONS {
             // The numbers begin anew, in the middle of what 64 bits hold.
             *stream = Stream::default();
             number = extend(None, arrival.packet.sequence);
-            out(arrival.operation(OperationKind::Lost { packets: 0 }), true);
+            sink.take(arrival.operation(OperationKind::Lost { packets: 0 }), true);
         } else if distance < 0 {
             counts.retransmitted += 1;
             stream.repetitions += 1;
@@ -598,7 +569,7 @@ impl Ordering {
         let under_way = stream.write;
         match stream.kind(number, arrival, mtu) {
             Some(kind) => {
-                if !out(arrival.operation(kind), false) {
+                if sink.take(arrival.operation(kind), false) == Taken::Early {
                     stream.write = under_way;
                     return Err(Early::Unknown(arrival.from.other()));
                 }
@@ -612,11 +583,7 @@ impl Ordering {
         Ok(())
     }
 
-    fn response<F: FnMut(Operation<'_>, bool) -> bool>(
-        &mut self,
-        arrival: &Arrival<'_>,
-        out: &mut F,
-    ) -> Result<(), Early> {
+    fn response<S: Sink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
         let (side, mtu) = (arrival.from.other(), self.mtu);
         let stream = self.streams.get_mut(side);
         let number = extend(stream.next, arrival.packet.sequence);
@@ -636,7 +603,7 @@ impl Ordering {
         match read.place(number, &arrival.packet, mtu) {
             Some(at) => {
                 let kind = OperationKind::ReadResponse { request: read.first, at, data, length };
-                out(arrival.operation(kind), true);
+                sink.take(arrival.operation(kind), true);
             }
             None => self.counts.get_mut(arrival.from).orphans += 1,
         }
@@ -680,7 +647,7 @@ impl Stream {
         }
     }
 
-    /// A packet of a hole that was given up; it is taken out of the hole.
+    /// A packet of a hole that was given up; it is taken sink of the hole.
     fn is_late(&mut self, number: u64) -> bool {
         let Some(place) = self.holes.iter().position(|(first, end)| (*first..*end).contains(&number)) else {
             return false;
@@ -841,10 +808,12 @@ impl Arrival<'_> {
 }
 
 /// Takes operations that will not be given again.
-fn surely<F: FnMut(Operation<'_>, bool) -> bool>(out: &mut F) -> impl FnMut(Operation<'_>, bool) -> bool {
-    |operation, _| {
-        out(operation, true);
-        true
+struct Surely<'a, S>(&'a mut S);
+
+impl<S: Sink> Sink for Surely<'_, S> {
+    fn take(&mut self, operation: Operation<'_>, _last: bool) -> Taken {
+        self.0.take(operation, true);
+        Taken::Done
     }
 }
 

@@ -14,7 +14,7 @@ use crc::{Algorithm, Crc, Table};
 use crc32fast::Hasher;
 
 use crate::file::Frame;
-use crate::link::{Grh, ICRC_LEN, Ipv4, Ipv6, Lrh, Network, NextHeader, Udp};
+use crate::link::{self, Grh, ICRC_LEN, Ipv4, Ipv6, Lrh, Network, NextHeader, Udp};
 
 const VCRC_LEN: usize = 2;
 static VCRC: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&Algorithm {
@@ -50,7 +50,7 @@ impl Verdict {
 /// Checks the packet in `frame`; none where it holds no InfiniBand packet or not all of one.
 #[must_use]
 pub fn verify(frame: &Frame<'_>) -> Option<Verdict> {
-    match Network::of(frame) {
+    match link::network(frame) {
         Network::Ipv4(octets) => roce_v2_over_ipv4(octets),
         Network::Ipv6(octets) => roce_v2_over_ipv6(octets),
         Network::Grh(octets) => roce_v1(octets),

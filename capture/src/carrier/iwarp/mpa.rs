@@ -11,7 +11,7 @@
 //! Where markers are in use, one stands at every 512th octet of the stream, beginning with the first after the set-up frame:
 //! two octets of zero, then how far before it the ULPDU_Length is; zero where it stands between two FPDUs.
 
-use crate::connection::Consumer;
+use crate::carrier::connection::Consumer;
 use crc::{CRC_32_ISCSI, Crc, Table};
 
 /// What a request begins with.

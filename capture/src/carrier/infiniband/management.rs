@@ -6,7 +6,7 @@
 use rpcrdma::reader::{EndOfInput, Reader};
 
 use super::transport::{self, Transport};
-use crate::connection::Consumer;
+use crate::carrier::connection::{Consumer, service_port};
 
 /// Octets between the BTH and a MAD: the DETH.
 const DETH_LEN: usize = 8;
@@ -63,18 +63,6 @@ pub enum Management<'a> {
     DisconnectReply,
     /// MRA, LAP, APR, SIDR and what else there is.
     Other,
-}
-
-/// The TCP-space port in a service ID of the RDMA IP CM service (`00 00 00 00 01 06 PP PP`).
-#[must_use]
-pub const fn service_port(service: u64) -> Option<u16> {
-    if service >> 16 == 0x0000_0000_0106 { Some(service as u16) } else { None }
-}
-
-/// The service ID that stands for a TCP-space port.
-#[must_use]
-pub const fn port_service(port: u16) -> u64 {
-    0x0106_0000 | port as u64
 }
 
 impl<'a> Management<'a> {
@@ -158,14 +146,6 @@ fn u64_at(mad: &[u8], offset: usize) -> Result<u64, EndOfInput> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nfs_over_rdma_is_port_20049() {
-        assert_eq!(service_port(0x0000_0000_0106_4e51), Some(20049));
-        assert_eq!(service_port(port_service(20049)), Some(20049));
-        assert_eq!(service_port(0x0000_0000_0111_4e51), None, "the UDP port space");
-        assert_eq!(service_port(0x1000_0000_0106_4e51), None);
-    }
 
     #[test]
     fn path_mtu_codes() {

@@ -317,7 +317,7 @@ fn looks_right(markers: Markers, place: u64, octets: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::{Side, Stamp};
+    use crate::carrier::operation::{Side, Stamp};
 
     /// An FPDU of a Send of so many octets, without markers; its CRC is right.
     fn fpdu(number: u8, octets: usize) -> Vec<u8> {

@@ -7,12 +7,11 @@ use super::framing::{Found, Framing};
 use super::mpa::{Markers, Setup};
 use super::rdmap::{Did, Rdmap, Received};
 use super::tcp::{Piece, Reassembly, Step};
-use crate::connection::{Announced, Connection, Endpoint, Handler};
-use crate::event::Rejected;
-use crate::infiniband::management::port_service;
+use crate::carrier::connection::{Announced, Connection, Endpoint, Rejected, port_service};
+use crate::carrier::handler::Handler;
+use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
+use crate::carrier::table::Map;
 use crate::link::{Address, Carrier, Segment};
-use crate::memory::Map;
-use crate::operation::{Operation, OperationKind, Side, Sides, Stamp};
 
 /// Connections that are followed at a time; the quarter unused for longest makes place.
 const CONNECTIONS: usize = 1024;

@@ -1,14 +1,9 @@
-//! What is known of a connection, whatever carries it, and who takes what happens on it.
+//! What is known of a connection, whatever carries it.
 
 use rpcrdma::private_data::{Agreement, PrivateData};
 
-use crate::event::Rejected;
-use crate::infiniband::management::service_port;
-use crate::infiniband::ordering::Counts;
-use crate::iwarp::terminate::Terminate;
+use super::operation::{Side, Sides, Stamp};
 use crate::link::{Address, Carrier};
-use crate::memory::Account;
-use crate::operation::{Operation, Side, Sides, Stamp};
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +74,44 @@ pub struct Consumer<'a> {
     pub is_cut: bool,
 }
 
+/// Counts of one end's packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets in all.
+    pub packets: u64,
+    /// Packets that were sent again.
+    pub retransmitted: u64,
+    /// Packets that came before one with a smaller number, or acknowledgements before what they acknowledge.
+    pub early: u64,
+    /// Negative acknowledgements for a hole, sent by this end.
+    pub sequence_errors: u64,
+    /// "Receiver not ready", sent by this end.
+    pub not_ready: u64,
+    /// Operations this end refused for good.
+    pub failed: u64,
+    /// Those of them that aimed at memory they may not access.
+    pub access_errors: u64,
+    /// Packets of this end that the capture does not hold.
+    pub missed: u64,
+    /// Data packets that belong to no operation the capture holds the start of.
+    pub orphans: u64,
+}
+
+/// A connection request that was refused.
+#[derive(Clone, Copy, Debug)]
+pub struct Rejected {
+    /// The frame of the rejection.
+    pub stamp: Stamp,
+    /// Who refused.
+    pub from: Address,
+    /// Who had asked.
+    pub to: Address,
+    /// The service ID that was asked for.
+    pub service: Option<u64>,
+    /// InfiniBand's reason code; iWARP has none.
+    pub reason: Option<u16>,
+}
+
 impl Announced {
     pub(crate) fn new(stamp: Stamp, private_data: Consumer<'_>) -> Self {
         Self { stamp, private_data: Shown::of(private_data) }
@@ -143,37 +176,27 @@ impl Connection {
     }
 }
 
-/// What takes the connections and their operations.
-pub trait Handler {
-    /// What is kept of a connection while it lasts.
-    type Session;
-    /// A connection begins.
-    fn opened(&mut self, connection: &Connection) -> Self::Session;
-    /// An end of a connection did something. False, and nothing done, where it speaks of something unknown that a packet
-    /// still to come may explain; `last` says that none will.
-    fn operation(
-        &mut self,
-        connection: &Connection,
-        session: &mut Self::Session,
-        operation: Operation<'_>,
-        last: bool,
-    ) -> bool;
-    /// What all connections together hold.
-    fn account(&mut self) -> &mut Account;
-    /// Octets of memory that a session holds.
-    fn held(&self, session: &Self::Session) -> usize;
-    /// A session is to let go about so many octets.
-    fn let_go(&mut self, connection: &Connection, session: &mut Self::Session, excess: usize);
-    /// A connection ended, or nothing more can be learnt of it.
-    fn closed(&mut self, connection: &Connection, session: Self::Session, counts: &Sides<Counts>);
-    /// A connection was refused.
-    fn rejected(&mut self, rejected: Rejected);
-    /// An end ended a connection, as the other broke the protocol.
-    fn terminated(
-        &mut self,
-        connection: &Connection,
-        session: &Self::Session,
-        from: Side,
-        terminated: (Stamp, Terminate),
-    );
+/// The TCP-space port in a service ID of the RDMA IP CM service (`00 00 00 00 01 06 PP PP`).
+#[must_use]
+pub const fn service_port(service: u64) -> Option<u16> {
+    if service >> 16 == 0x0000_0000_0106 { Some(service as u16) } else { None }
+}
+
+/// The service ID that stands for a TCP-space port.
+#[must_use]
+pub const fn port_service(port: u16) -> u64 {
+    0x0106_0000 | port as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nfs_over_rdma_is_port_20049() {
+        assert_eq!(service_port(0x0000_0000_0106_4e51), Some(20049));
+        assert_eq!(service_port(port_service(20049)), Some(20049));
+        assert_eq!(service_port(0x0000_0000_0111_4e51), None, "the UDP port space");
+        assert_eq!(service_port(0x1000_0000_0106_4e51), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! A Send put together from its parts.
 
-use crate::message::Captured;
-use crate::operation::Stamp;
+use crate::carrier::operation::Stamp;
+use crate::rpc::message::Captured;
 
 /// Octets of a Send that are kept: the largest inline threshold there is (RFC 8797 section 4.2).
 const LARGEST: usize = 262_144;

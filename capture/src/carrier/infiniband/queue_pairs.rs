@@ -5,13 +5,13 @@
 //! packets of a flow wait, within bounds.
 
 use super::management::Management;
-use super::ordering::Ordering;
+use super::ordering::{Ordering, Sink};
 use super::transport::{Operation as Does, Transport};
-use crate::connection::{Announced, Connection, Consumer, Endpoint, Handler};
-use crate::event::Rejected;
+use crate::carrier::connection::{Announced, Connection, Consumer, Endpoint, Rejected};
+use crate::carrier::handler::{Handler, Taken};
+use crate::carrier::operation::{Operation, Side, Sides, Stamp};
+use crate::carrier::table::Map;
 use crate::link::{Address, Carrier, Packet};
-use crate::memory::Map;
-use crate::operation::{Side, Sides, Stamp};
 
 /// Packets, and octets of them, that wait for a flow's counterpart.
 const WAITING_PACKETS: usize = 2048;
@@ -500,6 +500,19 @@ impl<S> QueuePairs<S> {
     }
 }
 
+/// Hands what the ends of a connection did to its session.
+struct ToSession<'a, H: Handler> {
+    handler: &'a mut H,
+    connection: &'a Connection,
+    session: &'a mut H::Session,
+}
+
+impl<H: Handler> Sink for ToSession<'_, H> {
+    fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken {
+        self.handler.operation(self.connection, self.session, operation, last)
+    }
+}
+
 impl<S> Entry<S> {
     fn packet<'a>(
         &mut self,
@@ -509,9 +522,7 @@ impl<S> Entry<S> {
         handler: &mut impl Handler<Session = S>,
     ) {
         let Self { connection, session, ordering, .. } = self;
-        ordering.packet(sender, octets, transport, &mut |operation, last| {
-            handler.operation(connection, session, operation, last)
-        });
+        ordering.packet(sender, octets, transport, &mut ToSession { handler, connection, session });
         self.account(handler);
     }
 
@@ -527,7 +538,7 @@ impl<S> Entry<S> {
     fn let_go(&mut self, excess: usize, handler: &mut impl Handler<Session = S>) {
         let enough = self.held.saturating_sub(excess);
         let Self { connection, session, ordering, .. } = self;
-        ordering.let_go(&mut |operation, last| handler.operation(connection, session, operation, last));
+        ordering.let_go(&mut ToSession { handler, connection, session });
         self.account(handler);
         if self.held > enough {
             handler.let_go(&self.connection, &mut self.session, self.held - enough);
@@ -537,7 +548,7 @@ impl<S> Entry<S> {
 
     fn flush(&mut self, handler: &mut impl Handler<Session = S>) {
         let Self { connection, session, ordering, .. } = self;
-        ordering.finish(&mut |operation, last| handler.operation(connection, session, operation, last));
+        ordering.finish(&mut ToSession { handler, connection, session });
     }
 
     /// The connection has hardly begun, so a request with the same names is the same request, sent or captured again.

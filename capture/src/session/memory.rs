@@ -1,45 +1,8 @@
 //! The memory that calls advertise, what RDMA Writes and Reads moved into and out of it, and how much of all that is kept.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use foldhash::fast::RandomState;
-
-/// A hash map for what is looked up for every packet. Its hashes are seeded, as the keys come from the capture.
-pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
-
-/// How much all connections together may hold for what has not come yet, and how much they do.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Account {
-    /// Octets of memory that are held.
-    pub held: usize,
-    /// Octets that may be.
-    pub limit: usize,
-}
-
-impl Account {
-    /// Takes note that something holds `now` octets, which held `before`.
-    pub const fn change(&mut self, before: usize, now: usize) {
-        self.held = self.held.saturating_sub(before).saturating_add(now);
-    }
-
-    /// Takes note that something holds `now` octets, and notes there what it `held` before.
-    pub const fn update(&mut self, held: &mut usize, now: usize) {
-        self.change(*held, now);
-        *held = now;
-    }
-
-    /// More is held than may be.
-    #[must_use]
-    pub const fn is_exceeded(&self) -> bool {
-        self.held > self.limit
-    }
-
-    /// Octets to let go: more than the excess, as finding them takes time.
-    #[must_use]
-    pub const fn excess(&self) -> usize {
-        self.held.saturating_sub(self.limit - self.limit / 64)
-    }
-}
+use crate::carrier::table::Map;
 
 /// Octets at the places where they belong; places that nothing came for are holes.
 #[derive(Clone, Debug, Default)]
@@ -130,7 +93,7 @@ impl Extents {
 /// Which segment of which call a piece of memory belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The call, as [`Calls`](crate::transaction) knows it.
+    /// The call, as [`Calls`](crate::rpc::transaction) knows it.
     pub(crate) call: u64,
     /// The segment, counted through the call's Read list, Write list and Reply chunk.
     pub(crate) segment: usize,

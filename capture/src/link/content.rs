@@ -1,0 +1,67 @@
+//! What a frame holds.
+
+use super::address::Address;
+use super::tcp::Segment;
+
+/// What carries a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Carrier {
+    /// UDP port 4791 over IPv4 or IPv6.
+    RoceV2,
+    /// Ethertype 0x8915.
+    RoceV1,
+    /// A Local Route Header, with or without a Global Route Header.
+    InfiniBand,
+    /// MPA, DDP and RDMAP over TCP (RFC 5040, 5041, 5044).
+    Iwarp,
+}
+
+/// The InfiniBand transport part of a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// What carried it.
+    pub carrier: Carrier,
+    /// The sender.
+    pub source: Address,
+    /// The receiver.
+    pub destination: Address,
+    /// From the Base Transport Header up to and without the ICRC, as far as it was captured.
+    pub octets: &'a [u8],
+    /// How many octets that had on the wire; more than `octets` holds where the capture cut the frame.
+    pub length: usize,
+}
+
+/// What a frame holds.
+#[derive(Clone, Copy, Debug)]
+pub enum Content<'a> {
+    /// An InfiniBand transport packet.
+    InfiniBand(Packet<'a>),
+    /// A TCP segment.
+    Tcp(Segment<'a>),
+    /// Something else, named for the count of what was left alone.
+    Other(&'static str),
+}
+
+/// The Base Transport Header and the ICRC: no InfiniBand packet is shorter.
+const BTH_LEN: usize = 12;
+pub(crate) const ICRC_LEN: usize = 4;
+
+const TOO_SHORT: &str = "packet too short for InfiniBand transport";
+
+/// An InfiniBand transport packet, given with its ICRC: `octets` is what was captured of it, `length` what was on the wire.
+#[inline]
+pub(super) fn packet<'a>(
+    carrier: Carrier,
+    source: Address,
+    destination: Address,
+    octets: &'a [u8],
+    length: usize,
+) -> Content<'a> {
+    match length.checked_sub(ICRC_LEN) {
+        Some(length) if length >= BTH_LEN => {
+            let octets = octets.get(..length).unwrap_or(octets);
+            Content::InfiniBand(Packet { carrier, source, destination, octets, length })
+        }
+        _ => Content::Other(TOO_SHORT),
+    }
+}

@@ -1,0 +1,71 @@
+//! What is known of an RPC message.
+
+use super::header::ErrorBody;
+use crate::nfs::{Callback, DataItem, Operation, Procedure, WalkError};
+
+/// Whether an RPC message asks or answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// It asks.
+    Call,
+    /// It answers.
+    Reply,
+}
+
+/// What is known of an RPC message. A reply names no procedure: what is said here is its call's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rpc {
+    /// Whether it asks or answers.
+    pub direction: Direction,
+    /// It is a call from the server to the client, or the reply to one (RFC 8167).
+    pub reverse: bool,
+    /// Whether the program is that of NFSv4's callbacks, and how that is known.
+    pub callback: Callback,
+    /// What is called.
+    pub procedure: Option<Procedure>,
+    /// The name of that.
+    pub name: Option<&'static str>,
+    /// The operations of an NFSv4 COMPOUND, as far as they could be read.
+    pub operations: Vec<Operation>,
+    /// How RPCSEC_GSS protects it.
+    pub security: Option<Security>,
+    /// Of a reply: how the call ended.
+    pub status: Option<Status>,
+}
+
+/// The service of RPCSEC_GSS (RFC 2203 section 5.3.1), or that the message sets up or ends a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// The header is authenticated.
+    Authentication,
+    /// The body is protected from change.
+    Integrity,
+    /// The body is sealed.
+    Privacy,
+    /// A control message: the procedure in the header is not called.
+    Control(&'static str),
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The procedure was carried out; its own status where it has one (nfsstat, 0 is success).
+    Success(Option<u32>),
+    /// The RPC was accepted and not carried out (`accept_stat`, RFC 5531 section 9).
+    Refused(&'static str),
+    /// The RPC was denied.
+    Denied(&'static str),
+    /// RDMA_ERROR.
+    Error(ErrorBody),
+}
+
+/// What stepping over arguments or results has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walked {
+    /// DDP-eligible data items; their offsets count from the start of the Payload stream.
+    pub items: Vec<DataItem>,
+    /// Octets of the Payload stream, as it was sent, before the arguments or results.
+    pub start: usize,
+    /// Whether all was stepped over.
+    pub end: Result<(), WalkError>,
+}

@@ -1,0 +1,107 @@
+//! Why an RPC message could not be put back together.
+
+use core::fmt;
+
+use super::header::ErrorBody;
+use crate::nfs::WalkError;
+
+/// Why an RPC message could not be put back together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotRebuilt {
+    /// The capture does not hold all of the Send.
+    Send,
+    /// The capture does not hold all messages that brought parts of its Payload stream before (version 2).
+    Earlier,
+    /// Data is preceded by padding (RDMA_MSGP, RFC 5666 section 3.9), and where is not known.
+    Padding,
+    /// The capture does not hold all of a chunk.
+    Chunk {
+        /// Which one.
+        chunk: ChunkName,
+        /// Octets of it that are there before the first that is not.
+        captured: u64,
+        /// Octets it has.
+        length: u64,
+    },
+    /// Octets of a Read chunk were not read, or octets that a reply returns in a Write chunk or the Reply chunk not written,
+    /// though the capture misses nothing. They are counted from the start of what the chunk holds.
+    NotMoved {
+        /// Which one.
+        chunk: ChunkName,
+        /// The first of them.
+        first: u64,
+        /// The last of them.
+        last: u64,
+    },
+    /// The call is not in the capture, so nothing is known of the reply's chunks.
+    CallMissing,
+    /// The reply's chunks are not those of the call.
+    ForeignChunks,
+    /// A Read chunk's Position is not within the Payload stream.
+    Position(u32),
+    /// A Position Zero Read chunk beside an inline Payload stream: no specification says which comes first.
+    PositionZeroInMessage,
+    /// Where the reduced results belong is not known.
+    Results(WalkError),
+    /// The server ended the RPC with RDMA_ERROR: there is no RPC message.
+    Error(ErrorBody),
+    /// The header cannot be read.
+    Header,
+    /// The message has no Payload stream.
+    NoPayload,
+    /// More was held than [`Config::memory`](crate::dissector::Config::memory) allows.
+    TooMuch,
+}
+
+/// Names a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChunkName {
+    /// The Read chunk at a Position.
+    Read(u32),
+    /// A Write chunk, counted from 0.
+    Write(usize),
+    /// The Reply chunk.
+    Reply,
+}
+
+impl fmt::Display for ChunkName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(position) => write!(f, "Read chunk at Position {position}"),
+            Self::Write(index) => write!(f, "Write chunk {index}"),
+            Self::Reply => f.write_str("Reply chunk"),
+        }
+    }
+}
+
+impl fmt::Display for NotRebuilt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Send => f.write_str("the Send is not all in the capture"),
+            Self::Earlier => {
+                f.write_str("messages before it with parts of its Payload stream are not all in the capture")
+            }
+            Self::Padding => f.write_str("where the padding before its data is, is not known"),
+            Self::Chunk { chunk, captured, length } => {
+                write!(f, "{chunk}: {captured} of {length} octets are in the capture before the first that is not")
+            }
+            Self::NotMoved { chunk: chunk @ ChunkName::Read(_), first, last } => {
+                write!(f, "{chunk}: octets {first} to {last} were not read")
+            }
+            Self::NotMoved { chunk, first, last } => {
+                write!(f, "{chunk}: the responder did not write octets {first} to {last} of the returned length")
+            }
+            Self::CallMissing => f.write_str("the call is not in the capture"),
+            Self::ForeignChunks => f.write_str("the reply's chunks are not the call's"),
+            Self::Position(position) => write!(f, "Position {position} is not within the Payload stream"),
+            Self::PositionZeroInMessage => f.write_str("a Position Zero Read chunk beside an inline Payload stream"),
+            Self::Results(error) => write!(f, "where the reduced results belong is not known: {error}"),
+            Self::Error(error) => write!(f, "{error}"),
+            Self::Header => f.write_str("the header cannot be read"),
+            Self::NoPayload => f.write_str("the message has no Payload stream"),
+            Self::TooMuch => f.write_str("more octets wait for their replies than may be kept"),
+        }
+    }
+}
+
+impl core::error::Error for NotRebuilt {}

@@ -1,0 +1,97 @@
+//! An RPC put back together: the call and the reply, their inline parts and their chunks.
+
+use super::known::{Security, Status};
+use super::not_rebuilt::NotRebuilt;
+use crate::carrier::operation::{Side, Stamp};
+use crate::link::Address;
+use crate::nfs::{Callback, DataItem, Operation, Procedure};
+
+/// A call and what became of it.
+#[derive(Clone, Debug)]
+pub struct Transaction {
+    /// Number of the connection.
+    pub connection: u32,
+    /// Which end called.
+    pub requester: Side,
+    /// Address of the requester.
+    pub from: Address,
+    /// Address of the responder.
+    pub to: Address,
+    /// The server called the client (RFC 8167).
+    pub reverse: bool,
+    /// Whether the program is that of NFSv4's callbacks, and how that is known.
+    pub callback: Callback,
+    /// `rdma_xid`.
+    pub xid: u32,
+    /// The call; `None` where the capture does not hold it.
+    pub call: Option<Half>,
+    /// The reply; `None` where the capture does not hold it.
+    pub reply: Option<Half>,
+    /// What was called.
+    pub procedure: Option<Procedure>,
+    /// The name of that.
+    pub name: Option<&'static str>,
+    /// The operations of an NFSv4 COMPOUND: those of the reply with their status, then those of the call that were not
+    /// reached.
+    pub operations: Vec<Operation>,
+    /// How RPCSEC_GSS protected it.
+    pub security: Option<Security>,
+    /// How it ended; `None` without a reply.
+    pub status: Option<Status>,
+    /// Octets that the responder pulled from Read chunks.
+    pub read_octets: u64,
+    /// Octets that the responder put into Write chunks and the Reply chunk.
+    pub write_octets: u64,
+}
+
+impl Transaction {
+    /// Nanoseconds from the call to the reply.
+    #[must_use]
+    pub fn latency(&self) -> Option<u64> {
+        let (call, reply) = (self.call.as_ref()?, self.reply.as_ref()?);
+        reply.stamp.time.0.checked_sub(call.stamp.time.0)
+    }
+}
+
+/// A call or a reply.
+#[derive(Clone, Debug)]
+pub struct Half {
+    /// The frame that completed its Send.
+    pub stamp: Stamp,
+    /// How it was sent.
+    pub form: Form,
+    /// Octets of the Payload stream that were in the Send.
+    pub inline: usize,
+    /// The whole RPC message, beginning with its XID; of an RDMA_ERROR nothing.
+    pub message: Result<Rebuilt, NotRebuilt>,
+}
+
+/// An RPC message as it was before it was reduced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Its octets, XDR padding restored.
+    pub octets: Vec<u8>,
+    /// DDP-eligible data items in it, reduced or not; [`DataItem::at`] counts from the start of `octets`.
+    pub items: Vec<DataItem>,
+}
+
+impl Rebuilt {
+    /// The data of an item.
+    #[must_use]
+    pub fn data(&self, item: &DataItem) -> &[u8] {
+        self.octets.get(item.at..).and_then(|rest| rest.get(..item.length as usize)).unwrap_or_default()
+    }
+}
+
+/// How an RPC message was sent (RFC 8166 section 3.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Form {
+    /// In one Send.
+    Short,
+    /// In a Send and chunks.
+    Chunked,
+    /// In a Position Zero Read chunk or the Reply chunk.
+    Long,
+    /// In several Sends (version 2).
+    Continued,
+}

@@ -1,0 +1,347 @@
+//! A call that waits for its reply, and what was moved for it.
+
+use rpcrdma::lists::{Chunks, ReadChunk, WriteChunk};
+use rpcrdma::rpc::MessageType;
+
+use super::chunk::{self, Chunk};
+use super::memory::{Access, Extents};
+use crate::rpc::describe::{self, Called, Described, Way};
+use crate::rpc::header::{Header, Place, read_chunks};
+use crate::rpc::known::{Direction, Rpc};
+use crate::rpc::message::{Answered, Captured, Message};
+use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
+use crate::rpc::ranges::{self, Ranges};
+
+/// A segment that a call advertises, and what was moved.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) access: Access,
+    pub(crate) handle: u32,
+    pub(crate) offset: u64,
+    pub(crate) length: u32,
+    /// What is moved is kept, not only counted.
+    pub(crate) is_kept: bool,
+    pub(crate) data: Extents,
+    /// What was moved of it, where that is followed.
+    moved: Ranges,
+}
+
+impl Segment {
+    /// Octets of memory that what was moved takes.
+    pub(crate) fn held(&self) -> usize {
+        self.data.held() + self.moved.held()
+    }
+}
+
+/// A call that waits for its reply.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) message: Message,
+    /// Its direction, as far as was known when it was sent.
+    pub(crate) way: Way,
+    /// Those of the Call chunk, of the Read list, of the Write list, of the Reply chunk.
+    pub(crate) segments: Vec<Segment>,
+    /// How many of them are the first two's.
+    read_segments: usize,
+    /// This is no call but a reply, in memory that the requester reads: the call that it answers.
+    pub(crate) answers: Option<Box<Call>>,
+    pub(crate) called: Option<Called>,
+    pub(crate) described: Option<Described>,
+    /// Octets that the responder asked for with RDMA Read.
+    pub(crate) asked_octets: u64,
+    pub(crate) read_octets: u64,
+    pub(crate) write_octets: u64,
+    /// What was held was let go.
+    pub(crate) overflowed: bool,
+    /// Something was moved of which only a reply can tell that it was for this call.
+    pub(crate) is_doubtful: bool,
+    /// One with its XID was sent before it and not answered: what the other end moved for that may be for this.
+    pub(crate) is_repeated: bool,
+    /// How much is known of what the other end moves for it.
+    pub(crate) followed: Followed,
+}
+
+/// How much is known of what is moved for a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Followed {
+    /// All of it, as long as the session misses nothing and places all: this is its count of what it did not.
+    Since(u64),
+    /// Nothing says that what is not known was not moved.
+    No,
+}
+
+impl Call {
+    /// A call of which the data items are kept if it is to be rebuilt `whole`; else only what holds a Payload stream.
+    pub(crate) fn new(
+        message: Message,
+        (called, described): (Option<Called>, Option<Described>),
+        way: Way,
+        whole: bool,
+    ) -> Self {
+        let (segments, read_segments) = match message.decode() {
+            Ok(decoded) => {
+                let reads = decoded.header.chunks().unwrap_or_default().reads.len();
+                (segments(&decoded.header, whole), decoded.header.call_chunk().len() + reads)
+            }
+            Err(_) => (Vec::new(), 0),
+        };
+        Self {
+            message,
+            way,
+            segments,
+            read_segments,
+            answers: None,
+            called,
+            described,
+            asked_octets: 0,
+            read_octets: 0,
+            write_octets: 0,
+            overflowed: false,
+            is_doubtful: false,
+            is_repeated: false,
+            followed: Followed::No,
+        }
+    }
+
+    /// The other end moves so many octets of a segment from `at` on, whatever of them was captured. `held` is what calls
+    /// take, in octets of memory.
+    pub(crate) fn moves(&mut self, segment: usize, at: u64, length: u64, held: &mut usize) {
+        if self.followed == Followed::No {
+            return;
+        }
+        let Some(segment) = self.segments.get_mut(segment) else { return };
+        let (before, end) = (segment.moved.held(), at.saturating_add(length));
+        // What leaves the segment may be meant for the next one.
+        if end > u64::from(segment.length) || !segment.moved.add(at..end) {
+            self.followed = Followed::No;
+        }
+        *held = *held + segment.moved.held() - before;
+    }
+
+    /// There is no RPC message in it, nor in memory that the responder could read: nothing of it can be carried out.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.message.captured == Captured::Whole && self.called.is_none() && self.read_segments == 0
+    }
+
+    /// Octets of memory it takes.
+    pub(crate) fn held(&self) -> usize {
+        let message =
+            self.message.octets.len() + self.message.earlier.as_ref().map_or(0, |earlier| earlier.octets.len());
+        let answers = self.answers.as_ref().map_or(0, |call| call.held());
+        size_of::<Self>() + message + self.segments.len() * Self::SEGMENT + self.moved() + answers
+    }
+
+    /// Octets of memory that a segment takes, here and in the list of what is advertised.
+    const SEGMENT: usize = size_of::<Segment>() + 64;
+
+    /// Octets of memory that what was moved takes.
+    fn moved(&self) -> usize {
+        self.segments.iter().map(Segment::held).sum()
+    }
+
+    /// Lets go what was moved; the call cannot be rebuilt any more. Gives the octets of memory that are free.
+    pub(crate) fn overflow(&mut self) -> usize {
+        let moved = self.moved();
+        if moved > 0 {
+            self.overflowed = true;
+            self.forget();
+        }
+        moved
+    }
+
+    /// Lets go what was moved.
+    pub(crate) fn forget(&mut self) {
+        self.followed = Followed::No;
+        for segment in &mut self.segments {
+            segment.data = Extents::default();
+            segment.moved = Ranges::default();
+        }
+    }
+
+    /// The octets of a chunk whose segments begin at `first` and have these lengths.
+    fn chunk(&self, name: ChunkName, first: usize, lengths: impl Iterator<Item = u32> + Clone) -> Chunk {
+        if self.overflowed {
+            return Err(NotRebuilt::TooMuch);
+        }
+        let mut octets = Vec::new();
+        for (segment, length) in self.segments.iter().skip(first).zip(lengths.clone()) {
+            if segment.data.copy(u64::from(length), &mut octets).is_err() {
+                return Err(self.lacks(name, first, lengths, octets.len() as u64));
+            }
+        }
+        Ok(octets)
+    }
+
+    /// Why a chunk is there only as far as its octet `captured`: the capture lacks the rest, or it was not moved.
+    fn lacks(
+        &self,
+        chunk: ChunkName,
+        first: usize,
+        lengths: impl Iterator<Item = u32> + Clone,
+        captured: u64,
+    ) -> NotRebuilt {
+        let length = lengths.clone().map(u64::from).sum();
+        let moved = self.segments.iter().skip(first).map(|segment| &segment.moved);
+        match ranges::gap(moved.zip(lengths.map(u64::from))) {
+            Some(gap) if self.followed != Followed::No && gap.start == captured => {
+                NotRebuilt::NotMoved { chunk, first: gap.start, last: gap.end - 1 }
+            }
+            _ => NotRebuilt::Chunk { chunk, captured, length },
+        }
+    }
+
+    /// The whole call.
+    pub(crate) fn rebuild(&self) -> Result<Vec<u8>, NotRebuilt> {
+        let decoded = self.message.decode().map_err(|_| self.message.unreadable())?;
+        let (call_chunk, reads) = (decoded.header.call_chunk(), decoded.header.chunks().unwrap_or_default().reads);
+        if !call_chunk.is_empty() && reads.iter().any(|segment| segment.position == 0) {
+            return Err(NotRebuilt::Position(0));
+        }
+        let mut chunks = Vec::new();
+        let mut first = 0;
+        let call_chunk = (!call_chunk.is_empty()).then_some(ReadChunk { position: 0, segments: call_chunk });
+        for ReadChunk { position, segments } in call_chunk.into_iter().chain(reads.chunks()) {
+            let lengths = segments.iter().map(|segment| segment.target.length);
+            chunks.push((position, self.chunk(ChunkName::Read(position), first, lengths)?));
+            first += segments.len();
+        }
+        self.message.check_whole()?;
+        // No rule sorts the Read list, nor keeps the segments of a chunk side by side (section 3.4.5).
+        chunks.sort_by_key(|(position, _)| *position);
+        chunks.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same {
+                earlier.1.append(&mut later.1);
+            }
+            same
+        });
+        let reduced = match decoded.header.place() {
+            Place::Chunk if chunks.first().is_some_and(|(position, _)| *position == 0) => chunks.remove(0).1,
+            Place::Chunk | Place::Nowhere => Vec::new(),
+            Place::Inline | Place::Part if chunks.iter().any(|(position, _)| *position == 0) => {
+                return Err(NotRebuilt::PositionZeroInMessage);
+            }
+            Place::Inline | Place::Part => self.message.stream(&decoded).into_owned(),
+        };
+        if chunks.is_empty() {
+            return Ok(reduced);
+        }
+        chunk::insert(&reduced, chunks.iter().map(|(position, data)| (*position, data.as_slice())))
+    }
+
+    /// The returned Write chunks of a reply, in list order.
+    pub(super) fn returned(&self, returned: &Chunks<'_>) -> Result<Vec<Vec<u8>>, NotRebuilt> {
+        let decoded = self.message.decode().map_err(|_| NotRebuilt::ForeignChunks)?;
+        let provided = decoded.header.chunks().unwrap_or_default();
+        let mut first = self.read_segments;
+        let mut chunks = Vec::new();
+        let mut provided = provided.writes.iter();
+        for (index, chunk) in returned.writes.iter().enumerate() {
+            let offered = provided.next().ok_or(NotRebuilt::ForeignChunks)?;
+            // RFC 8267 lets an unused chunk come back empty; RFC 8166 wants its segments, all of length 0.
+            if !chunk.is_empty() {
+                self.check(first, &offered, &chunk)?;
+            }
+            chunks.push(self.chunk(ChunkName::Write(index), first, chunk.iter().map(|segment| segment.length))?);
+            first += offered.len();
+        }
+        Ok(chunks)
+    }
+
+    pub(super) fn returned_reply_chunk(&self, returned: &Chunks<'_>) -> Chunk {
+        let decoded = self.message.decode().map_err(|_| NotRebuilt::ForeignChunks)?;
+        let provided = decoded.header.chunks().unwrap_or_default();
+        let (Some(offered), Some(chunk)) = (provided.reply, returned.reply) else {
+            return Err(NotRebuilt::ForeignChunks);
+        };
+        let first = self.read_segments + provided.writes.iter().map(|chunk| chunk.len()).sum::<usize>();
+        self.check(first, &offered, &chunk)?;
+        self.chunk(ChunkName::Reply, first, chunk.iter().map(|segment| segment.length))
+    }
+
+    /// A returned chunk must be the offered one but for its lengths (RFC 8166 section 3.4.6).
+    fn check(&self, first: usize, offered: &WriteChunk<'_>, returned: &WriteChunk<'_>) -> Result<(), NotRebuilt> {
+        let same = offered.len() == returned.len()
+            && self.segments.iter().skip(first).zip(returned.iter()).all(|(ours, theirs)| {
+                (ours.handle, ours.offset) == (theirs.handle, theirs.offset) && theirs.length <= ours.length
+            });
+        if same { Ok(()) } else { Err(NotRebuilt::ForeignChunks) }
+    }
+}
+
+impl Call {
+    /// What a long call is about is known only when its Position Zero Read chunk was pulled. The data items beside that need
+    /// not be kept. Gives the XID of the RPC message, where all of the chunk is there.
+    pub(crate) fn describe_long(&mut self) -> Option<u32> {
+        let payload = self.long_payload(u64::MAX)?;
+        let chunks = self.message.decode().ok()?.header.chunks().unwrap_or_default();
+        let reads = read_chunks(&chunks);
+        self.describe(&payload, &reads);
+        chunk::first_word(&payload)
+    }
+
+    /// What is known of a reply that cannot be read: what its call said.
+    pub(super) fn reply(&self) -> Option<Rpc> {
+        let rpc = &self.described.as_ref()?.rpc;
+        Some(Rpc { direction: Direction::Reply, operations: Vec::new(), status: None, ..rpc.clone() })
+    }
+
+    /// What a reply tells of the call that it answers. `long_xid` is what [`describe_long`](Self::describe_long) gave.
+    pub(crate) fn answered(&self, long_xid: Option<u32>) -> Answered {
+        let mut call = self.message.clone();
+        let walked = self.described.as_ref().map(Described::to_walked);
+        let walked_late = walked.is_some() && call.rpc.is_none();
+        call.rpc = call.rpc.or_else(|| self.described.as_ref().map(|described| described.rpc.clone()));
+        let is_followed = self.followed != Followed::No;
+        let moved = is_followed.then(|| self.segments.iter().map(|segment| segment.moved.clone()).collect());
+        Answered { call, walked, walked_late, moved, long_xid }
+    }
+
+    /// Whether this was taken for a long call and is a long reply, which its responder provides: what was pulled says so.
+    /// The call that it answers is not in the capture.
+    pub(crate) fn is_reply(&self) -> bool {
+        let is_long = || self.message.decode().is_ok_and(|decoded| decoded.header.place() == Place::Chunk);
+        let pulls = || self.long_payload(8).and_then(|payload| MessageType::peek(&payload));
+        self.described.is_none() && is_long() && pulls().is_some_and(|(_, kind)| kind == MessageType::REPLY)
+    }
+
+    /// The octets of the Position Zero Read chunk, or so many of them at most.
+    fn long_payload(&self, most: u64) -> Option<Vec<u8>> {
+        let decoded = self.message.decode().ok()?;
+        let reads = decoded.header.chunks().unwrap_or_default().reads;
+        let entries = decoded.header.call_chunk().iter().chain(reads.iter());
+        let mut payload = Vec::new();
+        for (segment, entry) in self.segments.iter().zip(entries).filter(|(_, entry)| entry.position == 0) {
+            let length = u64::from(entry.target.length).min(most.saturating_sub(payload.len() as u64));
+            segment.data.copy(length, &mut payload).ok()?;
+        }
+        Some(payload)
+    }
+
+    fn describe(&mut self, payload: &[u8], reads: &[(u64, u64)]) {
+        if self.described.is_none()
+            && let Some((called, described)) = describe::call(payload, self.way, reads)
+        {
+            self.called = Some(called);
+            self.described = Some(described);
+        }
+    }
+}
+
+fn segments(header: &Header<'_>, whole: bool) -> Vec<Segment> {
+    let chunks = header.chunks().unwrap_or_default();
+    let call_chunk = header.call_chunk().iter().map(|segment| (Access::Read, segment.target, true));
+    let reads = chunks.reads.iter().map(|segment| (Access::Read, segment.target, whole || segment.position == 0));
+    let writes = chunks.writes.iter().flat_map(|chunk| chunk.iter()).map(|segment| (Access::Write, segment, whole));
+    let reply = chunks.reply.into_iter().flat_map(|chunk| chunk.iter()).map(|segment| (Access::Write, segment, true));
+    let segment = |(access, segment, is_kept): (Access, rpcrdma::segment::Segment, bool)| Segment {
+        access,
+        handle: segment.handle,
+        offset: segment.offset,
+        length: segment.length,
+        is_kept,
+        data: Extents::default(),
+        moved: Ranges::default(),
+    };
+    call_chunk.chain(reads).chain(writes).chain(reply).map(segment).collect()
+}

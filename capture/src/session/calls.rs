@@ -1,0 +1,207 @@
+//! The calls that wait, and the replies that end them.
+
+use super::call::{Call, Followed};
+use super::memory::Place;
+use super::provided::provides;
+use super::reply::Reply;
+use super::state::{CALLS, Context, Session};
+use crate::carrier::connection::Connection;
+use crate::carrier::operation::Sides;
+use crate::nfs::Procedure;
+use crate::rpc::describe::{self, Described};
+use crate::rpc::header::{read_chunks, write_lengths};
+use crate::rpc::known::Direction;
+use crate::rpc::message::{Detail, Message};
+use crate::rpc::transaction::Transaction;
+
+impl Session {
+    /// Takes note of a call, and gives its message back with what is known of it.
+    pub(super) fn call(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
+        let requester = message.sender;
+        let (mut called, mut described): (_, Option<Described>) = (None, None);
+        let mut way = self.way;
+        way.reverse = self.client == Some(requester.other());
+        if let Some((msgp, payload, chunks)) = message.msgp() {
+            message.padding = msgp.padding_of_call(payload, way, &read_chunks(&chunks));
+        }
+        if let Ok(decoded) = message.decode() {
+            let reads = decoded.header.chunks().as_ref().map(read_chunks).unwrap_or_default();
+            if let Some((call, mut description)) = describe::call(&message.stream(&decoded), way, &reads) {
+                if message.padding.is_none() {
+                    description.forget_body();
+                }
+                if matches!(call.procedure.program, Procedure::NFS | Procedure::MOUNT | Procedure::NFSACL) {
+                    self.client.get_or_insert(requester);
+                }
+                self.way.announce(&description);
+                (called, described) = (Some(call), Some(description));
+            }
+        }
+        message.rpc = described.as_ref().map(|described| described.rpc.clone());
+        let detail = context.operations.then(|| {
+            let walked = described.as_ref().map(Described::to_walked);
+            Box::new(Detail { walked, ..Detail::new(Direction::Call, self.watch.given_up) })
+        });
+        let mut call = Call::new(message.clone(), (called, described), way, context.transactions);
+        if self.replaces(&mut call, context) {
+            self.wait(call, context);
+        }
+        message.detail = detail;
+        message
+    }
+
+    /// Whether a call is to wait in place of one with its XID, which is given up then. One that can be carried out does not
+    /// make way for one that cannot.
+    pub(super) fn replaces(&mut self, call: &mut Call, context: &mut Context<'_>) -> bool {
+        let xids = self.xids.get(call.message.sender);
+        let before = call.message.prefix().and_then(|prefix| xids.get(&prefix.xid)).copied();
+        let can_wait = |id| self.calls.get(&id).is_some_and(|before| call.is_empty() && !before.is_empty());
+        if before.is_some_and(can_wait) {
+            return false;
+        }
+        call.is_repeated = before.is_some();
+        before.into_iter().for_each(|before| self.give_up(before, context));
+        true
+    }
+
+    pub(super) fn wait(&mut self, mut call: Call, context: &mut Context<'_>) {
+        let (Some(prefix), requester) = (call.message.prefix(), call.message.sender) else { return };
+        self.last_call += 1;
+        let id = self.last_call;
+        if context.operations {
+            self.shared(&call, prefix.xid, context);
+        }
+        let is_wanted = context.transactions || context.operations;
+        // What could not be placed may be for this call, if it was captured before that and is given only now.
+        let is_given_in_time = self.last_unplaced <= call.message.stamp.frame;
+        if is_wanted && *self.heard.get(requester.other()) && !call.is_repeated && is_given_in_time {
+            call.followed = Followed::Since(self.unplaced);
+        }
+        let memory = self.memory.get_mut(requester);
+        for (index, segment) in call.segments.iter().enumerate() {
+            let place = Place { call: id, segment: index };
+            let address = (segment.handle, segment.offset);
+            if let Some(other) = memory.advertise(segment.access, address, segment.length, place) {
+                // Which of the two is meant is not known.
+                call.followed = Followed::No;
+                self.calls.get_mut(&other).into_iter().for_each(|other| other.followed = Followed::No);
+            }
+        }
+        let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
+        named.get_mut(requester).insert(prefix.xid, id);
+        self.held += call.held();
+        self.calls.insert(id, call);
+        if self.calls.len() > CALLS
+            && let Some((&oldest, _)) = self.calls.first_key_value()
+        {
+            self.give_up(oldest, context);
+        }
+    }
+
+    /// Takes a call from those that wait; its memory is no longer advertised.
+    pub(super) fn take(&mut self, id: u64) -> Option<Call> {
+        let mut call = self.calls.remove(&id)?;
+        let requester = call.message.sender;
+        let memory = self.memory.get_mut(requester);
+        let mut handles: Vec<u32> = call.segments.iter().map(|segment| segment.handle).collect();
+        handles.sort_unstable();
+        handles.dedup();
+        for handle in handles {
+            memory.withdraw(handle, id);
+        }
+        if let Some(prefix) = call.message.prefix() {
+            let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
+            let xids = named.get_mut(requester);
+            if xids.get(&prefix.xid) == Some(&id) {
+                xids.remove(&prefix.xid);
+            }
+        }
+        self.held -= call.held();
+        if call.followed != Followed::Since(self.unplaced) {
+            call.followed = Followed::No;
+        }
+        Some(call)
+    }
+
+    pub(super) fn give_up(&mut self, id: u64, context: &mut Context<'_>) {
+        let Some(mut call) = self.take(id) else { return };
+        // What was not moved may still be.
+        call.followed = Followed::No;
+        let is_reply = call.answers.is_some() || call.is_reply();
+        if call.is_doubtful {
+            call.forget();
+        }
+        if is_reply {
+            return self.conclude(call, context);
+        }
+        self.watch.given_up |= !call.is_empty();
+        let xid = call.message.xid();
+        if context.transactions {
+            context.ended(Transaction::new(Some(call), None, xid));
+        }
+    }
+
+    /// Takes a reply to its call, and gives its message back with what is known of it.
+    pub(super) fn reply(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
+        let xid = message.xid();
+        let id = self.xids.get(message.sender.other()).get(&xid).copied();
+        let mut call = id.and_then(|id| self.take(id));
+        let mut long_xid = None;
+        if let Some(call) = &mut call
+            && call.described.is_none()
+        {
+            long_xid = call.describe_long();
+            call.described.iter().for_each(|described| self.way.announce(described));
+        }
+        if let Some(call) = call.take_if(|_| provides(&message)) {
+            return self.provide(message, (call, long_xid), context);
+        }
+        if let Some((msgp, payload, chunks)) = message.msgp() {
+            let written = write_lengths(&chunks);
+            let called = call.as_ref().and_then(|call| call.called.as_ref());
+            message.padding = called.and_then(|called| msgp.padding_of_reply(payload, called, &written));
+        }
+        let reply = Reply::new(&message, call.as_ref());
+        let rpc = reply.rpc().or_else(|| call.as_ref().and_then(Call::reply));
+        message.rpc = rpc;
+        if context.operations {
+            message.detail = Some(Box::new(self.answered(xid, (call.as_ref(), long_xid), &reply)));
+        }
+        let is_stray = call.is_none() && message.error().is_some();
+        if context.transactions && !is_stray {
+            context.ended(Transaction::new(call, Some((&message, reply)), xid));
+        }
+        message
+    }
+
+    /// Ends the session: what waits will not be answered.
+    pub(crate) fn finish(&mut self, connection: &Connection, context: &mut Context<'_>) {
+        self.abandon(connection, context);
+        while let Some((&id, _)) = self.calls.first_key_value() {
+            self.give_up(id, context);
+        }
+    }
+
+    /// Lets go about `excess` octets: the data of the oldest calls, and where that is not enough, the calls.
+    pub(crate) fn let_go(&mut self, connection: &Connection, excess: usize, context: &mut Context<'_>) {
+        let enough = self.held().saturating_sub(excess);
+        let mut held = self.held();
+        for call in self.calls.values_mut().filter(|call| !call.overflowed) {
+            if held <= enough {
+                break;
+            }
+            held -= call.overflow();
+        }
+        self.held -= self.held() - held;
+        while self.held() > enough
+            && let Some((&oldest, _)) = self.calls.first_key_value()
+        {
+            self.give_up(oldest, context);
+        }
+        if self.held() > enough {
+            self.reads.clear();
+            self.sequences = Sides::default();
+            self.abandon(connection, context);
+        }
+    }
+}

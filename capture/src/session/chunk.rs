@@ -1,0 +1,30 @@
+//! The octets of chunks, and how they go back to where they belong in a Payload stream.
+
+use rpcrdma::reader::padding;
+
+use crate::rpc::not_rebuilt::NotRebuilt;
+
+/// The octets of a chunk, or why they are not known.
+pub(super) type Chunk = Result<Vec<u8>, NotRebuilt>;
+
+/// The first word of a Payload stream: its XID.
+pub(super) fn first_word(payload: &[u8]) -> Option<u32> {
+    payload.first_chunk().map(|word| u32::from_be_bytes(*word))
+}
+
+/// Puts reduced data items back where they belong, and after each the XDR padding it needs.
+pub(super) fn insert<'a>(reduced: &[u8], chunks: impl Iterator<Item = (u32, &'a [u8])>) -> Result<Vec<u8>, NotRebuilt> {
+    let mut octets = Vec::new();
+    let mut rest = reduced;
+    for (position, data) in chunks {
+        let before = (position as usize).checked_sub(octets.len()).ok_or(NotRebuilt::Position(position))?;
+        let (head, tail) = rest.split_at_checked(before).ok_or(NotRebuilt::Position(position))?;
+        octets.extend_from_slice(head);
+        octets.extend_from_slice(data);
+        // A Requester may have put the padding into the chunk (section 3.4.5.2): then the length is a multiple of four.
+        octets.resize(octets.len() + padding(data.len()), 0);
+        rest = tail;
+    }
+    octets.extend_from_slice(rest);
+    Ok(octets)
+}

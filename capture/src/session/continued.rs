@@ -1,0 +1,61 @@
+//! How messages with parts of a Payload stream are joined (version 2).
+
+use rpcrdma::v2;
+
+use super::sequence::Sequence;
+use super::state::Session;
+use crate::rpc::header::{self, Decoded, Dialect, Header};
+use crate::rpc::message::{Captured, Dropped, Earlier, Message};
+use crate::rpc::not_rebuilt::NotRebuilt;
+
+impl Session {
+    /// Joins a message with those of the same sender that brought parts of its Payload stream before. False where the
+    /// stream is not at its end, or the message is to be dropped.
+    pub(super) fn joins(&mut self, message: &mut Message) -> bool {
+        let Dialect::Version2(_) = message.dialect else { return true };
+        let sequence = self.sequences.get_mut(message.sender);
+        let decoded = match message.decode() {
+            Ok(decoded) => decoded,
+            Err(_) if message.captured == Captured::Whole => return true,
+            // It may be a part of a stream.
+            Err(_) => {
+                *sequence = Sequence::default();
+                return true;
+            }
+        };
+        let Decoded { header: Header::V2(header), header_length, payload } = decoded else { return true };
+        if message.captured == Captured::Head {
+            // Its length is not known, so nor is where the next one goes on.
+            let goes_on = sequence.order.is_open() && decoded.header.place() == header::Place::Inline;
+            *sequence = Sequence::default();
+            let missing = Some(NotRebuilt::Earlier);
+            message.earlier = goes_on.then(|| Box::new(Earlier { missing, ..Earlier::default() }));
+            return true;
+        }
+        match sequence.order.accept(&header, message.length.saturating_sub(header_length)) {
+            Ok(v2::Part::Payload { offset, is_last: false }) => {
+                sequence.begin(offset, header.xid(), payload);
+                sequence.put(offset, payload);
+                false
+            }
+            Ok(v2::Part::Payload { offset, is_last: true }) => {
+                sequence.begin(offset, header.xid(), payload);
+                message.earlier = sequence.end(offset).map(Box::new);
+                true
+            }
+            Ok(v2::Part::Nothing) => true,
+            Ok(v2::Part::Discard) if header.error().is_some() => {
+                message.dropped = Some(Dropped::ErrorWithFlags);
+                false
+            }
+            Ok(v2::Part::Discard) => {
+                message.dropped = Some(Dropped::OfDroppedSequence);
+                false
+            }
+            Err(error) => {
+                message.dropped = Some(Dropped::Misplaced(error));
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Whether a Send asks or answers.
+
+use rpcrdma::prefix::Prefix;
+use rpcrdma::rpc::MessageType;
+use rpcrdma::v1::{Body, ErrorReply};
+use rpcrdma::v2;
+
+use super::state::Session;
+use crate::carrier::operation::Side;
+use crate::rpc::header::{self, Decoded, Dialect, Header};
+use crate::rpc::known::Direction;
+use crate::rpc::message::Message;
+
+impl Session {
+    /// Whether a message asks or answers. The payload says it; without one, its chunks and the calls that wait do, and
+    /// last that a client asks: so a request that cannot be read meets its answer.
+    pub(super) fn direction(&self, message: &Message) -> Option<Direction> {
+        let sender = message.sender;
+        if message.error().is_some() {
+            return Some(Direction::Reply);
+        }
+        let xid = message.prefix()?.xid;
+        let asks = (self.client == Some(sender)).then_some(Direction::Call);
+        // Those that may be of either wire format carry no RPC.
+        if message.dialect == Dialect::Version2Unknown && matches!(message.prefix()?.procedure.0, 4..=6) {
+            return None;
+        }
+        let Ok(decoded) = message.decode() else { return asks };
+        let waits = self.waits(sender.other(), xid);
+        let answers = self.client == Some(sender.other()) || waits;
+        let header = match decoded.header {
+            Header::V1(header) => header,
+            Header::V2(header) => return self.direction_v2(message, &decoded, &header),
+        };
+        match header.body {
+            Body::Msg(_) | Body::Msgp { .. } => said(decoded.payload).or(asks),
+            // A long call has a Position Zero Read chunk; a long reply has no Read list (RFC 8166 section 4.3.1), unless
+            // the responder provides it (draft-cel-nfsv4-reliable-reply).
+            Body::Nomsg(chunks) if !chunks.reads.is_empty() => {
+                let is_provided = self.client == Some(sender.other()) && waits && chunks.reply.is_none();
+                Some(if is_provided { Direction::Reply } else { Direction::Call })
+            }
+            Body::Nomsg(_) if answers => Some(Direction::Reply),
+            Body::Nomsg(_) => asks,
+            Body::Error(_) | Body::Done => None,
+        }
+    }
+
+    /// The same for version 2, where the header says it too.
+    pub(super) fn direction_v2(
+        &self,
+        message: &Message,
+        decoded: &Decoded<'_>,
+        header: &v2::Header<'_>,
+    ) -> Option<Direction> {
+        let announced = header.is_response().map(|is| if is { Direction::Reply } else { Direction::Call });
+        match decoded.header.place() {
+            header::Place::Inline => said(&message.stream(decoded)).or(announced),
+            header::Place::Chunk => announced,
+            header::Place::Part | header::Place::Nowhere => None,
+        }
+    }
+
+    /// A reply to a call that was not seen, or whose arguments were asked for and not seen: these may be late.
+    pub(super) fn is_early(&self, from: Side, send: &[u8]) -> bool {
+        if self.number.is_none() {
+            return false;
+        }
+        let answers = self.client == Some(from.other());
+        let mut family = self.family;
+        let dialect = Dialect::of(send, false, &mut family);
+        let Ok(decoded) = Decoded::decode(dialect, send) else {
+            // An RDMA_ERROR of another version. What it refuses may be a version 2 message of a wire format that is not known: those are not kept as calls.
+            let refuses_unknown = dialect == Dialect::Version1 && self.undecided;
+            let error = ErrorReply::decode(send).is_ok() && answers && !refuses_unknown;
+            return error && Prefix::decode(send).is_ok_and(|prefix| !self.waits(from.other(), prefix.xid));
+        };
+        let is_reply = match decoded.header {
+            Header::V1(header) => match header.body {
+                Body::Error(_) => answers,
+                Body::Msg(_) | Body::Msgp { .. } => {
+                    MessageType::peek(decoded.payload).is_some_and(|(_, kind)| kind == MessageType::REPLY)
+                }
+                Body::Nomsg(chunks) => chunks.reads.is_empty() && self.client != Some(from),
+                // What it says to be read was asked for.
+                Body::Done => {
+                    let provided = self.provided.get(from.other()).get(&header.xid);
+                    let provided = provided.and_then(|id| self.calls.get(id));
+                    return provided.is_some_and(|provided| provided.read_octets < provided.asked_octets);
+                }
+            },
+            Header::V2(header) => match decoded.header.place() {
+                header::Place::Nowhere => header.error().is_some() && answers,
+                _ => header.is_response() == Some(true),
+            },
+        };
+        let call = self.xids.get(from.other()).get(&decoded.header.xid()).and_then(|id| self.calls.get(id));
+        is_reply && call.is_none_or(|call| call.read_octets < call.asked_octets)
+    }
+
+    /// Whether a call of an end waits.
+    pub(super) fn waits(&self, requester: Side, xid: u32) -> bool {
+        self.xids.get(requester).contains_key(&xid)
+    }
+}
+
+/// Whether a Payload stream asks or answers.
+fn said(stream: &[u8]) -> Option<Direction> {
+    match MessageType::peek(stream)?.1 {
+        MessageType::CALL => Some(Direction::Call),
+        MessageType::REPLY => Some(Direction::Reply),
+        _ => None,
+    }
+}

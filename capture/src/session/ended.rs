@@ -1,0 +1,137 @@
+//! What an RPC has become when it ends: its transaction.
+
+use super::call::Call;
+use super::reply::Reply;
+use crate::nfs::Callback;
+use crate::rpc::header::{Decoded, Place};
+use crate::rpc::known::Status;
+use crate::rpc::message::{Captured, Message};
+use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::transaction::{Form, Half, Rebuilt, Transaction};
+
+fn form(decoded: &Decoded<'_>, is_call: bool) -> Form {
+    match decoded.header.place() {
+        Place::Chunk => Form::Long,
+        Place::Part => Form::Continued,
+        Place::Inline => {
+            let chunks = decoded.header.chunks().unwrap_or_default();
+            let moved = if is_call { chunks.reads.length() } else { chunks.writes.iter().map(|c| c.length()).sum() };
+            if moved > 0 { Form::Chunked } else { Form::Short }
+        }
+        Place::Nowhere => Form::Short,
+    }
+}
+
+fn with_payload(octets: Vec<u8>) -> Result<Vec<u8>, NotRebuilt> {
+    if octets.is_empty() { Err(NotRebuilt::NoPayload) } else { Ok(octets) }
+}
+
+impl Message {
+    pub(super) fn unreadable(&self) -> NotRebuilt {
+        if self.captured == Captured::Whole { NotRebuilt::Header } else { NotRebuilt::Send }
+    }
+
+    pub(super) fn check_whole(&self) -> Result<(), NotRebuilt> {
+        match (self.earlier_missing(), &self.padding) {
+            _ if self.captured != Captured::Whole => Err(NotRebuilt::Send),
+            (Some(reason), _) => Err(reason),
+            (None, None) => Err(NotRebuilt::Padding),
+            (None, Some(_)) => Ok(()),
+        }
+    }
+
+    fn half(&self, is_call: bool, message: Result<Rebuilt, NotRebuilt>) -> Half {
+        let decoded = self.decode().ok();
+        let form = match &decoded {
+            Some(_) if self.earlier.is_some() => Form::Continued,
+            Some(decoded) => form(decoded, is_call),
+            None => Form::Short,
+        };
+        let earlier = usize::try_from(self.earlier_length()).unwrap_or(usize::MAX);
+        let inline = decoded.as_ref().map_or(0, |decoded| match decoded.header.place() {
+            Place::Inline | Place::Part => self.length.saturating_sub(decoded.header_length).saturating_add(earlier),
+            Place::Chunk | Place::Nowhere => 0,
+        });
+        Half { stamp: self.stamp, form, inline, message }
+    }
+}
+
+impl Transaction {
+    /// Ends a call. `reply` is what answered it, if anything did.
+    pub(crate) fn new(call: Option<Call>, reply: Option<(&Message, Reply)>, xid: u32) -> Option<Self> {
+        let replied = reply.as_ref().map(|(message, _)| *message);
+        let (requester, of) = match (&call, replied) {
+            (Some(call), _) => (call.message.sender, &call.message),
+            (None, Some(message)) => (message.sender.other(), message),
+            (None, None) => return None,
+        };
+        let (from, to) = if of.sender == requester { (of.from, of.to) } else { (of.to, of.from) };
+        let mut transaction = Self {
+            connection: of.connection,
+            requester,
+            from,
+            to,
+            reverse: false,
+            callback: Callback::No,
+            xid,
+            call: None,
+            reply: None,
+            procedure: None,
+            name: None,
+            operations: Vec::new(),
+            security: None,
+            status: None,
+            read_octets: 0,
+            write_octets: 0,
+        };
+        if let Some(call) = call {
+            transaction.take_call(call);
+        }
+        if let Some((message, reply)) = reply {
+            transaction.take_reply(message, reply);
+        }
+        Some(transaction)
+    }
+
+    fn take_call(&mut self, mut call: Call) {
+        let rebuilt = call.rebuild().and_then(with_payload);
+        call.describe_long();
+        let mut items = Vec::new();
+        if let Some(described) = call.described {
+            self.procedure = described.rpc.procedure;
+            self.name = described.rpc.name;
+            self.operations = described.rpc.operations;
+            self.security = described.rpc.security;
+            self.reverse = described.rpc.reverse;
+            self.callback = described.rpc.callback;
+            items = described.items;
+        }
+        self.read_octets = call.read_octets;
+        self.write_octets = call.write_octets;
+        self.call = Some(call.message.half(true, rebuilt.map(|octets| Rebuilt { octets, items })));
+    }
+
+    fn take_reply(&mut self, message: &Message, reply: Reply) {
+        if let Some(rpc) = message.rpc.as_ref() {
+            self.status = rpc.status;
+            for (mine, theirs) in self.operations.iter_mut().zip(&rpc.operations) {
+                *mine = *theirs;
+            }
+            if self.operations.is_empty() {
+                self.operations.clone_from(&rpc.operations);
+            }
+        }
+        let rebuilt = match message.error() {
+            Some(error) => {
+                self.status = Some(Status::Error(error));
+                Err(NotRebuilt::Error(error))
+            }
+            None => reply.rebuild(),
+        };
+        let rebuilt = rebuilt.and_then(|rebuilt| {
+            let Rebuilt { octets, items } = rebuilt;
+            with_payload(octets).map(|octets| Rebuilt { octets, items })
+        });
+        self.reply = Some(message.half(false, rebuilt));
+    }
+}

@@ -1,0 +1,167 @@
+//! How memory is used, and what is known of a reply: what a session tells if it is asked for more than messages and RPCs
+//! ([`Config::operations`](crate::dissector::Config::operations)).
+
+use super::call::{Call, Segment};
+use super::memory::{Access, Place};
+use super::reply::Reply;
+use super::state::{Context, Session};
+use super::watch::{ANSWERED, Aim, Aimed, Former};
+use crate::carrier::connection::{Connection, Counts};
+use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
+use crate::event::{Event, MemoryUse, MemoryUseKind};
+use crate::rpc::describe::Described;
+use crate::rpc::known::Direction;
+use crate::rpc::message::{Detail, Message, OtherCall};
+
+impl Session {
+    /// The connection ends, and these are its counts: an RDMA operation may have been refused.
+    pub(crate) fn refused(&mut self, connection: &Connection, counts: &Sides<Counts>, context: &mut Context<'_>) {
+        for owner in [Side::Active, Side::Passive] {
+            if let Aim::Segment(aimed) = *self.watch.aimed.get(owner.other())
+                && counts.get(owner).access_errors > 0
+            {
+                let Aimed { stamp, write, address: (handle, offset), xid, invalidated } = aimed;
+                let kind = MemoryUseKind::Refused { write, offset, xid, invalidated };
+                // What was refused may be something that was missed, or that came before the capture began.
+                let known = connection.set_up && self.lost == Sides::default();
+                self.tell(owner, stamp, handle, kind, known, context);
+            }
+        }
+    }
+
+    /// Tells of a use of an end's memory.
+    fn tell(
+        &self,
+        owner: Side,
+        stamp: Stamp,
+        handle: u32,
+        kind: MemoryUseKind,
+        known: bool,
+        context: &mut Context<'_>,
+    ) {
+        if let Some(connection) = self.number {
+            let told = MemoryUse { connection, stamp, owner, handle, kind, known };
+            context.events.push_back(Event::Memory(Box::new(told)));
+        }
+    }
+
+    /// Tells of an RDMA operation that does not stay within a segment; `inside` is where it began, if in one.
+    pub(super) fn outside(
+        &mut self,
+        connection: &Connection,
+        operation: &Operation<'_>,
+        inside: Option<Place>,
+        context: &mut Context<'_>,
+    ) {
+        let (write, handle, offset, length) = match operation.kind {
+            OperationKind::Write { handle, offset, length, .. } => (true, handle, offset, length as u64),
+            OperationKind::ReadRequest { handle, offset, length, .. } => (false, handle, offset, u64::from(length)),
+            _ => return,
+        };
+        let owner = operation.from.other();
+        *self.watch.aimed.get_mut(operation.from) = Aim::Outside;
+        let access = if write { Access::Write } else { Access::Read };
+        let inside = inside.and_then(|place| {
+            let call = self.calls.get(&place.call)?;
+            let segment = call.segments.get(place.segment)?;
+            Some((call.message.prefix()?.xid, segment.offset, segment.length))
+        });
+        let holds = |former: &&Former| {
+            (former.requester, former.access, former.handle) == (owner, access, handle)
+                && offset.wrapping_sub(former.offset) < u64::from(former.length)
+        };
+        let answered = self.watch.answered.iter().rev().find(holds).map(|former| former.xid);
+        // What was missed may be a call, or that the queue pairs serve another connection.
+        let known = connection.set_up && !self.watch.given_up && self.lost == Sides::default();
+        let kind = MemoryUseKind::Outside { write, offset, length, inside, answered };
+        self.tell(owner, operation.stamp, handle, kind, known, context);
+    }
+
+    /// Tells of an RDMA operation that begins within a segment and does not end there, and notes it: it may be refused.
+    pub(super) fn within(
+        &mut self,
+        connection: &Connection,
+        operation: &Operation<'_>,
+        (place, at): (Place, u64),
+        context: &mut Context<'_>,
+    ) {
+        let (write, address, length) = match operation.kind {
+            OperationKind::Write { handle, offset, length, .. } => (true, (handle, offset), length as u64),
+            OperationKind::ReadRequest { handle, offset, length, .. } => (false, (handle, offset), u64::from(length)),
+            _ => return,
+        };
+        let Some(call) = self.calls.get(&place.call) else { return };
+        let xid = call.message.xid();
+        // Requests are carried out in order: of the Reads that are not answered the first is the one that is refused.
+        let invalidated = self.memory.get(operation.from.other()).invalidated(address.0, place.call);
+        let aim = self.watch.aimed.get_mut(operation.from);
+        if matches!(aim, Aim::None | Aim::Segment(Aimed { write: true, .. })) {
+            *aim = Aim::Segment(Aimed { stamp: operation.stamp, write, address, xid, invalidated });
+        }
+        let pulled = call.answers.is_some() && !write;
+        let room = call.segments.get(place.segment);
+        if room.is_some_and(|segment| at + length > u64::from(segment.length)) {
+            self.outside(connection, operation, Some(place), context);
+        }
+        if pulled {
+            let kind = MemoryUseKind::Pulled { xid, length };
+            self.tell(operation.from.other(), operation.stamp, address.0, kind, true, context);
+        }
+    }
+
+    /// An end got data that it asked for: of its Reads this one was not refused.
+    pub(super) fn granted(&mut self, reader: Side) {
+        let aim = self.watch.aimed.get_mut(reader);
+        if matches!(aim, Aim::Segment(Aimed { write: false, .. })) {
+            *aim = Aim::None;
+        }
+    }
+
+    /// Takes note of the handle that a message invalidates, for calls that still wait and advertise it.
+    pub(super) fn invalidate(&mut self, message: &mut Message) {
+        let Some(handle) = message.invalidates else { return };
+        let memory = self.memory.get_mut(message.sender.other());
+        memory.invalidate(handle, message.stamp.frame);
+        if let Some(detail) = &mut message.detail
+            && let Some(call) = memory.first(handle).and_then(|id| self.calls.get(&id))
+        {
+            detail.shared_with = Some(OtherCall { xid: call.message.xid(), frame: call.message.stamp.frame });
+        }
+    }
+
+    /// Tells of a handle that the call has in common with one that waits.
+    pub(super) fn shared(&self, call: &Call, xid: u32, context: &mut Context<'_>) {
+        let owner = call.message.sender;
+        let memory = self.memory.get(owner);
+        let mut handles = call.segments.iter().map(|segment| segment.handle);
+        let found = handles.find_map(|handle| Some((handle, memory.is_shared(handle, self.last_call)?)));
+        if let Some((handle, other)) = found
+            && let Some(other) = self.calls.get(&other).and_then(|call| call.message.prefix())
+        {
+            // Where a reply was missed, the other call does not wait.
+            let known = self.lost == Sides::default();
+            let kind = MemoryUseKind::Shared { xid, with: other.xid };
+            self.tell(owner, call.message.stamp, handle, kind, known, context);
+        }
+    }
+
+    /// What is known of a reply; the memory of its call may be used no more.
+    pub(super) fn answered(
+        &mut self,
+        xid: u32,
+        (call, long_xid): (Option<&Call>, Option<u32>),
+        reply: &Reply,
+    ) -> Detail {
+        let walked = reply.described.as_ref().map(Described::to_walked);
+        let detail = Detail { walked, long_xid: reply.xid(), ..Detail::new(Direction::Reply, self.watch.given_up) };
+        let Some(call) = call else { return detail };
+        for &Segment { access, handle, offset, length, .. } in call.segments.iter().take(ANSWERED) {
+            if self.watch.answered.len() == ANSWERED {
+                self.watch.answered.pop_front();
+            }
+            let former = Former { requester: call.message.sender, xid, access, handle, offset, length };
+            self.watch.answered.push_back(former);
+        }
+        Detail { answers: Some(call.answered(long_xid)), ..detail }
+    }
+}

@@ -1,0 +1,180 @@
+//! What an end did: Sends, and RDMA operations that move the octets of chunks.
+
+use super::assembly::Part;
+use super::call::Call;
+use super::memory::{Access, Place};
+use super::sequence::Sequence;
+use super::state::{Context, READS, Session};
+use crate::carrier::connection::Connection;
+use crate::carrier::handler::Taken;
+use crate::carrier::operation::{Operation, OperationKind, Side, Stamp};
+use crate::event::{Event, Lost};
+
+impl Session {
+    /// Takes what an end did; [`Taken::Early`] where it speaks of a call or of memory that is not known, unless this is the
+    /// `last` time it is given.
+    pub(crate) fn operation(
+        &mut self,
+        connection: &Connection,
+        operation: &Operation<'_>,
+        last: bool,
+        context: &mut Context<'_>,
+    ) -> Taken {
+        if connection.set_up {
+            self.client = Some(Side::Active);
+            self.heard.active |= self.lost.active.is_none();
+            self.heard.passive |= self.lost.passive.is_none();
+        }
+        let Operation { from, stamp, retransmitted, kind } = *operation;
+        let taken = match kind {
+            OperationKind::Send { first, data, .. } if first && !last && self.is_early(from, data) => Taken::Early,
+            OperationKind::Send { first, last, data, length, invalidates } => {
+                let part = Part { stamp, first, last, data, length, invalidates, retransmitted };
+                self.send(connection, from, &part, context);
+                Taken::Done
+            }
+            OperationKind::Lost { .. } => {
+                self.loss(connection, operation, context);
+                return Taken::Done;
+            }
+            _ if self.number.is_none() => {
+                self.watch.passed_over = true;
+                Taken::Done
+            }
+            OperationKind::Write { .. } | OperationKind::ReadRequest { .. } => {
+                self.access(connection, operation, last, context)
+            }
+            OperationKind::ReadResponse { request, at, data, length } => {
+                self.response(from, (request, at), data, length);
+                // Responses are numbered by the other end, so they do not say that this one is heard.
+                return Taken::Done;
+            }
+        };
+        *self.heard.get_mut(from) |= taken == Taken::Done;
+        taken
+    }
+
+    /// An RDMA Write, or an RDMA Read that is asked for.
+    fn access(
+        &mut self,
+        connection: &Connection,
+        operation: &Operation<'_>,
+        last: bool,
+        context: &mut Context<'_>,
+    ) -> Taken {
+        let (access, address, begins) = match operation.kind {
+            OperationKind::Write { handle, offset, first, .. } => (Access::Write, (handle, offset), first),
+            OperationKind::ReadRequest { handle, offset, .. } => (Access::Read, (handle, offset), true),
+            _ => return Taken::Done,
+        };
+        match self.aim(connection, operation, access, address) {
+            Some(place) => {
+                if context.operations {
+                    self.within(connection, operation, place, context);
+                }
+                self.move_data(operation.kind, place);
+            }
+            None if !last => return Taken::Early,
+            None => {
+                self.cannot_place(operation.stamp);
+                self.unclaimed += u64::from(begins);
+                if context.operations && begins {
+                    self.outside(connection, operation, None, context);
+                }
+            }
+        }
+        Taken::Done
+    }
+
+    /// Data is written to a place in a segment, or asked for from there.
+    fn move_data(&mut self, kind: OperationKind<'_>, (place, at): (Place, u64)) {
+        match kind {
+            OperationKind::Write { data, length, .. } => self.put(place, at, data, |call, held| {
+                call.write_octets += length as u64;
+                call.moves(place.segment, at, length as u64, held);
+            }),
+            OperationKind::ReadRequest { request, length, .. } => self.read(request, place, at, length),
+            _ => {}
+        }
+    }
+
+    /// Data of a call comes, that the other end asked for.
+    fn response(&mut self, from: Side, (request, at): (u64, u64), data: &[u8], length: usize) {
+        self.granted(from.other());
+        let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
+        if let Some(&(_, place, base)) = read {
+            self.put(place, base + at, data, |call, _| call.read_octets += length as u64);
+        }
+    }
+
+    /// The capture does not hold what an end did next: the Send that it was sending has no end.
+    fn loss(&mut self, connection: &Connection, operation: &Operation<'_>, context: &mut Context<'_>) {
+        let Operation { from, stamp, .. } = *operation;
+        self.miss(from, stamp, context);
+        if let Some(head) = self.assemblies.get_mut(from).abandon() {
+            self.message(connection, from, head, context);
+        }
+        *self.sequences.get_mut(from) = Sequence::default();
+    }
+
+    /// Something was missed, or an RDMA operation is for no call that is known.
+    pub(super) fn cannot_place(&mut self, stamp: Stamp) {
+        self.unplaced += 1;
+        self.last_unplaced = stamp.frame.max(self.last_unplaced);
+    }
+
+    /// The capture does not hold what an end sent, or not enough of it.
+    pub(super) fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
+        *self.lost.get_mut(from) = Some(self.last_call);
+        *self.heard.get_mut(from) = false;
+        self.cannot_place(stamp);
+        if let Some(connection) = self.number.filter(|_| context.operations) {
+            context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
+        }
+    }
+
+    /// The memory that an RDMA operation aims at. It may be captured before its call; but where calls were missed, a call
+    /// captured after it may be another that uses the same memory.
+    pub(super) fn aim(
+        &self,
+        connection: &Connection,
+        operation: &Operation<'_>,
+        access: Access,
+        address: (u32, u64),
+    ) -> Option<(Place, u64)> {
+        let requester = operation.from.other();
+        let is_whole = connection.set_up && self.lost.get(requester).is_none();
+        let is_before = |call: &Call| call.message.stamp.frame < operation.stamp.frame;
+        let memory = self.memory.get(requester);
+        let found = memory.find(access, address, |id| self.calls.get(&id).is_some_and(is_before));
+        found.or_else(|| memory.find(access, address, |_| is_whole))
+    }
+
+    pub(super) fn read(&mut self, request: u64, place: Place, at: u64, length: u32) {
+        if let Some(call) = self.calls.get_mut(&place.call) {
+            call.asked_octets += u64::from(length);
+            call.moves(place.segment, at, u64::from(length), &mut self.held);
+        }
+        if self.reads.len() == READS {
+            self.reads.pop_front();
+        }
+        self.reads.push_back((request, place, at));
+    }
+
+    /// Puts data where it belongs; `count` is given its call, and the octets of memory that calls take.
+    pub(super) fn put(&mut self, place: Place, at: u64, data: &[u8], count: impl FnOnce(&mut Call, &mut usize)) {
+        let Some(call) = self.calls.get_mut(&place.call) else { return };
+        count(call, &mut self.held);
+        // The reply may be in what was missed, and the memory in use by another call.
+        call.is_doubtful |= self.lost.get(call.message.sender.other()).is_some_and(|last| place.call <= last);
+        if call.overflowed {
+            return;
+        }
+        if let Some(segment) = call.segments.get_mut(place.segment).filter(|segment| segment.is_kept) {
+            // An RDMA operation must not leave its segment; what does is not the call's data.
+            let room = u64::from(segment.length).saturating_sub(at);
+            let data = data.get(..usize::try_from(room).unwrap_or(usize::MAX).min(data.len())).unwrap_or_default();
+            self.held += segment.data.put(at, data);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! A reply, put together as far as its chunks allow.
+
+use super::call::Call;
+use super::chunk::{self, Chunk};
+use crate::rpc::describe::{self, Described};
+use crate::rpc::header::{Place, write_lengths};
+use crate::rpc::known::Rpc;
+use crate::rpc::message::Message;
+use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::transaction::Rebuilt;
+
+/// A reply that was put together as far as its chunks allow: its Payload stream, still reduced, and the Write chunks.
+pub(crate) struct Reply {
+    payload: Result<Vec<u8>, NotRebuilt>,
+    writes: Result<Vec<Vec<u8>>, NotRebuilt>,
+    pub(crate) described: Option<Described>,
+}
+
+impl Reply {
+    /// Puts a reply together. Without the call nothing is known but what is in the Send.
+    pub(crate) fn new(message: &Message, call: Option<&Call>) -> Self {
+        let Ok(decoded) = message.decode() else {
+            let error = message.error().map_or_else(|| message.unreadable(), NotRebuilt::Error);
+            return Self { payload: Err(error), writes: Ok(Vec::new()), described: None };
+        };
+        let payload = match (decoded.header.place(), call) {
+            (Place::Chunk, None) => Err(NotRebuilt::CallMissing),
+            (Place::Chunk, Some(call)) => call.returned_reply_chunk(&decoded.header.chunks().unwrap_or_default()),
+            _ => Ok(message.stream(&decoded).into_owned()),
+        };
+        Self::with_payload(message, call, payload)
+    }
+
+    /// The same, where the Payload stream is known.
+    pub(crate) fn with_payload(message: &Message, call: Option<&Call>, payload: Chunk) -> Self {
+        let returned = message.decode().ok().and_then(|decoded| decoded.header.chunks()).unwrap_or_default();
+        let writes = match call {
+            _ if returned.writes.is_empty() => Ok(Vec::new()),
+            None => Err(NotRebuilt::CallMissing),
+            Some(call) => call.returned(&returned),
+        };
+        let written = write_lengths(&returned);
+        let called = call.and_then(|call| call.called.as_ref());
+        let mut described = payload.as_ref().ok().and_then(|payload| describe::reply(payload, called, &written));
+        if let Some(described) = described.as_mut().filter(|_| message.padding.is_none()) {
+            described.forget_body();
+        }
+        let payload = message.check_whole().and(payload);
+        Self { payload, writes, described }
+    }
+
+    /// XID of the RPC message, where its Payload stream is there.
+    pub(crate) fn xid(&self) -> Option<u32> {
+        chunk::first_word(self.payload.as_ref().ok()?)
+    }
+
+    /// What is known of it.
+    pub(crate) fn rpc(&self) -> Option<Rpc> {
+        self.described.as_ref().map(|described| described.rpc.clone())
+    }
+
+    pub(super) fn rebuild(self) -> Result<Rebuilt, NotRebuilt> {
+        let (payload, writes) = (self.payload?, self.writes?);
+        let (mut items, walked) = match self.described {
+            Some(described) => (described.items, described.walked),
+            None => (Vec::new(), Ok(())),
+        };
+        if writes.iter().all(Vec::is_empty) {
+            return Ok(Rebuilt { octets: payload, items });
+        }
+        walked.map_err(NotRebuilt::Results)?;
+        let mut chunks = Vec::new();
+        for item in &mut items {
+            if let Some(data) = item.chunk.and_then(|chunk| writes.get(chunk)) {
+                let position = u32::try_from(item.at).map_err(|_| NotRebuilt::Header)?;
+                chunks.push((position, data.as_slice()));
+            }
+        }
+        Ok(Rebuilt { octets: chunk::insert(&payload, chunks.into_iter())?, items })
+    }
+}

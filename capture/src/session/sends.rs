@@ -1,0 +1,120 @@
+//! From the parts of a Send to its message.
+
+use rpcrdma::prefix::Prefix;
+use rpcrdma::reader::Reader;
+use rpcrdma::rpc::MessageType;
+
+use super::assembly::{Assembled, Part};
+use super::state::{Context, Session};
+use crate::carrier::connection::Connection;
+use crate::carrier::operation::Side;
+use crate::event::Event;
+use crate::rpc::header::{self, Decoded, Dialect};
+use crate::rpc::known::Direction;
+use crate::rpc::message::{self, Captured, Detail, Message};
+
+impl Session {
+    pub(super) fn send(&mut self, connection: &Connection, from: Side, part: &Part<'_>, context: &mut Context<'_>) {
+        if self.number.is_none() {
+            // Only a Send of one packet that cannot be anything else tells what an unknown connection carries.
+            if !(part.first && part.last && is_rpc_over_rdma(part.data)) {
+                self.watch.passed_over = true;
+                return;
+            }
+            self.recognise(connection, context);
+        }
+        let (unfinished, send) = self.assemblies.get_mut(from).part(part);
+        for send in unfinished.into_iter().chain(send) {
+            self.message(connection, from, send, context);
+        }
+    }
+
+    pub(super) fn message(
+        &mut self,
+        connection: &Connection,
+        sender: Side,
+        send: Assembled,
+        context: &mut Context<'_>,
+    ) {
+        let Some(number) = self.number else { return };
+        let mut message = Message {
+            dialect: Dialect::of(
+                message::readable(send.captured, &send.octets),
+                send.captured == Captured::Whole,
+                &mut self.family,
+            ),
+            stamp: send.stamp,
+            connection: number,
+            sender,
+            from: connection.ends.get(sender).address,
+            to: connection.ends.get(sender.other()).address,
+            octets: send.octets,
+            length: send.length,
+            captured: send.captured,
+            invalidates: send.invalidates,
+            retransmitted: send.retransmitted,
+            earlier: None,
+            padding: Some(Vec::new()),
+            dropped: None,
+            rpc: None,
+            detail: None,
+        };
+        if message.msgp().is_some() {
+            message.padding = None;
+        }
+        self.undecided |= message.dialect == Dialect::Version2Unknown;
+        if message.hides_direction() {
+            self.miss(sender, message.stamp, context);
+        }
+        let direction = if self.joins(&mut message) { self.direction(&message) } else { None };
+        let mut message = match direction {
+            Some(Direction::Call) => self.call(message, context),
+            Some(Direction::Reply) => self.reply(message, context),
+            None => message,
+        };
+        self.invalidate(&mut message);
+        let done = self.done(&message);
+        if done.is_some() && context.operations {
+            message.detail = Some(Box::new(Detail::new(Direction::Call, self.watch.given_up)));
+        }
+        context.events.push_back(Event::Message(message));
+        if let Some(provided) = done.and_then(|id| self.take(id)) {
+            self.conclude(provided, context);
+        }
+    }
+
+    /// Does not wait any more for the rest of what is being sent.
+    pub(super) fn abandon(&mut self, connection: &Connection, context: &mut Context<'_>) {
+        for side in [Side::Active, Side::Passive] {
+            if let Some(head) = self.assemblies.get_mut(side).abandon() {
+                self.message(connection, side, head, context);
+            }
+        }
+    }
+}
+
+/// Whether a Send can be nothing but RPC-over-RDMA: a header that is right in every word, and the beginning of an RPC
+/// message whose XID is the header's, or exactly the chunks of a long message.
+fn is_rpc_over_rdma(octets: &[u8]) -> bool {
+    let Ok(decoded) = Decoded::decode(Dialect::of(octets, true, &mut None), octets) else { return false };
+    let Ok(prefix) = Prefix::decode(octets) else { return false };
+    match decoded.header.place() {
+        header::Place::Inline => {
+            let mut payload = Reader::new(decoded.payload);
+            let words = [payload.u32(), payload.u32(), payload.u32()];
+            let [Ok(xid), Ok(kind), Ok(third)] = words else { return false };
+            xid == prefix.xid
+                && match MessageType(kind) {
+                    MessageType::CALL => third == rpcrdma::rpc::Call::RPC_VERSION,
+                    MessageType::REPLY => third <= 1,
+                    _ => false,
+                }
+        }
+        header::Place::Chunk => {
+            let chunks = decoded.header.chunks().unwrap_or_default();
+            let has_chunks = !chunks.is_empty() || !decoded.header.call_chunk().is_empty();
+            prefix.credit > 0 && has_chunks && decoded.payload.is_empty()
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,100 @@
+//! What is kept of a connection.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rpcrdma::v2::Family;
+
+use super::assembly::Assembly;
+use super::call::Call;
+use super::memory::{Memory, Place};
+use super::sequence::Sequence;
+use super::watch::Watch;
+use crate::carrier::connection::Connection;
+use crate::carrier::operation::{Side, Sides};
+use crate::carrier::table::Map;
+use crate::event::{Event, Opened};
+use crate::rpc::describe::Way;
+use crate::rpc::transaction::Transaction;
+
+/// Calls of one end that may wait for their replies; past that the oldest is given up. Credits are far fewer.
+pub(super) const CALLS: usize = 4096;
+/// Read requests whose data may still come.
+pub(super) const READS: usize = 256;
+
+/// What a session needs from outside.
+pub(crate) struct Context<'a> {
+    /// RPCs are put back together, not only messages.
+    pub(crate) transactions: bool,
+    /// More is told than messages and RPCs.
+    pub(crate) operations: bool,
+    /// The number of the last connection that was recognised.
+    pub(crate) last_number: &'a mut u32,
+    pub(crate) events: &'a mut VecDeque<Event>,
+}
+
+impl Context<'_> {
+    /// Gives a transaction that has ended.
+    pub(super) fn ended(&mut self, transaction: Option<Transaction>) {
+        self.events.extend(transaction.map(Box::new).map(Event::Transaction));
+    }
+}
+
+/// A connection's state.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    /// The connection's number, once it is known to carry RPC-over-RDMA.
+    pub(crate) number: Option<u32>,
+    /// The end that is the client, once known.
+    pub(super) client: Option<Side>,
+    /// What the client has announced of its callbacks.
+    pub(super) way: Way,
+    /// The wire format of version 2 on this connection, once known.
+    pub(crate) family: Option<Family>,
+    /// Version 2 was seen, and not in which wire format.
+    pub(super) undecided: bool,
+    pub(super) assemblies: Sides<Assembly>,
+    pub(super) sequences: Sides<Sequence>,
+    pub(super) calls: BTreeMap<u64, Call>,
+    /// Octets of memory that the calls take.
+    pub(super) held: usize,
+    pub(super) last_call: u64,
+    pub(super) xids: Sides<Map<u32, u64>>,
+    /// Replies in memory that the requester reads, by the end that sent them.
+    pub(super) provided: Sides<Map<u32, u64>>,
+    pub(super) memory: Sides<Memory>,
+    /// The last call there was when the capture was last seen to have missed something of an end.
+    pub(super) lost: Sides<Option<u64>>,
+    /// The ends of which something was seen since the capture last missed something: if it misses what they do next, that
+    /// shows. Behind a loss it need not, as iWARP's frames have to be found again.
+    pub(super) heard: Sides<bool>,
+    /// How often something was missed, or an RDMA operation could not be placed, and the last frame where that was so.
+    pub(super) unplaced: u64,
+    pub(super) last_unplaced: u64,
+    pub(super) reads: VecDeque<(u64, Place, u64)>,
+    /// RDMA Writes and Reads that aim at no memory a call of this capture advertised.
+    pub(crate) unclaimed: u64,
+    pub(super) watch: Watch,
+}
+
+impl Session {
+    /// The connection carries RPC-over-RDMA.
+    pub(crate) fn recognise(&mut self, connection: &Connection, context: &mut Context<'_>) {
+        if self.number.is_none() {
+            *context.last_number += 1;
+            let number = *context.last_number;
+            self.number = Some(number);
+            if context.operations {
+                let whole = connection.set_up && !self.watch.passed_over;
+                let opened = Opened { number, connection: connection.clone(), whole };
+                context.events.push_back(Event::Opened(Box::new(opened)));
+            }
+        }
+    }
+
+    /// Octets of memory that what waits takes.
+    pub(crate) fn held(&self) -> usize {
+        let assemblies = self.assemblies.active.held() + self.assemblies.passive.held();
+        let sequences = self.sequences.active.octets.len() + self.sequences.passive.octets.len();
+        self.held + assemblies + sequences + self.reads.len() * size_of::<(u64, Place, u64)>()
+    }
+}
