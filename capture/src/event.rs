@@ -109,6 +109,8 @@ pub enum MemoryUseKind {
         xid: u32,
         /// XID of the other call.
         with: u32,
+        /// The place of the call in what its sender sends.
+        sent: u64,
     },
 }
 

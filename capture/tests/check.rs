@@ -276,6 +276,12 @@ impl Trace {
         self.packets.push(packet);
     }
 
+    /// An end acknowledges all that the other has sent: what it sends next, it sends after that.
+    fn acknowledge(&mut self, by: By) {
+        let packet = self.wire.ack_all(by);
+        self.packets.push(packet);
+    }
+
     /// `ERR_CHUNK`.
     fn refuse(&mut self, version: u32) {
         self.send(Server, &words(&[XID, version, 32, ERROR, 2]));
@@ -504,6 +510,7 @@ const CASES: &[Case] = &[
         for xid in 10..if bad { 43 } else { 41 } {
             trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
         }
+        trace.acknowledge(Server);
     }),
     case("credit-initial", |trace, bad| {
         *trace = Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA);
@@ -512,6 +519,7 @@ const CASES: &[Case] = &[
             trace.answer();
         }
         trace.send(Client, &message(MSG, 8, &Lists::default(), &null(8)));
+        trace.acknowledge(Server);
     }),
     case("inline-exceeded", |trace, bad| {
         // 28 octets of header, 68 before the data: 4096 in all, or four more.
@@ -917,6 +925,7 @@ const CASES: &[Case] = &[
             let lists = Lists::writes(&[&[(handle, u64::from(xid) << 20, 100)]]);
             trace.send(Client, &message(MSG, xid, &lists, &read3(xid, 100)));
         }
+        trace.acknowledge(Server);
     }),
     case("invalidate-foreign", |trace, bad| {
         let lists = Lists::reply(&[segment(100)]);
@@ -942,6 +951,7 @@ const CASES: &[Case] = &[
                 let lists = Lists::reply(&[(MEMORY.0, u64::from(xid) << 20, 100)]);
                 trace.send(Client, &message(MSG, xid, &lists, &null(xid)));
             }
+            trace.acknowledge(Server);
             let returned = |xid: u32| Lists::reply(&[(MEMORY.0, u64::from(xid) << 20, 0)]);
             let answer = |xid| message(MSG, xid, &returned(xid), &reply(xid, &[]));
             // Of the last one that waits it may be invalidated.
@@ -978,6 +988,7 @@ const CASES: &[Case] = &[
             trace.send(Client, &message(MSG, 50, &Lists::default(), &reply(50, &[])));
         }
         trace.send(Server, &callback(51));
+        trace.acknowledge(Client);
     }),
     case("reverse-version", |trace, bad| {
         if bad {
@@ -1824,6 +1835,7 @@ fn calls_whose_replies_were_cut_before_they_show_that_they_are_hold_no_credits()
         trace.send(Client, &call(5));
         trace.send(Server, &reply(5));
         (10..10 + calls).for_each(|xid| trace.send(Client, &call(xid)));
+        trace.acknowledge(Server);
         (10..10 + calls).for_each(|xid| trace.send(Server, &reply(xid)));
         let record = |(number, packet): (usize, &Packet)| {
             let data = packet[..if replies.contains(&number) { CUT } else { packet.len() }].to_vec();
@@ -1878,6 +1890,7 @@ fn a_long_call_of_the_server_is_no_reply() {
     for xid in [50, 51] {
         long_callback(&mut trace, xid);
     }
+    trace.acknowledge(Client);
     trace.null(XID);
     assert_eq!(slugs(&trace.packets), BTreeSet::from(["handle-shared", "reverse-credit"]));
     // What breaks a rule is answered as the rule says.
@@ -1961,6 +1974,7 @@ fn a_handle_of_two_calls_is_invalidated_by_whoever_knew_of_both() {
             let lists = Lists::reply(&[(MEMORY.0, u64::from(xid) << 20, 100)]);
             trace.send(Client, &message(MSG, xid, &lists, &null(xid)));
         }
+        trace.acknowledge(Server);
         let returned = Lists::reply(&[(MEMORY.0, u64::from(XID) << 20, 0)]);
         trace.invalidate(MEMORY.0, &message(MSG, XID, &returned, &reply(XID, &[])));
         trace.null(0x99);
@@ -2220,6 +2234,35 @@ fn an_error_of_another_xid_than_its_request_is_no_echo() {
     assert!(!slugs(&trace.packets).contains("error-echo"));
 }
 
+/// Where the reply to the first of two calls does not follow an acknowledgement of the second, the second may have been sent
+/// when that reply was there, and captured before it: so much is said, and no more.
+#[test]
+fn calls_are_in_flight_together_where_the_server_says_so() {
+    let rules = ["credit-initial", "handle-shared", "invalidate-foreign"];
+    for (acknowledged, expected) in [(true, &rules[..]), (false, &[])] {
+        let mut trace = Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA);
+        for xid in [XID, 8] {
+            let lists = Lists::reply(&[(MEMORY.0, u64::from(xid) << 20, 100)]);
+            trace.send(Client, &message(MSG, xid, &lists, &null(xid)));
+        }
+        if acknowledged {
+            trace.acknowledge(Server);
+        }
+        let returned = |xid: u32| Lists::reply(&[(MEMORY.0, u64::from(xid) << 20, 0)]);
+        trace.invalidate(MEMORY.0, &message(MSG, XID, &returned(XID), &reply(XID, &[])));
+        trace.acknowledge(Server);
+        trace.send(Server, &message(MSG, 8, &returned(8), &reply(8, &[])));
+        trace.null(0x99);
+        let (found, counts) = judge(&trace.packets);
+        let found: BTreeSet<&str> = found.iter().map(|found| found.rule.slug).collect();
+        assert_eq!(found, expected.iter().copied().collect(), "acknowledged: {acknowledged}");
+        for slug in rules {
+            let count = counts.iter().find(|count| count.rule.slug == slug).unwrap();
+            assert_eq!(count.not_judged, u64::from(!acknowledged), "{slug}");
+        }
+    }
+}
+
 /// Calls the client may have in flight; each reply of these tests grants as many.
 const GRANTED: u32 = 32;
 
@@ -2243,6 +2286,7 @@ fn what_is_not_answered_holds_no_credit() {
         // One more than was granted, before any is answered.
         let last = trace.packets.pop().unwrap();
         trace.send(Client, &message(MSG, 99, &Lists::default(), &null(99)));
+        trace.acknowledge(Server);
         trace.packets.push(last);
         trace.reply(99);
         assert!(slugs(&trace.packets).contains("credit-exceeded"), "{octets:x?}");

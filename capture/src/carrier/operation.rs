@@ -56,6 +56,26 @@ pub struct Stamp {
     pub time: crate::file::Time,
 }
 
+/// How far the ends of a connection were when one of them sent something, as the carrier counts what each sends.
+///
+/// Two directions may be captured in another order than that of the wire, as adapters hand over what they receive later than
+/// what they send. What one end had received when it sent something is told by that end alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The place of what was sent in all that its sender sends.
+    pub sent: u64,
+    /// How far its sender had acknowledged what the other end sends by then.
+    pub received: Option<u64>,
+}
+
+impl Progress {
+    /// Whether the sender of this is known to have had what the other end sent at that `place`.
+    #[must_use]
+    pub fn has_received(self, place: u64) -> bool {
+        self.received.is_some_and(|received| received >= place)
+    }
+}
+
 /// A step of one end of a connection; the carriers' own repetitions, losses and disorder are gone.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation<'a> {
@@ -84,6 +104,8 @@ pub enum OperationKind<'a> {
         length: usize,
         /// The handle that Send With Invalidate names, known with the last part.
         invalidates: Option<u32>,
+        /// How far both ends were.
+        progress: Progress,
     },
     /// Data that was put into the other end's memory.
     Write {

@@ -12,7 +12,7 @@ use rpcrdma::rules::SentV2;
 use rpcrdma::v1;
 use rpcrdma::v2::{self, ContinuationError, Family, family_a, family_b};
 
-use crate::carrier::operation::{Side, Stamp};
+use crate::carrier::operation::{Progress, Side, Stamp};
 use crate::link::Address;
 use crate::rpc::header::{Decoded, Dialect, ErrorBody, Header, Place};
 use crate::rpc::known::{Direction, Rpc, Walked};
@@ -75,6 +75,8 @@ pub struct Detail {
     /// Whether the message asks or answers. The chunks and the calls that wait say it where the RPC message is not known:
     /// a long call whose chunk is still to be read, an RDMA_ERROR.
     pub direction: Direction,
+    /// How far both ends were when its last part was sent.
+    pub progress: Progress,
     /// Its arguments or results; `None` where nothing is known of them yet, or ever.
     pub walked: Option<Walked>,
     /// The call that it answers.
@@ -88,9 +90,9 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Where nothing is known but the direction.
-    pub(crate) const fn new(direction: Direction, forgotten: bool) -> Self {
-        Self { direction, walked: None, answers: None, long_xid: None, forgotten, shared_with: None }
+    /// Where no more is known.
+    pub(crate) const fn new(direction: Direction, progress: Progress, forgotten: bool) -> Self {
+        Self { direction, progress, walked: None, answers: None, long_xid: None, forgotten, shared_with: None }
     }
 }
 
@@ -101,6 +103,8 @@ pub struct OtherCall {
     pub xid: u32,
     /// The frame that completed it.
     pub frame: u64,
+    /// Its place in what its sender sends.
+    pub sent: u64,
 }
 
 /// A call that is answered.

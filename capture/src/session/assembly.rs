@@ -1,6 +1,6 @@
 //! A Send put together from its parts.
 
-use crate::carrier::operation::Stamp;
+use crate::carrier::operation::{Progress, Stamp};
 use crate::rpc::message::Captured;
 
 /// Octets of a Send that are kept: the largest inline threshold there is (RFC 8797 section 4.2).
@@ -14,6 +14,7 @@ pub(crate) struct Assembled {
     pub(crate) length: usize,
     pub(crate) captured: Captured,
     pub(crate) invalidates: Option<u32>,
+    pub(crate) progress: Progress,
     pub(crate) retransmitted: u32,
 }
 
@@ -32,6 +33,7 @@ pub(crate) struct Part<'a> {
     pub(crate) data: &'a [u8],
     pub(crate) length: usize,
     pub(crate) invalidates: Option<u32>,
+    pub(crate) progress: Progress,
     pub(crate) retransmitted: u32,
 }
 
@@ -46,6 +48,7 @@ impl Assembly {
             length: 0,
             captured,
             invalidates: None,
+            progress: part.progress,
             retransmitted: 0,
         });
         send.append(part);
@@ -76,6 +79,7 @@ impl Assembled {
         self.stamp = part.stamp;
         self.length += part.length;
         self.invalidates = part.invalidates;
+        self.progress = part.progress;
         self.retransmitted = self.retransmitted.max(part.retransmitted);
         if self.captured != Captured::Cut {
             let room = LARGEST.saturating_sub(self.octets.len());
@@ -92,7 +96,8 @@ mod tests {
     use super::*;
 
     fn part(first: bool, last: bool, data: &[u8], length: usize) -> Part<'_> {
-        Part { stamp: Stamp::default(), first, last, data, length, invalidates: None, retransmitted: 0 }
+        let (stamp, progress) = (Stamp::default(), Progress::default());
+        Part { stamp, first, last, data, length, invalidates: None, progress, retransmitted: 0 }
     }
 
     #[test]

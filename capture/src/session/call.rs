@@ -37,6 +37,8 @@ impl Segment {
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) message: Message,
+    /// Its place in what its sender sends.
+    pub(crate) sent: u64,
     /// Its direction, as far as was known when it was sent.
     pub(crate) way: Way,
     /// Those of the Call chunk, of the Read list, of the Write list, of the Reply chunk.
@@ -99,6 +101,7 @@ impl Call {
             overflowed: false,
             is_doubtful: false,
             is_repeated: false,
+            sent: 0,
             followed: Followed::No,
         }
     }

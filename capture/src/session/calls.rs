@@ -40,7 +40,7 @@ impl Session {
         message.rpc = described.as_ref().map(|described| described.rpc.clone());
         let detail = context.operations.then(|| {
             let walked = described.as_ref().map(Described::to_walked);
-            Box::new(Detail { walked, ..Detail::new(Direction::Call, self.watch.given_up) })
+            Box::new(Detail { walked, ..self.watch.detail(Direction::Call) })
         });
         let mut call = Call::new(message.clone(), (called, described), way, context.transactions);
         if self.replaces(&mut call, context) {
@@ -68,6 +68,7 @@ impl Session {
         let (Some(prefix), requester) = (call.message.prefix(), call.message.sender) else { return };
         self.last_call += 1;
         let id = self.last_call;
+        call.sent = self.watch.progress.sent;
         if context.operations {
             self.shared(&call, prefix.xid, context);
         }

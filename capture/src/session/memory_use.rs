@@ -125,7 +125,8 @@ impl Session {
         if let Some(detail) = &mut message.detail
             && let Some(call) = memory.first(handle).and_then(|id| self.calls.get(&id))
         {
-            detail.shared_with = Some(OtherCall { xid: call.message.xid(), frame: call.message.stamp.frame });
+            let frame = call.message.stamp.frame;
+            detail.shared_with = Some(OtherCall { xid: call.message.xid(), frame, sent: call.sent });
         }
     }
 
@@ -140,7 +141,7 @@ impl Session {
         {
             // Where a reply was missed, the other call does not wait.
             let known = self.lost == Sides::default();
-            let kind = MemoryUseKind::Shared { xid, with: other.xid };
+            let kind = MemoryUseKind::Shared { xid, with: other.xid, sent: call.sent };
             self.tell(owner, call.message.stamp, handle, kind, known, context);
         }
     }
@@ -153,7 +154,7 @@ impl Session {
         reply: &Reply,
     ) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
-        let detail = Detail { walked, long_xid: reply.xid(), ..Detail::new(Direction::Reply, self.watch.given_up) };
+        let detail = Detail { walked, long_xid: reply.xid(), ..self.watch.detail(Direction::Reply) };
         let Some(call) = call else { return detail };
         for &Segment { access, handle, offset, length, .. } in call.segments.iter().take(ANSWERED) {
             if self.watch.answered.len() == ANSWERED {

@@ -28,8 +28,8 @@ impl Session {
         let Operation { from, stamp, retransmitted, kind } = *operation;
         let taken = match kind {
             OperationKind::Send { first, data, .. } if first && !last && self.is_early(from, data) => Taken::Early,
-            OperationKind::Send { first, last, data, length, invalidates } => {
-                let part = Part { stamp, first, last, data, length, invalidates, retransmitted };
+            OperationKind::Send { first, last, data, length, invalidates, progress } => {
+                let part = Part { stamp, first, last, data, length, invalidates, progress, retransmitted };
                 self.send(connection, from, &part, context);
                 Taken::Done
             }

@@ -24,7 +24,7 @@ impl Session {
         message.rpc = call.reply();
         if context.operations {
             let answers = Some(call.answered(long_xid));
-            message.detail = Some(Box::new(Detail { answers, ..Detail::new(Direction::Reply, self.watch.given_up) }));
+            message.detail = Some(Box::new(Detail { answers, ..self.watch.detail(Direction::Reply) }));
         }
         let before = self.provided.get(message.sender).get(&xid).copied();
         before.into_iter().for_each(|before| self.give_up(before, context));

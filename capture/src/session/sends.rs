@@ -11,7 +11,7 @@ use crate::carrier::operation::Side;
 use crate::event::Event;
 use crate::rpc::header::{self, Decoded, Dialect};
 use crate::rpc::known::Direction;
-use crate::rpc::message::{self, Captured, Detail, Message};
+use crate::rpc::message::{self, Captured, Message};
 
 impl Session {
     pub(super) fn send(&mut self, connection: &Connection, from: Side, part: &Part<'_>, context: &mut Context<'_>) {
@@ -37,6 +37,7 @@ impl Session {
         context: &mut Context<'_>,
     ) {
         let Some(number) = self.number else { return };
+        self.watch.progress = send.progress;
         let mut message = Message {
             dialect: Dialect::of(
                 message::readable(send.captured, &send.octets),
@@ -75,7 +76,7 @@ impl Session {
         self.invalidate(&mut message);
         let done = self.done(&message);
         if done.is_some() && context.operations {
-            message.detail = Some(Box::new(Detail::new(Direction::Call, self.watch.given_up)));
+            message.detail = Some(Box::new(self.watch.detail(Direction::Call)));
         }
         context.events.push_back(Event::Message(message));
         if let Some(provided) = done.and_then(|id| self.take(id)) {

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use super::memory::Access;
-use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::carrier::operation::{Progress, Side, Sides, Stamp};
+use crate::rpc::known::Direction;
+use crate::rpc::message::Detail;
 
 /// Segments of calls that were answered which are remembered.
 pub(super) const ANSWERED: usize = 64;
@@ -15,9 +17,18 @@ pub(super) struct Watch {
     pub(super) passed_over: bool,
     /// A call was given up that its responder may still serve.
     pub(super) given_up: bool,
+    /// How far both ends were when the Send was sent that is looked at.
+    pub(super) progress: Progress,
     pub(super) answered: VecDeque<Former>,
     /// What the other end's adapter refuses, if it refuses something that each end did.
     pub(super) aimed: Sides<Aim>,
+}
+
+impl Watch {
+    /// What is known of the Send that is looked at, if it asks or answers and that is all.
+    pub(super) const fn detail(&self, direction: Direction) -> Detail {
+        Detail::new(direction, self.progress, self.given_up)
+    }
 }
 
 /// What an end has done that may be refused.

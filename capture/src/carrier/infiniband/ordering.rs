@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::transport::{Operation as Does, Syndrome, Target, Transport};
 use crate::carrier::connection::Counts;
 use crate::carrier::handler::Taken;
-use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
+use crate::carrier::operation::{Operation, OperationKind, Progress, Side, Sides, Stamp};
 
 /// Packets of a connection that may come between an acknowledgement and the late packet it acknowledges.
 const GRACE: u64 = 64;
@@ -68,6 +68,8 @@ struct Stream {
     next: Option<u64>,
     /// The highest number known to have arrived though it was not seen, and the arrival at which that was noticed.
     arrived: Option<(u64, u64)>,
+    /// The highest number that the other end has acknowledged.
+    acknowledged: Option<u64>,
     /// The receiver refused what comes after `next` until `next` comes.
     refusing: bool,
     /// Held requests: number to arrival.
@@ -92,6 +94,7 @@ struct Held {
     octets: Box<[u8]>,
     length: usize,
     retransmitted: u32,
+    acknowledged: Option<u64>,
     is_request: bool,
     /// The number it is held under: that of its place in the stream may be counted anew meanwhile.
     number: u64,
@@ -141,6 +144,8 @@ struct Arrival<'a> {
     octets: &'a [u8],
     length: usize,
     retransmitted: u32,
+    /// The highest number of the other end's requests that its sender had acknowledged by then.
+    acknowledged: Option<u64>,
     packet: Transport<'a>,
 }
 
@@ -210,7 +215,8 @@ impl Ordering {
         self.arrivals += 1;
         self.counts.get_mut(from).packets += 1;
         self.learn(from, packet);
-        let mut arrival = Arrival { from, stamp, octets, length, retransmitted: 0, packet: *packet };
+        let acknowledged = self.streams.get(from.other()).acknowledged;
+        let mut arrival = Arrival { from, stamp, octets, length, retransmitted: 0, acknowledged, packet: *packet };
         if packet.is_request() {
             let acknowledged_before = self.acknowledged_before(&arrival);
             self.counts.get_mut(from.other()).early += u64::from(acknowledged_before);
@@ -291,6 +297,9 @@ impl Ordering {
             Some(Syndrome::SequenceError | Syndrome::NotReady) => number.saturating_sub(1),
         };
         let Some(next) = stream.next else { return };
+        if arrived.abs_diff(next) < FAR as u64 {
+            stream.acknowledged = stream.acknowledged.max(Some(arrived));
+        }
         if arrived >= next && (arrived - next) < FAR as u64 {
             let since = stream.arrived.filter(|(highest, _)| *highest >= next).map_or(arrivals, |(_, since)| since);
             let highest = stream.arrived.map_or(arrived, |(highest, _)| highest.max(arrived));
@@ -701,6 +710,7 @@ impl Stream {
                 data: packet.data,
                 length: packet.length,
                 invalidates: packet.invalidates,
+                progress: Progress { sent: number, received: arrival.acknowledged },
             }),
             _ => None,
         }
@@ -786,8 +796,9 @@ fn lose(stream: &mut Stream, counts: &mut Counts, first: u64, end: u64) {
 
 impl Held {
     fn new(arrival: &Arrival<'_>, number: u64) -> Self {
-        let Arrival { from, stamp, octets, length, retransmitted, packet } = *arrival;
-        Self { from, stamp, octets: octets.into(), length, retransmitted, is_request: packet.is_request(), number }
+        let Arrival { from, stamp, octets, length, retransmitted, acknowledged, packet } = *arrival;
+        let is_request = packet.is_request();
+        Self { from, stamp, octets: octets.into(), length, retransmitted, acknowledged, is_request, number }
     }
 
     /// Octets of memory it takes, with its place among the others.
@@ -796,8 +807,8 @@ impl Held {
     }
 
     fn arrival<'a>(&'a self, packet: Transport<'a>) -> Arrival<'a> {
-        let Self { from, stamp, ref octets, length, retransmitted, .. } = *self;
-        Arrival { from, stamp, octets, length, retransmitted, packet }
+        let Self { from, stamp, ref octets, length, retransmitted, acknowledged, .. } = *self;
+        Arrival { from, stamp, octets, length, retransmitted, acknowledged, packet }
     }
 }
 

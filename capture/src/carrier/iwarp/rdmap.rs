@@ -12,7 +12,7 @@ use rpcrdma::reader::{EndOfInput, Reader};
 
 use super::ddp::{Opcode, Placement, Segment};
 use super::terminate::Terminate;
-use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
+use crate::carrier::operation::{Operation, OperationKind, Progress, Side, Sides, Stamp};
 
 /// Read Requests whose answers may still come.
 const READS: usize = 256;
@@ -158,6 +158,7 @@ impl Rdmap {
                 data,
                 length,
                 invalidates: invalidates.filter(|_| last),
+                progress: Progress { sent: received.end, received: received.acknowledges },
             }));
         }
     }

@@ -72,10 +72,21 @@ struct Pending {
     found: Found,
     /// Whose Sends prove it.
     proof: Side,
-    /// It is about which of two directions came first: only the end of the connection tells that nothing was out of order.
-    needs_order: bool,
+    order: Order,
     /// A Send of that end came since.
     proven: bool,
+}
+
+/// How a finding rests on the order of the two directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// It does not.
+    Free,
+    /// What was sent at this place came before the next Send of the other end: that has to say so by what it acknowledges. Only
+    /// the end of the connection tells that nothing was out of order besides.
+    Before(u64),
+    /// It has said so.
+    Told,
 }
 
 /// A reply in a responder-provided Read chunk.
@@ -201,14 +212,17 @@ impl Connection {
 
     /// Keeps a finding until it is proven by what `proof` sends after it.
     fn wait(&mut self, found: Found, proof: Side, book: &mut Book) {
+        self.wait_for(found, (proof, Order::Free), book);
+    }
+
+    /// The same of one that may rest on the order of the two directions.
+    fn wait_for(&mut self, found: Found, (proof, order): (Side, Order), book: &mut Book) {
         if self.pending.len() < PENDING {
             // What was held up may be given after what was sent later.
             // The end that need not go on may have said all it had to.
             let is_last = matches!(found.rule.slug, "error-from-requester" | "answer");
             let proven = self.last.get(proof).frame > found.stamp.frame || is_last;
-            let rules = ["credit-initial", "credit-exceeded", "reverse-credit", "invalidate-foreign", "handle-shared"];
-            let needs_order = rules.contains(&found.rule.slug);
-            self.pending.push(Pending { found, proof, needs_order, proven });
+            self.pending.push(Pending { found, proof, order, proven });
         } else {
             book.unknown(found.rule);
         }
@@ -219,6 +233,7 @@ impl Connection {
         let (sender, frame) = (message.sender, message.stamp.frame);
         let xid = message.prefix().map(|prefix| prefix.xid);
         let mut proven = Vec::new();
+        let mut unproven = Vec::new();
         self.pending.retain_mut(|pending| {
             if pending.proof != sender {
                 return true;
@@ -227,14 +242,23 @@ impl Connection {
             if matches!(pending.found.rule.slug, "reply-unexpected" | "error-echo") && pending.found.xid == xid {
                 return false;
             }
+            match pending.order {
+                Order::Before(place) if has_received(message, place) => pending.order = Order::Told,
+                Order::Before(_) => {
+                    unproven.push(pending.found.rule);
+                    return false;
+                }
+                Order::Free | Order::Told => {}
+            }
             pending.proven |= frame > pending.found.stamp.frame;
-            let stands = !pending.needs_order && frame > pending.found.stamp.frame + DISORDER;
+            let stands = pending.order == Order::Free && frame > pending.found.stamp.frame + DISORDER;
             if stands {
                 proven.push(pending.found.clone());
             }
             !stands
         });
         proven.into_iter().for_each(|found| book.keep(found));
+        unproven.into_iter().for_each(|rule| book.unknown(rule));
     }
 
     /// Judges how memory was used.
@@ -255,7 +279,9 @@ impl Connection {
         for found in found {
             match used.kind {
                 MemoryUseKind::Outside { .. } => self.wait(found, used.owner, book),
-                MemoryUseKind::Shared { .. } => self.wait(found, used.owner.other(), book),
+                MemoryUseKind::Shared { sent, .. } => {
+                    self.wait_for(found, (used.owner.other(), Order::Before(sent)), book);
+                }
                 MemoryUseKind::Refused { .. } | MemoryUseKind::Pulled { .. } => book.keep(found),
             }
         }
@@ -485,12 +511,13 @@ impl Connection {
         };
         let is_readable = sent.decoded.as_ref().is_ok_and(|message| message.header.chunks().is_some());
         if self.requests.get_mut(message.sender).add(xid, request, is_readable, book) {
-            self.count(message.sender, about, book);
+            self.count(message, about, book);
         }
     }
 
-    /// An end takes a credit.
-    fn count(&mut self, requester: Side, about: About, book: &mut Book) {
+    /// A request takes a credit.
+    fn count(&mut self, message: &Message, about: About, book: &mut Book) {
+        let requester = message.sender;
         let credits = self.credits.get_mut(requester);
         if !credits.is_known() {
             book.unknown(&CREDIT_EXCEEDED);
@@ -502,7 +529,11 @@ impl Connection {
             let mut take = |finding: &Finding<'_>| found = Some(Found::new(about, finding, Some(finding.offset)));
             fault.say(&mut Report::new(rule, &mut take));
             // A reply that was missed would have ended a call.
-            found.into_iter().for_each(|found| self.wait(found, requester.other(), book));
+            let sent = message.detail.as_ref().map(|detail| detail.progress.sent);
+            match found.zip(sent) {
+                Some((found, sent)) => self.wait_for(found, (requester.other(), Order::Before(sent)), book),
+                None => book.unknown(rule),
+            }
         }
     }
 
@@ -630,19 +661,21 @@ impl Connection {
         if !advertises {
             return;
         }
-        if !self.is_whole() {
+        let OtherCall { xid, frame, sent } = other;
+        let is_later = frame > call.stamp.frame;
+        // What came after the call may have been sent when its reply was there.
+        if !self.is_whole() || is_later && !has_received(subject.message, sent) {
             return book.unknown(rule);
         }
-        let OtherCall { xid, frame } = other;
-        let is_later = frame > call.stamp.frame;
-        let when = if is_later { "; it may have come after the reply was sent" } else { "" };
+        let when = if is_later { "; the responder may not have seen that yet" } else { "" };
         let message = format_args!(
             "handle {handle:#010x} is invalidated, which {xid:#010x} in frame {frame} advertises too{when}"
         );
         let finding = Finding { rule, severity: rule.severity, offset: 0, message };
         // Then the requester shares a handle, and the responder could not know.
         let blame = if is_later { Blame::Either } else { Blame::Sender };
-        self.wait(Found::new(about, &finding, Some(0)).by(blame), subject.message.sender.other(), book);
+        let found = Found::new(about, &finding, Some(0)).by(blame);
+        self.wait_for(found, (subject.message.sender.other(), Order::Told), book);
     }
 
     /// Follows replies in responder-provided Read chunks.
@@ -673,9 +706,13 @@ impl Connection {
         let (in_order, missed) = (active.early + passive.early == 0, active.missed + passive.missed);
         // Where something is known to be missing, it may be the answer.
         let whole = self.is_whole() && missed + active.orphans + passive.orphans == 0;
-        for Pending { found, needs_order, proven, .. } in std::mem::take(&mut self.pending) {
-            let is_certain = in_order && !(needs_order && self.is_disordered);
-            if proven && is_certain { book.keep(found) } else { book.unknown(found.rule) }
+        for Pending { found, order, proven, .. } in std::mem::take(&mut self.pending) {
+            let is_in_order = match order {
+                Order::Free => in_order,
+                Order::Told => in_order && !self.is_disordered,
+                Order::Before(_) => false,
+            };
+            if proven && is_in_order { book.keep(found) } else { book.unknown(found.rule) }
         }
         for requester in [Side::Active, Side::Passive] {
             let stayed = self.stayed(requester, report.connection.disconnected);
@@ -732,6 +769,11 @@ fn omitted(is_due: bool, about: About, finding: &Finding<'_>, book: &mut Book) {
 /// else its sender knows.
 fn is_of_version_1(message: &Message) -> bool {
     message.prefix().is_some_and(|prefix| prefix.version == v1::VERSION) && message.error().is_none()
+}
+
+/// Whether the sender of a message is known to have had what the other end sent at that `place`.
+fn has_received(message: &Message, place: u64) -> bool {
+    message.detail.as_ref().is_some_and(|detail| detail.progress.has_received(place))
 }
 
 fn requester(role: Role, sender: Side) -> Side {
