@@ -1,8 +1,156 @@
-//! Tables of what is looked up for every packet.
+//! The table of connections, and of whatever else is looked up for every packet.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use foldhash::fast::RandomState;
 
+use super::operation::Side;
+
 /// A hash map for what is looked up for every packet. Its hashes are seeded, as the keys come from the capture.
 pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
+
+/// The connections that are followed, by their keys and by what their packets name: a flow for each end. Where there are too
+/// many, the quarter unused for longest makes place.
+#[derive(Debug)]
+pub(super) struct Table<Flow, Entry> {
+    rows: Map<u64, Row<Entry>>,
+    flows: Map<Flow, (u64, Side)>,
+    /// The flows of the last two packets: most often the next packet's is one of them.
+    recent: [Option<(Flow, u64, Side)>; 2],
+    /// Packets of the capture so far.
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Row<Entry> {
+    entry: Entry,
+    /// When a packet of it came last.
+    used: u64,
+}
+
+impl<Flow, Entry> Default for Table<Flow, Entry> {
+    fn default() -> Self {
+        Self { rows: Map::default(), flows: Map::default(), recent: [None, None], clock: 0 }
+    }
+}
+
+impl<Flow: Copy + Eq + Hash, Entry> Table<Flow, Entry> {
+    /// A packet comes. Gives how many have come.
+    #[inline]
+    pub(super) const fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    /// Packets that have come.
+    pub(super) const fn clock(&self) -> u64 {
+        self.clock
+    }
+
+    /// There is no connection.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The connection of a flow, and the end that sends it.
+    #[inline]
+    pub(super) fn find(&mut self, flow: &Flow) -> Option<(u64, Side)> {
+        for (known, key, from) in self.recent.iter().flatten() {
+            if known == flow {
+                return Some((*key, *from));
+            }
+        }
+        let &(key, from) = self.flows.get(flow)?;
+        self.recent = [Some((*flow, key, from)), self.recent[0]];
+        Some((key, from))
+    }
+
+    /// The connection of this key, for a packet of it.
+    #[inline]
+    pub(super) fn touch(&mut self, key: u64) -> Option<&mut Entry> {
+        let row = self.rows.get_mut(&key)?;
+        row.used = self.clock;
+        Some(&mut row.entry)
+    }
+
+    /// The connection of this key.
+    pub(super) fn get(&self, key: u64) -> Option<&Entry> {
+        self.rows.get(&key).map(|row| &row.entry)
+    }
+
+    /// The connection of this key, to change it.
+    pub(super) fn get_mut(&mut self, key: u64) -> Option<&mut Entry> {
+        self.rows.get_mut(&key).map(|row| &mut row.entry)
+    }
+
+    /// Follows a connection, with the flows by its ends that are known.
+    pub(super) fn insert(&mut self, key: u64, flows: impl IntoIterator<Item = (Side, Flow)>, entry: Entry) {
+        self.recent = [None, None];
+        self.flows.extend(flows.into_iter().map(|(from, flow)| (flow, (key, from))));
+        self.rows.insert(key, Row { entry, used: self.clock });
+    }
+
+    /// Follows a connection no longer. Its flows may be another's by now.
+    pub(super) fn remove(&mut self, key: u64, flows: impl FnOnce(&Entry) -> [Option<Flow>; 2]) -> Option<Entry> {
+        let entry = self.rows.remove(&key)?.entry;
+        self.recent = [None, None];
+        for flow in flows(&entry).into_iter().flatten() {
+            if self.flows.get(&flow).is_some_and(|(owner, _)| *owner == key) {
+                self.flows.remove(&flow);
+            }
+        }
+        Some(entry)
+    }
+
+    /// Those that have to go before another is followed, where `limit` are.
+    pub(super) fn crowd(&self, limit: usize) -> Vec<u64> {
+        if self.rows.len() < limit {
+            return Vec::new();
+        }
+        let mut used: Vec<(u64, u64)> = self.rows.iter().map(|(key, row)| (row.used, *key)).collect();
+        used.sort_unstable();
+        used.into_iter().take(limit / 4).map(|(_, key)| key).collect()
+    }
+
+    /// The keys of all, in ascending order.
+    pub(super) fn keys(&self) -> Vec<u64> {
+        let mut keys: Vec<u64> = self.rows.keys().copied().collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// The connection that holds the most.
+    pub(super) fn largest(&mut self, held: impl Fn(&Entry) -> usize) -> Option<&mut Entry> {
+        self.rows.values_mut().map(|row| &mut row.entry).max_by_key(|entry| held(entry))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quarter_unused_for_longest_makes_place() {
+        let mut table: Table<u32, ()> = Table::default();
+        for key in 0..8 {
+            table.tick();
+            table.insert(key, [(Side::Active, key as u32)], ());
+        }
+        table.tick();
+        table.touch(0).unwrap();
+        assert!(table.crowd(9).is_empty());
+        assert_eq!(table.crowd(8), [1, 2]);
+    }
+
+    #[test]
+    fn a_flow_goes_with_its_connection_alone() {
+        let mut table: Table<u32, u8> = Table::default();
+        table.insert(1, [(Side::Active, 10), (Side::Passive, 20)], 1);
+        assert_eq!(table.find(&10), Some((1, Side::Active)));
+        table.insert(2, [(Side::Passive, 10)], 2);
+        assert_eq!(table.find(&10), Some((2, Side::Passive)), "the flow serves another connection now");
+        assert_eq!(table.remove(1, |_| [Some(10), Some(20)]), Some(1));
+        assert_eq!((table.find(&10), table.find(&20)), (Some((2, Side::Passive)), None));
+    }
+}

@@ -4,22 +4,20 @@
 //! capture does not hold that, the numbers do: an acknowledgement that answers a request of the other flow. Until then the
 //! packets of a flow wait, within bounds.
 
+use super::flow::Flow;
 use super::management::Management;
 use super::ordering::{Ordering, Sink};
+use super::set_up::{Half, Seen, SetUp, SetUps};
 use super::transport::{Operation as Does, Transport};
-use crate::carrier::connection::{Announced, Connection, Consumer, Endpoint, Rejected};
+use super::waiting::{Kept, Waiting, is_within, span};
+use crate::carrier::connection::{Connection, Endpoint, Rejected};
 use crate::carrier::handler::{Handler, Taken};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
-use crate::carrier::table::Map;
-use crate::link::{Address, Carrier, Packet};
+use crate::carrier::table::Table;
+use crate::link::{Carrier, Packet};
 
-/// Packets, and octets of them, that wait for a flow's counterpart.
-const WAITING_PACKETS: usize = 2048;
-const WAITING_OCTETS: usize = 4 << 20;
 /// Flows that wait at a time.
 const WAITING_FLOWS: usize = 64;
-/// Connection requests that wait for their answer.
-const PENDING: usize = 256;
 /// Connections that are followed at a time; the one unused for longest makes place.
 const CONNECTIONS: usize = 4096;
 
@@ -27,14 +25,6 @@ const CONNECTIONS: usize = 4096;
 const YOUNG: u64 = 64;
 /// Packet numbers that an end may have used by then: a Read request alone may take thousands.
 const YOUNG_NUMBERS: u32 = 1 << 16;
-
-/// Packets from one address to one queue pair of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Flow {
-    source: Address,
-    destination: Address,
-    queue_pair: u32,
-}
 
 #[derive(Debug)]
 struct Entry<S> {
@@ -47,73 +37,22 @@ struct Entry<S> {
     /// How many of the two messages that set it up were seen.
     known: u8,
     opened: u64,
-    used: u64,
     /// Octets of memory that are accounted for.
     held: usize,
-}
-
-/// A connection request or reply whose counterpart was not seen yet.
-#[derive(Debug)]
-struct Pending {
-    active: Address,
-    passive: Address,
-    request: Option<Half>,
-    reply: Option<Half>,
-    service: Option<u64>,
-    mtu: Option<u32>,
-    name: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Half {
-    queue_pair: u32,
-    sequence: u32,
-    announced: Announced,
-}
-
-/// A flow whose counterpart is not known yet.
-#[derive(Debug)]
-struct Waiting {
-    flow: Flow,
-    carrier: Carrier,
-    packets: Vec<Kept>,
-    octets: usize,
-}
-
-#[derive(Debug)]
-struct Kept {
-    stamp: Stamp,
-    octets: Box<[u8]>,
-    length: usize,
-    /// Packet number, and how many numbers a request takes; 0 for an answer.
-    sequence: u32,
-    span: u32,
 }
 
 /// Everything known of the queue pairs in a capture.
 #[derive(Debug)]
 pub struct QueuePairs<S> {
-    entries: Map<u64, Entry<S>>,
-    flows: Map<Flow, (u64, Side)>,
-    /// The flows of the last two packets: most often the next packet's is one of them.
-    recent: [Option<(Flow, u64, Side)>; 2],
+    table: Table<Flow, Entry<S>>,
     waiting: Vec<Waiting>,
-    pending: Vec<Pending>,
+    set_ups: SetUps,
     last_key: u64,
-    clock: u64,
 }
 
 impl<S> Default for QueuePairs<S> {
     fn default() -> Self {
-        Self {
-            entries: Map::default(),
-            flows: Map::default(),
-            recent: [None; 2],
-            waiting: Vec::new(),
-            pending: Vec::new(),
-            last_key: 0,
-            clock: 0,
-        }
+        Self { table: Table::default(), waiting: Vec::new(), set_ups: SetUps::default(), last_key: 0 }
     }
 }
 
@@ -126,7 +65,7 @@ impl<S> QueuePairs<S> {
         transport: &Transport<'a>,
         handler: &mut impl Handler<Session = S>,
     ) {
-        self.clock += 1;
+        self.table.tick();
         if transport.operation == Does::Other {
             if let Some(management) = Management::decode(transport) {
                 self.manage(stamp, packet, &management, handler);
@@ -134,9 +73,8 @@ impl<S> QueuePairs<S> {
             return;
         }
         let flow = Flow { source: packet.source, destination: packet.destination, queue_pair: transport.queue_pair };
-        if let Some((key, from)) = self.find(&flow) {
-            if let Some(entry) = self.entries.get_mut(&key) {
-                entry.used = self.clock;
+        if let Some((key, from)) = self.table.find(&flow) {
+            if let Some(entry) = self.table.touch(key) {
                 entry.packet((from, stamp), (packet.octets, packet.length), transport, handler);
             }
         } else {
@@ -151,7 +89,7 @@ impl<S> QueuePairs<S> {
     fn let_go(&mut self, handler: &mut impl Handler<Session = S>) {
         for _ in 0..=CONNECTIONS {
             let excess = handler.account().excess();
-            let largest = self.entries.values_mut().max_by_key(|entry| entry.held);
+            let largest = self.table.largest(|entry| entry.held);
             let waiting = (0..self.waiting.len()).max_by_key(|place| self.waiting.get(*place).map(Waiting::held));
             let waits = waiting.and_then(|place| self.waiting.get(place)).map_or(0, Waiting::held);
             match (largest, waiting) {
@@ -165,25 +103,12 @@ impl<S> QueuePairs<S> {
         }
     }
 
-    fn find(&mut self, flow: &Flow) -> Option<(u64, Side)> {
-        for (known, key, from) in self.recent.iter().flatten() {
-            if known == flow {
-                return Some((*key, *from));
-            }
-        }
-        let &(key, from) = self.flows.get(flow)?;
-        self.recent = [Some((*flow, key, from)), self.recent[0]];
-        Some((key, from))
-    }
-
     /// Gives everything that still waits, at the end of the capture.
     pub fn finish(&mut self, handler: &mut impl Handler<Session = S>) {
         while !self.waiting.is_empty() {
             self.give_up(0, handler);
         }
-        let mut keys: Vec<u64> = self.entries.keys().copied().collect();
-        keys.sort_unstable();
-        for key in keys {
+        for key in self.table.keys() {
             self.close(key, handler);
         }
     }
@@ -195,87 +120,96 @@ impl<S> QueuePairs<S> {
         message: &Management<'_>,
         handler: &mut impl Handler<Session = S>,
     ) {
-        let (source, destination, clock) = (packet.source, packet.destination, self.clock);
+        let (source, destination) = (packet.source, packet.destination);
         match *message {
             Management::Request { local, service, queue_pair, sequence, path_mtu, private_data } => {
-                let half = Half::new(stamp, (queue_pair, sequence), private_data);
-                let towards = Flow { source: destination, destination: source, queue_pair };
-                if self.is_repeated(&towards, |entry| entry.name == local && entry.is_young(clock)) {
-                    return;
-                }
-                let late = self.late(&towards, Side::Passive, half, local);
-                if let Some(connection) = late {
-                    connection.service = Some(service);
-                    return;
-                }
-                self.close_flow(&towards, handler);
-                let answered = self.place_of_pending(source, local, |pending| pending.request.is_none());
-                let answer = answered.map(|place| self.pending.swap_remove(place));
-                self.pending.retain(|pending| pending.active != source || pending.name != local);
-                let pending = Pending {
+                let request = SetUp {
                     active: source,
                     passive: destination,
-                    request: Some(half),
-                    reply: answer.as_ref().and_then(|answer| answer.reply),
+                    request: Some(Half::new(stamp, (queue_pair, sequence), private_data)),
+                    reply: None,
                     service: Some(service),
                     mtu: path_mtu,
                     name: local,
                 };
-                match answer {
-                    Some(_) => self.establish(&pending, packet.carrier, handler),
-                    None => self.add_pending(pending),
-                }
+                self.request(request, packet.carrier, handler);
             }
             Management::Reply { remote, queue_pair, sequence, private_data } => {
-                let half = Half::new(stamp, (queue_pair, sequence), private_data);
-                let towards = Flow { source: destination, destination: source, queue_pair };
-                if let Some(place) = self.place_of_pending(destination, remote, |pending| pending.request.is_some()) {
-                    self.close_flow(&towards, handler);
-                    let mut pending = self.pending.swap_remove(place);
-                    pending.reply = Some(half);
-                    self.establish(&pending, packet.carrier, handler);
-                } else if !self.is_repeated(&towards, |entry| entry.connection.set_up && entry.name == remote)
-                    && self.late(&towards, Side::Active, half, remote).is_none()
-                {
-                    self.close_flow(&towards, handler);
-                    self.add_pending(Pending {
-                        active: destination,
-                        passive: source,
-                        request: None,
-                        reply: Some(half),
-                        service: None,
-                        mtu: None,
-                        name: remote,
-                    });
-                }
+                let reply = SetUp {
+                    active: destination,
+                    passive: source,
+                    request: None,
+                    reply: Some(Half::new(stamp, (queue_pair, sequence), private_data)),
+                    service: None,
+                    mtu: None,
+                    name: remote,
+                };
+                self.reply(reply, packet.carrier, handler);
             }
             Management::Reject { remote, reason } => {
-                let asked = self.place_of_pending(destination, remote, |pending| pending.request.is_some());
-                let service = asked.and_then(|place| self.pending.swap_remove(place).service);
+                let asked = self.set_ups.take(destination, remote, Seen::Request);
+                let service = asked.and_then(|asked| asked.service);
                 handler.rejected(Rejected { stamp, from: source, to: destination, service, reason: Some(reason) });
             }
-            // Packets may be on their way when a connection ends; it is followed until its queue pairs serve another.
             Management::DisconnectRequest { queue_pair } => {
-                let towards = Flow { source, destination, queue_pair };
-                if let Some(&(key, from)) = self.flows.get(&towards)
-                    && let Some(entry) = self.entries.get_mut(&key)
-                {
-                    entry.connection.disconnected.get_or_insert((from, stamp));
-                }
+                self.disconnect(stamp, &Flow { source, destination, queue_pair });
             }
             Management::ReadyToUse | Management::DisconnectReply | Management::Other => {}
         }
     }
 
-    fn place_of_pending(&self, active: Address, name: u32, is: impl Fn(&Pending) -> bool) -> Option<usize> {
-        self.pending.iter().position(|pending| pending.active == active && pending.name == name && is(pending))
+    /// An end asks for a connection.
+    fn request(&mut self, mut request: SetUp, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
+        let (Some(half), clock) = (request.request, self.table.clock()) else { return };
+        let towards = Flow { source: request.passive, destination: request.active, queue_pair: half.queue_pair };
+        if self.is_repeated(&towards, |entry| entry.name == request.name && entry.is_young(clock)) {
+            return;
+        }
+        if let Some(connection) = self.late(&towards, Side::Passive, half, request.name) {
+            connection.service = request.service;
+            return;
+        }
+        self.close_flow(&towards, handler);
+        let answer = self.set_ups.take(request.active, request.name, Seen::ReplyOnly);
+        self.set_ups.forget(request.active, request.name);
+        match answer {
+            Some(answer) => {
+                request.reply = answer.reply;
+                self.establish(&request, carrier, handler);
+            }
+            None => self.set_ups.add(request),
+        }
+    }
+
+    /// The other end agrees.
+    fn reply(&mut self, reply: SetUp, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
+        let Some(half) = reply.reply else { return };
+        let towards = Flow { source: reply.active, destination: reply.passive, queue_pair: half.queue_pair };
+        if let Some(asked) = self.set_ups.take(reply.active, reply.name, Seen::Request) {
+            self.close_flow(&towards, handler);
+            self.establish(&SetUp { reply: Some(half), ..asked }, carrier, handler);
+        } else if !self.is_repeated(&towards, |entry| entry.connection.set_up && entry.name == reply.name)
+            && self.late(&towards, Side::Active, half, reply.name).is_none()
+        {
+            self.close_flow(&towards, handler);
+            self.set_ups.add(reply);
+        }
+    }
+
+    /// An end ends the connection. Packets may be on their way then; it is followed until its queue pairs serve another.
+    fn disconnect(&mut self, stamp: Stamp, towards: &Flow) {
+        if let Some((key, from)) = self.table.find(towards)
+            && let Some(entry) = self.table.get_mut(key)
+        {
+            entry.connection.disconnected.get_or_insert((from, stamp));
+        }
     }
 
     /// A connection that was begun by its traffic, as this message about it came late. `from` is the end whose packets go
     /// to the queue pair it names.
     fn late(&mut self, towards: &Flow, from: Side, half: Half, name: u32) -> Option<&mut Connection> {
-        let (&(key, owner), clock) = (self.flows.get(towards)?, self.clock);
-        let entry = self.entries.get_mut(&key).filter(|entry| entry.is_young(clock) && !entry.connection.set_up)?;
+        let ((key, owner), clock) = (self.table.find(towards)?, self.table.clock());
+        let entry = self.table.get_mut(key).filter(|entry| entry.is_young(clock) && !entry.connection.set_up)?;
         if owner != from {
             return None; // the ends are known the other way round
         }
@@ -291,24 +225,17 @@ impl<S> QueuePairs<S> {
         Some(&mut entry.connection)
     }
 
-    fn is_repeated(&self, flow: &Flow, same: impl Fn(&Entry<S>) -> bool) -> bool {
-        self.flows.get(flow).and_then(|(key, _)| self.entries.get(key)).is_some_and(same)
-    }
-
-    fn add_pending(&mut self, pending: Pending) {
-        if self.pending.len() == PENDING {
-            self.pending.remove(0);
-        }
-        self.pending.push(pending);
+    fn is_repeated(&mut self, flow: &Flow, same: impl Fn(&Entry<S>) -> bool) -> bool {
+        self.table.find(flow).and_then(|(key, _)| self.table.get(key)).is_some_and(same)
     }
 
     /// Begins a connection whose set-up was seen. Packets of it may have come before.
-    fn establish(&mut self, pending: &Pending, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
+    fn establish(&mut self, set_up: &SetUp, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
         let flow = |source, destination, half: Half| Flow { source, destination, queue_pair: half.queue_pair };
-        let (Some(request), Some(reply)) = (pending.request, pending.reply) else { return };
+        let (Some(request), Some(reply)) = (set_up.request, set_up.reply) else { return };
         let flows = Sides {
-            active: flow(pending.active, pending.passive, reply),
-            passive: flow(pending.passive, pending.active, request),
+            active: flow(set_up.active, set_up.passive, reply),
+            passive: flow(set_up.passive, set_up.active, request),
         };
         let mut early = Vec::new();
         for (from, half) in [(Side::Active, reply), (Side::Passive, request)] {
@@ -323,14 +250,14 @@ impl<S> QueuePairs<S> {
             }
         }
         let flows = Sides { active: Some(flows.active), passive: Some(flows.passive) };
-        let key = self.open(Some(pending), carrier, flows, handler);
+        let key = self.open(Some(set_up), carrier, flows, handler);
         self.replay(key, early, handler);
     }
 
     /// Lets go packets that waited for their connection.
     fn replay(&mut self, key: u64, mut packets: Vec<(Side, Kept)>, handler: &mut impl Handler<Session = S>) {
         packets.sort_by_key(|(_, kept)| kept.stamp.frame);
-        let Some(entry) = self.entries.get_mut(&key) else { return };
+        let Some(entry) = self.table.get_mut(key) else { return };
         for (from, kept) in packets {
             if let Ok(transport) = Transport::decode(&kept.octets, kept.length) {
                 entry.packet((from, kept.stamp), (&kept.octets, kept.length), &transport, handler);
@@ -341,15 +268,17 @@ impl<S> QueuePairs<S> {
     /// Begins a connection. Its flows are those by each end.
     fn open(
         &mut self,
-        setup: Option<&Pending>,
+        set_up: Option<&SetUp>,
         carrier: Carrier,
         flows: Sides<Option<Flow>>,
         handler: &mut impl Handler<Session = S>,
     ) -> u64 {
-        self.make_place(handler);
+        for key in self.table.crowd(CONNECTIONS) {
+            self.close(key, handler);
+        }
         self.last_key += 1;
         let key = self.last_key;
-        let (request, reply) = setup.map_or((None, None), |setup| (setup.request, setup.reply));
+        let (request, reply) = set_up.map_or((None, None), |set_up| (set_up.request, set_up.reply));
         let Some(known) = flows.active.or(flows.passive) else { return key };
         let (active, passive) =
             if flows.active.is_some() { (known.source, known.destination) } else { (known.destination, known.source) };
@@ -363,61 +292,39 @@ impl<S> QueuePairs<S> {
             key,
             carrier,
             ends: Sides { active: end(active, flows.passive), passive: end(passive, flows.active) },
-            service: setup.and_then(|setup| setup.service),
+            service: set_up.and_then(|set_up| set_up.service),
             announced: Sides { active: request.map(|half| half.announced), passive: reply.map(|half| half.announced) },
             set_up: request.is_some() && reply.is_some(),
             paired: flows.active.is_some() && flows.passive.is_some(),
             disconnected: None,
         };
         let mut ordering = Ordering::default();
-        ordering.set_mtu(setup.and_then(|setup| setup.mtu));
+        ordering.set_mtu(set_up.and_then(|set_up| set_up.mtu));
         // The number in a request is the one the other end's first packet has, and the other way round.
         for (from, half) in [(Side::Passive, request), (Side::Active, reply)] {
             if let Some(half) = half {
                 ordering.begin(from, half.sequence);
             }
         }
-        for (from, flow) in [(Side::Active, flows.active), (Side::Passive, flows.passive)] {
-            if let Some(flow) = flow {
-                self.recent = [None; 2];
-                self.flows.insert(flow, (key, from));
-            }
-        }
         let session = handler.opened(&connection);
-        let name = setup.map_or(0, |setup| setup.name);
+        let name = set_up.map_or(0, |set_up| set_up.name);
         let known = u8::from(request.is_some()) + u8::from(reply.is_some());
-        self.entries.insert(
-            key,
-            Entry { connection, session, ordering, flows, name, known, opened: self.clock, used: self.clock, held: 0 },
-        );
+        let by_end = [flows.active.map(|flow| (Side::Active, flow)), flows.passive.map(|flow| (Side::Passive, flow))];
+        let opened = self.table.clock();
+        let entry = Entry { connection, session, ordering, flows, name, known, opened, held: 0 };
+        self.table.insert(key, by_end.into_iter().flatten(), entry);
         key
     }
 
-    fn make_place(&mut self, handler: &mut impl Handler<Session = S>) {
-        if self.entries.len() < CONNECTIONS {
-            return;
-        }
-        let mut used: Vec<(u64, u64)> = self.entries.iter().map(|(key, entry)| (entry.used, *key)).collect();
-        used.sort_unstable();
-        for (_, key) in used.into_iter().take(CONNECTIONS / 4) {
-            self.close(key, handler);
-        }
-    }
-
     fn close_flow(&mut self, flow: &Flow, handler: &mut impl Handler<Session = S>) {
-        if let Some(&(key, _)) = self.flows.get(flow) {
+        if let Some((key, _)) = self.table.find(flow) {
             self.close(key, handler);
         }
     }
 
     fn close(&mut self, key: u64, handler: &mut impl Handler<Session = S>) {
-        let Some(mut entry) = self.entries.remove(&key) else { return };
-        self.recent = [None; 2];
-        for flow in [entry.flows.active, entry.flows.passive].into_iter().flatten() {
-            if self.flows.get(&flow).is_some_and(|(owner, _)| *owner == key) {
-                self.flows.remove(&flow);
-            }
-        }
+        let removed = self.table.remove(key, |entry| [entry.flows.active, entry.flows.passive]);
+        let Some(mut entry) = removed else { return };
         entry.flush(handler);
         handler.account().change(entry.held, 0);
         handler.closed(&entry.connection, entry.session, &entry.ordering.counts);
@@ -456,7 +363,7 @@ impl<S> QueuePairs<S> {
         // Two partners that fit equally well tell nothing: a later packet will.
         if let [partner] = partners[..] {
             self.pair(place, partner, handler);
-        } else if waiting.packets.len() > WAITING_PACKETS || waiting.octets > WAITING_OCTETS {
+        } else if waiting.is_full() {
             self.give_up(place, handler);
         } else if self.waiting.len() > WAITING_FLOWS {
             self.give_up(0, handler);
@@ -484,12 +391,11 @@ impl<S> QueuePairs<S> {
     /// Begins a connection whose set-up was not seen whole, and lets go what waited for it.
     fn start(&mut self, first: Waiting, second: Option<Waiting>, handler: &mut impl Handler<Session = S>) -> u64 {
         let (one, other) = (Some(first.flow), second.as_ref().map(|second| second.flow));
-        let setup = self.pending.iter().position(|pending| pending.concerns(one) || pending.concerns(other));
-        let setup = setup.map(|place| self.pending.swap_remove(place));
-        let reversed = setup.as_ref().is_some_and(|setup| setup.passive == first.flow.source);
+        let set_up = self.set_ups.take_for([one, other]);
+        let reversed = set_up.as_ref().is_some_and(|set_up| set_up.passive == first.flow.source);
         let flows =
             if reversed { Sides { active: other, passive: one } } else { Sides { active: one, passive: other } };
-        let key = self.open(setup.as_ref(), first.carrier, flows, handler);
+        let key = self.open(set_up.as_ref(), first.carrier, flows, handler);
         let mut packets: Vec<(Side, Kept)> = Vec::new();
         let (of_first, of_second) =
             if reversed { (Side::Passive, Side::Active) } else { (Side::Active, Side::Passive) };
@@ -554,60 +460,5 @@ impl<S> Entry<S> {
     /// The connection has hardly begun, so a request with the same names is the same request, sent or captured again.
     const fn is_young(&self, clock: u64) -> bool {
         self.ordering.counts.active.packets == 0 || clock - self.opened < YOUNG
-    }
-}
-
-impl Half {
-    fn new(stamp: Stamp, (queue_pair, sequence): (u32, u32), private_data: Consumer<'_>) -> Self {
-        Self { queue_pair, sequence, announced: Announced::new(stamp, private_data) }
-    }
-}
-
-impl Pending {
-    /// The flow goes to a queue pair that this message names.
-    fn concerns(&self, flow: Option<Flow>) -> bool {
-        let names = |half: Option<Half>, source, destination| {
-            half.zip(flow).is_some_and(|(half, flow)| flow == Flow { source, destination, queue_pair: half.queue_pair })
-        };
-        names(self.request, self.passive, self.active) || names(self.reply, self.active, self.passive)
-    }
-}
-
-impl Waiting {
-    /// Octets of memory it takes.
-    const fn held(&self) -> usize {
-        self.octets + self.packets.len() * size_of::<Kept>()
-    }
-
-    /// The requests that wait here are the first of a connection that begins with this number.
-    fn begins_at(&self, sequence: u32) -> bool {
-        let mut requests = self.packets.iter().filter(|kept| kept.span > 0);
-        requests.all(|kept| is_within(kept.sequence, sequence, WAITING_PACKETS as u32))
-    }
-
-    /// A packet of `flow` answers a request that waits here, or is a request that an answer here is for.
-    fn answers(&self, flow: &Flow, packet: &Kept) -> bool {
-        self.flow.source == flow.destination
-            && self.flow.destination == flow.source
-            && self.packets.iter().any(|kept| match (kept.span, packet.span) {
-                (0, 0) => false,
-                (0, span) => is_within(kept.sequence, packet.sequence, span),
-                (span, 0) => is_within(packet.sequence, kept.sequence, span),
-                _ => false,
-            })
-    }
-}
-
-fn is_within(answer: u32, request: u32, span: u32) -> bool {
-    (answer.wrapping_sub(request) & 0xff_ffff) < span
-}
-
-/// How many numbers a request may take; 0 for an answer.
-fn span(transport: &Transport<'_>) -> u32 {
-    match (transport.is_request(), transport.operation, transport.target) {
-        (false, ..) => 0,
-        // As many as the smallest path MTU would need.
-        (true, Does::ReadRequest, Some(target)) => target.length.div_ceil(256).max(1),
-        _ => 1,
     }
 }

@@ -10,7 +10,7 @@ use super::tcp::{Piece, Reassembly, Step};
 use crate::carrier::connection::{Announced, Connection, Endpoint, Rejected, port_service};
 use crate::carrier::handler::Handler;
 use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
-use crate::carrier::table::Map;
+use crate::carrier::table::Table;
 use crate::link::{Address, Carrier, Segment};
 
 /// Connections that are followed at a time; the quarter unused for longest makes place.
@@ -64,7 +64,6 @@ struct Entry<S> {
     reassembly: Reassembly,
     known: Known<S>,
     segments: u64,
-    used: u64,
     /// Octets of memory that are accounted for.
     held: usize,
 }
@@ -94,17 +93,14 @@ struct Sink<'a, H> {
 /// Everything known of the TCP connections in a capture.
 #[derive(Debug)]
 pub struct Connections<S> {
-    entries: Map<u64, Entry<S>>,
-    flows: Map<Flow, (u64, Side)>,
+    table: Table<Flow, Entry<S>>,
     last_key: u64,
-    clock: u64,
     checked: Checked,
 }
 
 impl<S> Default for Connections<S> {
     fn default() -> Self {
-        let (entries, flows) = (Map::default(), Map::default());
-        Self { entries, flows, last_key: 0, clock: 0, checked: Checked::default() }
+        Self { table: Table::default(), last_key: 0, checked: Checked::default() }
     }
 }
 
@@ -119,13 +115,12 @@ impl<S> Connections<S> {
         handler: &mut impl Handler<Session = S>,
     ) -> bool {
         let is_service = choice.to_service || choice.from_service;
-        if self.flows.is_empty() && !is_service && !Setup::is_begun_by(segment.octets) {
+        if self.table.is_empty() && !is_service && !Setup::is_begun_by(segment.octets) {
             return false;
         }
-        self.clock += 1;
+        self.table.tick();
         let Some((key, from)) = self.find(segment, choice, handler) else { return false };
-        let Some(entry) = self.entries.get_mut(&key) else { return false };
-        entry.used = self.clock;
+        let Some(entry) = self.table.touch(key) else { return false };
         entry.segments += 1;
         if segment.is_final() || segment.is_reset() {
             entry.known.connection.disconnected.get_or_insert((from, stamp));
@@ -146,7 +141,7 @@ impl<S> Connections<S> {
     /// Has the connection that holds the most let go what is more than may be held.
     fn let_go(&mut self, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
         let excess = handler.account().excess();
-        let Some(entry) = self.entries.values_mut().max_by_key(|entry| entry.held) else { return };
+        let Some(entry) = self.table.largest(|entry| entry.held) else { return };
         let enough = entry.held.saturating_sub(excess);
         let mut sink = Sink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
         let Entry { reassembly, known, .. } = &mut *entry;
@@ -169,9 +164,7 @@ impl<S> Connections<S> {
 
     /// Gives everything that still waits, at the end of the capture.
     pub fn finish(&mut self, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
-        let mut keys: Vec<u64> = self.entries.keys().copied().collect();
-        keys.sort_unstable();
-        for key in keys {
+        for key in self.table.keys() {
             self.close(key, verify_crc, handler);
         }
     }
@@ -192,8 +185,8 @@ impl<S> Connections<S> {
             source: (segment.source, segment.source_port),
             destination: (segment.destination, segment.destination_port),
         };
-        if let Some(&(key, from)) = self.flows.get(&flow) {
-            if self.entries.get(&key).is_some_and(|entry| !entry.is_replaced_by(from, segment)) {
+        if let Some((key, from)) = self.table.find(&flow) {
+            if self.table.get(key).is_some_and(|entry| !entry.is_replaced_by(from, segment)) {
                 return Some((key, from));
             }
             self.close(key, choice.verify_crc, handler);
@@ -215,18 +208,12 @@ impl<S> Connections<S> {
 
     /// Begins a connection with a segment of `flow` by one end.
     fn open(&mut self, flow: Flow, from: Side, verify_crc: bool, handler: &mut impl Handler<Session = S>) -> u64 {
-        if self.entries.len() >= CONNECTIONS {
-            let mut used: Vec<(u64, u64)> = self.entries.iter().map(|(key, entry)| (entry.used, *key)).collect();
-            used.sort_unstable();
-            for (_, key) in used.into_iter().take(CONNECTIONS / 4) {
-                self.close(key, verify_crc, handler);
-            }
+        for key in self.table.crowd(CONNECTIONS) {
+            self.close(key, verify_crc, handler);
         }
         self.last_key += 1;
         let key = FIRST_KEY | self.last_key;
         let back = Flow { source: flow.destination, destination: flow.source };
-        self.flows.insert(back, (key, from.other()));
-        self.flows.insert(flow, (key, from));
         let end = |(address, port)| Endpoint { address, queue_pair: None, port: Some(port) };
         let (active, passive) =
             if from == Side::Active { (flow.source, flow.destination) } else { (flow.destination, flow.source) };
@@ -250,17 +237,13 @@ impl<S> Connections<S> {
             counts: Sides::default(),
         };
         let reassembly = Reassembly::default();
-        self.entries.insert(key, Entry { reassembly, known, segments: 0, used: self.clock, held: 0 });
+        let entry = Entry { reassembly, known, segments: 0, held: 0 };
+        self.table.insert(key, [(from.other(), back), (from, flow)], entry);
         key
     }
 
     fn close(&mut self, key: u64, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
-        let Some(mut entry) = self.entries.remove(&key) else { return };
-        let Sides { active, passive } = entry.known.connection.ends;
-        let name = |end: Endpoint| (end.address, end.port.unwrap_or_default());
-        for (source, destination) in [(name(active), name(passive)), (name(passive), name(active))] {
-            self.flows.remove(&Flow { source, destination });
-        }
+        let Some(mut entry) = self.table.remove(key, |entry| entry.known.flows()) else { return };
         handler.account().change(entry.held, 0);
         let mut sink = Sink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
         entry.reassembly.finish(&mut |step| entry.known.step(&step, &mut sink));
@@ -303,6 +286,12 @@ impl<S> Entry<S> {
 }
 
 impl<S> Known<S> {
+    fn flows(&self) -> [Option<Flow>; 2] {
+        let Sides { active, passive } = self.connection.ends;
+        let [active, passive] = [active, passive].map(|end| (end.address, end.port.unwrap_or_default()));
+        [(active, passive), (passive, active)].map(|(source, destination)| Some(Flow { source, destination }))
+    }
+
     /// Takes what TCP gives.
     fn step<H: Handler<Session = S>>(&mut self, step: &Step<'_>, sink: &mut Sink<'_, H>) {
         match step {

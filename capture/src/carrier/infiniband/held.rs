@@ -1,0 +1,98 @@
+//! Packets of a connection that wait for one before them.
+
+use std::collections::BTreeMap;
+
+use super::transport::Transport;
+use crate::carrier::operation::{Operation, OperationKind, Side, Stamp};
+
+/// Packets that are held for one connection.
+const HELD_PACKETS: usize = 4096;
+/// Octets that are held for one connection.
+const HELD_OCTETS: usize = 8 << 20;
+
+/// A packet that waits.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) from: Side,
+    pub(super) stamp: Stamp,
+    pub(super) octets: Box<[u8]>,
+    pub(super) length: usize,
+    pub(super) retransmitted: u32,
+    pub(super) acknowledged: Option<u64>,
+    pub(super) is_request: bool,
+    /// The number it is held under: that of its place in the stream may be counted anew meanwhile.
+    pub(super) number: u64,
+}
+
+/// Packets that wait, and the octets they take.
+#[derive(Debug, Default)]
+pub(super) struct Packets {
+    pub(super) packets: BTreeMap<u64, Held>,
+    pub(super) octets: usize,
+}
+
+impl Packets {
+    pub(super) fn insert(&mut self, key: u64, held: Held) {
+        self.octets += held.size();
+        self.octets -= self.packets.insert(key, held).map_or(0, |before| before.size());
+    }
+
+    pub(super) fn remove(&mut self, key: u64) -> Option<Held> {
+        let held = self.packets.remove(&key)?;
+        self.octets -= held.size();
+        Some(held)
+    }
+
+    pub(super) fn first_key(&self) -> Option<u64> {
+        self.packets.first_key_value().map(|(key, _)| *key)
+    }
+
+    /// Lets go those before `key`.
+    pub(super) fn forget_before(&mut self, key: u64) {
+        while self.first_key().is_some_and(|first| first < key) {
+            let held = self.packets.pop_first();
+            self.octets -= held.map_or(0, |(_, held)| held.size());
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.packets.len() > HELD_PACKETS || self.octets > HELD_OCTETS
+    }
+}
+
+/// A packet in hand.
+#[derive(Clone, Copy)]
+pub(super) struct Arrival<'a> {
+    pub(super) from: Side,
+    pub(super) stamp: Stamp,
+    pub(super) octets: &'a [u8],
+    pub(super) length: usize,
+    pub(super) retransmitted: u32,
+    /// The highest number of the other end's requests that its sender had acknowledged by then.
+    pub(super) acknowledged: Option<u64>,
+    pub(super) packet: Transport<'a>,
+}
+
+impl Held {
+    pub(super) fn new(arrival: &Arrival<'_>, number: u64) -> Self {
+        let Arrival { from, stamp, octets, length, retransmitted, acknowledged, packet } = *arrival;
+        let is_request = packet.is_request();
+        Self { from, stamp, octets: octets.into(), length, retransmitted, acknowledged, is_request, number }
+    }
+
+    /// Octets of memory it takes, with its place among the others.
+    pub(super) const fn size(&self) -> usize {
+        self.octets.len() + 2 * size_of::<Self>()
+    }
+
+    pub(super) fn arrival<'a>(&'a self, packet: Transport<'a>) -> Arrival<'a> {
+        let Self { from, stamp, ref octets, length, retransmitted, acknowledged, .. } = *self;
+        Arrival { from, stamp, octets, length, retransmitted, acknowledged, packet }
+    }
+}
+
+impl Arrival<'_> {
+    pub(super) const fn operation<'b>(&self, kind: OperationKind<'b>) -> Operation<'b> {
+        Operation { from: self.from, stamp: self.stamp, retransmitted: self.retransmitted, kind }
+    }
+}

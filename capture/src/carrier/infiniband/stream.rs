@@ -1,0 +1,254 @@
+//! The requests of one end, by their numbers, and the responses they get.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::held::{Arrival, Packets};
+use super::transport::{Operation as Does, Target, Transport};
+use crate::carrier::connection::Counts;
+use crate::carrier::operation::{OperationKind, Progress};
+
+/// Packets of a connection that may come between an acknowledgement and the late packet it acknowledges.
+pub(super) const GRACE: u64 = 64;
+/// Holes that are remembered in case a packet comes after all.
+const HOLES: usize = 32;
+/// Read requests whose responses may still come, more than any adapter has outstanding.
+const READS: usize = 256;
+/// Ranges of responses of one end's Read requests that are told apart; past that a repetition counts as new.
+const RANGES: usize = 1024;
+/// Path MTUs there are (IBTA), largest first.
+const MTUS: [u32; 5] = [4096, 2048, 1024, 512, 256];
+
+/// A Read request and the numbers its responses take.
+#[derive(Clone, Debug)]
+pub(super) struct Read {
+    pub(super) first: u64,
+    pub(super) end: u64,
+    pub(super) length: u32,
+    /// Numbers of the responses that were seen: ranges in order, apart from each other.
+    pub(super) seen: Vec<(u64, u64)>,
+}
+
+/// The RDMA Write that is under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Write {
+    pub(super) first: u64,
+    pub(super) target: Target,
+}
+
+/// One end's requests.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    /// The number the next request must have, extended to 64 bits; `None` before the first.
+    pub(super) next: Option<u64>,
+    /// The highest number known to have arrived though it was not seen, and the arrival at which that was noticed.
+    pub(super) arrived: Option<(u64, u64)>,
+    /// The highest number that the other end has acknowledged.
+    pub(super) acknowledged: Option<u64>,
+    /// The receiver refused what comes after `next` until `next` comes.
+    pub(super) refusing: bool,
+    /// Held requests: number to arrival.
+    pub(super) held: BTreeMap<u64, u64>,
+    /// Requests that the receiver refused; used if they turn sink to have been accepted after all.
+    pub(super) refused: Packets,
+    pub(super) holes: VecDeque<(u64, u64)>,
+    pub(super) reads: VecDeque<Read>,
+    /// Ranges in all of them.
+    pub(super) ranges: usize,
+    pub(super) write: Option<Write>,
+    pub(super) repetitions: u32,
+    /// First number and length of a Read request whose number of responses is not known, as the path MTU is not.
+    pub(super) unmeasured: Option<(u64, u32)>,
+}
+
+impl Stream {
+    /// Something is known to have been sent at `next` or after it, and what is at `next` is not there.
+    pub(super) fn has_hole(&self) -> bool {
+        self.next.is_some_and(|next| {
+            let there = self.held.keys().chain(self.refused.packets.keys());
+            !self.held.contains_key(&next)
+                && (self.arrived.is_some_and(|(highest, _)| highest >= next) || there.into_iter().any(|n| *n > next))
+        })
+    }
+
+    /// The number the next request should have. Where a Read request's responses could not be counted, `number` itself
+    /// tells, if it fits one of the path MTUs there are. That MTU is a guess, so it is used for nothing else.
+    pub(super) fn expected(&mut self, number: u64, mtu: Option<u32>) -> u64 {
+        let next = *self.next.get_or_insert_with(|| {
+            // Where the capture begins in the middle, packets shortly before its first may come late.
+            self.holes.push_back((number - GRACE, number));
+            number
+        });
+        let Some((first, length)) = self.unmeasured.take() else { return next };
+        let fitting = MTUS.into_iter().find(|mtu| first + responses(length, *mtu) == number);
+        match mtu.or(fitting) {
+            Some(mtu) => {
+                let end = first + responses(length, mtu);
+                if let Some(read) = self.reads.iter_mut().rev().find(|read| read.first == first) {
+                    read.end = end;
+                }
+                self.next = Some(end);
+                end
+            }
+            None => {
+                self.unmeasured = Some((first, length));
+                next
+            }
+        }
+    }
+
+    /// A packet of a hole that was given up; it is taken sink of the hole.
+    pub(super) fn is_late(&mut self, number: u64) -> bool {
+        let Some(place) = self.holes.iter().position(|(first, end)| (*first..*end).contains(&number)) else {
+            return false;
+        };
+        if let Some((first, end)) = self.holes.remove(place) {
+            for part in [(first, number), (number + 1, end)] {
+                if part.0 < part.1 {
+                    self.holes.push_back(part);
+                }
+            }
+        }
+        true
+    }
+
+    /// How many numbers a request takes: one for each packet of the answer to a Read request.
+    pub(super) fn span(&mut self, number: u64, packet: &Transport<'_>, mtu: Option<u32>) -> u64 {
+        let (Does::ReadRequest, Some(target)) = (packet.operation, packet.target) else { return 1 };
+        // Without a path MTU the answer takes at most what the smallest one gives.
+        let span = responses(target.length, mtu.unwrap_or(256));
+        let read = Read { first: number, end: number + span, length: target.length, seen: Vec::new() };
+        if self.reads.len() == READS {
+            self.ranges -= self.reads.pop_front().map_or(0, |read| read.seen.len());
+        }
+        self.reads.push_back(read);
+        if mtu.is_some() || span == 1 {
+            return span;
+        }
+        self.unmeasured = Some((number, target.length));
+        1
+    }
+
+    /// What a request does; `None` where it is a part of something whose beginning the capture does not hold.
+    pub(super) fn kind<'a>(
+        &mut self,
+        number: u64,
+        arrival: &Arrival<'a>,
+        mtu: Option<u32>,
+    ) -> Option<OperationKind<'a>> {
+        let packet = &arrival.packet;
+        match (packet.operation, packet.target) {
+            (Does::ReadRequest, Some(target)) => Some(OperationKind::ReadRequest {
+                request: number,
+                handle: target.handle,
+                offset: target.offset,
+                length: target.length,
+            }),
+            (Does::Write, target) => {
+                if let Some(target) = target {
+                    self.write = Some(Write { first: number, target });
+                }
+                self.place(number, packet, mtu)
+            }
+            (Does::Send, _) => Some(OperationKind::Send {
+                first: packet.first,
+                last: packet.last,
+                data: packet.data,
+                length: packet.length,
+                invalidates: packet.invalidates,
+                progress: Progress { sent: number, received: arrival.acknowledged },
+            }),
+            _ => None,
+        }
+    }
+
+    /// Where a part of the RDMA Write under way belongs. Packet numbers tell it, so a hole in the middle leaves a hole in
+    /// the data and nothing else.
+    pub(super) fn place<'a>(&self, number: u64, packet: &Transport<'a>, mtu: Option<u32>) -> Option<OperationKind<'a>> {
+        let Write { first: beginning, target } = self.write?;
+        let (length, whole) = (packet.length as u64, u64::from(target.length));
+        let before = number.checked_sub(beginning)?;
+        let at = match (packet.first, packet.last) {
+            (true, _) => 0,
+            (false, true) if before + 1 == responses(target.length, mtu?) => whole.checked_sub(length)?,
+            (false, true) => return None,
+            (false, false) => before * length,
+        };
+        if at + length > whole {
+            return None;
+        }
+        let offset = target.offset.wrapping_add(at);
+        let Transport { data, length, first, .. } = *packet;
+        Some(OperationKind::Write { handle: target.handle, offset, data, length, first })
+    }
+}
+
+impl Read {
+    /// The number after its last response. What was noted when it was asked for is only a bound where the path MTU was
+    /// not known then.
+    pub(super) fn end(&self, mtu: Option<u32>) -> u64 {
+        mtu.map_or(self.end, |mtu| self.end.min(self.first + responses(self.length, mtu)))
+    }
+
+    /// Octets of the answer before this response. A part that is not the last holds a path MTU of octets; the last one
+    /// ends the answer. `None` where it may be the response to another request, that was not seen.
+    pub(super) fn place(&self, number: u64, packet: &Transport<'_>, mtu: Option<u32>) -> Option<u64> {
+        let (length, whole) = (packet.length as u64, u64::from(self.length));
+        let at = match packet.last {
+            false => (number - self.first) * length,
+            true if mtu.is_some() && number + 1 != self.end(mtu) => return None,
+            true if mtu.is_none() && length != whole => return None,
+            true => whole.checked_sub(length)?,
+        };
+        (at + length <= whole).then_some(at)
+    }
+
+    /// Takes note of a response. False where it was seen before. `ranges` are those of all Read requests.
+    pub(super) fn note(&mut self, number: u64, ranges: &mut usize) -> bool {
+        // Responses nearly always come in order.
+        if let Some((_, end)) = self.seen.last_mut()
+            && *end == number
+        {
+            *end += 1;
+            return true;
+        }
+        if self.seen.iter().any(|(first, end)| (*first..*end).contains(&number)) {
+            return false;
+        }
+        if *ranges < RANGES {
+            *ranges -= self.seen.len();
+            let place = self.seen.partition_point(|(first, _)| *first < number);
+            self.seen.insert(place, (number, number + 1));
+            self.seen.dedup_by(|later, earlier| {
+                let meet = earlier.1 == later.0;
+                if meet {
+                    earlier.1 = later.1;
+                }
+                meet
+            });
+            *ranges += self.seen.len();
+        }
+        true
+    }
+}
+
+pub(super) fn lose(stream: &mut Stream, counts: &mut Counts, first: u64, end: u64) {
+    counts.missed += end - first;
+    stream.holes.push_back((first, end));
+    while stream.holes.len() > HOLES {
+        stream.holes.pop_front();
+    }
+}
+
+/// The 64-bit number with these low 24 bits that is nearest to `near`.
+pub(super) fn extend(near: Option<u64>, sequence: u32) -> u64 {
+    const HALF: u64 = 1 << 23;
+    // Numbers begin well above zero, so that one before the first can be told from one far ahead.
+    let near = near.unwrap_or(1 << 32 | u64::from(sequence));
+    let base = near.wrapping_sub(HALF);
+    base.wrapping_add(u64::from(sequence).wrapping_sub(base) & 0xff_ffff)
+}
+
+/// Packets that carry `length` octets: at least one.
+pub(super) fn responses(length: u32, mtu: u32) -> u64 {
+    u64::from(length.div_ceil(mtu.max(1)).max(1))
+}
