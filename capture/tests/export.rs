@@ -178,7 +178,7 @@ fn a_reply_that_cannot_be_rebuilt_leaves_its_call() {
     assert_eq!(exported.reasons.len(), 2);
     assert_eq!(
         exported.to_string().lines().next().unwrap(),
-        "68 calls and 67 replies written; RPCs left out: 1; calls written without their reply: 1"
+        "68 calls and 67 replies written; RPCs left out: 1; calls exported without their reply: 1"
     );
     streams(&file);
 }

@@ -211,11 +211,11 @@ fn what_is_no_capture_is_named_so() {
         // As `xz` and `bzip2` begin what they write.
         (
             b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4\x46",
-            "compressed by xz, which is not read here: decompress it first, with xz -d",
+            "compressed with xz, which is not supported: decompress it first, with xz -d",
         ),
         (
             b"BZh91AY&SY\x17\x72\x45\x38",
-            "compressed by bzip2, which is not read here: decompress it first, with bzip2 -d",
+            "compressed with bzip2, which is not supported: decompress it first, with bzip2 -d",
         ),
         (b"\xd4\xc3\xb2", "not a capture file (pcap or pcapng)"),
         (&[0; 100], "not a capture file (pcap or pcapng)"),

@@ -105,7 +105,7 @@ fn decode_writes_a_line_a_message() {
     );
     assert!(lines.iter().any(|line| line.ends_with("call  SEQUENCE PUTFH WRITE GETATTR  read 5003@180")));
     assert!(lines.iter().any(|line| line.ends_with("reply SEQUENCE PUTFH LOOKUP  NFS4ERR_NOENT")));
-    assert_eq!(stderr(&output), "rpcrdma: left alone: frames of other kinds: ICMPv6 (20), ARP (4)\n");
+    assert_eq!(stderr(&output), "rpcrdma: ignored: other frames: ICMPv6 (20), ARP (4)\n");
     assert_eq!(output.status.code(), Some(0));
 }
 
@@ -341,7 +341,7 @@ fn several_files_are_one_capture() {
         run(&["decode"].into_iter().chain(options.iter().copied()).chain(files).collect::<Vec<_>>())
     };
     let output = decode(&["--json"]);
-    let order = format!("rpcrdma: files are read in the order of their first frames: {}\n", parts.join(", "));
+    let order = format!("rpcrdma: reading files in the order of their first frames: {}\n", parts.join(", "));
     assert!(stderr(&output).starts_with(&order), "{}", stderr(&output));
     let whole = run(&["decode", "-q", "--json", &capture("nfs41")]);
     for (line, expected) in stdout(&output).lines().zip(stdout(&whole).lines()) {
@@ -380,22 +380,18 @@ fn files_that_overlap_are_told() {
     let every_other = |skip: usize| records.iter().skip(skip).step_by(2).flatten().copied().collect::<Vec<_>>();
     let files = [0, 1].map(|skip| written(&format!("other{skip}.pcap"), &[header.clone(), every_other(skip)].concat()));
     let output = run(&["decode", "--json", &files[0], &files[1]]);
-    assert!(stderr(&output).contains("rpcrdma: 1 file begins before"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("rpcrdma: 1 file starts before"), "{}", stderr(&output));
 }
 
 #[test]
 fn a_filter_that_selects_nothing_says_so() {
     let path = capture("errors");
     for (command, options, said) in [
-        ("decode", &["--xid", "0x99999999"][..], "nothing is selected: none of 46 messages passes --xid\n"),
-        ("stats", &["--connection", "99"], "passes --connection; there are connections 1 to 27\n"),
-        ("check", &["--connection", "99"], "passes --connection; there are connections 1 to 27\n"),
-        ("transactions", &["--since", "+100"], "passes --since; the frames are from 1795221684.367832000 to "),
-        (
-            "check",
-            &["--rule", "answer", "--ignore", "answer"],
-            "nothing is selected: --rule and --ignore leave no rule\n",
-        ),
+        ("decode", &["--xid", "0x99999999"][..], "nothing selected: none of 46 messages matches --xid\n"),
+        ("stats", &["--connection", "99"], "matches --connection; connections are numbered 1 to 27\n"),
+        ("check", &["--connection", "99"], "matches --connection; connections are numbered 1 to 27\n"),
+        ("transactions", &["--since", "+100"], "matches --since; the capture runs from 1795221684.367832000 to "),
+        ("check", &["--rule", "answer", "--ignore", "answer"], "nothing selected: --rule and --ignore leave no rule\n"),
     ] {
         let output = run(&[&[command, &path], options].concat());
         assert!(stderr(&output).contains(said), "{command}: {}", stderr(&output));
@@ -420,7 +416,11 @@ fn a_time_without_its_plus_is_refused() {
             // It may refuse before all is read.
             let _written = child.stdin.take().unwrap().write_all(input);
             let output = child.wait_with_output().unwrap();
-            assert!(stderr(&output).contains("this is before the first frame"), "{options:?}: {}", stderr(&output));
+            assert!(
+                stderr(&output).contains("this time is before the first frame"),
+                "{options:?}: {}",
+                stderr(&output)
+            );
             assert_eq!((stdout(&output), output.status.code()), ("", Some(2)));
         }
     }
@@ -473,7 +473,7 @@ fn findings_that_are_the_same_are_folded() {
     let output = run(&["check", "-q", "--rule", "private-data-absent", &capture("errors")]);
     let lines: Vec<&str> = stdout(&output).lines().collect();
     assert_eq!(lines.len(), 7, "{}", stdout(&output));
-    assert_eq!(lines[3], "26 more: the same as one above; --json has each");
+    assert_eq!(lines[3], "26 more like those above; --json lists each");
     let row = ["private-data-absent", "(27", "connections)", "0", "0", "27", "0", "0"];
     assert!(lines[5].split_whitespace().eq(row), "{}", lines[5]);
 }
@@ -555,8 +555,8 @@ fn cut_frames_are_marked() {
     let output = run(&["decode", &path]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(stdout(&output).lines().count(), 1 + 138);
-    assert!(stdout(&output).lines().any(|line| line.contains("cut: 70 of ")), "{}", stdout(&output));
-    assert!(stderr(&output).contains("messages not whole in the capture"));
+    assert!(stdout(&output).lines().any(|line| line.contains("truncated: 70 of ")), "{}", stdout(&output));
+    assert!(stderr(&output).contains("messages incomplete in the capture"));
     // An Ethernet, IPv4, UDP and transport header and the ICRC leave 70 octets of 128.
     let call = objects("decode", &path).into_iter().find(|object| object["frame"] == 1164).unwrap();
     assert_eq!(call["incomplete"], json!({"captured": 74, "missing": "snaplen"}));
@@ -571,8 +571,8 @@ fn what_the_capture_missed_is_said() {
     let path = written("missed.pcap", &[header, records.concat()].concat());
     let output = run(&["decode", &path]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("rpcrdma: 2 messages not whole in the capture\n"));
-    assert!(stderr(&output).contains("rpcrdma: 1 packet of RPC-over-RDMA connections missed by the capture\n"));
+    assert!(stderr(&output).contains("rpcrdma: 2 messages incomplete in the capture\n"));
+    assert!(stderr(&output).contains("rpcrdma: 1 packet of RPC-over-RDMA connections missing from the capture\n"));
     let line = |frame: &str| stdout(&output).lines().find(|line| line.starts_with(frame)).unwrap();
     assert!(line("  1182").contains("MSG   0x64d138ec       call  ") && line("  1182").ends_with("end missing"));
     assert!(line("  1183").contains("  ?     ?  ") && line("  1183").ends_with("start missing"));
@@ -647,10 +647,10 @@ fn a_terminate_is_shown_among_the_messages() {
 fn a_wrong_crc_of_iwarp_is_told() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/corpus/frames/iwarp_markers_and_crcs.pcap.gz");
     let output = run(&["decode", path]);
-    assert!(stderr(&output).contains("1 FPDU of iWARP with a wrong CRC\n"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 iWARP FPDU with a wrong CRC\n"), "{}", stderr(&output));
     assert_eq!((stdout(&output).lines().count(), output.status.code()), (1 + 47, Some(1)));
     let output = run(&["decode", "--verify-crc", path]);
-    assert!(stderr(&output).contains("1 FPDU of iWARP with a wrong CRC, left out\n"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 iWARP FPDU with a wrong CRC, ignored\n"), "{}", stderr(&output));
     assert_eq!((stdout(&output).lines().count(), output.status.code()), (1 + 46, Some(1)));
 }
 
@@ -867,7 +867,7 @@ fn a_rule_is_explained_without_a_file() {
     assert!(text.starts_with("write-length  error  RFC 8166 3.4.6\nRule     No returned length exceeds"), "{text}");
     assert!(text.contains("\nWhy      ") && text.contains("\nCorrect  ") && !text.contains("\nAnswer"), "{text}");
     let text = run(&["check", "--explain", "list-flag"]);
-    assert!(stdout(&text).contains("\nAnswer   A responder answers a Send that breaks it by ERR_CHUNK.\n"));
+    assert!(stdout(&text).contains("\nAnswer   A responder answers a Send that breaks it with ERR_CHUNK.\n"));
     for rule in rpcrdma_capture::check::rules() {
         let output = run(&["check", "--explain", rule.slug]);
         assert_eq!(output.status.code(), Some(0), "{}", rule.slug);
@@ -950,7 +950,11 @@ fn export_refuses_what_it_would_not_do() {
 fn export_of_nothing_says_so() {
     let out = file("nothing.pcap").display().to_string();
     let output = run(&["export", &capture("perftest"), "-o", &out]);
-    assert!(stderr(&output).contains("rpcrdma: nothing to export: the file written is empty\n"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("rpcrdma: nothing to export: the output file has no packets\n"),
+        "{}",
+        stderr(&output)
+    );
     assert_eq!(output.status.code(), Some(1));
 }
 
@@ -972,10 +976,10 @@ fn on_a_terminal_it_says_that_it_waits_and_writes_no_capture() {
         println!("script is not installed: skipped");
         return;
     };
-    assert!(waits.contains("rpcrdma: waiting for a hex dump on standard input; Ctrl-D ends it"), "{waits}");
+    assert!(waits.contains("rpcrdma: reading a hex dump from standard input; end it with Ctrl-D"), "{waits}");
     assert!(waits.contains("RDMA_NOMSG") && status == Some(0), "{waits}");
     let (refused, status) = on_a_terminal(&format!("export {} -o -", capture("nfs41_callback")), b"").unwrap();
-    assert!(refused.starts_with("rpcrdma: -: a pcap file is nothing for a terminal"), "{refused}");
+    assert!(refused.starts_with("rpcrdma: -: a pcap file is not written to a terminal"), "{refused}");
     assert_eq!(status, Some(2));
 }
 
@@ -987,10 +991,14 @@ fn known_deviations_are_marked_and_can_be_left_out() {
         let output = run(&["check", "-q", &path]);
         assert_eq!(output.status.code(), Some(1), "{name}");
         let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("4.1; known of Linux nfsd 6.1, 7.2)"), "{name}: {text}");
+        assert!(text.contains("4.1; known deviation of Linux nfsd 6.1, 7.2)"), "{name}: {text}");
         let output = run(&["check", "-q", "--known", "linux", &path]);
         assert_eq!(output.status.code(), Some(0), "{name}");
-        assert!(stdout(&output).starts_with("1 more: known of Linux nfsd; --json has each\n"), "{}", stdout(&output));
+        assert!(
+            stdout(&output).starts_with("1 more accepted: known deviations of Linux nfsd; --json lists each\n"),
+            "{}",
+            stdout(&output)
+        );
         let found = objects("check", &path);
         assert_eq!((&found[0]["known"], &found[1]["known"]), (&json!("Linux nfsd"), &json!(1)), "{name}");
     }
@@ -1106,7 +1114,7 @@ fn a_line_on_standard_error_is_written_at_once() {
 
     let path = capture("nfs41");
     for (arguments, lines) in [
-        (&["decode", &path][..], &["rpcrdma: left alone: frames of other kinds: ICMPv6 (20), ARP (4)\n"][..]),
+        (&["decode", &path][..], &["rpcrdma: ignored: other frames: ICMPv6 (20), ARP (4)\n"][..]),
         (&["decod"], &["rpcrdma: unrecognized subcommand 'decod'; did you mean 'decode'?\n"]),
     ] {
         let (theirs, ours) = UnixDatagram::pair().unwrap();

@@ -353,7 +353,7 @@ fn where_padding_may_be_anywhere_nothing_is_guessed() {
         assert_eq!((*error, &found.messages[0].padding), (NotRebuilt::Padding, &None));
         let [_, object, tree] = shown(&found.messages[0]);
         assert!(object.contains(r#""padding_length":null,"#), "{object}");
-        assert!(tree.contains("  padding         its place is not known"), "{tree}");
+        assert!(tree.contains("  padding         in an unknown place"), "{tree}");
     }
 }
 

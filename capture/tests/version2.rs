@@ -585,7 +585,7 @@ fn the_first_message_that_can_be_of_one_only_says_which_wire_format_it_is() {
         assert_rpc(&found, 80, &null(80), &rpc::reply(80, &[]));
         let first = &found.messages[0];
         assert_eq!((first.type_name(), first.is_malformed(), first.rpc.as_ref()), (None, None, None));
-        assert!(text(first).ends_with("version 2, wire format not known\n"), "{}", text(first));
+        assert!(text(first).ends_with("version 2, wire format unknown\n"), "{}", text(first));
         assert!(
             tree_of(first).contains("nothing on this connection has shown which wire format"),
             "{}",

@@ -72,7 +72,7 @@ impl fmt::Display for Problem {
             Self::NotACapture(None) => f.write_str("not a capture file (pcap or pcapng)"),
             Self::NotACapture(Some(what)) => write!(f, "{what}, not a capture file (pcap or pcapng)"),
             Self::CompressedBy(program) => {
-                write!(f, "compressed by {program}, which is not read here: decompress it first, with {program} -d")
+                write!(f, "compressed with {program}, which is not supported: decompress it first, with {program} -d")
             }
             Self::EndsInside(what) => write!(f, "the file ends in the middle of {what}"),
             Self::Compression(error) => f.write_str(match error.kind() {
@@ -82,8 +82,8 @@ impl fmt::Display for Problem {
                 }
                 _ => "the compressed file is damaged",
             }),
-            Self::RecordLength(length) => write!(f, "a record claims {length} octets, the file is damaged"),
-            Self::Damaged(what) => write!(f, "{what}, the file is damaged"),
+            Self::RecordLength(length) => write!(f, "a record claims to have {length} octets: the file is damaged"),
+            Self::Damaged(what) => write!(f, "{what}: the file is damaged"),
         }
     }
 }

@@ -38,7 +38,7 @@ const SIMPLE_PACKET_HEADER_LEN: usize = 12;
 /// A section may describe more, but none does; this bounds what a hostile file makes us keep.
 const INTERFACES_LIMIT: usize = 1 << 16;
 
-const DAMAGED_BLOCK: Problem = Problem::Damaged("a block is shorter than what it must hold");
+const DAMAGED_BLOCK: Problem = Problem::Damaged("a block is too short for its contents");
 const ENDS_INSIDE_BLOCK: Problem = Problem::EndsInside("a block");
 
 /// The section that is being read.
@@ -249,7 +249,7 @@ impl Pcapng {
         let Some(interface) = self.interfaces.get(interface) else {
             return Err(FileError::new(
                 offset,
-                Problem::Damaged("a packet is from an interface that is not described"),
+                Problem::Damaged("a packet refers to an interface that is not described"),
             ));
         };
         buffer.take(len);

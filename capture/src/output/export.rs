@@ -267,7 +267,7 @@ fn failed(error: PcapError) -> io::Error {
 impl fmt::Display for Exported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.calls {
-            0 => f.write_str("nothing to export: the file written is empty")?,
+            0 => f.write_str("nothing to export: the output file has no packets")?,
             calls => {
                 let (s, replies) =
                     (if calls == 1 { "" } else { "s" }, if self.replies == 1 { "reply" } else { "replies" });
@@ -278,7 +278,7 @@ impl fmt::Display for Exported {
             write!(f, "; RPCs left out: {}", self.left_out)?;
         }
         if self.replies_left_out > 0 {
-            write!(f, "; calls written without their reply: {}", self.replies_left_out)?;
+            write!(f, "; calls exported without their reply: {}", self.replies_left_out)?;
         }
         for (reason, count) in &self.reasons {
             write!(f, "\n  {reason}: {count}")?;

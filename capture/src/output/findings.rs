@@ -159,7 +159,9 @@ impl Findings {
         line.column(style(severity), severity.name(), SEVERITY + 2);
         line.push(NAME, rule.slug);
         line.write(out)?;
-        let known = found.known().map(|known| format!("; known of {} {}", known.implementation.name(), known.versions));
+        let known = found
+            .known()
+            .map(|known| format!("; known deviation of {} {}", known.implementation.name(), known.versions));
         let text = format!("{} ({}{})", found.message, rule.section, known.unwrap_or_default());
         for text in wrapped(&text, WIDTH - INDENT) {
             let mut line = columns.text(INDENT);
@@ -211,33 +213,40 @@ impl Findings {
         };
         if self.folded > 0 {
             let mut line = columns.text(0);
-            line.push(DIM, &format!("{} more: the same as one above; --json has each", self.folded));
+            line.push(DIM, &format!("{} more like those above; --json lists each", self.folded));
             line.write(out)?;
         }
         if self.excused_found > 0 {
             let mut line = columns.text(0);
             let names: Vec<&str> = self.excused.iter().map(|implementation| implementation.name()).collect();
-            line.push(DIM, &format!("{} more: known of {}; --json has each", self.excused_found, names.join(", ")));
+            line.push(
+                DIM,
+                &format!(
+                    "{} more accepted: known deviations of {}; --json lists each",
+                    self.excused_found,
+                    names.join(", ")
+                ),
+            );
             line.write(out)?;
         }
         let broken = rules.iter().filter(|rule| rule.errors + rule.warnings + rule.hazards > 0).count();
         let mut line = columns.text(0);
         line.column(NAME, "Summary", RULE);
-        line.push(DIM, "  errors  warnings  hazards  of them known  not judged");
+        line.push(DIM, "  errors  warnings  hazards  known  not judged");
         line.write(out)?;
         for rule in rules.iter().filter(|rule| rule.is_noteworthy()) {
             let mut line = columns.text(0);
             line.column(PLAIN, &format!("  {}{}", rule.rule, on_connections(rule.connections)), RULE);
             line.push(if rule.errors > 0 { FAULT } else { PLAIN }, &format!("{:>8}", rule.errors));
             line.push(if rule.warnings > 0 { WARNING } else { PLAIN }, &format!("{:>10}", rule.warnings));
-            line.push(PLAIN, &format!("{:>9}{:>15}{:>12}", rule.hazards, rule.known, rule.not_judged));
+            line.push(PLAIN, &format!("{:>9}{:>7}{:>12}", rule.hazards, rule.known, rule.not_judged));
             line.write(out)?;
         }
         let mut line = columns.text(0);
         line.column(PLAIN, &format!("  all {} rules, {broken} broken", rules.len()), RULE);
         line.push(
             PLAIN,
-            &format!("{errors:>8}{warnings:>10}{hazards:>9}{known:>15}{:>12}", sum(|rule| rule.not_judged)),
+            &format!("{errors:>8}{warnings:>10}{hazards:>9}{known:>7}{:>12}", sum(|rule| rule.not_judged)),
         );
         line.write(out)
     }
@@ -264,12 +273,14 @@ pub fn explain(out: &mut impl io::Write, rule: &Rule, colour: bool) -> io::Resul
     line.push(DIM, &format!("  {}", rule.section));
     line.write(out)?;
     let answer = rule.answer.map(|answer| match answer {
-        rpcrdma::error::Reaction::Discard => "A responder drops a Send that breaks it, and answers nothing.".to_owned(),
-        other => format!("A responder answers a Send that breaks it by {other}."),
+        rpcrdma::error::Reaction::Discard => {
+            "A responder discards a Send that breaks it, without an answer.".to_owned()
+        }
+        other => format!("A responder answers a Send that breaks it with {other}."),
     });
     let known = check::deviations().filter(|known| known.rule == rule.slug).map(|known| {
         let Deviation { implementation, versions, what, .. } = known;
-        ("Known", Some(format!("Of {} {versions}: {what}.", implementation.name())))
+        ("Known", Some(format!("{} {versions}: {what}.", implementation.name())))
     });
     for (name, text) in [
         ("Rule", Some(format!("{}.", capital(rule.summary)))),

@@ -344,7 +344,7 @@ fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
         notes.push((FAULT, format!("malformed at octet {}: {}", error.offset, error.kind.name())));
     }
     if message.dialect == Dialect::Version2Unknown && message.error().is_none() {
-        notes.push((WARNING, "version 2, wire format not known".to_owned()));
+        notes.push((WARNING, "version 2, wire format unknown".to_owned()));
     }
     if message.earlier_missing().is_some() {
         notes.push((WARNING, "earlier parts missing".to_owned()));
@@ -359,7 +359,9 @@ fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
     }
     match message.captured {
         Captured::Whole => {}
-        Captured::Cut => notes.push((WARNING, format!("cut: {} of {} octets", message.octets.len(), message.length))),
+        Captured::Cut => {
+            notes.push((WARNING, format!("truncated: {} of {} octets", message.octets.len(), message.length)))
+        }
         Captured::Head => notes.push((WARNING, "end missing".to_owned())),
         Captured::Tail => notes.push((WARNING, "start missing".to_owned())),
     }

@@ -108,7 +108,7 @@ impl<W: io::Write> Tree<'_, W> {
                 let length = message.length.saturating_sub(at);
                 match decoded.header.place() {
                     Place::Inline if message.earlier_missing().is_some() => {
-                        let value = format!("{}, after parts of which some are missing", octets(length));
+                        let value = format!("{}, after earlier parts, some of which are missing", octets(length));
                         self.line(Some(at), NAME, "Payload stream", &value)?;
                         self.known(message.rpc.as_ref())
                     }
@@ -119,7 +119,7 @@ impl<W: io::Write> Tree<'_, W> {
                     }
                     Place::Inline => {
                         let value =
-                            format!("{}, after {} in messages before", octets(length), message.earlier_length());
+                            format!("{}, after {} in earlier messages", octets(length), message.earlier_length());
                         self.line(Some(at), NAME, "Payload stream", &value)?;
                         self.known(message.rpc.as_ref())
                     }
@@ -136,7 +136,7 @@ impl<W: io::Write> Tree<'_, W> {
     /// The padding of an RDMA_MSGP whose payload begins at `at`.
     fn padding(&mut self, at: usize, message: &Message) -> io::Result<()> {
         let Some(padding) = &message.padding else {
-            return self.line(None, WARNING, "  padding", "its place is not known");
+            return self.line(None, WARNING, "  padding", "in an unknown place");
         };
         for range in padding {
             self.line(Some(at.saturating_add(range.start)), PLAIN, "  padding", &octets(range.len()))?;
@@ -151,7 +151,7 @@ impl<W: io::Write> Tree<'_, W> {
                 None,
                 WARNING,
                 "not decoded",
-                "nothing on this connection has shown which wire format of version 2 it is",
+                "no message on this connection shows which wire format of version 2 it uses",
             )?;
         }
         if let Some(dropped) = message.dropped {
@@ -179,9 +179,11 @@ impl<W: io::Write> Tree<'_, W> {
         let captured = message.octets.len();
         let value = match message.captured {
             Captured::Whole => return Ok(()),
-            Captured::Cut => format!("{captured} of {} octets, the capture cut its frames (snaplen)", message.length),
-            Captured::Head => format!("{captured} octets, the capture missed the packets after them"),
-            Captured::Tail => format!("{captured} octets, the capture missed the packets before them"),
+            Captured::Cut => {
+                format!("{captured} of {} octets: the capture truncated its frames (snaplen)", message.length)
+            }
+            Captured::Head => format!("{captured} octets: the capture lacks the packets after them"),
+            Captured::Tail => format!("{captured} octets: the capture lacks the packets before them"),
         };
         self.line(None, WARNING, "captured", &value)
     }

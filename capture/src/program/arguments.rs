@@ -13,37 +13,37 @@ use super::moment::Moment;
 
 const EXAMPLES: &str = "\
 Examples:
-  rpcrdma decode nfs.pcap                      every message, a line each
+  rpcrdma decode nfs.pcap                      one line per message
   rpcrdma decode -v --xid 0x5a7a4583 nfs.pcap  the headers of one RPC, field by field
   tcpdump -i eth0 -w - udp port 4791 | rpcrdma decode -
                                                messages as they arrive
-  rpcrdma transactions --json nfs.pcap*        every RPC, for another program
-  rpcrdma export nfs.pcap -o tcp.pcap          for a tool that knows NFS over TCP
-  rpcrdma stats nfs.pcap                       what it holds, in numbers
-  rpcrdma check nfs.pcap                       which rules its peers break
-  rpcrdma check --known linux nfs.pcap         the same, but for what Linux is known for
-  rpcrdma check --explain write-length         what a rule says, and why
+  rpcrdma transactions --json nfs.pcap*        one JSON object per RPC
+  rpcrdma export nfs.pcap -o tcp.pcap          for Wireshark, as NFS over TCP
+  rpcrdma stats nfs.pcap                       counts and latencies
+  rpcrdma check nfs.pcap                       who breaks which rule
+  rpcrdma check --known linux nfs.pcap         the same, accepting what Linux is known for
+  rpcrdma check --explain write-length         what a rule demands, and why
   rpcrdma header 5a7a4583 00000001 00000080 00000000 ...
 
 Exit status:
   0    nothing is wrong
-  1    the input is damaged or incomplete, a filter selects nothing, or check finds an error
-  2    the usage is wrong, or a file cannot be read
-  130  ended by Ctrl-C or SIGTERM; what was found until then is shown";
+  1    the input is damaged or incomplete, nothing is selected, or check finds an error
+  2    wrong usage, or a file cannot be read
+  130  ended by Ctrl-C or SIGTERM, after printing the results so far";
 
 const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
 
-/// Shows what is in captures of RPC over RDMA (RFC 8166), NFS above all.
+/// Decode and check packet captures of RPC-over-RDMA (RFC 8166), such as NFS over RDMA.
 #[derive(Debug, Parser)]
 #[command(name = "rpcrdma", version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     pub(super) command: Command,
-    /// Colour the text
+    /// When to use colour
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(super) color: Color,
-    /// Say nothing on standard error but errors
+    /// Print nothing but errors on standard error
     #[arg(long, short, global = true)]
     pub(super) quiet: bool,
 }
@@ -51,7 +51,7 @@ pub(super) struct Arguments {
 /// When text is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Color {
-    /// On a terminal, unless NO_COLOR is set
+    /// If the output is a terminal and NO_COLOR is not set
     Auto,
     /// Always
     Always,
@@ -64,26 +64,26 @@ const COMMANDS: [&str; 8] = ["decode", "transactions", "export", "stats", "check
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Shows every RPC-over-RDMA message, a line each
+    /// Print the messages, one line each
     Decode(Decode),
-    /// Shows every RPC, a line each: call, reply, and what was moved for it
+    /// Print the RPCs, one line each: call, reply, and the data that RDMA moved
     Transactions(Transactions),
-    /// Writes the RPCs as RPC over TCP to a pcap file
+    /// Write the RPCs to a pcap file as RPC over TCP
     Export(Export),
-    /// Shows connections, messages, chunks, credits, retransmissions and latencies in numbers
+    /// Count connections, messages, chunks, credits, retransmissions and latencies
     ///
-    /// With --since or --until the numbers are those of the frames between, as if the capture had begun and ended there.
+    /// With --since or --until, only the frames in that time are counted, as if the capture started and ended there.
     Stats(Stats),
-    /// Judges messages and RDMA operations by the rules of RPC-over-RDMA, and shows what breaks them
+    /// Report which rules of RPC-over-RDMA the messages and RDMA operations break
     Check(Check),
-    /// Shows one Send that is given as a hex dump, and what is wrong with it
+    /// Decode one Send from a hex dump, and report what is wrong with it
     Header(Header),
-    /// Writes what a shell needs to complete commands and options
+    /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Writes the manual page of the program or of one command
+    /// Print the manual page of the program or of one command
     Man {
         /// The command
         #[arg(value_parser = PossibleValuesParser::new(COMMANDS), hide_possible_values = true)]
@@ -94,31 +94,33 @@ pub(super) enum Command {
 /// What is read, and what of it is shown.
 #[derive(Args, Debug)]
 pub(super) struct Input {
-    /// Captures (pcap, pcapng; gzip, zstd); - is standard input. Several are one capture, in the order of their first frames
+    /// Capture files (pcap or pcapng, plain, gzip or Zstandard); - is standard input. Several files are read as one
+    /// capture, in the order of their first frames
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
-    /// Only this connection; can be given several times
+    /// Show only this connection; may be repeated
     #[arg(long, value_name = "N", value_parser = connection)]
     pub(super) connection: Vec<u32>,
-    /// Only this rdma_xid (0x5a7a4583, or decimal); can be given several times
+    /// Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated
     #[arg(long, value_name = "X", value_parser = xid)]
     pub(super) xid: Vec<u32>,
-    /// Nothing before this: seconds after the first frame (+12.5), a time of day (10:00, on the day of the first frame), a date
-    /// and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). Without a zone it is UTC
+    /// Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first
+    /// frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it
+    /// has a zone
     #[arg(long, value_name = "TIME")]
     pub(super) since: Option<Moment>,
-    /// Nothing after this
+    /// Show nothing after this time
     #[arg(long, value_name = "TIME")]
     pub(super) until: Option<Moment>,
-    /// RPC-over-RDMA is spoken on this service port too; can be given several times
+    /// Also treat this port as RPC-over-RDMA, besides 20049; may be repeated
     #[arg(long, value_name = "P", value_parser = port)]
     pub(super) port: Vec<u16>,
-    /// Check the ICRC and VCRC of every packet, count those that are wrong, and leave them out; also FPDUs of iWARP with a
-    /// wrong CRC, which are always counted
+    /// Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a
+    /// wrong CRC are counted even without this)
     #[arg(long)]
     pub(super) verify_crc: bool,
-    /// The wire format of version 2: a is that of drafts -00 to -02, b of -03 to -07. Without it each connection is read
-    /// in the format of its first message that can be in one of them only
+    /// Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be
+    /// in only one of them decides for its connection
     #[arg(long, value_name = "FORMAT")]
     pub(super) v2_family: Option<Family>,
 }
@@ -143,10 +145,10 @@ impl From<Family> for rpcrdma::v2::Family {
 pub(super) struct Decode {
     #[command(flatten)]
     pub(super) input: Input,
-    /// Show the header of each message as a tree, with offsets
+    /// Print each field of the header with its offset
     #[arg(long, short, conflicts_with = "json")]
     pub(super) verbose: bool,
-    /// A JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -155,7 +157,7 @@ pub(super) struct Decode {
 pub(super) struct Transactions {
     #[command(flatten)]
     pub(super) input: Input,
-    /// A JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -164,30 +166,30 @@ pub(super) struct Transactions {
 pub(super) struct Export {
     #[command(flatten)]
     pub(super) input: Input,
-    /// The pcap file that is written; - is standard output
+    /// The pcap file to write; - is standard output
     #[arg(long, short, value_name = "OUT")]
     pub(super) output: PathBuf,
 }
 
 const STATS_HELP: &str = "\
 What each end of a connection sent:
-  packets          InfiniBand packets, or TCP segments of iWARP
-  retransmitted    those that it had sent before
-  early            those that came before one with a smaller number, and acknowledgements
-                   that came before the packet they acknowledge
+  packets          InfiniBand packets, or TCP segments for iWARP
+  retransmitted    packets that it had sent before
+  early            packets captured before one with a lower number, and acknowledgements
+                   captured before the packet that they acknowledge
   sequence_errors  negative acknowledgements (NAK): it missed a packet
   not_ready        'receiver not ready' (RNR NAK): it had no Receive posted
   failed           operations that it refused for good
-  missed           packets of it that the capture does not hold
-  orphans          data packets whose operation began where the capture does not show it
-An arrow → is the end that asked for the connection, ← the other.";
+  missed           packets that it sent and the capture does not hold
+  orphans          data packets of operations whose beginning the capture does not hold
+The arrow → marks the end that requested the connection, ← the other.";
 
 #[derive(Args, Debug)]
 #[command(after_help = STATS_HELP)]
 pub(super) struct Stats {
     #[command(flatten)]
     pub(super) input: Input,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -196,23 +198,23 @@ pub(super) struct Stats {
 pub(super) struct Check {
     #[command(flatten)]
     pub(super) input: Input,
-    /// Only this rule; can be given several times
+    /// Report only this rule; may be repeated
     #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true)]
     pub(super) rule: Vec<&'static str>,
-    /// Not this rule; can be given several times
+    /// Do not report this rule; may be repeated
     #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true)]
     pub(super) ignore: Vec<&'static str>,
-    /// Do not count the deviations that an implementation is known for as errors, and do not show each; can be given several
-    /// times
+    /// Accept the deviations that this implementation is known for: count them in the summary, but do not list them,
+    /// nor exit with 1 for them; may be repeated
     #[arg(long, value_name = "WHOSE")]
     pub(super) known: Vec<Known>,
-    /// Say what a rule demands, why it exists and what a correct peer does; read no file
+    /// Explain what a rule demands, why, and what a correct peer does; reads no file
     #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true, exclusive = true)]
     pub(super) explain: Option<&'static str>,
-    /// List all rules; read no file
+    /// List all rules; reads no file
     #[arg(long, exclusive = true)]
     pub(super) list: bool,
-    /// A JSON object a line: findings, then a summary
+    /// Print one JSON object per line: findings, then a summary
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -234,19 +236,20 @@ impl From<Known> for check::Implementation {
 
 #[derive(Args, Debug)]
 pub(super) struct Header {
-    /// The dump: digits, octets, words, or what xxd, hexdump -C, od, tcpdump, tshark, gdb or the kernel print; - or
-    /// nothing is standard input
+    /// The dump: digits, octets, words, or the output of xxd, hexdump -C, od, tcpdump, tshark, gdb or the kernel.
+    /// Without it, or with -, read standard input
     #[arg(value_name = "HEX", allow_hyphen_values = false)]
     pub(super) hex: Vec<String>,
-    /// A JSON object with the fields of a message
+    /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
-    /// The wire format of version 2: a is that of drafts -00 to -02, b of -03 to -07
+    /// Wire format of version 2: a for drafts -00 to -02, b for -03 to -07
     #[arg(long, value_name = "FORMAT")]
     pub(super) v2_family: Option<Family>,
 }
 
-/// The name of a rule; shells complete it. The names are put together where one is read or completed, not at each start.
+/// The name of a rule; shells complete it. The names are put together where one is read or completed, not at each
+/// start.
 #[derive(Clone, Debug)]
 struct RuleName;
 

@@ -66,7 +66,7 @@ impl Inputs {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        format!("files are read in the order of their first frames: {}{more}", named.join(", "))
+        format!("reading files in the order of their first frames: {}{more}", named.join(", "))
     }
 
     /// The capture in the files, and the bar that shows how far it is read.
@@ -191,7 +191,7 @@ impl Read for Input {
             self.interrupt.wait(&opened.file)?;
         }
         if self.interrupt.is_raised() {
-            return Err(io::Error::other("reading was stopped"));
+            return Err(io::Error::other("stopped reading"));
         }
         let count = opened.file.read(octets)?;
         self.bar.inc(count as u64);

@@ -118,15 +118,15 @@ fn refuse_output(arguments: &Export, to_stdout: bool) -> Result<(), Failure> {
     let path = &arguments.output;
     let refused = |reason: &str| Err(Failure::Said(format!("{}: {reason}", path.display())));
     if to_stdout && io::stdout().is_terminal() {
-        return refused("a pcap file is nothing for a terminal: name a file, or pipe it into a program");
+        return refused("a pcap file is not written to a terminal: name a file, or pipe it into a program");
     }
     if !to_stdout && arguments.input.files.iter().any(|file| is_same(file, path)) {
-        return refused("is read and written at once");
+        return refused("is both input and output");
     }
     match path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase).as_deref() {
-        Some("gz") => refused("a plain pcap file is written: use '-o - | gzip', or another name"),
-        Some("zst") => refused("a plain pcap file is written: use '-o - | zstd', or another name"),
-        Some("pcapng" | "ntar") => refused("a pcap file is written, not pcapng: use another name"),
+        Some("gz") => refused("export does not compress: use '-o - | gzip', or another name"),
+        Some("zst") => refused("export does not compress: use '-o - | zstd', or another name"),
+        Some("pcapng" | "ntar") => refused("export writes pcap, not pcapng: use another name"),
         _ => Ok(()),
     }
 }
@@ -168,7 +168,7 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
     if arguments.rule.iter().any(|slug| !arguments.wants_rule(slug))
         && !check::rules().any(|r| arguments.wants_rule(r.slug))
     {
-        say("nothing is selected: --rule and --ignore leave no rule");
+        say("nothing selected: --rule and --ignore leave no rule");
         return Ok(DAMAGED);
     }
     let source = Source::new(&arguments.input)?;
@@ -198,7 +198,7 @@ fn header(arguments: &Header, color: Color, quiet: bool) -> Result<u8, Failure> 
     };
     let dump = hexdump::parse(&text).map_err(|error| Failure::Said(format!("hex dump: {error}")))?;
     if dump.reversed && !quiet {
-        say("hex dump: the words are in the order of a little-endian host, and were turned round");
+        say("hex dump: the words are in little-endian order; their octets were swapped");
     }
     let message = send::message(dump.octets, arguments.v2_family.map(Into::into));
     let mut out = Vec::new();
@@ -213,7 +213,7 @@ fn header(arguments: &Header, color: Color, quiet: bool) -> Result<u8, Failure> 
 fn dump_from_stdin(quiet: bool) -> Result<String, Failure> {
     let stdin = io::stdin();
     if stdin.is_terminal() && !quiet {
-        say("waiting for a hex dump on standard input; Ctrl-D ends it");
+        say("reading a hex dump from standard input; end it with Ctrl-D");
     }
     let mut octets = Vec::new();
     let read = stdin.take(DUMP_LIMIT).read_to_end(&mut octets);
@@ -294,7 +294,7 @@ impl<'a> Source<'a> {
         let Self { input, inputs } = self;
         let mut config = Config { verify_crc: input.verify_crc, v2_family: input.v2_family.map(Into::into), ..config };
         config.ports.extend(&input.port);
-        let interrupt = Interrupt::new().map_err(|error| Failure::Said(format!("signals cannot be had: {error}")))?;
+        let interrupt = Interrupt::new().map_err(|error| Failure::Said(format!("cannot handle signals: {error}")))?;
         let (batches, found) = Batches::new();
         let (capture, bar) = inputs.open(&batches, &interrupt, show.bar);
         if inputs.reordered && show.notices {
@@ -427,8 +427,8 @@ impl Input {
         for (name, moment, what) in [(SINCE, self.since, "all"), (UNTIL, self.until, "nothing")] {
             if moment.is_some_and(|moment| moment.is_astray(first)) {
                 return Err(Failure::Said(format!(
-                    "{name}: this is before the first frame ({first}), and selects {what}; seconds after the first frame \
-                     are written +12.5, another day as 2025-11-21T10:00"
+                    "{name}: this time is before the first frame ({first}) and selects {what}; write seconds after the \
+                     first frame as +12.5, and a time on another day as 2025-11-21T10:00"
                 )));
             }
         }

@@ -52,7 +52,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(status) => ExitCode::from(status),
         // Whoever reads the output has seen enough, as `head` has.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(Failure::Output(error)) => fail(&format!("the output cannot be written: {error}")),
+        Err(Failure::Output(error)) => fail(&format!("cannot write the output: {error}")),
         Err(Failure::Said(text)) => fail(&text),
     }
 }

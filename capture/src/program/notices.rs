@@ -104,7 +104,7 @@ impl Notices {
     pub(super) fn lines(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<String> {
         let mut lines = Vec::new();
         if self.interrupted {
-            lines.push("interrupted: what was found until then is shown".to_owned());
+            lines.push("interrupted: these are the results so far".to_owned());
         }
         if self.selects_nothing() {
             lines.push(self.nothing_selected(summary, filters));
@@ -117,35 +117,35 @@ impl Notices {
         if verified {
             let (all, bad) = (summary.verified, bad(summary));
             let has_any = all > 0 || summary.segments == 0;
-            say(has_any.into(), format!("{bad} of {} with a wrong checksum, left out", counted(all, "packet")));
+            say(has_any.into(), format!("{bad} of {} ignored: wrong checksum", counted(all, "packet")));
         }
         let overlaps = match self.overlaps {
-            1 => "1 file begins".to_owned(),
-            count => format!("{count} files begin"),
+            1 => "1 file starts".to_owned(),
+            count => format!("{count} files start"),
         };
         say(
             self.overlaps,
             format!(
-                "{overlaps} before the one before ends, and files are read one after the other: put them together first, \
-                 as with mergecap"
+                "{overlaps} before the previous one ends, but files are read one after another: merge them first, for \
+                 example with mergecap"
             ),
         );
-        let left_out = if verified { ", left out" } else { "" };
-        say(summary.bad_crc, format!("{} of iWARP with a wrong CRC{left_out}", counted(summary.bad_crc, "FPDU")));
-        say(self.incomplete, format!("{} not whole in the capture", counted(self.incomplete, "message")));
+        let ignored = if verified { ", ignored" } else { "" };
+        say(summary.bad_crc, format!("{} with a wrong CRC{ignored}", counted(summary.bad_crc, "iWARP FPDU")));
+        say(self.incomplete, format!("{} incomplete in the capture", counted(self.incomplete, "message")));
         let rpcs = counted(self.rpcs_incomplete, "RPC");
-        say(self.rpcs_incomplete, format!("{rpcs} not rebuilt, as the capture does not hold all of them"));
+        say(self.rpcs_incomplete, format!("{rpcs} not rebuilt: the capture does not hold every octet"));
         let missed = counted(self.missed, "packet");
-        say(self.missed, format!("{missed} of RPC-over-RDMA connections missed by the capture"));
+        say(self.missed, format!("{missed} of RPC-over-RDMA connections missing from the capture"));
         let cut = counted(summary.cut, "frame");
-        say(summary.cut, format!("{cut} cut by the capture (snaplen)"));
+        say(summary.cut, format!("{cut} truncated by the capture (snaplen)"));
         let (packets, connections) = (self.other_packets, self.other_connections);
         let (packets_text, connections) = (counted(packets, "packet"), counted(connections, "connection"));
-        say(packets, format!("left alone: {packets_text} on {connections} without RPC-over-RDMA"));
+        say(packets, format!("ignored: {packets_text} on {connections} without RPC-over-RDMA"));
         let others = summary.others.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>();
-        say(others.len() as u64, format!("left alone: frames of other kinds: {}", others.join(", ")));
+        say(others.len() as u64, format!("ignored: other frames: {}", others.join(", ")));
         let unreadable = counted(summary.unreadable, "InfiniBand packet");
-        say(summary.unreadable, format!("left alone: {unreadable} cut inside the headers"));
+        say(summary.unreadable, format!("ignored: {unreadable} truncated within the headers"));
         if self.messages + self.outside == 0 && !self.unusable {
             lines.push(self.nothing(summary));
         }
@@ -155,19 +155,19 @@ impl Notices {
     /// What was selected by, and what there is to select from.
     fn nothing_selected(&self, summary: &Summary, filters: &[&str]) -> String {
         let mut text = match self.messages {
-            0 => format!("nothing is selected: no message passes {}", filters.join(" and ")),
+            0 => format!("nothing selected: no message matches {}", filters.join(" and ")),
             count => {
-                format!("nothing is selected: none of {} passes {}", counted(count, "message"), filters.join(" and "))
+                format!("nothing selected: none of {} matches {}", counted(count, "message"), filters.join(" and "))
             }
         };
         if filters.contains(&CONNECTION) {
-            text.push_str(&format!("; there are connections 1 to {}", self.connections));
+            text.push_str(&format!("; connections are numbered 1 to {}", self.connections));
         }
         if let (Some(first), Some(last)) = (summary.first, summary.last)
             && (filters.contains(&SINCE) || filters.contains(&UNTIL))
         {
             text.push_str(&format!(
-                "; the frames are from {first} to {last}, +{}",
+                "; the capture runs from {first} to {last} (+{})",
                 Time(last.0.saturating_sub(first.0))
             ));
         }
@@ -179,12 +179,12 @@ impl Notices {
         let hint = if summary.frames == 0 {
             "the capture has no frames"
         } else if summary.packets + summary.segments == 0 {
-            "the capture holds no InfiniBand, RoCE or iWARP: capture UDP port 4791, or TCP port 20049 for iWARP, on a port that \
-             mirrors RDMA traffic or with ibdump, as an adapter hides it from the host"
+            "the capture holds no InfiniBand, RoCE or iWARP; an adapter hides RDMA traffic from its host, so capture UDP port \
+             4791 (iWARP: TCP port 20049) on a mirror port, or use ibdump"
         } else if self.other_connections == 0 {
-            "the RDMA packets belong to no reliable connection"
+            "none of the RDMA packets belongs to a reliable connection"
         } else {
-            "if a connection of this capture carries it to a service port other than 20049, name that with --port"
+            "if it uses a service port other than 20049, give that with --port"
         };
         format!("no RPC-over-RDMA message found: {hint}")
     }

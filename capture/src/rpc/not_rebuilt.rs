@@ -83,7 +83,7 @@ impl fmt::Display for NotRebuilt {
             }
             Self::Padding => f.write_str("where the padding before its data is, is not known"),
             Self::Chunk { chunk, captured, length } => {
-                write!(f, "{chunk}: {captured} of {length} octets are in the capture before the first that is not")
+                write!(f, "{chunk}: the capture holds {captured} of {length} octets before the first that is missing")
             }
             Self::NotMoved { chunk: chunk @ ChunkName::Read(_), first, last } => {
                 write!(f, "{chunk}: octets {first} to {last} were not read")
@@ -95,11 +95,11 @@ impl fmt::Display for NotRebuilt {
             Self::ForeignChunks => f.write_str("the reply's chunks are not the call's"),
             Self::Position(position) => write!(f, "Position {position} is not within the Payload stream"),
             Self::PositionZeroInMessage => f.write_str("a Position Zero Read chunk beside an inline Payload stream"),
-            Self::Results(error) => write!(f, "where the reduced results belong is not known: {error}"),
+            Self::Results(error) => write!(f, "the place of the reduced results is not known: {error}"),
             Self::Error(error) => write!(f, "{error}"),
             Self::Header => f.write_str("the header cannot be read"),
             Self::NoPayload => f.write_str("the message has no Payload stream"),
-            Self::TooMuch => f.write_str("more octets wait for their replies than may be kept"),
+            Self::TooMuch => f.write_str("too many octets are waiting for their replies"),
         }
     }
 }

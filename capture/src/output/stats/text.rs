@@ -44,10 +44,10 @@ impl Statistics {
         if capture.packets > 0 || capture.segments == 0 {
             text.line(&format!("{} InfiniBand packets", grouped(capture.packets)))?;
         }
-        text.some(capture.segments, "TCP segments of iWARP")?;
+        text.some(capture.segments, "iWARP TCP segments")?;
         for (count, name) in [
-            (capture.cut, "frames cut by the capture"),
-            (capture.unreadable, "InfiniBand packets whose headers are cut"),
+            (capture.cut, "frames truncated by the capture"),
+            (capture.unreadable, "InfiniBand packets with truncated headers"),
             (capture.verified, "packets whose checksums were verified"),
             (capture.bad_icrc, "packets with a wrong ICRC"),
             (capture.bad_vcrc, "packets with a wrong VCRC"),
@@ -75,7 +75,7 @@ impl Statistics {
     fn connections<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
         text.heading("Connections")?;
         if self.connections.is_empty() {
-            text.line("none that carries RPC-over-RDMA")?;
+            text.line("none carries RPC-over-RDMA")?;
         }
         for connection in &self.connections {
             let port = connection.port.map(|port| format!(" port {port}")).unwrap_or_default();
@@ -87,11 +87,13 @@ impl Statistics {
             if let Some(inline) = connection.inline {
                 let (call, reply) = (inline.call, inline.reply);
                 let invalidation = invalidation(connection);
-                text.line(&format!("   inline up to {call} out, {reply} back; remote invalidation {invalidation}"))?;
+                text.line(&format!(
+                    "   inline thresholds {call} for calls, {reply} for replies; remote invalidation {invalidation}"
+                ))?;
             }
             text.line(&format!("   credits {}", credits(&connection.credits)))?;
             if connection.unclaimed > 0 {
-                text.line(&format!("   {} RDMA operations on memory no call advertised", connection.unclaimed))?;
+                text.line(&format!("   {} RDMA operations on memory that no call advertised", connection.unclaimed))?;
             }
         }
         text.some(self.connections_left_out, "more connections")?;
@@ -185,7 +187,7 @@ impl Statistics {
         });
         let names = ["", "calls", "replies", "failed", "Read", "Write", "min", "median", "p99", "max"];
         text.table(&names, 1, rows.collect())?;
-        text.some(self.procedures_left_out, "RPCs of more procedures")
+        text.some(self.procedures_left_out, "RPCs of other procedures")
     }
 
     fn failures<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
