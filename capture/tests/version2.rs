@@ -384,7 +384,7 @@ fn a_capture_that_begins_among_the_parts_says_so() {
         let message = &found.messages[2];
         assert!(text(message).ends_with("earlier parts missing\n"), "{}", text(message));
         assert!(json_of(message).contains(r#""missing":"earlier"}"#), "{}", json_of(message));
-        assert!(tree_of(message).contains("after parts of which some are missing"), "{}", tree_of(message));
+        assert!(tree_of(message).contains("after earlier parts, some of which are missing"), "{}", tree_of(message));
     }
 }
 
@@ -587,7 +587,7 @@ fn the_first_message_that_can_be_of_one_only_says_which_wire_format_it_is() {
         assert_eq!((first.type_name(), first.is_malformed(), first.rpc.as_ref()), (None, None, None));
         assert!(text(first).ends_with("version 2, wire format unknown\n"), "{}", text(first));
         assert!(
-            tree_of(first).contains("nothing on this connection has shown which wire format"),
+            tree_of(first).contains("no message on this connection shows which wire format"),
             "{}",
             tree_of(first)
         );
@@ -838,7 +838,7 @@ fn a_tree_has_every_field_of_version_2_with_its_offset() {
             "0018 Read list ends",
             "001c Write list ends",
             "0020 Reply chunk none",
-            "0024 Payload stream 572 octets, after 2000 in messages before",
+            "0024 Payload stream 572 octets, after 2000 in earlier messages",
         ]
     );
     let found = dissect(&everything(Family::B).0);
