@@ -586,11 +586,7 @@ fn the_first_message_that_can_be_of_one_only_says_which_wire_format_it_is() {
         let first = &found.messages[0];
         assert_eq!((first.type_name(), first.is_malformed(), first.rpc.as_ref()), (None, None, None));
         assert!(text(first).ends_with("version 2, wire format unknown\n"), "{}", text(first));
-        assert!(
-            tree_of(first).contains("no message on this connection shows which wire format"),
-            "{}",
-            tree_of(first)
-        );
+        assert!(tree_of(first).contains("no message on this connection shows which wire format"), "{}", tree_of(first));
         assert_eq!(
             json_of(first),
             concat!(

@@ -11,11 +11,11 @@ pub(super) static RULES: [SendRow; 14] = [
             slug: "header-short",
             severity: Severity::Error,
             section: "RFC 8166 4.5",
-            summary: "a Send has at least 28 octets; RDMA_ERROR with ERR_CHUNK has 20, RDMA_DONE 16; in version 2 it has what \
-                      its header type calls for",
-            reason: "Of a shorter message not even the XID can be trusted, so nobody could be told of the fault.",
-            correct: "A sender writes all three lists, each at least the word that says it is empty. A receiver drops what \
-                      is shorter and says nothing.",
+            summary: "a Send has at least 28 octets; RDMA_ERROR with ERR_CHUNK has 20, RDMA_DONE 16; in version 2, as \
+                      many as its header type needs",
+            reason: "Not even the XID of a shorter message can be trusted, so nobody could be told about the error.",
+            correct: "A sender writes all three lists, each with at least the word that says it is empty. A receiver \
+                      discards anything shorter without an answer.",
             answer: Some(Kind::HeaderShort.answer()),
         },
         judge: header_short,
@@ -26,9 +26,9 @@ pub(super) static RULES: [SendRow; 14] = [
             severity: Severity::Error,
             section: "RFC 8166 4.2.2, 4.5.1",
             summary: "rdma_vers is 1 on a version 1 connection",
-            reason: "Only the four fixed words keep their place in other versions; nothing after them can be read.",
-            correct: "A requester sends version 1 unless it has learnt that the responder speaks another. A responder \
-                      answers ERR_VERS with the versions it knows.",
+            reason: "Only the four fixed words have the same place in every version; nothing after them can be read.",
+            correct: "A requester sends version 1 unless it has learned that the responder supports another. A \
+                      responder answers ERR_VERS with the versions it supports.",
             answer: Some(Kind::Version.answer()),
         },
         judge: version,
@@ -39,8 +39,8 @@ pub(super) static RULES: [SendRow; 14] = [
             severity: Severity::Error,
             section: "RFC 8166 4.5.2",
             summary: "rdma_proc is 0 (RDMA_MSG), 1 (RDMA_NOMSG) or 4 (RDMA_ERROR)",
-            reason: "rdma_proc says what follows it. Of an unknown one nothing more can be read.",
-            correct: "A sender uses the three. A responder answers ERR_CHUNK.",
+            reason: "rdma_proc says what follows it. If it is unknown, nothing more can be read.",
+            correct: "A sender uses one of these three. A responder answers ERR_CHUNK.",
             answer: Some(Kind::Procedure.answer()),
         },
         judge: proc_unknown,
@@ -51,8 +51,8 @@ pub(super) static RULES: [SendRow; 14] = [
             severity: Severity::Error,
             section: "RFC 8166 4.6.1",
             summary: "nobody sends RDMA_MSGP",
-            reason: "How it pads was never specified whole, so two implementations cannot agree on it.",
-            correct: "A sender uses RDMA_MSG. A responder answers ERR_CHUNK, a requester drops it.",
+            reason: "Its padding was never fully specified, so two implementations cannot agree on it.",
+            correct: "A sender uses RDMA_MSG. A responder answers ERR_CHUNK; a requester discards the message.",
             answer: Some(Reaction::ErrChunk),
         },
         judge: msgp_sent,
@@ -63,8 +63,8 @@ pub(super) static RULES: [SendRow; 14] = [
             severity: Severity::Error,
             section: "RFC 8166 4.6.2; draft reliable-reply 4.1.3",
             summary: "nobody sends RDMA_DONE, unless both ends use responder-provided Read chunks",
-            reason: "It ends a transfer that version 1 does not have; it takes a credit and is not answered.",
-            correct: "A sender does not send it. A receiver drops it and says nothing.",
+            reason: "It ends a kind of transfer that version 1 does not have. It uses up a credit and gets no answer.",
+            correct: "A sender does not send it. A receiver discards it without an answer.",
             answer: Some(Reaction::Discard),
         },
         judge: done_sent,
@@ -75,8 +75,8 @@ pub(super) static RULES: [SendRow; 14] = [
             severity: Severity::Error,
             section: "RFC 8166 4.2.4",
             summary: "a requester never sends RDMA_ERROR",
-            reason: "Two ends that answer each other's errors would not come to an end.",
-            correct: "A requester drops a bad reply and says nothing; a responder drops an RDMA_ERROR.",
+            reason: "Two ends that answered each other's errors would never stop.",
+            correct: "A requester discards a bad reply without an answer; a responder discards an RDMA_ERROR.",
             answer: Some(Reaction::Discard),
         },
         judge: error_from_requester,
@@ -87,7 +87,8 @@ pub(super) static RULES: [SendRow; 14] = [
             severity: Severity::Error,
             section: "RFC 8166 4.3; RFC 4506 4.19, 4.4",
             summary: "a word that says whether an entry follows is 0 or 1",
-            reason: "XDR has no other bool. Another value is a sign that sender and receiver are at different places.",
+            reason: "XDR has no other boolean. Another value suggests that sender and receiver disagree about where \
+                     they are in the header.",
             correct: "A sender writes 0 or 1. A responder answers ERR_CHUNK.",
             answer: Some(Kind::ListFlag.answer()),
         },
@@ -99,7 +100,7 @@ pub(super) static RULES: [SendRow; 14] = [
             severity: Severity::Error,
             section: "RFC 8166 4.5.2",
             summary: "the chunk lists end inside the Send",
-            reason: "A list that goes on past the end would be read from memory that belongs to something else.",
+            reason: "A receiver that followed a list past the end would read memory that belongs to something else.",
             correct: "A sender makes its header fit the inline threshold, or uses fewer segments. A responder answers \
                       ERR_CHUNK.",
             answer: Some(Kind::ListTruncated.answer()),
@@ -112,7 +113,7 @@ pub(super) static RULES: [SendRow; 14] = [
             severity: Severity::Error,
             section: "RFC 8166 4.2.4, 4.5.2",
             summary: "RDMA_NOMSG has a chunk that can hold the Payload stream: a Position Zero Read chunk or a Reply chunk",
-            reason: "There is no RPC message in the Send, so without such a chunk there is none at all.",
+            reason: "The Send holds no RPC message, so without such a chunk there is none at all.",
             correct: "A requester puts a long call into a Position Zero Read chunk, a responder a long reply into the \
                       Reply chunk. A responder answers ERR_CHUNK.",
             answer: Some(Reaction::ErrChunk),
@@ -125,9 +126,9 @@ pub(super) static RULES: [SendRow; 14] = [
             severity: Severity::Warning,
             section: "RFC 8166 4.2.4",
             summary: "nothing follows the lists of RDMA_NOMSG",
-            reason: "The Payload stream is in a chunk. What follows the header has no meaning, and a receiver that took it \
-                      for the RPC message would act on the wrong one.",
-            correct: "A sender ends the Send with its lists. A responder answers ERR_CHUNK, or passes over what follows.",
+            reason: "The Payload stream is in a chunk. Anything after the header has no meaning, and a receiver that \
+                     took it for the RPC message would act on the wrong one.",
+            correct: "A sender ends the Send with its lists. A responder answers ERR_CHUNK, or ignores what follows.",
             answer: None,
         },
         judge: nomsg_trailing,
@@ -138,8 +139,9 @@ pub(super) static RULES: [SendRow; 14] = [
             severity: Severity::Error,
             section: "RFC 8166 4.2.4",
             summary: "RDMA_MSG carries a Payload stream that begins with an XID",
-            reason: "The RPC message begins in the Send, whatever of it was moved to chunks. A stream that ends with its \
-                      XID begins rightly and is no RPC message all the same: that is reported as a hazard.",
+            reason: "The RPC message begins in the Send, however much of it was moved to chunks. A stream that ends \
+                     right after its XID has the right beginning but is not an RPC message: that is reported as a \
+                     hazard.",
             correct: "A sender puts the reduced RPC message after the lists, or uses RDMA_NOMSG. A responder answers \
                       ERR_CHUNK.",
             answer: Some(Reaction::ErrChunk),
@@ -152,10 +154,10 @@ pub(super) static RULES: [SendRow; 14] = [
             severity: Severity::Error,
             section: "RFC 8166 4.2.1, 4.5.2",
             summary: "rdma_xid equals the XID of the RPC message",
-            reason: "Transport and RPC find the waiting call each by its own word; if these differ, a reply completes the \
-                      wrong call.",
-            correct: "A sender copies the XID. A responder answers ERR_CHUNK, as section 4.5.2 has it, or replies, as section \
-                      4.2.1 has the XID of the RPC message ignored. Requesters may meet either.",
+            reason: "The transport finds the waiting call by one of these words, and RPC by the other. If they \
+                     differ, a reply completes the wrong call.",
+            correct: "A sender copies the XID. A responder either answers ERR_CHUNK (section 4.5.2), or replies and \
+                      ignores the XID of the RPC message (section 4.2.1). Requesters may see either.",
             answer: None,
         },
         judge: xid_mismatch,
@@ -165,10 +167,10 @@ pub(super) static RULES: [SendRow; 14] = [
             slug: "error-range",
             severity: Severity::Error,
             section: "RFC 8166 4.5, 4.5.1",
-            summary: "rdma_err is known; in ERR_VERS low is not above high, and the refused version lies outside",
+            summary: "rdma_err is known; in ERR_VERS, low is not above high, and the refused version is outside the range",
             reason: "The requester chooses its next version from this range.",
-            correct: "A responder gives the lowest and the highest version it supports, and refuses none of them. A \
-                      requester drops an RDMA_ERROR it cannot read.",
+            correct: "A responder gives the lowest and the highest version that it supports, and does not refuse any \
+                      of them. A requester discards an RDMA_ERROR that it cannot read.",
             answer: None,
         },
         judge: error_range,
@@ -179,8 +181,8 @@ pub(super) static RULES: [SendRow; 14] = [
             severity: Severity::Warning,
             section: "RFC 8166 4.1; RFC 5666 4.2",
             summary: "nothing follows the body of RDMA_ERROR",
-            reason: "A receiver that checks the length drops such an error, and its call waits for ever. 32 octets more, \
-                      as RFC 5666 had them for other errors, are a hazard.",
+            reason: "A receiver that checks the length discards such an error, and its call waits forever. An extra \
+                     32 octets, as RFC 5666 had for other errors, are a hazard.",
             correct: "A responder sends 20 octets for ERR_CHUNK and 28 for ERR_VERS.",
             answer: None,
         },

@@ -132,7 +132,7 @@ static RULES: [SendV2Row; 14] = [
             severity: Severity::Warning,
             section: "version two -01 Transport Header Prefix",
             summary: "rdma_flags has no bits without a meaning (drafts -00 to -02)",
-            reason: "A later draft may give them one, and then receivers would act on it.",
+            reason: "A later draft may give them one, and receivers would then act on it.",
             correct: "A sender writes 0 there. A receiver ignores them.",
             answer: None,
         },
@@ -145,10 +145,10 @@ static RULES: [SendV2Row; 14] = [
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_RESPONSE Flag",
             summary: "RDMA2_F_RESPONSE is set in replies and errors, and not in calls (drafts -00 to -02)",
-            reason: "By it a receiver knows whose XID it is, without a look at the payload: a call would be taken for the \
-                     reply to another.",
-            correct: "A sender sets it as msg_type says, and in every RDMA2_ERROR. Of an RPC message in a chunk it is not \
-                      judged.",
+            reason: "It tells a receiver whose XID it is, without a look at the payload: a call would be taken for \
+                     the reply to another.",
+            correct: "A sender sets it according to msg_type, and in every RDMA2_ERROR. It is not judged if the RPC \
+                      message is in a chunk.",
             answer: None,
         },
         answer: None,
@@ -159,9 +159,9 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-more-type",
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_MORE Flag",
-            summary: "RDMA2_F_MORE is set in RDMA2_MSG and RDMA2_CONNPROP only (drafts -00 to -02)",
+            summary: "RDMA2_F_MORE is set only in RDMA2_MSG and RDMA2_CONNPROP (drafts -00 to -02)",
             reason: "Nothing else can be continued; a receiver would wait for the rest.",
-            correct: "A sender leaves it clear elsewhere. A receiver drops the message, and a responder answers \
+            correct: "A sender leaves it clear elsewhere. A receiver discards the message, and a responder answers \
                       RDMA2_ERR_INVAL_CONT unless it is an error.",
             answer: None,
         },
@@ -173,10 +173,11 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-more-sequence",
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_MORE Flag",
-            summary: "after RDMA2_F_MORE comes a message with the same rdma_xid, rdma_htype and direction (drafts -00 to -02)",
-            reason: "The receiver puts the payloads together, and cannot tell what belongs to what.",
-            correct: "A sender ends a sequence before it begins something else; errors and grants may come between. A \
-                      receiver drops what does not fit, and a responder answers RDMA2_ERR_INVAL_CONT.",
+            summary: "a message with RDMA2_F_MORE is followed by one with the same rdma_xid, rdma_htype and direction \
+                      (drafts -00 to -02)",
+            reason: "The receiver joins the payloads, and cannot tell what belongs together.",
+            correct: "A sender finishes a sequence before it begins another; errors and grants may come between. A \
+                      receiver discards what does not fit, and a responder answers RDMA2_ERR_INVAL_CONT.",
             answer: None,
         },
         answer: Some(ErrorCode::INVAL_CONT),
@@ -188,9 +189,9 @@ static RULES: [SendV2Row; 14] = [
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_MORE Flag",
             summary: "a message with RDMA2_F_MORE has no chunks (drafts -00 to -02)",
-            reason: "Positions count in the whole Payload stream, which is known with the last message only.",
-            correct: "A sender puts all chunks into the last message of a sequence. A receiver drops it, and a responder \
-                      answers RDMA2_ERR_INVAL_CONT.",
+            reason: "Positions count in the whole Payload stream, which is known only with the last message.",
+            correct: "A sender puts all chunks into the last message of a sequence. A receiver discards any other \
+                      message with chunks, and a responder answers RDMA2_ERR_INVAL_CONT.",
             answer: None,
         },
         answer: Some(ErrorCode::INVAL_CONT),
@@ -201,10 +202,10 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-tpmore",
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_TPMORE Flag",
-            summary: "RDMA2_F_TPMORE is set in each RDMA2_CONNPROP but the last, and nowhere else (drafts -01, -02)",
-            reason: "The other end takes the properties for complete, and acts on them, when it sees the flag clear.",
-            correct: "A sender sets it while more properties follow, and sends none after that. A receiver drops the \
-                      message and answers RDMA2_ERR_INVAL_HTYPE.",
+            summary: "RDMA2_F_TPMORE is set in every RDMA2_CONNPROP except the last, and nowhere else (drafts -01, -02)",
+            reason: "When the flag is clear, the other end takes the properties as complete and acts on them.",
+            correct: "A sender sets it while more properties follow, and sends none after that. A receiver discards \
+                      the message and answers RDMA2_ERR_INVAL_HTYPE.",
             answer: None,
         },
         answer: Some(ErrorCode::INVAL_HTYPE),
@@ -216,9 +217,9 @@ static RULES: [SendV2Row; 14] = [
             severity: Severity::Error,
             section: "version two -01 Granting Credits",
             summary: "the low 16 bits of rdma_credit are not 0 (drafts -00 to -02)",
-            reason: "The other end could send nothing any more, and would never learn of more credits.",
-            correct: "A sender grants at least one credit with each message. Drafts -03 and -04 say so too, but have the \
-                      wire format of -05 to -07, which let 0 stand: in that format 0 is not judged.",
+            reason: "The other end could not send anything any more, so it would never learn of new credits.",
+            correct: "A sender grants at least one credit with each message. Drafts -03 and -04 say so too, but share \
+                      their wire format with -05 to -07, which allow 0: in that format 0 is not judged.",
             answer: None,
         },
         answer: None,
@@ -230,7 +231,7 @@ static RULES: [SendV2Row; 14] = [
             severity: Severity::Error,
             section: "version two -01 Initial Connection State; -07 4.3",
             summary: "the first message of a client has at most 1024 octets",
-            reason: "A server of version 1 may receive it, and has to be able to refuse the version.",
+            reason: "It may reach a server of version 1, which must be able to receive it and refuse the version.",
             correct: "A client begins with a message that fits the inline threshold of version 1.",
             answer: None,
         },
@@ -242,10 +243,11 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-inv-handle",
             severity: Severity::Error,
             section: "version two -01 Remote Invalidation; -07 6.5",
-            summary: "rdma_inv_handle of a call is 0 or a handle of its header, and its reply invalidates no other",
-            reason: "Another handle may be in use for another call; with 0 the requester invalidates all by itself.",
-            correct: "A responder uses Send With Invalidate with that handle, or a plain Send; never for errors, grants \
-                      and transport properties, which -00 and -01 do not forbid: in their wire format that is a hazard.",
+            summary: "rdma_inv_handle of a call is 0 or a handle in its header, and its reply invalidates no other",
+            reason: "Another handle may be in use for another call; with 0, the requester invalidates everything itself.",
+            correct: "A responder uses Send With Invalidate with that handle, or a plain Send. It never invalidates \
+                      with errors, grants or transport properties; -00 and -01 do not forbid that, so in their wire \
+                      format it is a hazard.",
             answer: None,
         },
         answer: None,
@@ -258,8 +260,8 @@ static RULES: [SendV2Row; 14] = [
             section: "version two -01 Transport Properties Model; -07 5.1",
             summary: "the value of a transport property has the length of its type",
             reason: "The receiver cannot read it, and applies no property of that message.",
-            correct: "A sender encodes the value by its XDR type; no octets stand for the default. A receiver answers \
-                      RDMA2_ERR_BAD_PROPVAL.",
+            correct: "A sender encodes the value by its XDR type; an empty value means the default. A receiver \
+                      answers RDMA2_ERR_BAD_PROPVAL.",
             answer: None,
         },
         answer: Some(ErrorCode::BAD_PROPVAL),
@@ -270,13 +272,13 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-continuation",
             severity: Severity::Error,
             section: "version two -07 6.3.3, 6.3.4, 6.3.6, 6.3.9",
-            summary: "a _MIDDLE type is followed by the same or its last type, and rdma_remaining counts down (drafts -03 to \
-                      -07)",
-            reason: "The receiver puts the payloads together, and cannot tell what belongs to what.",
-            correct: "A sender ends a sequence before it begins something else; errors and grants may come between. \
-                      RDMA2_CONNPROP_FINAL is the last of all properties. Whether rdma_remaining counts the octets of its \
-                      own message is not said: either is right throughout a sequence. A responder answers \
-                      RDMA2_ERR_INVAL_CONT.",
+            summary: "a _MIDDLE type is followed by the same type or by its last type, and rdma_remaining counts down \
+                      (drafts -03 to -07)",
+            reason: "The receiver joins the payloads, and cannot tell what belongs together.",
+            correct: "A sender finishes a sequence before it begins another; errors and grants may come between. \
+                      RDMA2_CONNPROP_FINAL is the last of all properties. The drafts do not say whether \
+                      rdma_remaining counts the octets of its own message: either is accepted throughout a sequence. \
+                      A responder answers RDMA2_ERR_INVAL_CONT.",
             answer: None,
         },
         answer: Some(ErrorCode::INVAL_CONT),
@@ -288,9 +290,9 @@ static RULES: [SendV2Row; 14] = [
             severity: Severity::Error,
             section: "version two -01 Header Types; -07 6.1, 7.1.3",
             summary: "rdma_htype is a header type of the wire format in use",
-            reason: "It says what follows it. Of an unknown one nothing more can be read.",
-            correct: "A sender uses those of the drafts: 0, 1, 4, 5 and 6 in -00 to -02, 4 to 13 in -03 to -07. A receiver \
-                      drops another, and a responder answers RDMA2_ERR_INVAL_HTYPE.",
+            reason: "It says what follows it. If it is unknown, nothing more can be read.",
+            correct: "A sender uses those of the drafts: 0, 1, 4, 5 and 6 in -00 to -02, 4 to 13 in -03 to -07. A \
+                      receiver discards any other, and a responder answers RDMA2_ERR_INVAL_HTYPE.",
             answer: None,
         },
         answer: Some(ErrorCode::INVAL_HTYPE),
@@ -302,7 +304,7 @@ static RULES: [SendV2Row; 14] = [
             severity: Severity::Error,
             section: "version two -07 6.3.2",
             summary: "RDMA2_GRANT has rdma_xid 0 (drafts -03 to -07)",
-            reason: "It belongs to no RPC; another XID may be that of a call that waits.",
+            reason: "It belongs to no RPC; another value may be the XID of a call that waits.",
             correct: "A sender writes 0 there. A receiver ignores it.",
             answer: None,
         },
@@ -314,10 +316,10 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-trailing",
             severity: Severity::Warning,
             section: "version two -01 Header Types; -07 6.3",
-            summary: "nothing follows a header that has no Payload stream behind it",
-            reason: "What follows has no meaning: whoever wrote it and whoever reads it differ over where the header ends.",
-            correct: "A sender ends the Send with the header of an error, of a grant, of transport properties, or of an RPC \
-                      message that is in a chunk.",
+            summary: "nothing follows a header without a Payload stream",
+            reason: "What follows has no meaning: sender and receiver disagree about where the header ends.",
+            correct: "A sender ends the Send with the header if it is an error, a grant or transport properties, or \
+                      if its RPC message is in a chunk.",
             answer: None,
         },
         answer: None,

@@ -39,8 +39,8 @@ static REPLY_UNEXPECTED: Rule = Rule {
     severity: Severity::Warning,
     section: "RFC 8166 4.2.1",
     summary: "a reply or an error matches a call that is still waiting",
-    reason: "The requester can do nothing with it; that it comes is a sign of a call answered twice, or of a wrong XID.",
-    correct: "A responder answers each call once, under its XID.",
+    reason: "The requester cannot use it. It suggests a call that was answered twice, or a wrong XID.",
+    correct: "A responder answers each call once, with its XID.",
     answer: None,
 };
 static REVERSE_VERSION: Rule = Rule {
@@ -48,7 +48,7 @@ static REVERSE_VERSION: Rule = Rule {
     severity: Severity::Error,
     section: "RFC 8167 5.1",
     summary: "rdma_vers is the same in both directions of a connection",
-    reason: "An end has one way of reading what comes, whoever calls.",
+    reason: "An end has one way to read what arrives, whoever calls.",
     correct: "A server calls back in the version that the client uses.",
     answer: Some(Reaction::ErrVers),
 };
@@ -56,9 +56,9 @@ static PULL_NOT_NOTIFIED: Rule = Rule {
     slug: "pull-not-notified",
     severity: Severity::Error,
     section: "draft reliable-reply 4.1.2, 4.1.3",
-    summary: "a reply that was read from a responder-provided Read chunk is followed by RDMA_DONE",
+    summary: "once a reply was read from a responder-provided Read chunk, RDMA_DONE follows",
     reason: "The responder keeps the memory registered until then.",
-    correct: "A requester sends RDMA_DONE with the XID when it has read all.",
+    correct: "A requester sends RDMA_DONE with the XID when it has read everything.",
     answer: None,
 };
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {

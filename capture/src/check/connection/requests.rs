@@ -25,10 +25,12 @@ pub(super) static ANSWER: Rule = Rule {
     slug: "answer",
     severity: Severity::Error,
     section: "RFC 8166 4.5",
-    summary: "a responder answers a request it cannot read by ERR_CHUNK or ERR_VERS, or not at all, as section 4.5 says",
-    reason: "A requester that is not told waits for ever; one that is told by an XID nobody can trust ends another call.",
-    correct: "As the rule that the request breaks says. To RDMA_MSGP, ERR_CHUNK is a SHOULD, and a warning. A responder that \
-              cannot answer ends the connection.",
+    summary: "a responder answers a request that it cannot read with ERR_CHUNK or ERR_VERS, or not at all, as section \
+              4.5 says",
+    reason: "A requester that gets no answer waits forever; one that gets an answer with an XID that cannot be \
+             trusted ends the wrong call.",
+    correct: "As described for the rule that the request breaks. For RDMA_MSGP, ERR_CHUNK is a SHOULD, and another \
+              answer a warning. A responder that cannot answer ends the connection.",
     answer: None,
 };
 

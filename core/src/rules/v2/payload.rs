@@ -17,10 +17,10 @@ pub(super) static RULES: [SendV2Row; 5] = [
             severity: Severity::Error,
             section: "version two -01 XDR Errors; -07 7.2",
             summary: "rdma_xid equals the XID of the RPC message",
-            reason: "Transport and RPC find the waiting call each by its own word; if these differ, a reply completes the \
-                      wrong call.",
-            correct: "A sender copies the XID. A responder answers RDMA2_ERR_BAD_XDR. Only the first part of a Payload \
-                      stream is judged.",
+            reason: "The transport finds the waiting call by one of these words, and RPC by the other. If they \
+                     differ, a reply completes the wrong call.",
+            correct: "A sender copies the XID. A responder answers RDMA2_ERR_BAD_XDR. Only the first part of a \
+                      Payload stream is judged.",
             answer: None,
         },
         answer: Some(ErrorCode::BAD_XDR),
@@ -31,12 +31,12 @@ pub(super) static RULES: [SendV2Row; 5] = [
             slug: "v2-no-payload",
             severity: Severity::Error,
             section: "version two -01 Header Types, XDR Errors; -07 6.3.6, 6.3.7, 6.3.9, 6.3.10",
-            summary: "a header that a Payload stream follows is followed by octets of it; RDMA2_NOMSG with an XID has a chunk \
+            summary: "a header with a Payload stream is followed by octets of it; RDMA2_NOMSG with an XID has a chunk \
                       that holds the Payload stream",
-            reason: "Without them there is no RPC message, or no part of one.",
-            correct: "A sender puts at least one word of the Payload stream behind the header, or all of it into a Position \
-                      Zero Read chunk or the Reply chunk. A responder answers RDMA2_ERR_BAD_XDR. Without an XID and without \
-                      chunks RDMA2_NOMSG grants credits (drafts -00 to -02).",
+            reason: "Without them there is no RPC message, or this part of it is missing.",
+            correct: "A sender puts at least one word of the Payload stream behind the header, or all of it into a \
+                      Position Zero Read chunk or the Reply chunk. A responder answers RDMA2_ERR_BAD_XDR. RDMA2_NOMSG \
+                      without an XID and without chunks grants credits (drafts -00 to -02).",
             answer: None,
         },
         answer: Some(ErrorCode::BAD_XDR),
@@ -49,11 +49,11 @@ pub(super) static RULES: [SendV2Row; 5] = [
             section: "version two -07 6.3.5, 6.3.7, 6.3.8",
             summary: "RDMA2_CALL_EXTERNAL has a Call chunk, RDMA2_REPLY_EXTERNAL a Reply chunk; only the Call chunk is at \
                       Position 0 (drafts -03 to -07)",
-            reason: "The chunk holds the Payload stream. Without it there is none, and with two the receiver cannot know \
-                      which one to take.",
-            correct: "A requester puts a call that is not inline into rdma_call, all segments at Position 0, and only data \
-                      items into rdma_reads. A responder puts such a reply into the Reply chunk. A responder answers \
-                      RDMA2_ERR_BAD_XDR.",
+            reason: "The chunk holds the Payload stream. Without it there is none, and with two the receiver cannot \
+                     tell which one to use.",
+            correct: "A requester puts a call that is not inline into rdma_call, with all segments at Position 0, and \
+                      only data items into rdma_reads. A responder puts such a reply into the Reply chunk. A \
+                      responder answers RDMA2_ERR_BAD_XDR.",
             answer: None,
         },
         answer: Some(ErrorCode::BAD_XDR),
@@ -64,11 +64,11 @@ pub(super) static RULES: [SendV2Row; 5] = [
             slug: "v2-read-order",
             severity: Severity::Error,
             section: "version two -01 Read Chunks; -07 4.5.1, 4.5.1.1",
-            summary: "Positions are multiples of four and do not descend",
-            reason: "XDR items begin at multiples of four. A receiver that puts chunks in as it goes through the Payload \
-                      stream passes a Position that comes too late.",
+            summary: "Positions are multiples of four and do not decrease",
+            reason: "XDR items begin at multiples of four. A receiver that inserts chunks as it walks the Payload \
+                     stream misses a Position that comes too late.",
             correct: "A requester lists its Read chunks in the order of the Payload stream. A responder answers \
-                      RDMA2_ERR_BAD_XDR. The order is asked for since draft -02; -00 and -01 have the same wire format, so \
+                      RDMA2_ERR_BAD_XDR. The order is required since draft -02; -00 and -01 share its wire format, so \
                       in that format it is a hazard.",
             answer: None,
         },
@@ -80,8 +80,8 @@ pub(super) static RULES: [SendV2Row; 5] = [
             slug: "v2-direction",
             severity: Severity::Error,
             section: "version two -07 6.1, 6.3.5 to 6.3.10",
-            summary: "a Call stands behind the header of a Call, a Reply behind that of a Reply (drafts -03 to -07)",
-            reason: "By the header type a receiver knows whose XID it is: a call would be taken for the reply to another.",
+            summary: "the header of a Call carries a Call, the header of a Reply a Reply (drafts -03 to -07)",
+            reason: "The header type tells a receiver whose XID it is: a call would be taken for the reply to another.",
             correct: "A sender chooses the header type by msg_type. Only the first part of a Payload stream is judged.",
             answer: None,
         },
