@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use crate::connection::{Connection, Ended, Provider};
 use crate::error::Error;
 use crate::server::{Server, Service, Stopper};
+use crate::verbs::Armed;
 use crate::waiter::{Waiter, Watch};
 
 /// The listener has something.
@@ -79,7 +80,7 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
     pub(crate) fn new(server: &'a Server<V>, service: &'a S) -> Result<Self, Error> {
         let state = State { served: HashMap::new(), last: STOP, waiting: 0, stage: Stage::Serving, failed: None };
         let waiter = Waiter::new()?;
-        server.verbs.watch_requests(&server.listener, &waiter, LISTENER)?;
+        waiter.wake(LISTENER);
         server.stop.tell(waiter.waker(STOP));
         Ok(Self { server, service, waiter, state: Mutex::new(state) })
     }
@@ -172,14 +173,19 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
             if server.stop.is_stopped() {
                 return;
             }
-            match server.verbs.request(&server.listener, Duration::ZERO) {
-                Ok(Some(request)) => self.answer(request),
-                Ok(None) => break,
+            let armed = match server.verbs.request(&server.listener, Duration::ZERO) {
+                Ok(Some(request)) => {
+                    self.answer(request);
+                    continue;
+                }
+                Ok(None) => server.verbs.watch_requests(&server.listener, &self.waiter, LISTENER),
+                Err(error) => Err(error),
+            };
+            match armed {
+                Ok(Armed::Quiet) => return,
+                Ok(Armed::Ready) => {}
                 Err(error) => return self.fail(error),
             }
-        }
-        if let Err(error) = server.verbs.watch_requests(&server.listener, &self.waiter, LISTENER) {
-            self.fail(error);
         }
     }
 
@@ -233,8 +239,7 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
                 self.service.ended(served.connection.peer(), &ended);
                 return;
             }
-            served.rest(self.server.idle);
-            if served.leave() {
+            if served.rest(self.server.idle) == Armed::Quiet && served.leave() {
                 mem::forget(leaving);
                 return;
             }
@@ -328,13 +333,13 @@ impl<V: Provider> Served<V> {
     }
 
     /// Has it looked after when there is something to do.
-    fn rest(&self, idle: Option<Duration>) {
+    fn rest(&self, idle: Option<Duration>) -> Armed {
         let heard = *self.lock();
         if let (Some(longest), Heard::At(heard)) = (idle, heard)
             && let Some(ends) = heard.checked_add(longest)
         {
             self.watch.wake_at(ends);
         }
-        self.connection.rest(&self.watch);
+        self.connection.rest(&self.watch)
     }
 }

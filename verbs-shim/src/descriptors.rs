@@ -15,8 +15,8 @@ use crate::error::Error;
 #[derive(Debug)]
 pub(crate) struct Descriptors {
     epoll: OwnedFd,
-    /// Written to wake a thread. It is never read: each writing is an event of its own, for one thread.
-    wakes: OwnedFd,
+    /// Never heeded: each ring is an event of its own, for one thread.
+    wakes: Bell,
 }
 
 /// The key of `wakes`.
@@ -32,7 +32,7 @@ fn failed(function: &'static str) -> impl Fn(Errno) -> Error {
 impl Descriptors {
     pub(crate) fn new() -> Result<Self, Error> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed("epoll_create1"))?;
-        let wakes = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed("eventfd"))?;
+        let wakes = Bell::new()?;
         epoll::add(&epoll, &wakes, EventData::new_u64(WAKES), EventFlags::IN | EventFlags::ET)
             .map_err(failed("epoll_ctl"))?;
         Ok(Self { epoll, wakes })
@@ -62,8 +62,34 @@ impl Descriptors {
 
     /// Has one thread that waits look up.
     pub(crate) fn wake_one(&self) {
-        // It fails where nobody has waited for 2^64 times of it.
-        let _ = rustix::io::write(&self.wakes, &1_u64.to_ne_bytes());
+        self.wakes.ring();
+    }
+}
+
+/// A descriptor that can be read when it has been rung: Linux's eventfd.
+#[derive(Debug)]
+pub(crate) struct Bell(OwnedFd);
+
+impl Bell {
+    pub(crate) fn new() -> Result<Self, Error> {
+        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Self).map_err(failed("eventfd"))
+    }
+
+    pub(crate) fn ring(&self) {
+        // It fails where nobody has heeded 2^64 rings.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    /// Takes what has been rung.
+    pub(crate) fn heed(&self) {
+        // It fails where nothing has.
+        let _ = rustix::io::read(&self.0, &mut [0; 8]);
+    }
+}
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

@@ -76,5 +76,5 @@ pub use request::Request;
 pub use rpcrdma::segment::Segment;
 pub use server::{Server, Service, Stopper};
 pub use stream::Stream;
-pub use verbs::{Access, Completion, Depths, Kind, Local, Operation, Remote, Status, Verbs, Work};
+pub use verbs::{Access, Armed, Completion, Depths, Kind, Local, Operation, Remote, Status, Verbs, Work};
 pub use waiter::Waiter;

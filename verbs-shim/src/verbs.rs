@@ -215,6 +215,16 @@ pub struct Completion {
     pub invalidated: Option<u32>,
 }
 
+/// Whether there was something to take already when it was asked that what comes be announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "what there is already is not announced"]
+pub enum Armed {
+    /// Nothing: what comes is announced.
+    Quiet,
+    /// Something to take, which is not announced.
+    Ready,
+}
+
 /// What RPC-over-RDMA asks of an adapter. A value stands for one adapter.
 ///
 /// Memory is owned by its [`Region`](Self::Region) while it is registered: a buffer goes in and comes back without a
@@ -307,25 +317,30 @@ pub trait Verbs {
     /// [`Error::NotConnected`], [`Error::Disconnected`], [`Error::InUse`] while somebody looks at the region.
     fn post(&self, queue_pair: &Self::QueuePair, work: Work<'_, Self::Region>) -> Result<(), Error>;
 
-    /// The next completion; none if there is none within that time.
+    /// The next completion; none if there is none within that time, or if the wait was [interrupted](Self::interrupt).
     ///
     /// # Errors
     /// [`Error::Disconnected`] where the connection is over and all completions were taken; [`Error::NotConnected`];
     /// [`Error::MemoryHeld`].
     fn completion(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Completion>, Error>;
 
-    /// Has a waiter give this key once when there may be a completion, or the connection is over; at once where that is so
-    /// already. A queue pair has one waiter, the last. Whoever then takes what there is has it watched again.
+    /// Ends the wait of a thread for a [completion](Self::completion) of this queue pair; where none waits, the next wait ends
+    /// at once. So a thread can be told of what has not come from the adapter. Possible anywhere, also for who holds memory.
+    fn interrupt(&self, queue_pair: &Self::QueuePair);
+
+    /// Has a waiter give this key once when there may be a completion, or the connection is over: unless that is
+    /// [so already](Armed::Ready). A queue pair has one waiter, the last. Whoever then takes what there is has it watched
+    /// again.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::Exhausted`].
-    fn watch(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<(), Error>;
+    fn watch(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
 
     /// The same for a listener and its requests.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::Exhausted`].
-    fn watch_requests(&self, listener: &Self::Listener, waiter: &Waiter, key: u64) -> Result<(), Error>;
+    fn watch_requests(&self, listener: &Self::Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
 
     /// Takes requests at an address; `backlog` of them may wait, more are refused.
     ///

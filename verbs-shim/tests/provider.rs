@@ -24,7 +24,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::Fabric;
-use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, Remote, Status, Verbs, Waiter, Work};
+use rpcrdma_verbs::{
+    Access, Armed, Completion, Depths, Error, Kind, Local, Operation, Remote, Status, Verbs, Waiter, Work,
+};
 
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(200);
@@ -113,16 +115,17 @@ impl<'a, V: Verbs> End<'a, V> {
             if let Some(completion) = self.verbs.completion(&self.queue_pair, Duration::ZERO)? {
                 return Ok(completion);
             }
-            self.verbs.watch(&self.queue_pair, waiter, 7).unwrap();
-            assert_eq!(waiter.wait(Some(LONG)).unwrap(), Some(7));
+            if self.verbs.watch(&self.queue_pair, waiter, 7).unwrap() == Armed::Quiet {
+                assert_eq!(waiter.wait(Some(LONG)).unwrap(), Some(7));
+            }
         }
     }
 
     /// Whether a waiter sleeps as long as nothing comes. It may have been woken by what set the connection up.
     fn is_quiet(&self, waiter: &Waiter) -> bool {
         (0..3).any(|_| {
-            self.verbs.watch(&self.queue_pair, waiter, 7).unwrap();
-            waiter.wait(Some(SHORT)).unwrap().is_none()
+            let armed = self.verbs.watch(&self.queue_pair, waiter, 7).unwrap();
+            armed == Armed::Quiet && waiter.wait(Some(SHORT)).unwrap().is_none()
         })
     }
 
@@ -209,6 +212,43 @@ where
             },
         ),
         (
+            "an interrupted wait ends, and no other",
+            |verbs, address| {
+                let (mut end, _) = End::connect(verbs, address, &[]);
+                let wait = |longest| verbs.completion(&end.queue_pair, longest).unwrap();
+                // Before it begins, and while a thread sleeps.
+                verbs.interrupt(&end.queue_pair);
+                assert_eq!(wait(LONG), None);
+                let begun = Instant::now();
+                assert_eq!(wait(SHORT), None);
+                assert!(begun.elapsed() >= SHORT, "once");
+                thread::scope(|scope| {
+                    let waits = scope.spawn(|| wait(LONG));
+                    thread::sleep(SHORT);
+                    verbs.interrupt(&end.queue_pair);
+                    assert_eq!(waits.join().unwrap(), None);
+                });
+                // What has come is taken first.
+                end.send(b"go");
+                assert_eq!(end.message(), b"reply");
+                thread::scope(|scope| {
+                    let waits = scope.spawn(|| verbs.completion(&end.queue_pair, LONG));
+                    thread::sleep(SHORT);
+                    // The end that nothing on the wire has to tell is told all the same.
+                    verbs.disconnect(&end.queue_pair).unwrap();
+                    assert_eq!(waits.join().unwrap().unwrap().unwrap().status, Status::Flushed);
+                });
+                end.is_flushed(RECEIVES - 1);
+                assert!(begun.elapsed() < LONG / 2);
+            },
+            |verbs, listener| {
+                let (mut end, _) = End::accept(verbs, listener, &[]);
+                assert_eq!(end.message(), b"go");
+                end.send(b"reply");
+                end.is_flushed(RECEIVES);
+            },
+        ),
+        (
             "a waiter is told what comes, and of the end",
             |verbs, address| {
                 let (end, _) = End::connect(verbs, address, &[]);
@@ -222,8 +262,9 @@ where
             },
             |verbs, listener| {
                 let waiter = Waiter::new().unwrap();
-                verbs.watch_requests(listener, &waiter, 9).unwrap();
-                assert_eq!(waiter.wait(Some(LONG)).unwrap(), Some(9), "somebody asks");
+                if verbs.watch_requests(listener, &waiter, 9).unwrap() == Armed::Quiet {
+                    assert_eq!(waiter.wait(Some(LONG)).unwrap(), Some(9), "somebody asks");
+                }
                 let (mut end, _) = End::accept(verbs, listener, &[]);
                 assert_eq!(end.message(), b"go");
                 end.send(b"reply");

@@ -3,30 +3,20 @@
 
 #[path = "../examples/raw-requester/script.rs"]
 mod script;
-#[path = "support/stopping.rs"]
-mod stopping;
+#[path = "support/service.rs"]
+mod service;
 
-use std::thread;
-
+use rpcrdma_verbs::Access;
 use rpcrdma_verbs::echo::Programs;
-use rpcrdma_verbs::loopback::Fabric;
-use rpcrdma_verbs::{Access, Server, Settings};
 use script::{Part, Step, parse};
-use stopping::Stopping;
+use service::with_service;
 
 /// What comes of a script, and what it has said.
 fn against_a_server(text: &str) -> (Result<(), String>, String) {
-    let fabric = Fabric::new();
-    let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
-    let address = "192.0.2.2:20049".parse().unwrap();
-    let server = Server::bind(&there, address, Settings::server()).unwrap();
-    let stopping = Stopping(server.stopper());
-    thread::scope(|scope| {
-        let served = scope.spawn(|| server.serve(&Programs::default()));
+    with_service(&Programs::default(), |fabric, address| {
+        let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
         let mut said = Vec::new();
         let done = script::run(&here, address, &parse(text).unwrap(), &mut said);
-        drop(stopping);
-        served.join().unwrap().unwrap();
         (done, String::from_utf8(said).unwrap())
     })
 }

@@ -18,8 +18,8 @@ use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma_verbs::loopback::{Adapter, Fabric};
-use rpcrdma_verbs::{Client, MAX_CALLS, Pending, Request};
+use rpcrdma_verbs::loopback::Adapter;
+use rpcrdma_verbs::{CallError, Client, Ended, MAX_CALLS, Pending, Progress, Request, Settings};
 
 /// Counts how often it is woken.
 #[derive(Default)]
@@ -60,12 +60,27 @@ fn becomes_so(is_so: impl Fn() -> bool) {
 
 /// A client of a server that hands each call over, and answers none by itself.
 fn with_calls(run: impl FnOnce(&Client<Adapter>, &mpsc::Receiver<Request<Adapter>>)) {
+    with_calls_of(&Settings::client(), run);
+}
+
+/// The same of a client that is set up so.
+fn with_calls_of(settings: &Settings, run: impl FnOnce(&Client<Adapter>, &mpsc::Receiver<Request<Adapter>>)) {
     let (sender, calls) = mpsc::channel();
     let hand_over = move |request| {
         // At the end nobody takes it.
         let _ = sender.send(request);
     };
-    echo::with_service(&hand_over, |_: &Fabric, client| run(client, &calls));
+    echo::with_service(&hand_over, |fabric, address| {
+        let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+        run(&Client::connect(&here, address, settings).unwrap(), &calls);
+    });
+}
+
+/// Has a first call answered: until then the client has credit for one.
+fn get_credits(client: &Client<Adapter>, calls: &mpsc::Receiver<Request<Adapter>>) {
+    let first = client.start(echo::null(client));
+    answer(calls);
+    first.wait().1.unwrap();
 }
 
 fn answer(calls: &mpsc::Receiver<Request<Adapter>>) {
@@ -120,6 +135,99 @@ fn a_thread_and_futures_wait_in_one_line() {
             drop(first);
             answer(calls);
             thread.join().unwrap();
+        });
+    });
+}
+
+/// How often the threads of this process with that name have slept.
+#[cfg(target_os = "linux")]
+fn sleeps(name: &str) -> u64 {
+    let statuses = std::fs::read_dir("/proc/self/task").unwrap().map(|thread| thread.unwrap().path().join("status"));
+    let statuses = statuses.map(|status| std::fs::read_to_string(status).unwrap_or_default());
+    let field = |status: &str, name: &str| {
+        status.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned())).unwrap_or_default()
+    };
+    let ours = statuses.filter(|status| field(status, "Name:") == name);
+    ours.map(|status| field(&status, "voluntary_ctxt_switches:").parse::<u64>().unwrap()).sum()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_thread_that_waits_wakes_up_for_nothing_but_what_it_waits_for() {
+    with_calls(|client, calls| {
+        get_credits(client, calls);
+        thread::scope(|scope| {
+            // The first takes completions, the second waits for the first.
+            let [one, other] = [(); 2].map(|()| {
+                let blocked = thread::Builder::new().name("blocked caller".to_owned());
+                blocked.spawn_scoped(scope, || client.call(&mut echo::null(client)).unwrap()).unwrap()
+            });
+            let requests = [(); 2].map(|()| calls.recv_timeout(Duration::from_secs(10)).unwrap());
+            thread::sleep(Duration::from_millis(300));
+            let before = sleeps("blocked caller");
+            assert!(before > 0);
+            thread::sleep(Duration::from_secs(3));
+            assert_eq!(sleeps("blocked caller"), before);
+            for mut request in requests {
+                request.accept();
+                request.answer().unwrap();
+            }
+            one.join().unwrap();
+            other.join().unwrap();
+        });
+    });
+}
+
+#[test]
+fn a_time_that_ends_sooner_than_a_waiting_thread_knows_is_kept_all_the_same() {
+    const GRACE: Duration = Duration::from_millis(300);
+    let settings = Settings { timeout: None, grace: GRACE, ..Settings::client() };
+    with_calls_of(&settings, |client, calls| {
+        get_credits(client, calls);
+        let (sender, outcomes) = mpsc::channel();
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                let sender = sender.clone();
+                scope.spawn(move || sender.send(client.call(&mut echo::null(client))));
+            }
+            let given_up = client.start(echo::null(client));
+            let requests = [(); 3].map(|()| calls.recv_timeout(Duration::from_secs(10)).unwrap());
+            thread::sleep(Duration::from_millis(200));
+            // No adapter says that nobody wants it any more.
+            drop(given_up);
+            let begun = Instant::now();
+            for _ in 0..2 {
+                let outcome = outcomes.recv_timeout(Duration::from_secs(10));
+                assert_eq!(outcome, Ok(Err(CallError::Lost(Ended::Unanswered, Progress::Sent))));
+            }
+            assert!((GRACE..GRACE * 10).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+            drop(requests);
+        });
+    });
+}
+
+#[test]
+fn a_thread_is_told_that_its_turn_has_come_though_nothing_comes_from_the_adapter() {
+    with_calls(|client, calls| {
+        let under_way: Vec<_> = (0..MAX_CALLS).map(|_| client.start(echo::null(client))).collect();
+        let mut first = Waiting::new(client);
+        assert!(first.is_pending());
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| client.call(&mut echo::null(client)));
+            thread::sleep(Duration::from_millis(200));
+            let mut last = Waiting::new(client);
+            assert!(last.is_pending());
+            answer(calls);
+            answer(calls);
+            becomes_so(|| first.woken() == 1);
+            thread::sleep(Duration::from_millis(200));
+            assert_eq!(last.woken(), 0, "two places are free, for those before it");
+            drop(first);
+            // The thread takes one, and the other is for who comes after it.
+            becomes_so(|| last.woken() == 1);
+            drop((under_way, last));
+            client.connection().disconnect();
+            assert!(matches!(thread.join().unwrap(), Err(CallError::Lost(Ended::Here, _))));
         });
     });
 }

@@ -41,6 +41,8 @@ pub(crate) struct Answering<V: Verbs> {
     of_call: [Option<usize>; CALLS],
     /// Those that are to be handed to the application.
     delivered: VecDeque<usize>,
+    /// One was added to them.
+    pub(super) news: bool,
     items: Vec<Item>,
 }
 
@@ -93,6 +95,7 @@ impl<V: Provider> Answering<V> {
             free: Vec::new(),
             of_call: [None; CALLS],
             delivered: VecDeque::new(),
+            news: false,
             items: Vec::new(),
         }
     }
@@ -253,17 +256,17 @@ impl<V: Provider> Answering<V> {
     }
 
     /// Ends the time of replies that were not pulled.
-    pub(super) fn expire(&mut self) {
+    pub(super) fn expire(&mut self, now: Instant) {
         if self.provided == 0 {
             return;
         }
-        let now = Instant::now();
         for answer in &mut self.answers {
             if let (Some(call), Some(until)) = (answer.call, answer.provided)
                 && until <= now
             {
-                // Where its end has begun it goes on by itself.
+                // Where its end has begun it goes on by itself, as soon as there is room for it.
                 let _ = self.responder.expire(call);
+                answer.provided = Some(now + LONGEST);
             }
         }
     }
@@ -353,6 +356,7 @@ impl<V: Provider> Answering<V> {
         // What was pulled may be anything.
         if MessageType::peek(&answer.message) == Some((answer.xid, MessageType::CALL)) {
             self.delivered.extend(self.number(call));
+            self.news = true;
         } else {
             self.responder.refuse(call).map_err(|_| Ended::Protocol)?;
         }

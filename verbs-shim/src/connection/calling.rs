@@ -41,6 +41,8 @@ pub(crate) struct Calling<V: Verbs> {
     most_returned: usize,
     /// Who waits for a place of the Requester.
     line: Line,
+    /// A thread may wait for what has come about.
+    pub(super) news: bool,
     /// To be woken when the connection is not locked any more.
     pub(super) woken: Vec<Waker>,
     /// To be dropped then.
@@ -98,6 +100,7 @@ impl<V: Provider> Calling<V> {
             returned: VecDeque::new(),
             most_returned: settings.returned,
             line: Line::default(),
+            news: false,
             woken: Vec::new(),
             spent: Vec::new(),
             items: Vec::new(),
@@ -138,6 +141,7 @@ impl<V: Provider> Calling<V> {
     /// Wakes whoever is to take the next place.
     fn wake_next(&mut self) {
         if !self.requester.is_full() {
+            self.news |= self.line.begins_with_thread();
             self.woken.extend(self.line.next());
         }
     }
@@ -362,6 +366,7 @@ impl<V: Provider> Calling<V> {
             ticket.call.begin();
         }
         ticket.outcome = Some(outcome);
+        self.news = true;
         self.woken.extend(ticket.waker.take());
         if ticket.forgotten {
             self.take_back(number);

@@ -55,6 +55,11 @@ impl Line {
         place.take().and_then(|number| self.waiting.remove(&number)).flatten()
     }
 
+    /// Whether the first looks by itself.
+    pub(super) fn begins_with_thread(&self) -> bool {
+        self.waiting.first_key_value().is_some_and(|(_, waker)| waker.is_none())
+    }
+
     /// Whom to wake where there is a place: the first, once.
     pub(super) fn next(&mut self) -> Option<Waker> {
         self.waiting.first_entry().and_then(|mut first| first.get_mut().take())

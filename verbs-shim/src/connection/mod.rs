@@ -34,7 +34,7 @@ use crate::driver::{self, Driven};
 use crate::error::Error;
 use crate::pending::Pending;
 use crate::request::Request;
-use crate::verbs::{Access, Completion, Kind, Status, Verbs};
+use crate::verbs::{Access, Armed, Completion, Kind, Status, Verbs};
 use crate::waiter::Watch;
 
 /// What of [`Verbs`] can be used by several threads: each provider here.
@@ -152,8 +152,7 @@ pub(crate) struct State<V: Provider> {
     answering: Option<Answering<V>>,
     /// Receives that are filled and that the endpoints do not know of yet: they take one when all they ask for is done.
     arrived: VecDeque<Arrived>,
-    /// A thread waits for completions.
-    led: bool,
+    lead: Lead,
     /// Threads that wait for that one.
     following: usize,
     ended: Option<Ended>,
@@ -165,6 +164,16 @@ pub(crate) struct State<V: Provider> {
     taken: u64,
     /// Whoever attends to the connection, while it waits for something to happen.
     attendant: Option<Watch>,
+}
+
+/// Who waits for completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lead {
+    Nobody,
+    /// A thread. It wakes up by itself when something that it knew of will have lasted for longer than it may.
+    Somebody {
+        ends: Option<Instant>,
+    },
 }
 
 /// A Receive that is filled.
@@ -250,7 +259,7 @@ impl<V: Provider> Connection<V> {
             calling: Calling::new(calls, settings, message_size),
             answering: (settings.served > 0).then(answering),
             arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
-            led: false,
+            lead: Lead::Nobody,
             following: 0,
             ended: None,
             unusable: None,
@@ -378,12 +387,14 @@ impl<V: Provider> Connection<V> {
         self.shared.lock().taken
     }
 
-    /// Has whoever attends to the connection told when there is something to do.
-    pub(crate) fn rest(&self, watch: &Watch) {
-        let watched = self.shared.rest(watch);
-        // Another thread may have found a call, or the end, just before.
-        if !watched || self.shared.lock().answering.as_ref().is_some_and(Answering::has_next) {
-            watch.wake();
+    /// Has whoever attends to the connection told when there is something to do, unless there is already.
+    pub(crate) fn rest(&self, watch: &Watch) -> Armed {
+        match self.shared.rest(watch) {
+            // Another thread may have found a call just before.
+            Some(Armed::Quiet) if !self.shared.lock().answering.as_ref().is_some_and(Answering::has_next) => {
+                Armed::Quiet
+            }
+            _ => Armed::Ready,
         }
     }
 
@@ -405,9 +416,6 @@ impl<V: Provider> fmt::Debug for Connection<V> {
     }
 }
 
-/// Who only waits to be told looks again after this time.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
 /// How long it is until the deadline.
 fn left(deadline: Option<Instant>, now: Instant) -> Duration {
     deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
@@ -425,35 +433,49 @@ impl<V: Provider> Shared<V> {
         mut state: MutexGuard<'a, State<V>>,
         longest: Duration,
     ) -> MutexGuard<'a, State<V>> {
-        let left = longest.min(LOOK_AGAIN).min(state.grace());
-        if state.led {
+        let ends = state.next_end();
+        let left = ends.map_or(longest, |ends| longest.min(ends.saturating_duration_since(Instant::now())));
+        if state.lead == Lead::Nobody {
+            state = self.lead(state, left, ends);
+            if !longest.is_zero()
+                && let Some(attendant) = &state.attendant
+            {
+                // This thread has taken what the attendant was to be told of, and there may be calls that are not its own.
+                attendant.wake();
+            }
+        } else {
             state.following += 1;
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
             state.following -= 1;
-            return state;
-        }
-        state.led = true;
-        drop(state);
-        let mut completion = self.port.verbs.completion(&self.port.queue_pair, left);
-        let mut state = self.lock();
-        state.led = false;
-        while state.completed(&self.port, completion) {
-            completion = self.port.verbs.completion(&self.port.queue_pair, Duration::ZERO);
         }
         state.expire(&self.port);
-        state.carry_out(&self.port);
-        if !longest.is_zero()
-            && let Some(attendant) = &state.attendant
-        {
-            // This thread has taken what the attendant was to be told of, and there may be calls that are not its own.
-            attendant.wake();
-        }
         if state.calling.woken.is_empty() {
-            self.follow(&state);
             return state;
         }
         self.release(state);
         self.lock()
+    }
+
+    /// Waits for the adapter, and takes what there is.
+    fn lead<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State<V>>,
+        longest: Duration,
+        ends: Option<Instant>,
+    ) -> MutexGuard<'a, State<V>> {
+        state.lead = Lead::Somebody { ends };
+        drop(state);
+        let mut completion = self.port.verbs.completion(&self.port.queue_pair, longest);
+        let mut state = self.lock();
+        state.lead = Lead::Nobody;
+        while state.completed(&self.port, completion) {
+            completion = self.port.verbs.completion(&self.port.queue_pair, Duration::ZERO);
+        }
+        state.carry_out(&self.port);
+        // It looks for itself what that has changed.
+        state.take_news();
+        self.follow(&state);
+        state
     }
 
     /// Somebody attends to the connection now, and need not be told.
@@ -461,22 +483,23 @@ impl<V: Provider> Shared<V> {
         self.lock().attendant = None;
     }
 
-    /// Has whoever attends to the connection told when there is something to do; false where there will be nothing any more.
-    fn rest(&self, watch: &Watch) -> bool {
+    /// Has whoever attends to the connection told when there is something to do, unless there is already; none where there will
+    /// be nothing any more.
+    fn rest(&self, watch: &Watch) -> Option<Armed> {
         let mut state = self.lock();
         if state.closed {
-            return false;
+            return None;
         }
         state.attendant = Some(watch.clone());
         state.remind();
         drop(state);
-        if let Err(error) = self.port.verbs.watch(&self.port.queue_pair, watch.waiter(), watch.key()) {
+        let armed = self.port.verbs.watch(&self.port.queue_pair, watch.waiter(), watch.key());
+        Some(armed.unwrap_or_else(|error| {
             let mut state = self.lock();
             state.end(&self.port, Ended::Refused(error));
             self.release(state);
-            watch.wake();
-        }
-        true
+            Armed::Ready
+        }))
     }
 
     /// Wakes the threads that wait for this one.
@@ -489,6 +512,13 @@ impl<V: Provider> Shared<V> {
     /// Says what has changed, to threads and to futures. A waker may do anything, so nothing is locked then.
     pub(crate) fn release(&self, mut state: MutexGuard<'_, State<V>>) {
         self.follow(&state);
+        let news = state.take_news();
+        if state.has_lead_look(news) {
+            self.port.verbs.interrupt(&self.port.queue_pair);
+        }
+        if news && let Some(attendant) = &state.attendant {
+            attendant.wake();
+        }
         state.remind();
         let woken = mem::take(&mut state.calling.woken);
         let _spent = mem::take(&mut state.calling.spent);
@@ -569,7 +599,7 @@ impl<V: Provider> Shared<V> {
                 self.release(state);
                 return Err(CallError::TimedOut(Progress::Sent));
             }
-            state = self.progress(state, LOOK_AGAIN);
+            state = self.progress(state, Duration::MAX);
         }
     }
 
@@ -625,7 +655,15 @@ impl<V: Provider> Driven for Shared<V> {
         self.attend();
         let state = self.lock();
         drop(self.progress(state, Duration::ZERO));
-        self.rest(watch)
+        match self.rest(watch) {
+            None => false,
+            Some(Armed::Quiet) => true,
+            Some(Armed::Ready) => {
+                // When it is this connection's turn again.
+                watch.wake();
+                true
+            }
+        }
     }
 }
 
@@ -763,17 +801,28 @@ impl<V: Provider> State<V> {
         self.expire(port);
     }
 
-    /// How long calls that were given up may wait for their replies.
-    fn grace(&self) -> Duration {
-        let until = self.calling.grace_ends().filter(|_| self.ended.is_none());
-        until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
-    }
-
     /// When something will have lasted for longer than it may.
     fn next_end(&self) -> Option<Instant> {
         let provided = self.answering.as_ref().and_then(Answering::next_end);
-        let unanswered = self.calling.grace_ends().filter(|_| self.ended.is_none());
-        provided.into_iter().chain(unanswered).min()
+        provided.into_iter().chain(self.grace_ends()).min()
+    }
+
+    /// When a call that was given up will have waited for its reply for too long.
+    fn grace_ends(&self) -> Option<Instant> {
+        self.calling.grace_ends().filter(|_| self.ended.is_none())
+    }
+
+    /// Whether a thread that waits for completions has to look at what another one has done.
+    fn has_lead_look(&self, news: bool) -> bool {
+        let Lead::Somebody { ends } = self.lead else { return false };
+        let is_sooner = |next: Instant| ends.is_none_or(|ends| next < ends);
+        news || self.next_end().is_some_and(is_sooner)
+    }
+
+    /// Whether something has come about that threads wait for, since this was asked last.
+    fn take_news(&mut self) -> bool {
+        let answered = self.answering.as_mut().is_some_and(|answering| mem::take(&mut answering.news));
+        mem::take(&mut self.calling.news) | answered
     }
 
     /// Has whoever attends to the connection look when the next end comes.
@@ -785,12 +834,18 @@ impl<V: Provider> State<V> {
 
     /// Ends what has lasted for longer than it may.
     fn expire(&mut self, port: &Port<V>) {
-        if let Some(answering) = &mut self.answering {
-            answering.expire();
+        let Some(ends) = self.next_end() else { return };
+        let now = Instant::now();
+        if now < ends {
+            return;
         }
-        if self.grace().is_zero() {
+        if let Some(answering) = &mut self.answering {
+            answering.expire(now);
+        }
+        if self.grace_ends().is_some_and(|ends| ends <= now) {
             self.end(port, Ended::Unanswered);
         }
+        self.carry_out(port);
     }
 
     /// Ends the connection. That it is over is known when its last completion was taken.
@@ -815,6 +870,7 @@ impl<V: Provider> State<V> {
             return;
         }
         self.closed = true;
+        self.calling.news = true;
         self.take_replies(port);
         let ended = self.ended.get_or_insert(Ended::Peer).clone();
         self.calling.lost(ended);

@@ -8,22 +8,20 @@
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::bell::{Bell, Slept};
 use super::faults::Fault;
 use super::management::Station;
 use super::memory::{self, Counters, Domain, Place, transfer};
 use super::wire::{Numbers, Wire};
 use crate::error::Error;
-use crate::verbs::{Access, Completion, Depths, Kind, Operation, Remote, Status};
+use crate::verbs::{Access, Armed, Completion, Depths, Kind, Operation, Remote, Status};
 use crate::waiter::Watch;
 
 /// How long a sender waits after "receiver not ready" before it tries again.
 const NOT_READY_TIMER: Duration = Duration::from_micros(640);
-/// Who waits looks again after this time, whatever happens: [`Link::end`] may have to do without the lock, and what it
-/// notifies can then come between a look and the wait.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// As many tries mean: without end.
 const ENDLESS: u8 = 7;
 
@@ -58,9 +56,8 @@ pub(super) enum Phase {
 #[derive(Debug)]
 pub(super) struct Link {
     state: Mutex<State>,
-    changed: Condvar,
-    /// Who waits beside other connections, on the active and on the passive side.
-    watches: Mutex<[Option<Watch>; 2]>,
+    /// Its lock is taken last.
+    bell: Bell,
     /// It was ended, by the active or the passive side.
     ended: [AtomicBool; 2],
 }
@@ -110,6 +107,13 @@ pub(super) struct Work {
     pub(super) numbers: Option<Numbers>,
 }
 
+/// Whether the other side waits for a receive: it has nowhere to send to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Awaited {
+    No,
+    Yes,
+}
+
 /// A receive in a queue.
 #[derive(Debug)]
 struct Receive {
@@ -133,12 +137,7 @@ impl Link {
     pub(super) fn new(domain: Domain, depths: Depths, counters: Arc<Counters>) -> Self {
         let active = Some(Half::new(domain, depths));
         let state = State { phase: Phase::Idle, answer: None, active, passive: None, counters, wire: None };
-        Self {
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-            watches: Mutex::default(),
-            ended: [const { AtomicBool::new(false) }; 2],
-        }
+        Self { state: Mutex::new(state), bell: Bell::default(), ended: [const { AtomicBool::new(false) }; 2] }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -157,40 +156,35 @@ impl Link {
 
     /// Says that something has changed, to whoever waits.
     pub(super) fn notify(&self) {
-        self.changed.notify_all();
-        let watches = mem::take(&mut *self.watches.lock().unwrap_or_else(PoisonError::into_inner));
-        watches.iter().flatten().for_each(Watch::wake);
+        self.bell.ring();
     }
 
-    /// Tells a waiter when there is something for this side.
-    pub(super) fn watch(&self, side: Side, watch: Watch) {
+    /// Ends the wait of this side for a completion, or the next one.
+    pub(super) fn interrupt(&self, side: Side) {
+        self.bell.interrupt(side);
+    }
+
+    /// Tells a waiter when there is something for this side, unless there is already.
+    pub(super) fn watch(&self, side: Side, watch: Watch) -> Armed {
         let now = Instant::now();
         let mut state = self.lock();
         if state.carry_out(now) {
             self.notify();
         }
         let over = state.phase == Phase::Over;
-        let ready = over || state.half(side).is_some_and(|half| !half.completions.is_empty());
+        if over || state.half(side).is_some_and(|half| !half.completions.is_empty()) {
+            return Armed::Ready;
+        }
         if let Some(next) = state.next(now) {
             watch.wake_at(next);
         }
-        if ready {
-            watch.wake();
-            return;
-        }
-        self.keep(side, watch);
+        self.bell.watch(side, watch);
         drop(state);
         // Who ends it may do so without the lock, and has found nobody to tell.
         if self.ended.iter().any(|ended| ended.load(Ordering::Acquire)) {
             self.notify();
         }
-    }
-
-    /// Notes whom to tell when there is something for this side.
-    fn keep(&self, side: Side, watch: Watch) {
-        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
-        let [active, passive] = &mut *watches;
-        *if side == Side::Active { active } else { passive } = Some(watch);
+        Armed::Quiet
     }
 
     /// One side ends the connection, if it is not over.
@@ -217,19 +211,23 @@ impl Link {
         }
     }
 
-    /// Waits until `look` finds something, for `timeout` at most.
+    /// Waits until `look` finds something, for `timeout` at most, or until the wait of this side is interrupted.
     fn wait<T>(
         &self,
+        side: Option<Side>,
         timeout: Duration,
         mut look: impl FnMut(&mut State, Instant) -> Result<Option<T>, Error>,
     ) -> Result<Option<T>, Error> {
         let mut now = Instant::now();
         let deadline = now.checked_add(timeout);
-        let mut state = self.lock();
         loop {
+            let mut state = self.lock();
             if state.carry_out(now) {
                 self.notify();
             }
+            let heard = self.bell.heard();
+            // The end may come without the lock: what comes from here on is not slept through.
+            self.see_end(&mut state);
             if let Some(found) = look(&mut state, now)? {
                 return Ok(Some(found));
             }
@@ -237,16 +235,18 @@ impl Link {
                 return Ok(None);
             }
             let wake = deadline.into_iter().chain(state.next(now)).min();
-            let wait = wake.map_or(LOOK_AGAIN, |wake| wake.saturating_duration_since(now).min(LOOK_AGAIN));
-            state = self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
-            self.see_end(&mut state);
+            drop(state);
+            let longest = wake.map(|wake| wake.saturating_duration_since(now));
+            if self.bell.sleep(side, heard, longest) == Slept::Interrupted {
+                return Ok(None);
+            }
             now = Instant::now();
         }
     }
 
     /// The next completion of one side.
     pub(super) fn completion(&self, side: Side, timeout: Duration) -> Result<Option<Completion>, Error> {
-        self.wait(timeout, |state, _| {
+        self.wait(Some(side), timeout, |state, _| {
             let over = state.phase == Phase::Over;
             let connected = over || state.phase == Phase::Established;
             match state.half(side).and_then(Half::take) {
@@ -260,7 +260,7 @@ impl Link {
 
     /// The answer to the request for this connection.
     pub(super) fn connected(&self, timeout: Duration) -> Result<Option<Vec<u8>>, Error> {
-        self.wait(timeout, |state, now| match &state.answer {
+        self.wait(None, timeout, |state, now| match &state.answer {
             Some((when, answer)) if *when <= now => answer.clone().map(Some),
             _ if state.phase == Phase::Over => Err(Error::Disconnected),
             _ if state.phase == Phase::Idle => Err(Error::NotConnected),
@@ -328,7 +328,8 @@ impl State {
         self.active.iter_mut().chain(&mut self.passive).for_each(Half::flush);
     }
 
-    pub(super) fn post_receive(&mut self, side: Side, id: u64, place: Place) -> Result<(), Error> {
+    /// Queues a receive.
+    pub(super) fn post_receive(&mut self, side: Side, id: u64, place: Place) -> Result<Awaited, Error> {
         if self.phase == Phase::Over {
             return Err(Error::Disconnected);
         }
@@ -338,7 +339,8 @@ impl State {
         }
         half.receives_posted += 1;
         half.receives.push_back(Receive { id, place });
-        Ok(())
+        let waits = self.half(side.other()).is_some_and(|half| half.not_ready.is_some());
+        Ok(if waits { Awaited::Yes } else { Awaited::No })
     }
 
     /// Queues work. Whether there is room is asked by [`room`](Self::room).

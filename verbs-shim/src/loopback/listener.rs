@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::link::{Link, Phase};
 use crate::error::Error;
+use crate::verbs::Armed;
 use crate::waiter::Watch;
 
 /// Requests that wait at an address.
@@ -77,13 +78,14 @@ impl Door {
     }
 
     /// Tells a waiter when somebody asks.
-    pub(super) fn watch(&self, watch: Watch) {
+    pub(super) fn watch(&self, watch: Watch) -> Armed {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         match waiting.as_ref().and_then(VecDeque::front).map(|asking| asking.arrives) {
             Some(Some(arrives)) => watch.wake_at(arrives),
-            Some(None) => watch.wake(),
+            Some(None) => return Armed::Ready,
             None => *self.lock_watch() = Some(watch),
         }
+        Armed::Quiet
     }
 
     /// The next who still waits.

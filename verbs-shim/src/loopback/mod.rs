@@ -22,6 +22,7 @@
 //! Each octet that moves is copied once, which is the adapter's DMA; [`Fabric::copies`] counts. A capture
 //! looks at the octets where they are.
 
+mod bell;
 mod capture;
 mod faults;
 mod link;
@@ -34,7 +35,7 @@ mod wire;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -42,7 +43,7 @@ use rpcrdma::segment::Segment;
 
 use self::capture::Recorder;
 pub use self::faults::{Fault, Faults};
-use self::link::{Link, Phase, Side, Work as Queued};
+use self::link::{Awaited, Link, Phase, Side, Work as Queued};
 pub use self::listener::Request;
 use self::listener::{Asking, Door};
 use self::management::Station;
@@ -52,7 +53,7 @@ pub use self::wire::PathMtu;
 use self::wire::Wire;
 use crate::error::{Error, NotRegistered};
 use crate::identifiers::Identifiers;
-use crate::verbs::{Access, Completion, Depths, Local, Verbs, Work};
+use crate::verbs::{Access, Armed, Completion, Depths, Local, Verbs, Work};
 use crate::waiter::{Waiter, Watch};
 
 /// Adapters of a fabric.
@@ -149,8 +150,10 @@ pub struct Adapter {
 /// ```
 #[derive(Debug)]
 pub struct QueuePair {
-    /// Locked before the link.
+    /// Locked before the link, by who accepts; the others let go of it first.
     seat: Mutex<Seat>,
+    /// Work requests so far.
+    steps: AtomicU64,
     faults: Arc<Faults>,
     address: Ipv4Addr,
     number: u32,
@@ -164,8 +167,6 @@ pub struct QueuePair {
 struct Seat {
     link: Arc<Link>,
     side: Side,
-    /// Work requests so far.
-    steps: u64,
 }
 
 /// Takes requests for connections of the loopback. Dropping it refuses those that wait.
@@ -415,9 +416,10 @@ impl Verbs for Adapter {
             return Err(Error::Exhausted);
         }
         let link = Arc::new(Link::new(domain.clone(), depths, Arc::clone(&self.network.counters)));
-        let seat = Mutex::new(Seat { link, side: Side::Active, steps: 0 });
+        let (seat, steps) = (Mutex::new(Seat { link, side: Side::Active }), AtomicU64::new(0));
         let (faults, network) = (Arc::clone(&self.faults), Arc::clone(&self.network));
-        Ok(QueuePair { seat, faults, address: self.address, number, depths, message_size: self.message_size, network })
+        let (address, message_size) = (self.address, self.message_size);
+        Ok(QueuePair { seat, steps, faults, address, number, depths, message_size, network })
     }
 
     fn message_size(&self, queue_pair: &QueuePair) -> u32 {
@@ -427,10 +429,20 @@ impl Verbs for Adapter {
     fn post_receive(&self, queue_pair: &QueuePair, id: u64, local: Local<'_, Region>) -> Result<(), Error> {
         not_held()?;
         let place = Region::place(&local)?;
-        let seat = queue_pair.seat.lock().unwrap_or_else(PoisonError::into_inner);
-        seat.link.lock().post_receive(seat.side, id, place)?;
-        seat.link.notify();
-        Ok(())
+        loop {
+            let Seat { link, side } = queue_pair.seat();
+            let posted = link.lock().post_receive(side, id, place.clone());
+            match posted {
+                // It has been accepted meanwhile.
+                Err(Error::Disconnected) if !Arc::ptr_eq(&queue_pair.seat().link, &link) => {}
+                Ok(Awaited::No) => return Ok(()),
+                Ok(Awaited::Yes) => {
+                    link.notify();
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn post(&self, queue_pair: &QueuePair, work: Work<'_, Region>) -> Result<(), Error> {
@@ -439,36 +451,38 @@ impl Verbs for Adapter {
         if place.len() > queue_pair.message_size as usize {
             return Err(Error::Range);
         }
-        let mut seat = queue_pair.seat.lock().unwrap_or_else(PoisonError::into_inner);
-        let link = Arc::clone(&seat.link);
+        let Seat { link, side } = queue_pair.seat();
         let mut state = link.lock();
-        state.room(seat.side)?;
-        seat.steps += 1;
-        let fault = queue_pair.faults.of(seat.steps);
+        state.room(side)?;
+        let fault = queue_pair.faults.of(queue_pair.steps.fetch_add(1, Ordering::Relaxed) + 1);
         let begins = delayed(fault);
         let Work { id, operation, fenced, .. } = work;
-        state.post(seat.side, Queued { id, operation, place, fenced, begins, fault, numbers: None })?;
+        state.post(side, Queued { id, operation, place, fenced, begins, fault, numbers: None })?;
+        drop(state);
         link.notify();
         Ok(())
     }
 
     fn completion(&self, queue_pair: &QueuePair, timeout: Duration) -> Result<Option<Completion>, Error> {
         not_held()?;
-        let Seat { link, side, .. } = queue_pair.seat();
+        let Seat { link, side } = queue_pair.seat();
         link.completion(side, timeout)
     }
 
-    fn watch(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<(), Error> {
-        not_held()?;
-        let Seat { link, side, .. } = queue_pair.seat();
-        link.watch(side, Watch::new(waiter, key));
-        Ok(())
+    fn interrupt(&self, queue_pair: &QueuePair) {
+        let Seat { link, side } = queue_pair.seat();
+        link.interrupt(side);
     }
 
-    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<(), Error> {
+    fn watch(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
         not_held()?;
-        listener.door.watch(Watch::new(waiter, key));
-        Ok(())
+        let Seat { link, side } = queue_pair.seat();
+        Ok(link.watch(side, Watch::new(waiter, key)))
+    }
+
+    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+        not_held()?;
+        Ok(listener.door.watch(Watch::new(waiter, key)))
     }
 
     fn listen(&self, address: SocketAddr, backlog: usize) -> Result<Listener, Error> {
@@ -570,7 +584,7 @@ impl Verbs for Adapter {
 
     fn disconnect(&self, queue_pair: &QueuePair) -> Result<(), Error> {
         not_held()?;
-        let Seat { link, side, .. } = queue_pair.seat();
+        let Seat { link, side } = queue_pair.seat();
         link.end(side);
         Ok(())
     }

@@ -10,6 +10,7 @@ use super::device::Device;
 use super::management::{Channel, Identifier, wait_for};
 use super::sys;
 use crate::error::Error;
+use crate::verbs::Armed;
 use crate::waiter::Waiter;
 
 /// Takes requests for connections at an address of an adapter. Dropping it refuses those that wait.
@@ -97,18 +98,19 @@ impl Listener {
             }
             // Another thread may take the event for which this one wakes up, and then goes on to wait.
             let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now));
-            wait_for([self.channel.descriptor()], rest);
+            wait_for([self.channel.as_fd()], rest);
         }
     }
 }
 
 impl Listener {
     /// Tells a waiter when somebody asks.
-    pub(super) fn watch(&self, waiter: &Waiter, key: u64) -> Result<(), Error> {
+    pub(super) fn watch(&self, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
         if self.is_over.load(Ordering::Acquire) {
-            waiter.waker(key).wake();
+            return Ok(Armed::Ready);
         }
-        waiter.watch(self.channel.as_fd(), key)
+        waiter.watch(self.channel.as_fd(), key)?;
+        Ok(Armed::Quiet)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::mem;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -82,7 +82,7 @@ impl Channel {
             if rest.is_zero() {
                 return Ok(None);
             }
-            wait_for([self.descriptor()], rest);
+            wait_for([self.as_fd()], rest);
         }
     }
 }
@@ -393,8 +393,9 @@ pub(super) fn nonblocking(descriptor: c_int) -> Result<(), Error> {
 }
 
 /// Waits until one of the descriptors can be read, or for some other reason, not longer than `timeout`.
-pub(super) fn wait_for<const COUNT: usize>(descriptors: [c_int; COUNT], timeout: Duration) {
-    let mut descriptors = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+pub(super) fn wait_for<const COUNT: usize>(descriptors: [BorrowedFd<'_>; COUNT], timeout: Duration) {
+    let asked = |fd: BorrowedFd<'_>| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut descriptors = descriptors.map(asked);
     // Rounded up: a timeout that is not over must not become none.
     let milliseconds = c_int::try_from(timeout.as_micros().div_ceil(1000)).unwrap_or(c_int::MAX);
     // SAFETY: so many are there. Where it fails, the caller looks again.

@@ -78,9 +78,9 @@ use rpcrdma::segment::Segment;
 pub use self::device::Device;
 pub use self::listener::{Listener, Request};
 pub use self::memory::{Domain, Region};
-pub use self::queue_pair::{Armed, QueuePair};
+pub use self::queue_pair::QueuePair;
 use crate::error::{Error, NotRegistered};
-use crate::verbs::{Access, Completion, Depths, Local, Verbs, Work};
+use crate::verbs::{Access, Armed, Completion, Depths, Local, Verbs, Work};
 use crate::waiter::{Waiter, Watch};
 
 /// Octets of private data that go with a request (RDMA IP CM service: 92 less 36).
@@ -162,11 +162,15 @@ impl Verbs for Device {
         queue_pair.completion(timeout)
     }
 
-    fn watch(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<(), Error> {
+    fn interrupt(&self, queue_pair: &QueuePair) {
+        queue_pair.interrupt();
+    }
+
+    fn watch(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
         queue_pair.watch(Watch::new(waiter, key))
     }
 
-    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<(), Error> {
+    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
         listener.watch(waiter, key)
     }
 

@@ -19,15 +19,13 @@ use super::listener::Request;
 use super::management::{Channel, Event, Identifier, Parameters, rejection, wait_for};
 use super::memory::{Domain, Place, Region};
 use super::sys;
-use crate::descriptors;
+use crate::descriptors::{self, Bell};
 use crate::error::Error;
-use crate::verbs::{Completion, Depths, Kind, Local, Operation, Status, Work};
+use crate::verbs::{Armed, Completion, Depths, Kind, Local, Operation, Status, Work};
 use crate::waiter::Watch;
 
 /// So many looks are cheaper than asking for the time.
 const LOOKS: u32 = 64;
-/// Who waits looks again after this time, whatever happens.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A queue pair of an adapter. Dropping it ends its connection.
 ///
@@ -55,18 +53,9 @@ pub struct QueuePair {
     state: Mutex<State>,
     changed: Condvar,
     channel: Arc<Channel>,
-    /// Readable when there is a completion event or a connection event.
+    /// Readable when there is a completion event or a connection event, or when the bell was rung.
     events: OwnedFd,
     depths: Depths,
-}
-
-/// What there is when a queue pair was armed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Armed {
-    /// Nothing: its descriptor becomes readable when there is.
-    Quiet,
-    /// Something to take, which the descriptor does not show.
-    Ready,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +64,12 @@ enum Phase {
     Asked,
     Established,
     Over,
+}
+
+/// What ends a wait for a completion before its time.
+enum Found {
+    Completion(Completion),
+    Interrupted,
 }
 
 /// Something that was posted and has no completion.
@@ -109,10 +104,13 @@ struct State {
     receive_places: usize,
     /// A thread sleeps for all that wait.
     asleep: bool,
+    /// The next wait for a completion ends at once.
+    interrupted: bool,
+    /// Rung to wake a thread that sleeps, and at the end of the connection, which no event has to say.
+    bell: Arc<Bell>,
     /// Looks that might not wait.
     looks: u32,
-    /// Who waits beside other connections. It is told here of what no event says: the end by this side's own doing, and what
-    /// a thread that sleeps has taken.
+    /// Who waits beside other connections. It is told here of what no event says: what a thread that sleeps has taken.
     watch: Option<Watch>,
 }
 
@@ -138,11 +136,13 @@ impl QueuePair {
             places: 0,
             receive_places: 0,
             asleep: false,
+            interrupted: false,
+            bell: Arc::new(Bell::new()?),
             looks: 0,
             watch: None,
         };
         let channel = Arc::new(Channel::new()?);
-        let events = descriptors::joined([state.completions.as_fd(), channel.as_fd()])?;
+        let events = descriptors::joined([state.completions.as_fd(), channel.as_fd(), state.bell.as_fd()])?;
         Ok(Self { state: Mutex::new(state), changed: Condvar::new(), channel, events, depths })
     }
 
@@ -230,12 +230,26 @@ impl QueuePair {
     }
 
     pub(super) fn completion(&self, timeout: Duration) -> Result<Option<Completion>, Error> {
-        self.wait(timeout, |state| match (state.take(), state.phase) {
-            (Some(completion), _) => Ok(Some(completion)),
+        let found = self.wait(timeout, |state| match (state.take(), state.phase) {
+            (Some(completion), _) => Ok(Some(Found::Completion(completion))),
+            (None, Phase::Established) if mem::take(&mut state.interrupted) => Ok(Some(Found::Interrupted)),
             (None, Phase::Established) => Ok(None),
             (None, Phase::Over) => Err(Error::Disconnected),
             (None, Phase::Idle | Phase::Asked) => Err(Error::NotConnected),
+        })?;
+        Ok(match found {
+            Some(Found::Completion(completion)) => Some(completion),
+            Some(Found::Interrupted) | None => None,
         })
+    }
+
+    /// Ends the wait for a completion.
+    pub(super) fn interrupt(&self) {
+        let mut state = self.lock();
+        state.interrupted = true;
+        if state.asleep {
+            state.bell.ring();
+        }
     }
 
     /// Waits until `look` finds something, for `timeout` at most.
@@ -268,7 +282,7 @@ impl QueuePair {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Ok(None);
             }
-            let rest = deadline.map_or(LOOK_AGAIN, |deadline| deadline.saturating_duration_since(now).min(LOOK_AGAIN));
+            let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now));
             state = if spun { self.sleep(state, rest) } else { self.spin(state, begin, spin.min(rest)) };
             spun = true;
         }
@@ -283,7 +297,7 @@ impl QueuePair {
     ) -> MutexGuard<'a, State> {
         while begin.elapsed() < longest {
             for _ in 0..LOOKS {
-                if state.poll() || !state.ready.is_empty() {
+                if state.poll() || !state.ready.is_empty() || state.interrupted {
                     return state;
                 }
                 // Others may post meanwhile.
@@ -303,7 +317,7 @@ impl QueuePair {
         if state.asleep {
             return self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0;
         }
-        let completions = Arc::clone(&state.completions);
+        let (completions, bell) = (Arc::clone(&state.completions), Arc::clone(&state.bell));
         // What came before is not announced, so look once more before going to sleep.
         if completions.arm().is_err() {
             state.end();
@@ -314,10 +328,13 @@ impl QueuePair {
         }
         state.asleep = true;
         drop(state);
-        wait_for([completions.descriptor(), self.channel.descriptor()], timeout);
+        wait_for([completions.as_fd(), self.channel.as_fd(), bell.as_fd()], timeout);
         completions.heed();
         let mut state = self.lock();
         state.asleep = false;
+        if state.phase != Phase::Over {
+            bell.heed();
+        }
         self.changed.notify_all();
         if let Some(watch) = state.watch.take() {
             watch.wake();
@@ -345,24 +362,22 @@ impl QueuePair {
         Ok(if ready { Armed::Ready } else { Armed::Quiet })
     }
 
-    pub(super) fn watch(&self, watch: Watch) -> Result<(), Error> {
+    pub(super) fn watch(&self, watch: Watch) -> Result<Armed, Error> {
         let mut state = self.lock();
         if !state.asleep {
             drop(state);
             if self.arm()? == Armed::Ready {
-                watch.wake();
-                return Ok(());
+                return Ok(Armed::Ready);
             }
             watch.waiter().watch(self.events.as_fd(), watch.key())?;
             state = self.lock();
         }
         if state.phase == Phase::Over {
-            watch.wake();
-        } else {
-            // A thread that sleeps takes what there is, and says so.
-            state.watch = Some(watch);
+            return Ok(Armed::Ready);
         }
-        Ok(())
+        // A thread that sleeps takes what there is, and says so.
+        state.watch = Some(watch);
+        Ok(Armed::Quiet)
     }
 
     pub(super) fn post_receive(&self, id: u64, local: &Local<'_, Region>) -> Result<(), Error> {
@@ -423,7 +438,6 @@ impl QueuePair {
 
     pub(super) fn disconnect(&self) {
         self.lock().end();
-        self.changed.notify_all();
     }
 }
 
@@ -645,6 +659,7 @@ impl State {
             return;
         }
         let asked = mem::replace(&mut self.phase, Phase::Over) == Phase::Asked;
+        self.bell.ring();
         if let Some(watch) = self.watch.take() {
             watch.wake();
         }

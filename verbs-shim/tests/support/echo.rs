@@ -1,6 +1,7 @@
 //! A server and a caller whose buffers are those of the call before, for what counts and measures.
 
-mod stopping;
+#[path = "service.rs"]
+mod service;
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -8,9 +9,9 @@ use std::{mem, thread};
 
 use rpcrdma::rpc::{Auth, Call as Header};
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
-use rpcrdma_verbs::{Call, Client, Connection, Request, Server, Service, Settings, Stream};
+use rpcrdma_verbs::{Call, Client, Connection, Request, Server, Settings, Stream};
 
-use stopping::Stopping;
+pub(crate) use service::with_service;
 
 /// What a call carries.
 #[derive(Clone, Copy, Debug)]
@@ -66,22 +67,9 @@ pub(crate) fn null(client: &Client<Adapter>) -> Call {
 
 /// Runs a server on a thread of its own, with a client that is connected to it.
 pub(crate) fn with_server(run: impl FnOnce(&Fabric, &Client<Adapter>)) {
-    with_service(&answer, run);
-}
-
-/// The same for any service.
-pub(crate) fn with_service(service: &impl Service<Adapter>, run: impl FnOnce(&Fabric, &Client<Adapter>)) {
-    let fabric = Fabric::new();
-    let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
-    let address = "192.0.2.2:20049".parse().unwrap();
-    let server = Server::bind(&there, address, Settings::server()).unwrap();
-    let stopping = Stopping(server.stopper());
-    thread::scope(|scope| {
-        let served = scope.spawn(|| server.serve(service).unwrap());
-        let client = Client::connect(&here, address, &Settings::client()).unwrap();
-        run(&fabric, &client);
-        drop((client, stopping));
-        served.join().unwrap();
+    with_service(&answer, |fabric, address| {
+        let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+        run(fabric, &Client::connect(&here, address, &Settings::client()).unwrap());
     });
 }
 

@@ -1,0 +1,111 @@
+//! What tells those who wait for a connection that something has changed there.
+//!
+//! Its lock is held while nothing is waited for. So it can be rung by who holds memory, for which the owner of the connection's
+//! lock may wait.
+
+use std::mem;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::link::Side;
+use crate::waiter::Watch;
+
+/// Who waits, and how often it has rung.
+#[derive(Debug, Default)]
+pub(super) struct Bell {
+    state: Mutex<State>,
+    rung: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How often something has changed.
+    rings: u64,
+    /// Threads that sleep.
+    asleep: usize,
+    active: Waits,
+    passive: Waits,
+}
+
+/// What waits on one side.
+#[derive(Debug, Default)]
+struct Waits {
+    /// Who waits beside other connections.
+    watch: Option<Watch>,
+    /// The next sleep ends at once.
+    interrupted: bool,
+}
+
+/// How a sleep has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slept {
+    /// Something may have changed, or the time is over.
+    Through,
+    Interrupted,
+}
+
+/// Up to which ring somebody has heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Heard(u64);
+
+impl State {
+    fn of(&mut self, side: Side) -> &mut Waits {
+        match side {
+            Side::Active => &mut self.active,
+            Side::Passive => &mut self.passive,
+        }
+    }
+}
+
+impl Bell {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something has changed.
+    pub(super) fn ring(&self) {
+        let mut state = self.lock();
+        state.rings = state.rings.wrapping_add(1);
+        let watches = [mem::take(&mut state.active.watch), mem::take(&mut state.passive.watch)];
+        let asleep = state.asleep > 0;
+        drop(state);
+        if asleep {
+            self.rung.notify_all();
+        }
+        watches.iter().flatten().for_each(Watch::wake);
+    }
+
+    /// Ends the sleep of this side, or the next one.
+    pub(super) fn interrupt(&self, side: Side) {
+        self.lock().of(side).interrupted = true;
+        self.rung.notify_all();
+    }
+
+    /// Tells a waiter when it rings next.
+    pub(super) fn watch(&self, side: Side, watch: Watch) {
+        self.lock().of(side).watch = Some(watch);
+    }
+
+    /// For who is about to look at what has changed, and to [`sleep`](Self::sleep) where nothing has.
+    pub(super) fn heard(&self) -> Heard {
+        Heard(self.lock().rings)
+    }
+
+    /// Sleeps until it rings, unless it has since then; for so long at most, or until this side is interrupted.
+    pub(super) fn sleep(&self, side: Option<Side>, heard: Heard, longest: Option<Duration>) -> Slept {
+        let mut state = self.lock();
+        let interrupted = |state: &mut State| side.is_some_and(|side| mem::take(&mut state.of(side).interrupted));
+        if interrupted(&mut state) {
+            return Slept::Interrupted;
+        }
+        if state.rings == heard.0 {
+            state.asleep += 1;
+            state = match longest {
+                Some(longest) => self.rung.wait_timeout(state, longest).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.rung.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+            state.asleep -= 1;
+        }
+        if interrupted(&mut state) { Slept::Interrupted } else { Slept::Through }
+    }
+}

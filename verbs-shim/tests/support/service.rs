@@ -1,0 +1,28 @@
+//! A server over the loopback, as long as somebody calls it.
+
+#[path = "stopping.rs"]
+mod stopping;
+
+use std::net::SocketAddr;
+use std::thread;
+
+use rpcrdma_verbs::loopback::{Adapter, Fabric};
+use rpcrdma_verbs::{Server, Service, Settings};
+
+use stopping::Stopping;
+
+/// Runs a server of this service on a thread of its own: on a fabric where all addresses but its own are free.
+pub(crate) fn with_service<T>(service: &impl Service<Adapter>, run: impl FnOnce(&Fabric, SocketAddr) -> T) -> T {
+    let fabric = Fabric::new();
+    let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
+    let address = "192.0.2.200:20049".parse().unwrap();
+    let server = Server::bind(&there, address, Settings::server()).unwrap();
+    let stopping = Stopping(server.stopper());
+    thread::scope(|scope| {
+        let served = scope.spawn(|| server.serve(service).unwrap());
+        let done = run(&fabric, address);
+        drop(stopping);
+        served.join().unwrap();
+        done
+    })
+}
