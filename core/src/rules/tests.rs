@@ -135,6 +135,9 @@ fn other_messages_have_rules_of_their_own() {
         (&[7, 1, 32, 4, 2, 0], REPLY, ("error-trailing", 20)),
         (&[7, 2, 32, 4, 1, 1, 1, 0], REPLY, ("error-trailing", 28)),
         (&[7, 1, 32, 0, 1, 24, 9, 4, 0, 0, 0, 0, 0, 7, 1], REPLY, ("read-in-reply", 16)),
+        // Each has half of what a long reply is pulled by: RDMA_NOMSG, Position Zero only.
+        (&[7, 1, 32, 0, 1, 0, 9, 4, 0, 0, 0, 0, 0, 7, 1], REPLY, ("read-in-reply", 16)),
+        (&[7, 1, 32, 1, 1, 0, 9, 40, 0, 0, 1, 24, 9, 4, 0, 0, 0, 0, 0], REPLY, ("read-in-reply", 16)),
         (&[7, 1, 32, 0, 0, 0, 1, 1, 9, 100, 0, 0, 7, 1], REPLY, ("reply-chunk-in-msg", 24)),
         (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 0, 0, 0], REPLY, ("reply-chunk-unused-nomsg", 24)),
         (&[7, 1, 32, 1, 0, 0, 1, 1, 9, 26, 0, 0], REPLY, ("long-reply-roundup", 24)),
@@ -157,15 +160,11 @@ fn other_messages_have_rules_of_their_own() {
 
 #[test]
 fn a_long_message_has_a_chunk_that_holds_it_whoever_sent_it() {
-    let found = |words_of: &[u32]| {
-        let octets = words(words_of);
-        let mut found = Vec::new();
-        send(&Sent::new(&octets, None), &mut |finding| found.push((finding.rule.slug, finding.offset)));
-        found
-    };
-    // A Write chunk, a Read chunk elsewhere, and an empty Reply chunk.
+    let found = |words_of: &[u32]| found(words_of, None);
+    // A Write chunk, a Read chunk elsewhere, an empty Call chunk, and an empty Reply chunk.
     assert_eq!(found(&[7, 1, 32, 1, 0, 1, 1, 9, 100, 0, 0, 0, 0]), [("nomsg-empty", 16)]);
     assert_eq!(found(&[7, 1, 32, 1, 1, 8, 9, 100, 0, 0, 0, 0, 0]), [("nomsg-empty", 16)]);
+    assert_eq!(found(&[7, 1, 32, 1, 1, 0, 9, 0, 0, 0, 0, 0, 0]), [("nomsg-empty", 16), ("segment-empty", 28)]);
     assert_eq!(found(&[7, 1, 32, 1, 0, 0, 1, 1, 9, 0, 0, 0]), [("nomsg-empty", 16)]);
     assert_eq!(found(&[7, 1, 32, 1, 0, 0, 1, 1, 9, 24, 0, 0]), []);
     assert_eq!(found(&[7, 1, 32, 1, 1, 0, 9, 40, 0, 0, 0, 0, 0]), []);
@@ -180,6 +179,37 @@ fn a_finding_gives_the_values_and_the_section() {
     // RFC 5666 had 32 octets there.
     assert!(text(&[7, 1, 32, 4, 2, 0, 0, 0, 0, 0, 0, 0, 0], REPLY).starts_with("hazard error-trailing (octet 20, "));
     assert!(text(&[7, 1, 32, 0, 0, 0, 0, 7], CALL).starts_with("hazard msg-no-payload (octet 28, "));
+}
+
+#[test]
+fn lists_of_rdma_msgp_begin_after_its_two_words() {
+    let msgp = [7, 1, 32, 2, 64, 128, 1, 6, 9, 4, 0, 0, 0, 0, 0, 7, 0];
+    assert_eq!(found(&msgp, CALL), [("msgp-sent", 12), ("read-position-align", 28)]);
+}
+
+#[test]
+fn segments_of_one_position_that_are_apart_do_not_overlap() {
+    // Position 8, 0 and 8 again.
+    let call = [7, 1, 32, 1, 1, 8, 9, 4, 0, 0, 1, 0, 9, 40, 0, 0, 1, 8, 9, 4, 0, 0, 0, 0, 0];
+    assert_eq!(found(&call, CALL), [("read-position-order", 44)]);
+}
+
+#[test]
+fn octets_after_rdma_nomsg_are_not_of_the_payload_stream() {
+    let octets = words(&[7, 1, 32, 1, 1, 0, 9, 40, 0, 0, 1, 40, 9, 6, 0, 0, 0, 0, 0, 8, 8]);
+    assert_eq!(unreduced(&Message::decode(&octets).unwrap(), octets.len()), 48);
+}
+
+#[test]
+fn a_finding_names_the_segment_it_is_about() {
+    for (changes, expected) in [
+        (&[(52, 0)][..], ": read segment 1 (Position 16) has no octets"),
+        (&[(84, u32::MAX), (88, u32::MAX)], ": Write chunk 0 segment 0: offset 0xffffffffffffffff and length 100"),
+        (&[(112, u32::MAX), (116, u32::MAX)], ": Reply chunk segment 0: offset 0xffffffffffffffff and length 100"),
+    ] {
+        let text = text(&with(changes), CALL);
+        assert!(text.ends_with(expected), "{text}");
+    }
 }
 
 #[test]
@@ -304,6 +334,24 @@ fn a_send_may_have_as_many_octets_as_the_threshold() {
 }
 
 #[test]
+fn a_report_is_known_by_its_rule() {
+    let mut take = |_: &Finding<'_>| {};
+    let report = Report::new(&INLINE_EXCEEDED, &mut take);
+    assert_eq!(std::format!("{report:?}"), "Report { rule: \"inline-exceeded\", .. }");
+}
+
+#[test]
+fn an_error_with_a_code_nobody_knows_is_discarded() {
+    let octets = words(&[7, 1, 32, 4, 3]);
+    let sent = Sent::new(&octets, None);
+    let mut reactions = Vec::new();
+    send(&sent, &mut |finding| {
+        reactions.push((finding.rule.slug, [CALL, REPLY].map(|role| sent.reaction(finding.rule, role))));
+    });
+    assert_eq!(reactions, [("error-range", [Some(Reaction::Discard); 2])]);
+}
+
+#[test]
 fn no_octet_makes_judging_overflow() {
     let mut random = 9_u64;
     for _ in 0..20_000 {
@@ -333,12 +381,23 @@ fn found_v2(
     rest: &[u32],
     change: impl FnOnce(&mut SentV2<'_>),
 ) -> Vec<(&'static str, Severity, usize)> {
+    told_v2(family, htype, rest, change, |finding| (finding.rule.slug, finding.severity, finding.offset))
+}
+
+/// What `tell` says of each finding in such a Send.
+fn told_v2<T>(
+    family: Family,
+    htype: u32,
+    rest: &[u32],
+    change: impl FnOnce(&mut SentV2<'_>),
+    tell: impl Fn(&Finding<'_>) -> T,
+) -> Vec<T> {
     let octets = words(&[&[7, 2, 0x0020_0001, htype], rest].concat());
     let mut sent = SentV2::new(family, &octets);
     change(&mut sent);
-    let mut found = Vec::new();
-    send_v2(&sent, &mut |finding| found.push((finding.rule.slug, finding.severity, finding.offset)));
-    found
+    let mut told = Vec::new();
+    send_v2(&sent, &mut |finding| told.push(tell(finding)));
+    told
 }
 
 #[test]
@@ -458,6 +517,24 @@ fn what_the_caller_knows_of_a_connection_of_version_2_is_judged() {
     // Which looks like a call, and is the middle of something else.
     let part = |begins| found_v2(Family::A, 0, &[3, 0, 0, 0, 0, 7, 0], |sent| sent.begins = begins).len();
     assert_eq!((part(true), part(false)), (1, 0));
+
+    // Fewer octets than an XID, which the last part of a Payload stream may have.
+    let last = |begins| found_v2(Family::B, 12, &[20], |sent| (sent.length, sent.begins) = (23, begins));
+    assert_eq!(last(true), [("v2-no-payload", Severity::Error, 20)]);
+    assert_eq!(last(false), []);
+}
+
+#[test]
+fn a_finding_of_version_2_gives_the_values() {
+    use Family::{A, B};
+    for (family, htype, rest, expected) in [
+        (A, 1, &[0, 0, 1, 8, 9, 40, 0, 0, 0, 0, 0][..], "RDMA2_NOMSG of a call with no Position Zero Read chunk"),
+        (A, 1, &[0, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0], "RDMA2_NOMSG of a call with an empty Position Zero Read chunk"),
+        (B, 13, &[1, 90, 0, 0, 0, 0], "a chunk counts 90 segments in a Send of 1000 octets"),
+    ] {
+        let texts = told_v2(family, htype, rest, |sent| sent.length = 1000, |finding| finding.message.to_string());
+        assert!(texts.iter().any(|text| text == expected), "{texts:?}");
+    }
 }
 
 #[test]
@@ -471,6 +548,12 @@ fn a_reply_of_version_2_invalidates_what_its_call_offers() {
     assert_eq!(invalidates(Family::B, 13, &[0, 7, 1], None), None);
     assert_eq!(invalidates(Family::B, 13, &[0, 7, 1], Some(8)), Some((slug, Severity::Error, 0)));
     assert_eq!(invalidates(Family::A, 0, &[1, 0, 0, 0, 0, 7, 1], Some(0)), Some((slug, Severity::Error, 0)));
+    // Without chunk lists, and without a payload.
+    assert_eq!(invalidates(Family::B, 12, &[20, 7, 1], Some(9)), None);
+    assert_eq!(invalidates(Family::B, 11, &[0, 1, 1, 9, 24, 0, 0], Some(9)), None);
+    // 0 offers nothing, not even handle 0.
+    let zero = |sent: &mut SentV2<'_>| (sent.invalidates, sent.offered) = (Some(0), Some(0));
+    assert_eq!(found_v2(Family::B, 13, &[0, 7, 1], zero), [(slug, Severity::Error, 0)]);
     assert_eq!(invalidates(Family::B, 10, &[0, 0, 0, 0, 7, 0], None), Some((slug, Severity::Error, 0)));
     for htype in [5, 7] {
         assert_eq!(invalidates(Family::B, htype, &[0], None), Some((slug, Severity::Error, 12)));

@@ -426,9 +426,9 @@ pub fn send_v2_rules() -> impl Iterator<Item = &'static Rule> {
 
 fn reserved_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
     let Some(header) = sent.family_a() else { return };
-    let reserved = header.flags.bits() & !(Flags::RESPONSE | Flags::MORE | Flags::TPMORE).bits();
-    if reserved != 0 {
-        report.broken(FLAGS, format_args!("rdma_flags has the bits {reserved:#x}"));
+    let reserved = header.flags.difference(Flags::RESPONSE.union(Flags::MORE).union(Flags::TPMORE));
+    if !reserved.is_empty() {
+        report.broken(FLAGS, format_args!("rdma_flags has the bits {:#x}", reserved.bits()));
     }
 }
 
