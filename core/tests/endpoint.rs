@@ -1,6 +1,8 @@
 //! Requester and Responder of version 1, input by input. What is expected was written by hand from RFC 8166.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+use std::collections::BTreeSet;
+
 use rpcrdma::endpoint::requester::{self, CallError, End, InputError};
 use rpcrdma::endpoint::responder::{self, Form, Message, ReplyFault};
 use rpcrdma::endpoint::{CallId, Direction, Item, Limits, Requester, Responder, Terms};
@@ -255,6 +257,35 @@ fn a_reply_that_fits_leaves_the_reply_chunk_unused() {
     assert_eq!(pair.reply(24, &[]), ["release 5", "send 7 1 4 0 0 0 1 1 51 0 0 1000 + [0..24]"]);
 }
 
+#[test]
+fn a_reply_chunk_beside_a_write_chunk_is_left_unused_too() {
+    let mut pair = Pair::new();
+    pair.call(&requester::Call { results: &[9], ..plain(null(), 40, 3000) });
+    pair.registered(0, 0x51);
+    pair.registered(1, 0x52);
+    pair.received_by_responder();
+    let call = pair.answer.unwrap();
+    let chunks = pair.responder.chunks(call).unwrap();
+    assert_eq!((chunks.writes.len(), chunks.reply.unwrap().length()), (1, 3000));
+    let reply = pair.reply(28 + 8, &[Item { position: 28, length: 8 }]);
+    let send = "send 7 1 4 0 0 1 1 51 8 0 1000 0 1 1 52 0 0 1000 + [0..28]";
+    assert_eq!(reply, ["release 5", "write 28 51 8 1000", send]);
+    assert_eq!(pair.responder.chunks(call), None, "the Call is over");
+}
+
+/// `length` and `items` are those of the Reply from then on.
+#[test]
+fn a_call_that_is_answered_tells_its_length_no_more() {
+    let mut pair = Pair::new();
+    pair.call(&plain(null(), 40, 24));
+    pair.received_by_responder();
+    let call = pair.answer.unwrap();
+    assert_eq!(pair.responder.length(call), Some(40));
+    let reply = responder::Reply { head: reply_head(XID), length: 24, results: &[], protected: false };
+    assert_eq!(pair.responder.reply(call, &reply), Ok(Form::Short));
+    assert_eq!(pair.responder.length(call), None);
+}
+
 /// 976 octets of reply with a header of 48 are 1024.
 #[test]
 fn a_reply_chunk_is_given_from_the_first_octet_too_many_on() {
@@ -307,9 +338,11 @@ fn an_item_of_exactly_two_segments_takes_two() {
         (2000, "register 0 Argument(44..1044)", "register 1 Argument(1044..2044)"),
         // One more makes a third entry, and so a Long Call.
         (2001, "register 0 Argument(0..44)", "register 4 Argument(2044..2045)"),
+        // None at all has no entry, and does not part the stream.
+        (0, "register 0 Argument(0..1000)", "register 0 Argument(0..1000)"),
     ] {
         let mut pair = Pair::with(Terms::default(), 1000, Limits::default());
-        let (arguments, whole) = ([Item { position: 44, length }], 948 + length.next_multiple_of(4));
+        let (arguments, whole) = ([Item { position: 44, length }], 1000.max(948 + length.next_multiple_of(4)));
         let regions = pair.call(&requester::Call { arguments: &arguments, ..plain(null(), whole, 24) });
         assert_eq!((&*regions[0], &**regions.last().unwrap()), (first, last));
     }
@@ -579,6 +612,14 @@ fn a_reply_that_is_not_sound_is_dropped_without_a_word() {
     }
     pair.wire = good;
     assert_eq!(pair.received_by_requester(None), ["invalidate 0 51"]);
+
+    let mut pair = Pair::new();
+    pair.call(&plain(null(), 40, 3000));
+    pair.registered(0, 0x51);
+    pair.received_by_responder();
+    pair.reply(2000, &[]);
+    pair.wire[36..40].fill(0);
+    assert_eq!(pair.received_by_requester(None), ["release 9"], "a long reply of no octets");
 }
 
 #[test]
@@ -601,13 +642,28 @@ fn a_write_chunk_is_filled_in_order_and_its_result_fits() {
 }
 
 #[test]
+fn as_many_credits_are_asked_for_as_is_said_last() {
+    let mut pair = Pair::new();
+    for (credits, sent) in [(5, "send 7 1 5 0 0 0 0 + [0..40]"), (0, "send 7 1 1 0 0 0 0 + [0..40]")] {
+        pair.requester.request_credits(credits);
+        assert_eq!(pair.call(&plain(null(), 40, 24)), [sent]);
+        pair.sent();
+        pair.received_by_responder();
+        pair.reply(24, &[]);
+        pair.received_by_requester(None);
+    }
+}
+
+#[test]
 fn never_more_calls_than_granted() {
     let mut pair = Pair::new();
     let heads: Vec<_> = (7..11).map(|xid| call_head(xid, Auth::NONE)).collect();
     assert_eq!(pair.call(&plain(heads[0], 40, 24)).len(), 1);
     for head in &heads[1..] {
+        assert!(!pair.requester.is_full());
         assert!(pair.requester.call(&plain(head, 40, 24)).is_ok());
     }
+    assert!(pair.requester.is_full());
     assert!(pair.requester_outputs(&[]).is_empty(), "one until the first reply");
     assert_eq!(pair.requester.call(&plain(heads[0], 40, 24)), Err(CallError::XidInUse));
     assert_eq!(pair.requester.call(&plain(call_head(99, Auth::NONE), 40, 24)), Err(CallError::TooManyCalls));
@@ -629,6 +685,12 @@ fn a_peer_that_sends_more_than_was_granted_is_cut_off() {
         assert_eq!(pair.received_by_responder(), ["deliver inline 28 40"]);
     }
     assert_eq!(pair.received_by_responder(), ["release 5", "disconnect"]);
+
+    let mut pair = Pair::new();
+    pair.responder.grant(2).unwrap();
+    for expected in [&["deliver inline 28 40"][..], &["deliver inline 28 40"], &["release 5", "disconnect"]] {
+        assert_eq!(pair.responder_receives(&null_call(8)), expected, "though there is room for more");
+    }
 }
 
 /// Its Receives come back before it is put together, so that they do not keep it to its grant.
@@ -857,6 +919,8 @@ fn a_handle_is_given_once() {
     let twice = requester::Input::Registered { call, region: 0, memory: Some((0x53, 0)) };
     assert_eq!(pair.requester.handle(twice), Err(InputError::Unexpected));
     assert_eq!(pair.registered(1, 0x52).len(), 1);
+    let early = requester::Input::Invalidated { call, region: 0 };
+    assert_eq!(pair.requester.handle(early), Err(InputError::Unexpected), "it is still the Responder's");
 }
 
 /// Until an invalidation is complete the adapter still has the handle, and the peer may use it.
@@ -939,6 +1003,11 @@ fn what_cannot_be_called_or_replied_is_refused() {
     }
     assert!(matches!(pair.requester.call(&plain(&head[..39], 40, 24)), Err(CallError::Rpc(_))));
     assert_eq!(pair.requester.call(&plain(head, 40, 9 * 0x1_0000)), Err(CallError::TooManySegments));
+    // The header of a Long Call of three segments has 100 octets, of four 124.
+    for (length, fits) in [(120, true), (124, false)] {
+        let mut requester = Requester::<1, 8>::new(Terms { call_threshold: 100, ..Terms::default() }, 1, 40);
+        assert_eq!(requester.call(&plain(head, length, 24)).is_ok(), fits, "{length}");
+    }
     // The header of the reply brings back a Reply chunk of 62 segments in 1024 octets, of 63 in 1040.
     for (reply_length, fits) in [(1240, true), (1260, false)] {
         let mut requester = Requester::<1, 64>::new(Terms { call_threshold: 4096, ..Terms::default() }, 1, 20);
@@ -1053,6 +1122,18 @@ fn rfc_5666_section_3_5_a_long_reply_is_pulled_and_done_is_said() {
 }
 
 #[test]
+fn no_more_octets_of_a_reply_are_pulled_at_once_than_the_adapter_moves() {
+    for (most, first) in [(800, "read 61 320 9000 at 0"), (0, "read 61 1 9000 at 0")] {
+        let mut pair = read_read(&plain(null(), 40, 3000));
+        pair.requester.limit_transfers(most);
+        pair.received_by_responder();
+        pair.reply(2000, &[]);
+        pair.provided(0x61);
+        assert_eq!(pair.received_by_requester(None)[1], first);
+    }
+}
+
+#[test]
 fn what_is_provided_is_what_write_chunks_leave() {
     let mut pair = read_read(&requester::Call { results: &[1003], ..plain(null(), 40, 3000) });
     pair.registered(0, 0x51);
@@ -1143,7 +1224,9 @@ fn a_provided_reply_to_a_cancelled_call_is_not_pulled_but_given_back() {
 
 #[test]
 fn a_provided_reply_that_is_not_pulled_whole_is_lost_with_the_connection() {
-    for (pulled, end) in [(false, "done Lost []"), (true, "done LongReply(2000) []")] {
+    let good = "done LongReply(2000) []";
+    // Neither pulled nor said to be done with; only pulled; both.
+    for (pulled, done, end) in [(false, false, "done Lost []"), (true, false, good), (true, true, good)] {
         let mut pair = read_read(&plain(null(), 40, 3000));
         pair.sent();
         pair.received_by_responder();
@@ -1151,7 +1234,10 @@ fn a_provided_reply_that_is_not_pulled_whole_is_lost_with_the_connection() {
         pair.provided(0x61);
         pair.received_by_requester(None);
         if pulled {
-            pair.pulled();
+            pair.requester.handle(requester::Input::Completed { call: pair.call.unwrap() }).unwrap();
+        }
+        if done {
+            assert_eq!(pair.requester_outputs(&[]), ["send 7 1 20 3 + []"]);
         }
         pair.requester.handle(requester::Input::Disconnected).unwrap();
         assert_eq!(pair.requester_outputs(&[]), [end]);
@@ -1207,4 +1293,27 @@ fn a_provided_reply_is_dropped_where_it_is_not_wanted_or_not_sound() {
         }
         assert_eq!(outputs, expected, "{why}");
     }
+}
+
+#[test]
+fn each_error_has_a_text_of_its_own() {
+    let not_a_call = Pair::new().requester.call(&plain(&[], 40, 24)).unwrap_err();
+    let texts = [
+        CallError::Closed.to_string(),
+        not_a_call.to_string(),
+        CallError::Items.to_string(),
+        CallError::XidInUse.to_string(),
+        CallError::TooManyCalls.to_string(),
+        CallError::TooManySegments.to_string(),
+        InputError::NotPolled.to_string(),
+        InputError::Unexpected.to_string(),
+        InputError::HandleInUse.to_string(),
+        responder::InputError::HandleInUse.to_string(),
+        ReplyFault::NoCall.to_string(),
+        ReplyFault::Xid.to_string(),
+        ReplyFault::Items.to_string(),
+        responder::GrantError.to_string(),
+    ];
+    assert!(texts.iter().all(|text| !text.is_empty()));
+    assert_eq!(texts.iter().collect::<BTreeSet<_>>().len(), texts.len(), "{texts:?}");
 }

@@ -178,6 +178,14 @@ mod tests {
         assert!(Ranges::new(&[], 24).eq(core::iter::once(0..24)));
         assert!(Ranges::empty().next().is_none());
         assert_eq!(taken(&ITEMS), 12);
+        assert_eq!(ITEMS.map(Item::padding), [Some(13..16), None]);
+    }
+
+    #[test]
+    fn nothing_is_left_between_items_that_touch() {
+        let items = [ITEMS[0], Item { position: 16, length: 4 }];
+        assert!(in_order(&items, 20));
+        assert!(Ranges::new(&items, 20).eq(core::iter::once(0..8)));
     }
 
     #[test]

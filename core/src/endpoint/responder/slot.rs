@@ -280,10 +280,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                     let range = stream::whole(item.position, item.length);
                     (stream::piece(range, segments(item.position)?, self.moved), false)
                 }
-                None if self.form == Form::Long => {
-                    (stream::piece(Ranges::new(&self.items, self.length), segments(0)?, self.moved), true)
-                }
-                None => return None,
+                // Only a Long Call has a Position Zero chunk.
+                None => (stream::piece(Ranges::new(&self.items, self.length), segments(0)?, self.moved), true),
             };
             if let ControlFlow::Break(found) = self.go_on(piece.map(|piece| piece.first(transfer)), last) {
                 return found;
