@@ -351,10 +351,11 @@ pub trait Verbs {
     /// The next request; none if there is none within that time.
     ///
     /// # Errors
-    /// [`Error::MemoryHeld`]; [`Error::NoAdapter`] where the adapter was removed: no request will come any more.
+    /// [`Error::MemoryHeld`]; [`Error::Removed`]: no request will come any more.
     fn request(&self, listener: &Self::Listener, timeout: Duration) -> Result<Option<Self::Request>, Error>;
 
-    /// The private data of a request. As on InfiniBand it has the length of its field, with zeros after what was given.
+    /// The private data of a request. On InfiniBand it has the length of its field, with zeros after what was given, and so it
+    /// has here; on iWARP the length that was given.
     fn private_data<'a>(&self, request: &'a Self::Request) -> &'a [u8];
 
     /// Who asks.

@@ -22,7 +22,8 @@ client() {
     tail -3 /tmp/refused.txt
 
     step "nobody listens"
-    refuses 60 rpcrdma-ping -c 1 "$server:$port"
+    refuses 60 rpcrdma-ping -c 1 "$server:$port" 2>&1 | tee /tmp/nobody.txt
+    grep -q "nobody accepts connections" /tmp/nobody.txt || fail "a refusal is told as something else"
 }
 
 verdict() {

@@ -25,5 +25,5 @@ client() {
 }
 
 verdict() {
-    grep -q 'InfiniBand packets' stats.txt || fault "nothing was captured"
+    grep -Eq 'InfiniBand packets|segments of iWARP' stats.txt || fault "nothing was captured"
 }

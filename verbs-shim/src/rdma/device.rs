@@ -193,7 +193,9 @@ impl Device {
         self.source
     }
 
-    pub(super) fn is_iwarp(&self) -> bool {
+    /// Whether it speaks iWARP; else it is InfiniBand or RoCE.
+    #[must_use]
+    pub fn is_iwarp(&self) -> bool {
         // SAFETY: it is open, and has a device.
         unsafe { (*self.opened.context.as_ref().device).transport_type == sys::IBV_TRANSPORT_IWARP }
     }
