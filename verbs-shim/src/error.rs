@@ -49,6 +49,8 @@ pub enum Error {
     Unreachable,
     /// There is no such adapter.
     NoAdapter,
+    /// The adapter was removed while it was used.
+    Removed,
     /// The operating system or the adapter refused what the provider needs.
     System {
         /// What was asked of it: the name of the function.
@@ -105,6 +107,7 @@ impl fmt::Display for Error {
             Self::InUse => "the adapter still uses the memory region",
             Self::Unreachable => "the adapter has no way to that address",
             Self::NoAdapter => "no such RDMA adapter; `rdma link` shows those that there are",
+            Self::Removed => "the RDMA adapter was removed",
         })
     }
 }

@@ -354,8 +354,8 @@ pub trait Verbs {
     /// [`Error::MemoryHeld`]; [`Error::Removed`]: no request will come any more.
     fn request(&self, listener: &Self::Listener, timeout: Duration) -> Result<Option<Self::Request>, Error>;
 
-    /// The private data of a request. On InfiniBand it has the length of its field, with zeros after what was given, and so it
-    /// has here; on iWARP the length that was given.
+    /// The private data of a request: on iWARP what was given; elsewhere the length of its field, with zeros after what was
+    /// given.
     fn private_data<'a>(&self, request: &'a Self::Request) -> &'a [u8];
 
     /// Who asks.

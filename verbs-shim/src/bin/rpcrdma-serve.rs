@@ -26,7 +26,7 @@ Examples:
   rpcrdma-ping --program echo --carry write --size 65537 192.0.2.1
                                                what calls it
 
-It serves until it is killed. Exit status: 2 where it cannot.";
+It serves until it is killed, or its adapter is removed. Exit status: 2 where it cannot serve.";
 
 /// Answers calls of RPC over RDMA (RFC 8166): an echo in each way in which data can travel, and NULL of other programs.
 #[derive(Debug, Parser)]

@@ -7,13 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::device::Device;
-use super::management::{Channel, Identifier, wait_for};
+use super::management::{Channel, Identifier, local_addresses, wait_for};
 use super::sys;
 use crate::error::Error;
 use crate::verbs::Armed;
 use crate::waiter::Waiter;
 
 /// Takes requests for connections at an address of an adapter. Dropping it refuses those that wait.
+///
+/// It ends by [`Error::Removed`] when its adapter is removed. One that listens at 0.0.0.0 or [::] needs an IP address of the
+/// adapter for that, which is there when it begins to listen: else nobody tells it.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -35,6 +38,8 @@ pub struct Listener {
     /// Its adapter was removed.
     is_over: AtomicBool,
     _identifier: Identifier,
+    /// Bound to the adapter, where the other one is bound to no address in particular.
+    _bound: Option<Identifier>,
 }
 
 /// A request for a connection. Dropping it rejects it.
@@ -59,26 +64,28 @@ impl Listener {
         let channel = Arc::new(Channel::new()?);
         let identifier = Identifier::new(&channel)?;
         identifier.bind(address)?;
-        // Bound to no address in particular it is bound to no adapter.
-        let context = identifier.context();
-        if !context.is_null() && context != device.context() {
-            return Err(Error::Address);
-        }
+        // Bound to no address in particular it is bound to no adapter, and is not told when one is removed.
+        let bound = match identifier.context() {
+            context if context.is_null() => bound_to(device, &channel),
+            context if context == device.context() => None,
+            _ => return Err(Error::Address),
+        };
         identifier.listen(backlog)?;
-        Ok(Self { device: device.clone(), channel, is_over: AtomicBool::new(false), _identifier: identifier })
+        let is_over = AtomicBool::new(false);
+        Ok(Self { device: device.clone(), channel, is_over, _identifier: identifier, _bound: bound })
     }
 
     pub(super) fn next(&self, timeout: Duration) -> Result<Option<Request>, Error> {
         let deadline = Instant::now().checked_add(timeout);
         loop {
             if self.is_over.load(Ordering::Acquire) {
-                return Err(Error::NoAdapter);
+                return Err(Error::Removed);
             }
             while let Some(event) = self.channel.next()? {
                 if event.kind == sys::RDMA_CM_EVENT_DEVICE_REMOVAL {
                     // It comes once, for all who ask here.
                     self.is_over.store(true, Ordering::Release);
-                    return Err(Error::NoAdapter);
+                    return Err(Error::Removed);
                 }
                 // The kernel says nothing of what happens to a request that waits: answering it fails then.
                 let Some(id) = event.request else { continue };
@@ -112,6 +119,15 @@ impl Listener {
         waiter.watch(self.channel.as_fd(), key)?;
         Ok(Armed::Quiet)
     }
+}
+
+/// An identifier at some address of an adapter, if it has any.
+fn bound_to(device: &Device, channel: &Arc<Channel>) -> Option<Identifier> {
+    local_addresses().ok()?.into_iter().find_map(|address| {
+        let identifier = Identifier::new(channel).ok()?;
+        identifier.bind(address).ok()?;
+        (identifier.context() == device.context()).then_some(identifier)
+    })
 }
 
 impl Request {

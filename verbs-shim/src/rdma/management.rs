@@ -433,23 +433,54 @@ fn to_storage(address: SocketAddr) -> libc::sockaddr_storage {
 
 /// An address of no IP family, as InfiniBand also has them, is given as the unspecified one.
 fn from_storage(storage: &libc::sockaddr_storage) -> SocketAddr {
-    let storage = ptr::from_ref(storage);
-    // SAFETY: a storage is as large as any address and aligned for each, and the family says which it is.
+    // SAFETY: a storage is as large as any address, and aligned for each.
+    let address = unsafe { ip_address(ptr::from_ref(storage).cast()) };
+    address.unwrap_or_else(|| SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0).into())
+}
+
+/// None where it is of no IP family.
+///
+/// # Safety
+/// There is an address, as long as its family has it, and aligned for that.
+#[expect(clippy::cast_ptr_alignment, reason = "the caller sees to it")]
+unsafe fn ip_address(address: *const libc::sockaddr) -> Option<SocketAddr> {
+    // SAFETY: the family says which it is; the rest is the caller's.
     unsafe {
-        match c_int::from((*storage).ss_family) {
+        match c_int::from((*address).sa_family) {
             libc::AF_INET => {
-                let sin = &*storage.cast::<libc::sockaddr_in>();
+                let sin = &*address.cast::<libc::sockaddr_in>();
                 let ip = Ipv4Addr::from(sin.sin_addr.s_addr.to_ne_bytes());
-                SocketAddrV4::new(ip, u16::from_be(sin.sin_port)).into()
+                Some(SocketAddrV4::new(ip, u16::from_be(sin.sin_port)).into())
             }
             libc::AF_INET6 => {
-                let sin6 = &*storage.cast::<libc::sockaddr_in6>();
+                let sin6 = &*address.cast::<libc::sockaddr_in6>();
                 let ip = Ipv6Addr::from(sin6.sin6_addr.s6_addr);
-                SocketAddrV6::new(ip, u16::from_be(sin6.sin6_port), sin6.sin6_flowinfo, sin6.sin6_scope_id).into()
+                let port = u16::from_be(sin6.sin6_port);
+                Some(SocketAddrV6::new(ip, port, sin6.sin6_flowinfo, sin6.sin6_scope_id).into())
             }
-            _ => SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0).into(),
+            _ => None,
         }
     }
+}
+
+/// The IP addresses of this computer's interfaces, with port 0.
+pub(super) fn local_addresses() -> Result<Vec<SocketAddr>, Error> {
+    let mut first = ptr::null_mut();
+    // SAFETY: `first` can be written.
+    check(unsafe { libc::getifaddrs(&raw mut first) }, "getifaddrs")?;
+    let (mut addresses, mut next) = (Vec::new(), first.cast_const());
+    // SAFETY: each points to the next, the last to none, and to an address that the C library has allocated, or to none. The
+    // list is freed once, when nothing of it is used any more.
+    unsafe {
+        while let Some(interface) = next.as_ref() {
+            if !interface.ifa_addr.is_null() {
+                addresses.extend(ip_address(interface.ifa_addr));
+            }
+            next = interface.ifa_next;
+        }
+        libc::freeifaddrs(first);
+    }
+    Ok(addresses)
 }
 
 #[cfg(test)]
@@ -467,6 +498,16 @@ mod tests {
         assert_eq!(not_connected(libc::EHOSTUNREACH), Error::Unreachable);
         let other = Error::System { function: "rdma_connect", number: libc::EINVAL };
         assert_eq!(not_connected(libc::EINVAL), other);
+    }
+
+    #[test]
+    fn local_addresses_are_those_that_a_socket_can_have() {
+        let addresses = local_addresses().unwrap();
+        assert!(addresses.contains(&"127.0.0.1:0".parse().unwrap()), "{addresses:?}");
+        // One of IPv6 may be too new for that.
+        for address in addresses.into_iter().filter(SocketAddr::is_ipv4) {
+            std::net::UdpSocket::bind(address).unwrap();
+        }
     }
 
     #[test]
