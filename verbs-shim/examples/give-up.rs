@@ -1,15 +1,15 @@
 //! Makes calls of random sizes from eight threads at once over one connection to a server, over an RDMA adapter, and drops
-//! some before they are answered: no other may be harmed, and the buffers of all that were dropped have to come back.
+//! half of them before they are answered, until so many are dropped: no other may be harmed, the buffers of all that were
+//! dropped have to come back, and no memory may stay registered for them.
 //!
 //! ```sh
-//! give-up 192.0.2.1:20049 2000                       # the echo program of rpcrdma-serve
-//! give-up 192.0.2.1:20049 2000 file /tmp/file        # READs of a file of an NFSv4.0 server, and what is in it
+//! give-up 192.0.2.1:20049 10000                      # the echo program of rpcrdma-serve
+//! give-up 192.0.2.1:20049 10000 file /tmp/file       # READs of a file of an NFSv4.0 server, and what is in it
 //! ```
 
 use std::mem;
 use std::net::SocketAddr;
-use std::process::ExitCode;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::process::{self, Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use rpcrdma_verbs::{Call, Client, Settings, Stream};
 
 const THREADS: u32 = 8;
 /// One call in so many is dropped.
-const ONE_IN: u64 = 10;
+const ONE_IN: u64 = 2;
 /// Octets of data of a call, at most.
 const MOST: u64 = 20_000;
 /// How long the replies to calls that were dropped may take.
@@ -39,13 +39,13 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[&str]) -> Result<(), String> {
-    let (address, calls, file) = match *arguments {
-        [address, calls] => (address, calls, None),
-        [address, calls, name, contents] => (address, calls, Some((name, contents))),
-        _ => return Err("give-up ADDRESS:PORT CALLS [NAME CONTENTS]".to_owned()),
+    let (address, drops, file) = match *arguments {
+        [address, drops] => (address, drops, None),
+        [address, drops, name, contents] => (address, drops, Some((name, contents))),
+        _ => return Err("give-up ADDRESS:PORT DROPS [NAME CONTENTS]".to_owned()),
     };
     let address: SocketAddr = address.parse().map_err(|error| format!("{address}: {error}"))?;
-    let calls: u32 = calls.parse().map_err(|error| format!("{calls}: {error}"))?;
+    let drops: u32 = drops.parse().map_err(|error| format!("{drops}: {error}"))?;
     let file = match file {
         Some((name, contents)) => {
             let octets = std::fs::read(contents).map_err(|error| format!("{contents}: {error}"))?;
@@ -56,48 +56,44 @@ fn run(arguments: &[&str]) -> Result<(), String> {
     let device = Device::towards(address).map_err(|error| error.to_string())?;
     let settings = Settings { returned: usize::MAX, ..Settings::client() };
     let client = Client::connect(&device, address, &settings).map_err(|error| error.to_string())?;
-    let dropped = AtomicU32::new(0);
-    thread::scope(|scope| {
+    let (regions, begun) = (regions()?, Instant::now());
+    let answered = thread::scope(|scope| {
         let threads: Vec<_> = (1..=THREADS)
             .map(|number| {
-                let (client, file, dropped) = (&client, file.as_ref(), &dropped);
-                let calls = calls / THREADS + u32::from(number <= calls % THREADS);
-                scope.spawn(move || call(client, file, calls, &mut Random(u64::from(number)), dropped))
+                let (client, file) = (&client, file.as_ref());
+                let drops = drops / THREADS + u32::from(number <= drops % THREADS);
+                scope.spawn(move || call(client, file, drops, &mut Random(u64::from(number))))
             })
             .collect();
         let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err("a panic".to_owned())));
-        joined.collect::<Result<(), String>>()
+        joined.sum::<Result<u32, String>>()
     })?;
-    let dropped = dropped.into_inner();
-    settle(&client, dropped)?;
-    println!("{calls} calls, {dropped} of them dropped, the others answered right");
-    Ok(())
+    settle(&client, drops)?;
+    let seconds = begun.elapsed().as_secs();
+    println!("{drops} calls dropped and come back, {answered} others answered right, in {seconds} s");
+    still_registered(regions)
 }
 
-/// Makes calls one after the other.
-fn call(
-    client: &Client<Device>,
-    file: Option<&File>,
-    calls: u32,
-    random: &mut Random,
-    dropped: &AtomicU32,
-) -> Result<(), String> {
-    for _ in 0..calls {
+/// Makes calls one after the other, until so many are dropped. Gives how many were answered.
+fn call(client: &Client<Device>, file: Option<&File>, drops: u32, random: &mut Random) -> Result<u32, String> {
+    let (mut dropped, mut answered) = (0, 0);
+    while dropped < drops {
         let asked = match file {
             Some(file) => file.read(client.xid(), random)?,
             None => Asked::echo(client, random)?,
         };
         if random.below(ONE_IN) > 0 {
             asked.make(client)?;
+            answered += 1;
             continue;
         }
         let pending = client.start(asked.into_call(client.xid()));
         // At once, or at any time until the reply.
         thread::sleep(Duration::from_micros(random.below(3) * random.below(2000)));
         drop(pending);
-        dropped.fetch_add(1, Ordering::Relaxed);
+        dropped += 1;
     }
-    Ok(())
+    Ok(answered)
 }
 
 /// Waits until the calls that were dropped have come back.
@@ -113,6 +109,24 @@ fn settle(client: &Client<Device>, dropped: u32) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Memory regions of this process, as the kernel counts them.
+fn regions() -> Result<usize, String> {
+    let shown = Command::new("rdma").args(["resource", "show", "mr"]).output();
+    let shown = shown.map_err(|error| format!("rdma: {error}"))?;
+    let mine = format!(" pid {} ", process::id());
+    match String::from_utf8_lossy(&shown.stdout).lines().filter(|line| line.contains(&mine)).count() {
+        0 => Err("`rdma resource show mr` does not show the regions of this process".to_owned()),
+        count => Ok(count),
+    }
+}
+
+/// Compares with the regions that there were before any call: those that the connection keeps.
+fn still_registered(before: usize) -> Result<(), String> {
+    let after = regions()?;
+    println!("{before} memory regions before, {after} after");
+    if after == before { Ok(()) } else { Err("memory is still registered for calls that have ended".to_owned()) }
 }
 
 /// What is called.

@@ -1,5 +1,5 @@
-# Our give-up reads from Linux nfsd, eight READs at once, and drops a tenth of them before they are answered.
-programs="give-up" peer="192.0.2.1"
+# Our give-up reads from Linux nfsd by eight threads at once, and drops 10,000 READs, every other one, before they are answered.
+programs="give-up" peer="192.0.2.1" seconds=900
 
 server() {
     server_nfsd
@@ -10,12 +10,12 @@ client() {
     octets 200000 >/tmp/file
     # A reply is late enough for many calls to be dropped between their Send and the RDMA Write.
     delay 2
-    limit 200 give-up "$server:$port" 2000 file /tmp/file
+    limit 800 give-up "$server:$port" 10000 file /tmp/file
 }
 
 verdict() {
     # One connection from the first call to the last, and a reply to each call that was sent.
-    [ "$(grep -c '"type":"transaction"' transactions.json)" -gt 1800 ] || fault "calls are missing"
+    [ "$(grep -c '"type":"transaction"' transactions.json)" -gt 19000 ] || fault "calls are missing"
     grep -q '"rebuilt":false' transactions.json && fault "not every RPC was rebuilt"
     grep -q '"form":"chunked"' transactions.json || fault "no data came by RDMA Write"
 }
