@@ -1,5 +1,5 @@
 # The server's adapter is removed, while calls are made, while a connection is idle, while there is none: our server says so and ends.
-programs="rpcrdma-ping rpcrdma-serve"
+programs="rpcrdma-ping rpcrdma-serve" seconds=600
 
 server() {
     true

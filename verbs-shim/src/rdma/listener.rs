@@ -15,8 +15,10 @@ use crate::waiter::Waiter;
 
 /// Takes requests for connections at an address of an adapter. Dropping it refuses those that wait.
 ///
-/// It ends by [`Error::Removed`] when its adapter is removed. One that listens at 0.0.0.0 or [::] needs an IP address of the
-/// adapter for that, which is there when it begins to listen: else nobody tells it.
+/// It ends by [`Error::Removed`] when its adapter is removed. At `0.0.0.0` and `[::]` it needs an IP address of the adapter for
+/// that, which is there when it begins to listen: else nobody tells it. And where a driver cannot take an adapter away from those
+/// who use it (soft RoCE, soft iWARP), the kernel waits for them, and tells them only if the module `ib_uverbs` was loaded
+/// before `rdma_cm`.
 ///
 /// ```no_run
 /// use std::time::Duration;
