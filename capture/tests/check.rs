@@ -764,6 +764,31 @@ const CASES: &[Case] = &[
         let returned = if bad { Lists::writes(&[&[segment(0)]]) } else { Lists::writes(&[&[]]) };
         trace.rpc(&Lists::writes(&[&[]]), &read3(XID, 100), &returned, &read3_reply(XID, &octets(2, 100)));
     }),
+    case("write-empty-respected", |trace, bad| {
+        // PUTFH and two READs, of which the first is to stay inline; or it is in the chunk of the second, which is inline.
+        let read = words(&[25, 0, 0, 0, 0, 0, 0, 100]);
+        let arguments = [words(&[0, 0, 3, 22, 4, 0xfeed]), read.clone(), read].concat();
+        let (head, next) = (words(&[0, 0, 3, 22, 0, 25, 0, 0, 100]), words(&[25, 0, 1, 100]));
+        let inline = octets(3, 100);
+        let results = if bad { [head, next, inline].concat() } else { [head, inline, next].concat() };
+        let lists = Lists::writes(&[&[], &[segment(100)]]);
+        trace.send(Client, &message(MSG, XID, &lists, &call(XID, [100_003, 4, 1], &arguments)));
+        trace.write(MEMORY, &octets(2, 100));
+        trace.send(Server, &message(MSG, XID, &lists, &reply(XID, &results)));
+    }),
+    case("write-empty-respected", |trace, bad| {
+        // The empty chunk has segments.
+        let (empty, full) = ((0xb00, 0x100, 0), segment(100));
+        let lists = Lists::writes(&[&[empty], &[full]]);
+        trace.send(Client, &message(MSG, XID, &lists, &read3(XID, 100)));
+        if bad {
+            trace.write(MEMORY, &octets(2, 100));
+            trace.send(Server, &message(MSG, XID, &lists, &reply(XID, &read3_results(100))));
+        } else {
+            let unused = Lists::writes(&[&[empty], &[segment(0)]]);
+            trace.send(Server, &message(MSG, XID, &unused, &read3_reply(XID, &octets(2, 100))));
+        }
+    }),
     case("reply-chunk-echo", |trace, bad| {
         let returned = if bad { Lists::default() } else { Lists::reply(&[segment(0)]) };
         trace.rpc(&Lists::reply(&[segment(100)]), &null(XID), &returned, &reply(XID, &[]));
@@ -1565,6 +1590,26 @@ fn one_rule_is_broken_in_the_nfs_captures_and_all_rules_are_judged() {
         }
     }
     assert_eq!(shipped("perftest").0, []);
+}
+
+#[test]
+fn remote_invalidation_without_the_set_up_of_its_connection_is_once_not_judged() {
+    for (set_up, expected) in [(true, 0), (false, 1)] {
+        let mut trace = Trace::new();
+        // These tell that the two directions are one connection.
+        trace.acknowledge(Client);
+        trace.acknowledge(Server);
+        for xid in [XID, 8] {
+            let lists = |length| Lists::reply(&[(xid, 0x1000, length)]);
+            trace.send(Client, &message(MSG, xid, &lists(100), &null(xid)));
+            trace.invalidate(xid, &message(MSG, xid, &lists(0), &reply(xid, &[])));
+        }
+        // What comes before the first call is the set-up.
+        let (found, counts) = judge(&trace.packets[if set_up { 0 } else { 3 }..]);
+        assert!(found.is_empty(), "{found:?}");
+        let count = counts.iter().find(|count| count.rule.slug == "invalidate-foreign").unwrap();
+        assert_eq!(count.not_judged, expected);
+    }
 }
 
 #[test]

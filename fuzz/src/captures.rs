@@ -11,8 +11,9 @@ use rpcrdma_capture::event::Event;
 use rpcrdma_capture::file::{Frame, LinkType, Reader, Time};
 use rpcrdma_capture::rpc::message::Captured;
 
-/// Scripts name a capture by its place here: new ones go to the end.
-pub(crate) const NAMES: [&str; 16] = [
+/// Scripts name a capture by its place here: new ones go to the end. Other numbers are taken modulo how many there are, so a
+/// script that is kept has the place itself.
+pub(crate) const NAMES: [&str; 17] = [
     "nfs41_callback",
     "errors",
     "nfs3",
@@ -29,6 +30,7 @@ pub(crate) const NAMES: [&str; 16] = [
     "reduced_reply",
     "same_xid",
     "withdrawn",
+    "krb5i_reduced",
 ];
 
 /// A frame that can be changed.

@@ -28,6 +28,7 @@
 //! ```
 
 mod connection;
+mod empty_chunks;
 mod known;
 mod memory;
 mod rpc;

@@ -196,7 +196,7 @@ impl<'a> Subject<'a> {
         self.decoded.as_ref()?.header.chunks()
     }
 
-    fn offered(&self) -> Option<Chunks<'a>> {
+    pub(super) fn offered(&self) -> Option<Chunks<'a>> {
         self.called.as_ref()?.header.chunks()
     }
 
@@ -292,7 +292,7 @@ fn reached(walked: &Walked) -> usize {
     walked.end.map_or_else(|error| walked.start + error.at + reduced, |()| usize::MAX)
 }
 
-fn is_unknown(walked: &Walked) -> bool {
+pub(super) fn is_unknown(walked: &Walked) -> bool {
     matches!(walked.end, Err(error) if error.reason == WalkError::UNKNOWN_PROCEDURE) || is_credential_unknown(walked)
 }
 
@@ -349,7 +349,7 @@ fn read_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
 }
 
 /// The lengths of the Write chunks of a reply.
-fn returned(subject: &Subject<'_>) -> Vec<u64> {
+pub(super) fn returned(subject: &Subject<'_>) -> Vec<u64> {
     match subject.chunks() {
         Some(chunks) if !subject.is_call() => write_lengths(&chunks),
         _ => Vec::new(),
@@ -369,7 +369,7 @@ fn chunk_at(subject: &Subject<'_>, name: ChunkName) -> usize {
     found
 }
 
-fn write_chunk_at(subject: &Subject<'_>, index: usize) -> usize {
+pub(super) fn write_chunk_at(subject: &Subject<'_>, index: usize) -> usize {
     chunk_at(subject, ChunkName::Write(index))
 }
 

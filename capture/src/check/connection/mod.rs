@@ -12,6 +12,7 @@ use rpcrdma::rules::{
 };
 use rpcrdma::v1::{self, Body, ErrorBody, Message as Decoded};
 
+use super::empty_chunks::EmptyChunks;
 use super::rpc::{self, Subject};
 use super::{About, Blame, Book, Found, Group, memory, setup};
 use crate::carrier::connection::Announced;
@@ -641,12 +642,27 @@ impl Connection {
             let long = Subject { message: call, decoded: called, role: Role::Requester, call: None, walked, ..subject };
             subject.faulty |= rpc::judge_late(&long, About::message(call), book);
         }
+        let empty_chunks = EmptyChunks::of(&subject);
+        empty_chunks.judge(&subject, about, book);
+        if let EmptyChunks::PassedOver(_, walked) = &empty_chunks {
+            subject.walked = Some(walked);
+        }
         let first = rpc::judge(&subject, about, book);
         if let (Some(handle), Some(other)) = (message.invalidates, detail.and_then(|detail| detail.shared_with)) {
             self.shared(&subject, (handle, other), about, book);
         }
-        self.told |= message.invalidates.is_some() && role == Role::Responder;
+        if message.invalidates.is_some() && role == Role::Responder {
+            self.tell_invalidation(book);
+        }
         first
+    }
+
+    /// A responder has used remote invalidation. Whether it was agreed is said once a connection; or that it is not known.
+    fn tell_invalidation(&mut self, book: &mut Book) {
+        if !self.told && self.invalidation.is_none() {
+            super::find("invalidate-foreign").into_iter().for_each(|rule| book.unknown(rule));
+        }
+        self.told = true;
     }
 
     /// Judges that a reply invalidates a handle of its call which another call advertises too.
