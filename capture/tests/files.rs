@@ -11,7 +11,7 @@ mod transcode;
 use std::io::{self, Read};
 use std::sync::mpsc;
 
-use rpcrdma_capture::file::{Capture, FileError, Problem, Reader};
+use rpcrdma_capture::file::{Capture, FileError, Problem, Reader, Time};
 use transcode::{Pcap, Pcapng, Record};
 
 /// All frames of a file, and the error it ends with.
@@ -117,6 +117,22 @@ fn octets_may_arrive_one_by_one() {
         let (trickled, error) = frames(Trickle(file, 0));
         assert!(error.is_none(), "{error:?}");
         assert_eq!(trickled, records);
+    }
+}
+
+#[test]
+fn a_small_buffer_gives_the_same_frames() {
+    let records = transcode::capture("nfs41_callback");
+    let pcap = transcode::write_pcap(&records, Pcap::default());
+    for file in [&pcap, &transcode::write_pcapng(&records, Pcapng::default()), &transcode::gzip(&pcap)] {
+        for capacity in [0, 5, 4096] {
+            let mut reader = Reader::with_capacity(capacity, file.as_slice()).unwrap();
+            for record in &records {
+                let frame = reader.next().unwrap().unwrap();
+                assert_eq!((frame.time, frame.data), (Time(record.time_ns), record.data.as_slice()), "{capacity}");
+            }
+            assert!(reader.next().is_none(), "{capacity}");
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::compression::{Input, MAGIC_LEN};
 use super::error::{FileError, Problem};
 
 /// Small enough to stay in the cache between the read and the use, large enough that the calls to read cost nothing.
-const CAPACITY: usize = 256 << 10;
+pub(super) const CAPACITY: usize = 256 << 10;
 
 /// A window onto the file that moves forward only.
 pub(super) struct Buffer<R> {
@@ -21,9 +21,11 @@ pub(super) struct Buffer<R> {
 }
 
 impl<R: Read> Buffer<R> {
-    /// The octets of `read`, decompressed where they are compressed.
-    pub(super) fn new(read: R) -> Result<Self, FileError> {
-        let mut buffer = Self { input: Input::Plain(read), octets: vec![0; CAPACITY], start: 0, end: 0, offset: 0 };
+    /// The octets of `read`, decompressed where they are compressed, `capacity` of them at a time; more where one thing in
+    /// the file has more.
+    pub(super) fn with_capacity(capacity: usize, read: R) -> Result<Self, FileError> {
+        let octets = vec![0; capacity.max(MAGIC_LEN)];
+        let mut buffer = Self { input: Input::Plain(read), octets, start: 0, end: 0, offset: 0 };
         buffer.fill(MAGIC_LEN)?;
         let Self { input: Input::Plain(read), octets, start, end, offset } = buffer else { return Ok(buffer) };
         match Input::compressed(octets.get(start..end).unwrap_or_default(), read) {

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, CAPACITY};
 use super::error::FileError;
 use super::foreign;
 use super::frame::Frame;
@@ -45,7 +45,15 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// [`FileError`] where it cannot be read, is no capture file, or ends inside the header.
     pub fn new(read: R) -> Result<Self, FileError> {
-        let mut buffer = Buffer::new(read)?;
+        Self::with_capacity(CAPACITY, read)
+    }
+
+    /// The same with a buffer of so many octets, for who reads only the first frames. It grows where one frame has more.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_capacity(capacity: usize, read: R) -> Result<Self, FileError> {
+        let mut buffer = Buffer::with_capacity(capacity, read)?;
         buffer.fill(4)?;
         let format = if let Some(pcap) = Pcap::open(&mut buffer)? {
             Format::Pcap(pcap)

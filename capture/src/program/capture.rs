@@ -13,6 +13,8 @@ use super::{Failure, say};
 
 /// Octets from which on a file is long enough for a progress bar.
 const LONG: u64 = 64 << 20;
+/// Octets of a file that are read at a time to find its first frame.
+const BEGINNING: usize = 4 << 10;
 /// Files that are named where their order is told.
 const NAMED: usize = 8;
 
@@ -108,7 +110,7 @@ fn look(path: &Path) -> Result<(u64, Option<Time>), String> {
 
 /// Time of a file's first frame, if it has one. Damage is told when it is read.
 fn first_frame(file: File) -> Result<Option<Time>, FileError> {
-    let mut reader = match Reader::new(file) {
+    let mut reader = match Reader::with_capacity(BEGINNING, file) {
         Err(error) if error.is_damage() => return Ok(None),
         reader => reader?,
     };
