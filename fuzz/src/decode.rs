@@ -1,16 +1,14 @@
 //! The codec against the reference decoder.
 
-use core::fmt::Debug;
-
 use rpcrdma::error::{DecodeError, Role};
-use rpcrdma::lists;
 use rpcrdma::prefix::Prefix;
 use rpcrdma::private_data::PrivateData;
 use rpcrdma::rpc::{self, Denial, MessageType, ReplyBody, RpcError};
-use rpcrdma::segment;
 use rpcrdma::v1::{self, ErrorBody, ErrorReply, Message};
 
-use crate::reference::{self, Body, Chunks, Refusal, Segment};
+use crate::lists::{chunks, visit};
+use crate::oracle::same;
+use crate::reference::{self, Body, Refusal};
 use crate::version_2;
 
 /// Any octets: the codec finds in them what the reference decoder finds, or refuses them for the same reason at the same
@@ -59,32 +57,6 @@ fn judged(error: DecodeError, length: usize) {
     }
 }
 
-/// Every way to look at the lists shows the same.
-pub(crate) fn visit(chunks: &lists::Chunks<'_>) {
-    let lists::Chunks { reads, writes, reply } = *chunks;
-    let forward: Vec<_> = reads.iter().collect();
-    assert_eq!((reads.len(), reads.iter().len(), reads.is_empty()), (forward.len(), forward.len(), forward.is_empty()));
-    assert!(reads.iter().rev().eq(forward.iter().rev().copied()));
-    assert!((0..forward.len() + 1).map(|index| reads.get(index)).eq(forward.iter().copied().map(Some).chain([None])));
-    let pieces: Vec<_> = reads.chunks().collect();
-    assert!(pieces.iter().flat_map(|piece| piece.segments).eq(forward.iter().copied()));
-    assert!(pieces.iter().all(|piece| piece.segments.iter().all(|read| read.position == piece.position)));
-    assert!(pieces.windows(2).all(|pair| matches!(pair, [one, next] if one.position != next.position)));
-    assert_eq!(reads.length(), forward.iter().map(|read| u64::from(read.target.length)).sum::<u64>());
-    assert_eq!((writes.len(), writes.is_empty()), (writes.iter().count(), writes.iter().next().is_none()));
-    assert_eq!(writes.get(writes.len()), None);
-    for (index, chunk) in writes.iter().enumerate().take(16) {
-        assert_eq!(writes.get(index), Some(chunk));
-    }
-    for chunk in writes.iter().chain(reply) {
-        let forward: Vec<_> = chunk.iter().collect();
-        assert_eq!((chunk.len(), chunk.is_empty()), (forward.len(), forward.is_empty()));
-        assert!(chunk.iter().rev().eq(forward.iter().rev().copied()));
-        assert_eq!(chunk.get(forward.len()), None);
-        assert_eq!(chunk.length(), forward.iter().map(|segment| u64::from(segment.length)).sum::<u64>());
-    }
-}
-
 fn error_reply(octets: &[u8]) {
     let found = ErrorReply::decode(octets).map_err(refusal).map(|(reply, rest)| {
         let Prefix { xid, version, credit, .. } = reply.prefix();
@@ -119,10 +91,6 @@ fn credentials(body: &[u8]) {
     same("RPCSEC_GSS", gss, reference::gss(body).map(|(gss, _)| gss));
 }
 
-pub(crate) fn same<T: Debug + PartialEq>(what: &str, found: Result<T, Refusal>, expected: Result<T, Refusal>) {
-    assert_eq!(found, expected, "{what}: the codec, and what the reference decoder says");
-}
-
 fn refusal(error: DecodeError) -> Refusal {
     Refusal { kind: error.kind.name(), offset: error.offset }
 }
@@ -146,23 +114,6 @@ fn error_body(error: ErrorBody) -> Body {
         ErrorBody::Vers { low, high } => Body::ErrVers(low, high),
         ErrorBody::Chunk => Body::ErrChunk,
     }
-}
-
-pub(crate) fn read_segments(list: lists::ReadList<'_>) -> Vec<(u32, Segment)> {
-    list.iter().map(|read| (read.position, segment(read.target))).collect()
-}
-
-pub(crate) fn chunks(lists: &lists::Chunks<'_>) -> Chunks {
-    let chunk = |chunk: lists::WriteChunk<'_>| chunk.iter().map(segment).collect();
-    Chunks {
-        reads: read_segments(lists.reads),
-        writes: lists.writes.iter().map(chunk).collect(),
-        reply: lists.reply.map(chunk),
-    }
-}
-
-fn segment(segment: segment::Segment) -> Segment {
-    (segment.handle, segment.length, segment.offset)
 }
 
 fn auth(auth: rpc::Auth<'_>) -> reference::Auth {

@@ -6,6 +6,8 @@
 mod captures;
 mod decode;
 mod frames;
+mod lists;
+mod oracle;
 pub mod reference;
 mod round_trip;
 mod script;

@@ -3,18 +3,15 @@
 use core::ops::Range;
 
 use arbitrary::{Arbitrary, Unstructured};
-use rpcrdma::error::EncodeError;
-use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
+use rpcrdma::lists::{Chunks, ReadList, WriteChunk};
 use rpcrdma::private_data::PrivateData;
 use rpcrdma::reader::padding;
 use rpcrdma::rpc::{Call, GssCredential, Reply, ReplyBody};
-use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{Body, ErrorBody, ErrorReply, Header, Message, ReplyError, ReplyHeader};
 
+use crate::lists::ChosenLists;
+use crate::oracle::encoded;
 use crate::version_2;
-
-/// Octets that buffers are filled with, so that it shows where something was written.
-const FILL: u8 = 0xa5;
 
 /// Any octets: what decodes is encoded to the same octets. Then, with the octets as a source of choices: a header, or a
 /// reply to its chunks, that is encoded is decoded to the same again.
@@ -92,22 +89,6 @@ fn with_zeros<const N: usize>(octets: &[u8], places: [Range<usize>; N]) -> Vec<u
     octets
 }
 
-/// What `encode` writes: as much as it says, in no smaller buffer, and nothing behind it.
-pub(crate) fn encoded(length: usize, encode: impl Fn(&mut [u8]) -> Result<usize, EncodeError>) -> Vec<u8> {
-    let mut buffer = vec![FILL; length + 5];
-    assert_eq!(encode(&mut buffer), Ok(length), "as long as it says");
-    let behind = buffer.split_off(length);
-    assert_eq!(behind, [FILL; 5], "nothing is written behind it");
-    // Every smaller buffer; of long ones some, as each takes as long as the whole.
-    let mut scratch = vec![FILL; length];
-    for available in (0..length).step_by(length / 256 + 1).chain(length.checked_sub(1)) {
-        let small = scratch.get_mut(..available).unwrap_or_default();
-        assert_eq!(encode(small), Err(EncodeError { needed: length, missing: length - available }));
-    }
-    assert!(scratch.iter().all(|octet| *octet == FILL), "a buffer that is too small stays as it was");
-    buffer
-}
-
 /// A header, as it is chosen. Segments are handle, length, offset.
 #[derive(Arbitrary, Debug)]
 struct Chosen {
@@ -117,16 +98,6 @@ struct Chosen {
     lists: ChosenLists,
     /// What a Responder is to have written.
     written: Vec<u32>,
-}
-
-type ChosenSegment = (u32, u32, u64);
-
-/// Chunk lists, as they are chosen.
-#[derive(Arbitrary, Debug)]
-pub(crate) struct ChosenLists {
-    reads: Vec<(u32, ChosenSegment)>,
-    writes: Vec<Vec<ChosenSegment>>,
-    reply: Option<Vec<ChosenSegment>>,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -154,31 +125,6 @@ impl Chosen {
             use_it(Header { xid: self.xid, credit: self.credit, body }, &self.written);
         });
     }
-}
-
-impl ChosenLists {
-    pub(crate) fn with(&self, use_it: impl FnOnce(Chunks<'_>)) {
-        let octets = |chunk: &Vec<ChosenSegment>| chunk.iter().map(|chosen| segment(chosen).to_octets()).collect();
-        let reads = Self::entries(&self.reads);
-        let writes: Vec<Vec<_>> = self.writes.iter().map(octets).collect();
-        let writes: Vec<_> = writes.iter().map(|chunk| WriteChunk::new(chunk)).collect();
-        let reply: Option<Vec<_>> = self.reply.as_ref().map(octets);
-        use_it(Chunks {
-            reads: ReadList::new(&reads),
-            writes: WriteList::from_chunks(&writes),
-            reply: reply.as_ref().map(|chunk| WriteChunk::new(chunk)),
-        });
-    }
-
-    pub(crate) fn entries(reads: &[(u32, ChosenSegment)]) -> Vec<[u8; ReadSegment::LEN]> {
-        // Few Positions, so that some follow each other.
-        let entry = |(position, target): &_| ReadSegment { position: position & 3, target: segment(target) }.to_entry();
-        reads.iter().map(entry).collect()
-    }
-}
-
-fn segment(&(handle, length, offset): &ChosenSegment) -> Segment {
-    Segment { handle, length, offset }
 }
 
 fn same_header(header: Header<'_>) {

@@ -8,9 +8,9 @@ use rpcrdma::v2::{
     PropertyId, PropertySet, PropertyValue, Reaction, Refusal, family_a, family_b,
 };
 
-use crate::decode::{chunks, read_segments, same, visit};
-use crate::reference::{self, Refusal as Refused, v2};
-use crate::round_trip::{ChosenLists, encoded};
+use crate::lists::{ChosenLists, chunks, read_segments, visit};
+use crate::oracle::{encoded, same};
+use crate::reference::{self, v2};
 
 /// The octets as they are, and again as version 2.
 fn versions(octets: &[u8]) -> [Vec<u8>; 2] {
@@ -36,7 +36,11 @@ pub(crate) fn decode(octets: &[u8]) {
                 }
                 Err(error) => {
                     judged(error, octets.len());
-                    same("version 2", Err(Refused { kind: error.kind.name(), offset: error.offset }), expected);
+                    same(
+                        "version 2",
+                        Err(reference::Refusal { kind: error.kind.name(), offset: error.offset }),
+                        expected,
+                    );
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! How a message is framed (RFC 8166 sections 4.1 to 4.6).
 
 use super::{Count, Report, Rule, SendRow, Sent, Severity, place};
-use crate::error::{DecodeErrorKind as Kind, Reaction, Role};
+use crate::error::{DecodeErrorKind, Reaction, Role};
 use crate::v1::{self, Body, ErrorBody};
 use crate::v2::{self, Family};
 
@@ -16,7 +16,7 @@ pub(super) static RULES: [SendRow; 14] = [
             reason: "Not even the XID of a shorter message can be trusted, so nobody could be told about the error.",
             correct: "A sender writes all three lists, each with at least the word that says it is empty. A receiver \
                       discards anything shorter without an answer.",
-            answer: Some(Kind::HeaderShort.answer()),
+            answer: Some(DecodeErrorKind::HeaderShort.answer()),
         },
         judge: header_short,
     },
@@ -29,7 +29,7 @@ pub(super) static RULES: [SendRow; 14] = [
             reason: "Only the four fixed words have the same place in every version; nothing after them can be read.",
             correct: "A requester sends version 1 unless it has learned that the responder supports another. A \
                       responder answers ERR_VERS with the versions it supports.",
-            answer: Some(Kind::Version.answer()),
+            answer: Some(DecodeErrorKind::Version.answer()),
         },
         judge: version,
     },
@@ -41,7 +41,7 @@ pub(super) static RULES: [SendRow; 14] = [
             summary: "rdma_proc is 0 (RDMA_MSG), 1 (RDMA_NOMSG) or 4 (RDMA_ERROR)",
             reason: "rdma_proc says what follows it. If it is unknown, nothing more can be read.",
             correct: "A sender uses one of these three. A responder answers ERR_CHUNK.",
-            answer: Some(Kind::Procedure.answer()),
+            answer: Some(DecodeErrorKind::Procedure.answer()),
         },
         judge: proc_unknown,
     },
@@ -90,7 +90,7 @@ pub(super) static RULES: [SendRow; 14] = [
             reason: "XDR has no other boolean. Another value suggests that sender and receiver disagree about where \
                      they are in the header.",
             correct: "A sender writes 0 or 1. A responder answers ERR_CHUNK.",
-            answer: Some(Kind::ListFlag.answer()),
+            answer: Some(DecodeErrorKind::ListFlag.answer()),
         },
         judge: list_flag,
     },
@@ -103,7 +103,7 @@ pub(super) static RULES: [SendRow; 14] = [
             reason: "A receiver that followed a list past the end would read memory that belongs to something else.",
             correct: "A sender makes its header fit the inline threshold, or uses fewer segments. A responder answers \
                       ERR_CHUNK.",
-            answer: Some(Kind::ListTruncated.answer()),
+            answer: Some(DecodeErrorKind::ListTruncated.answer()),
         },
         judge: list_truncated,
     },
@@ -197,7 +197,7 @@ pub(super) fn malformed() -> impl Iterator<Item = &'static SendRow> {
 
 fn header_short(sent: &Sent<'_>, report: &mut Report<'_>) {
     if let Err(error) = sent.decoded
-        && matches!(error.kind, Kind::HeaderShort | Kind::HeaderTruncated)
+        && matches!(error.kind, DecodeErrorKind::HeaderShort | DecodeErrorKind::HeaderTruncated)
         && sent.error.is_none()
     {
         report.broken(
@@ -209,7 +209,7 @@ fn header_short(sent: &Sent<'_>, report: &mut Report<'_>) {
 
 fn version(sent: &Sent<'_>, report: &mut Report<'_>) {
     if let (Err(error), Some(prefix), None) = (sent.decoded, sent.prefix, sent.error)
-        && error.kind == Kind::Version
+        && error.kind == DecodeErrorKind::Version
     {
         report.broken(error.offset, format_args!("rdma_vers is {}", prefix.version));
     }
@@ -217,7 +217,7 @@ fn version(sent: &Sent<'_>, report: &mut Report<'_>) {
 
 fn proc_unknown(sent: &Sent<'_>, report: &mut Report<'_>) {
     if let (Err(error), Some(prefix)) = (sent.decoded, sent.prefix)
-        && error.kind == Kind::Procedure
+        && error.kind == DecodeErrorKind::Procedure
     {
         report.broken(error.offset, format_args!("rdma_proc is {}", prefix.procedure.0));
     }
@@ -250,7 +250,7 @@ fn error_from_requester(sent: &Sent<'_>, report: &mut Report<'_>) {
 
 fn list_flag(sent: &Sent<'_>, report: &mut Report<'_>) {
     if let Err(error) = sent.decoded
-        && error.kind == Kind::ListFlag
+        && error.kind == DecodeErrorKind::ListFlag
     {
         let word = sent.word(error.offset);
         report.broken(error.offset, format_args!("{word} where a list says whether it goes on"));
@@ -260,11 +260,11 @@ fn list_flag(sent: &Sent<'_>, report: &mut Report<'_>) {
 fn list_truncated(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Err(error) = sent.decoded else { return };
     match error.kind {
-        Kind::ListTruncated => {
+        DecodeErrorKind::ListTruncated => {
             report
                 .broken(error.offset, format_args!("the Send ends after {} octets, within a chunk list", sent.length));
         }
-        Kind::SegmentCount => {
+        DecodeErrorKind::SegmentCount => {
             let count = sent.word(error.offset);
             let count = Count(count, "segment");
             let values = format_args!("a chunk counts {count} in a Send of {} octets", sent.length);
@@ -332,7 +332,7 @@ fn xid_mismatch(sent: &Sent<'_>, report: &mut Report<'_>) {
 
 fn error_range(sent: &Sent<'_>, report: &mut Report<'_>) {
     if let Err(error) = sent.decoded
-        && error.kind == Kind::ErrorCode
+        && error.kind == DecodeErrorKind::ErrorCode
     {
         let code = sent.word(error.offset);
         return report.broken(error.offset, format_args!("rdma_err is {code}, neither ERR_VERS nor ERR_CHUNK"));

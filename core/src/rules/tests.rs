@@ -494,19 +494,18 @@ fn a_header_of_version_2_that_breaks_a_rule_breaks_no_other() {
 
 #[test]
 fn what_the_caller_knows_of_a_connection_of_version_2_is_judged() {
-    use ContinuationError as Error;
     let of = |family, htype, rest: &[u32], dropped| {
         let found = found_v2(family, htype, rest, |sent| sent.dropped = Some(dropped));
         found.first().map(|(slug, _, offset)| (*slug, *offset))
     };
     let (a, b) = ([0, 0, 0, 0, 0, 7, 0], [0, 0, 0, 0, 7, 0]);
-    assert_eq!(of(Family::A, 0, &a, Error::OtherMessage), Some(("v2-more-sequence", 0)));
-    assert_eq!(of(Family::A, 0, &a, Error::PropertiesInterrupted), Some(("v2-more-sequence", 0)));
-    assert_eq!(of(Family::A, 5, &[0, 0], Error::PropertiesAfterLast(Family::A)), Some(("v2-tpmore", 12)));
-    assert_eq!(of(Family::B, 10, &b, Error::OtherMessage), Some(("v2-continuation", 0)));
-    assert_eq!(of(Family::B, 10, &b, Error::Remaining), Some(("v2-continuation", 0)));
-    assert_eq!(of(Family::B, 9, &[20], Error::Remaining), Some(("v2-continuation", 16)));
-    assert_eq!(of(Family::B, 7, &[0], Error::PropertiesAfterLast(Family::B)), Some(("v2-continuation", 0)));
+    assert_eq!(of(Family::A, 0, &a, ContinuationError::OtherMessage), Some(("v2-more-sequence", 0)));
+    assert_eq!(of(Family::A, 0, &a, ContinuationError::PropertiesInterrupted), Some(("v2-more-sequence", 0)));
+    assert_eq!(of(Family::A, 5, &[0, 0], ContinuationError::PropertiesAfterLast(Family::A)), Some(("v2-tpmore", 12)));
+    assert_eq!(of(Family::B, 10, &b, ContinuationError::OtherMessage), Some(("v2-continuation", 0)));
+    assert_eq!(of(Family::B, 10, &b, ContinuationError::Remaining), Some(("v2-continuation", 0)));
+    assert_eq!(of(Family::B, 9, &[20], ContinuationError::Remaining), Some(("v2-continuation", 16)));
+    assert_eq!(of(Family::B, 7, &[0], ContinuationError::PropertiesAfterLast(Family::B)), Some(("v2-continuation", 0)));
 
     let call = |change: fn(&mut SentV2<'_>)| found_v2(Family::B, 10, &[0, 0, 0, 0, 7, 0], change);
     assert_eq!(call(|sent| (sent.is_first, sent.length) = (true, 1024)), []);

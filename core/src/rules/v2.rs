@@ -8,7 +8,7 @@ mod payload;
 use core::fmt;
 
 use super::{Count, Exchange, Finding, Lists, Report, Rule, Sent, Severity, framing, place, read_list, write_list};
-use crate::error::{DecodeError, DecodeErrorKind as Kind, Role};
+use crate::error::{DecodeError, DecodeErrorKind, Role};
 use crate::lists::Chunks;
 use crate::prefix::Prefix;
 use crate::rpc::MessageType;
@@ -549,7 +549,7 @@ fn invalidated(header: &Header<'_>, handle: u32, offered: Option<u32>, report: &
 }
 
 fn property(sent: &SentV2<'_>, report: &mut Report<'_>) {
-    if let Err(DecodeError { kind: Kind::PropertyValue, offset }) = sent.decoded {
+    if let Err(DecodeError { kind: DecodeErrorKind::PropertyValue, offset }) = sent.decoded {
         report.broken(offset, format_args!("the value of a property is not of its type, or goes on past the end"));
     }
 }
@@ -566,7 +566,8 @@ fn continuation(sent: &SentV2<'_>, report: &mut Report<'_>) {
 }
 
 fn htype(sent: &SentV2<'_>, report: &mut Report<'_>) {
-    if let (Err(DecodeError { kind: Kind::HeaderType, offset }), Some(prefix)) = (sent.decoded, sent.prefix) {
+    if let (Err(DecodeError { kind: DecodeErrorKind::HeaderType, offset }), Some(prefix)) = (sent.decoded, sent.prefix)
+    {
         report.broken(offset, format_args!("rdma_htype is {}", prefix.procedure.0));
     }
 }

@@ -10,8 +10,9 @@
 
 use core::fmt;
 
-use super::family_a::Flags;
-use super::{Credit, Family};
+use super::credit::Credit;
+use super::family::Family;
+use super::flags::Flags;
 use crate::error::{DecodeError, DecodeErrorKind, EncodeError, Role};
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::{EndOfInput, Reader};
@@ -359,17 +360,16 @@ mod tests {
 
     #[test]
     fn what_goes_back() {
-        use DecodeErrorKind as Kind;
         let answer = Reaction::Answer;
         for (kind, responder, requester) in [
-            (Kind::HeaderShort, Reaction::Discard, Reaction::Discard),
-            (Kind::Version, answer(ErrorCode::VERS), Reaction::Discard),
-            (Kind::HeaderType, answer(ErrorCode::INVAL_HTYPE), answer(ErrorCode::INVAL_HTYPE)),
-            (Kind::PropertyValue, answer(ErrorCode::BAD_PROPVAL), answer(ErrorCode::BAD_PROPVAL)),
-            (Kind::HeaderTruncated, answer(ErrorCode::BAD_XDR), Reaction::Discard),
-            (Kind::ListFlag, answer(ErrorCode::BAD_XDR), Reaction::Discard),
-            (Kind::ListTruncated, answer(ErrorCode::BAD_XDR), Reaction::Discard),
-            (Kind::SegmentCount, answer(ErrorCode::BAD_XDR), Reaction::Discard),
+            (DecodeErrorKind::HeaderShort, Reaction::Discard, Reaction::Discard),
+            (DecodeErrorKind::Version, answer(ErrorCode::VERS), Reaction::Discard),
+            (DecodeErrorKind::HeaderType, answer(ErrorCode::INVAL_HTYPE), answer(ErrorCode::INVAL_HTYPE)),
+            (DecodeErrorKind::PropertyValue, answer(ErrorCode::BAD_PROPVAL), answer(ErrorCode::BAD_PROPVAL)),
+            (DecodeErrorKind::HeaderTruncated, answer(ErrorCode::BAD_XDR), Reaction::Discard),
+            (DecodeErrorKind::ListFlag, answer(ErrorCode::BAD_XDR), Reaction::Discard),
+            (DecodeErrorKind::ListTruncated, answer(ErrorCode::BAD_XDR), Reaction::Discard),
+            (DecodeErrorKind::SegmentCount, answer(ErrorCode::BAD_XDR), Reaction::Discard),
         ] {
             let error = DecodeError::new(kind, 0);
             assert_eq!(Reaction::to(error, Role::Responder), responder, "{kind:?}");

@@ -14,6 +14,8 @@
 
 use core::fmt;
 
+pub use super::flags::Flags;
+
 use super::error::{ERROR, ErrorBody};
 use super::{ChunkLists, Credit, PropertySet, VERSION};
 use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
@@ -21,20 +23,6 @@ use crate::lists::Chunks;
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::Reader;
 use crate::sink::{self, Emit, Sink};
-
-bitflags::bitflags! {
-    /// `rdma_flags`; those without a meaning are kept as they were received, and are to be ignored.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct Flags: u32 {
-        /// `RDMA2_F_RESPONSE`: the XID is one of the receiver's own Calls. Set in Replies and in every `RDMA2_ERROR`.
-        const RESPONSE = 1;
-        /// `RDMA2_F_MORE`: the payload goes on in the next message. For `RDMA2_MSG` and `RDMA2_CONNPROP` only.
-        const MORE = 2;
-        /// `RDMA2_F_TPMORE`: another `RDMA2_CONNPROP` follows (since draft -01). For `RDMA2_CONNPROP` only.
-        const TPMORE = 4;
-        const _ = !0;
-    }
-}
 
 /// `rdma_htype`; every number can be held, whether it has a meaning or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -255,23 +243,6 @@ impl fmt::Display for HeaderType {
             Some(name) => f.write_str(name),
             None => write!(f, "rdma_htype {}", self.0),
         }
-    }
-}
-
-impl fmt::Display for Flags {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = [(Self::RESPONSE, "RESPONSE"), (Self::MORE, "MORE"), (Self::TPMORE, "TPMORE")];
-        let mut left = *self;
-        for (flag, name) in names {
-            if self.contains(flag) {
-                left.remove(flag);
-                f.write_str(name)?;
-                if !left.is_empty() {
-                    f.write_str(" ")?;
-                }
-            }
-        }
-        if left.is_empty() { Ok(()) } else { write!(f, "{:#x}", left.bits()) }
     }
 }
 

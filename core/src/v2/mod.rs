@@ -23,9 +23,11 @@ mod error;
 mod family;
 pub mod family_a;
 pub mod family_b;
+mod flags;
 mod message;
 mod negotiation;
 mod property;
+mod recognise;
 
 pub use chunk_lists::ChunkLists;
 pub use continuation::{Continuation, ContinuationError, Part};

@@ -14,239 +14,29 @@
 //! connection for all Calls. So one that was sent keeps its memory, its credit and its XID until its reply has come; the
 //! others are fenced at once.
 
+mod call;
+mod input;
+mod output;
 mod slot;
 
-use core::ops::Range;
-use core::{fmt, mem};
+pub use call::{Call, CallError};
+pub use input::{Input, InputError};
+pub use output::{End, Memory, Output};
+
+use core::mem;
 
 use heapless::Vec;
 use slot::{Access, How, Slot, Stage, Step};
 
 use super::queue::Queue;
 use super::slots::Slots;
-use super::stream::{self, Item, Ranges};
+use super::stream::{self, Ranges};
 use super::window::Window;
 use super::{CallId, Terms, is_protected};
 use crate::error::EncodeError;
-use crate::rpc::{self, RpcError};
+use crate::rpc;
 use crate::segment::Segment;
-use crate::v1::{Body, ErrorBody, Header, Message};
-
-/// What is to be called.
-#[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
-    /// The start of the Payload stream, at least the whole RPC header.
-    pub head: &'a [u8],
-    /// Octets of the whole Payload stream, unreduced.
-    pub length: u32,
-    /// The arguments that the Upper-Layer Binding allows to be reduced, in their order. Nothing else ever is.
-    pub arguments: &'a [Item],
-    /// Room for each result that the binding allows to be reduced, octets, in their order: a Write chunk each. 0 makes
-    /// an empty chunk, which has the Responder return that result inline (section 4.3.2.3). A Call under RPCSEC_GSS
-    /// integrity or privacy has no Write chunk (section 8.2.2.3): its results come with the rest of the reply.
-    pub results: &'a [u32],
-    /// Octets the Payload stream of the reply has at most, when the results that have room are reduced. Under integrity or
-    /// privacy, the Requester adds room for the results itself.
-    pub reply_length: u32,
-}
-
-/// Why a Call is not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallError {
-    /// The connection is over, or is being ended.
-    Closed,
-    /// `head` does not begin with a whole RPC Call header.
-    Rpc(RpcError),
-    /// The length is not a multiple of four, or smaller than `head`, or the arguments do not lie in it in order.
-    Items,
-    /// There is a Call with this XID, perhaps a cancelled one, that has not come to its end.
-    XidInUse,
-    /// As many Calls as there is room for.
-    TooManyCalls,
-    /// More segments than there is room for, or than a header within the inline threshold can have, that of the reply too.
-    TooManySegments,
-}
-
-/// What happened.
-#[derive(Clone, Copy, Debug)]
-pub enum Input<'a> {
-    /// A Receive is complete.
-    Received {
-        /// The driver's name for the Receive. It is the Requester's until `Release` or `Done` give it back.
-        receive: u32,
-        /// What was received.
-        octets: &'a [u8],
-        /// The handle that the Send has invalidated, as the adapter says.
-        invalidated: Option<u32>,
-    },
-    /// A `Register` is carried out.
-    Registered {
-        /// From the output.
-        call: CallId,
-        /// From the output.
-        region: u16,
-        /// The handle, and the offset of the first octet; `None` where it could not be registered.
-        memory: Option<(u32, u64)>,
-    },
-    /// An `Invalidate` is complete: the peer cannot reach the memory any more.
-    Invalidated {
-        /// From the output.
-        call: CallId,
-        /// From the output.
-        region: u16,
-    },
-    /// A `Read` is complete.
-    Completed {
-        /// From the output.
-        call: CallId,
-    },
-    /// A `Send` is complete.
-    Sent {
-        /// From the output.
-        call: CallId,
-    },
-    /// Something that was posted could not be carried out, an invalidation too.
-    Failed,
-    /// The connection is over: nothing more can come, and the peer can reach no memory any more. What is still registered,
-    /// or about to be, is the driver's to undo.
-    Disconnected,
-}
-
-/// Memory that is registered for a Call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Memory {
-    /// A range of the Call's Payload stream, for remote read.
-    Argument(Range<u32>),
-    /// A range of the room for the result of this number, for remote write.
-    Result(u16, Range<u32>),
-    /// A range of the room for a Long Reply, for remote write. The room has [`Call::reply_length`] octets, and under
-    /// integrity or privacy also those of [`Call::results`], each result with its padding; and it ends at a multiple of
-    /// four. So ranges may end past `reply_length`.
-    Reply(Range<u32>),
-}
-
-/// What is to be done.
-#[derive(Clone, Debug)]
-pub enum Output<'a> {
-    /// Register memory, and say `Registered`.
-    Register {
-        /// The Call.
-        call: CallId,
-        /// Which of its regions.
-        region: u16,
-        /// What is to be registered.
-        memory: Memory,
-    },
-    /// Post a Send: the octets of the header from the buffer, then the ranges of the Call's Payload stream. Say `Sent`.
-    ///
-    /// After [`Requester::pull_replies`] there may be a second one for a Call, without any payload: the `RDMA_DONE`.
-    Send {
-        /// The Call.
-        call: CallId,
-        /// Octets of the header.
-        header: usize,
-        /// What of the Payload stream follows.
-        payload: Ranges<'a>,
-    },
-    /// Post an RDMA Read into the room for a Long Reply, and say `Completed`. Only after [`Requester::pull_replies`].
-    Read {
-        /// The Call.
-        call: CallId,
-        /// What is read.
-        source: Segment,
-        /// Where in the room for the reply.
-        at: u32,
-    },
-    /// Invalidate the memory of this handle, and say `Invalidated`.
-    Invalidate {
-        /// The Call.
-        call: CallId,
-        /// Which of its regions.
-        region: u16,
-        /// The handle it was given.
-        handle: u32,
-    },
-    /// A Receive is the driver's again.
-    Release {
-        /// The driver's name for it.
-        receive: u32,
-    },
-    /// A Call has come to its end; its memory is the caller's again.
-    Done {
-        /// The Call.
-        call: CallId,
-        /// How it ended.
-        end: End,
-        /// With a reply: octets in the Write chunk of each result. Empty for a Call under integrity or privacy, which has
-        /// no Write chunks.
-        results: &'a [u32],
-    },
-    /// End the connection, and say `Disconnected`.
-    Disconnect,
-}
-
-/// How a Call ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The Payload stream of the reply is in a Receive, which is the driver's again.
-    Reply {
-        /// The driver's name for the Receive.
-        receive: u32,
-        /// Where in it.
-        payload: Range<usize>,
-    },
-    /// A Long Reply: so many octets in the room for it. That its XID is the Call's is for the caller to see.
-    LongReply(u32),
-    /// The Responder answers `RDMA_ERROR`; to call again does not help (section 4.5).
-    Error(ErrorBody),
-    /// The Responder provides a reply of so many octets, or of so many segments, that there is no room for it. It is
-    /// not pulled.
-    NoRoom(u64),
-    /// Memory could not be registered.
-    NotRegistered,
-    /// [`Requester::cancel`] was called.
-    Cancelled,
-    /// The connection ended first.
-    Lost,
-}
-
-/// What the driver should not have said. Nothing was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InputError {
-    /// Outputs are to be taken first.
-    NotPolled,
-    /// There is nothing for which this could be said: no such call or region, or not now.
-    Unexpected,
-    /// This handle is that of another region. The memory is to be given another one.
-    HandleInUse,
-}
-
-impl fmt::Display for CallError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed => f.write_str("the connection is over"),
-            Self::Rpc(error) => write!(f, "not an RPC Call: {error}"),
-            Self::Items => f.write_str("length or arguments do not fit each other"),
-            Self::XidInUse => f.write_str("the XID is in use"),
-            Self::TooManyCalls => f.write_str("too many calls at a time"),
-            Self::TooManySegments => f.write_str("too many segments"),
-        }
-    }
-}
-
-impl core::error::Error for CallError {}
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotPolled => "outputs are to be taken first",
-            Self::Unexpected => "there is nothing for which this could be said",
-            Self::HandleInUse => "the handle is that of another region",
-        })
-    }
-}
-
-impl core::error::Error for InputError {}
+use crate::v1::{Body, Header, Message};
 
 /// The Requester of one connection: at most `CALLS` calls at a time, with at most `SEGMENTS` segments each.
 #[derive(Debug)]

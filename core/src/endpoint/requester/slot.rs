@@ -5,7 +5,9 @@ use core::ops::Range;
 
 use heapless::Vec;
 
-use super::{Call, End, InputError, Memory};
+use super::call::Call;
+use super::input::InputError;
+use super::output::{End, Memory};
 use crate::endpoint::Terms;
 use crate::endpoint::stream::{self, Item, Piece, Ranges, roundup};
 use crate::error::EncodeError;

@@ -12,9 +12,15 @@
 //! The Send is the last that is heard of a Call, unless its reply is [`Form::Provided`]. When it is complete, so are
 //! the RDMA Writes before it, and the memory of the reply is free; that is for the driver to see.
 
+mod input;
+mod output;
+mod reply;
 mod slot;
 
-use core::fmt;
+pub use input::{GrantError, Input, InputError};
+pub use output::{Message, Output};
+pub use reply::{Form, Reply, ReplyFault};
+
 use core::ops::Range;
 
 use heapless::Vec;
@@ -23,239 +29,13 @@ use slot::{Slot, Stage, Step};
 use super::limits::Assembly;
 use super::queue::Queue;
 use super::slots::Slots;
-use super::stream::{self, Item, Ranges};
+use super::stream::{self, Ranges};
 use super::{CallId, Limits, Terms, is_protected};
 use crate::error::{EncodeError, Reaction, Role};
 use crate::lists::Chunks;
 use crate::prefix::Prefix;
 use crate::rpc::{self, MessageType};
-use crate::segment::Segment;
-use crate::v1::{Body, ErrorReply, Message as Received, ReplyHeader};
-
-/// What happened.
-#[derive(Clone, Copy, Debug)]
-pub enum Input<'a> {
-    /// A Receive is complete.
-    Received {
-        /// The driver's name for the Receive. It is the Responder's until `Release` gives it back.
-        receive: u32,
-        /// What was received.
-        octets: &'a [u8],
-    },
-    /// A `Read` is complete.
-    Completed {
-        /// From the output.
-        call: CallId,
-    },
-    /// The `Read` or `Write` that was asked for last is not posted, as there is no memory of this side for it. The Call is
-    /// answered with `ERR_CHUNK`.
-    NotPosted {
-        /// From the output.
-        call: CallId,
-    },
-    /// A `Register` is carried out.
-    Registered {
-        /// From the output.
-        call: CallId,
-        /// The handle, and the offset of the first octet; `None` where it could not be registered.
-        memory: Option<(u32, u64)>,
-    },
-    /// An `Invalidate` is complete: the peer cannot reach the reply any more, and the Call is forgotten.
-    Invalidated {
-        /// From the output.
-        call: CallId,
-    },
-    /// Something that was posted could not be carried out, an invalidation too.
-    Failed,
-    /// The connection is over: nothing more can come, and the peer can reach no memory any more. All Calls are
-    /// forgotten; what is still registered, or about to be, is the driver's to undo.
-    Disconnected,
-}
-
-/// What is to be done.
-#[derive(Clone, Debug)]
-pub enum Output<'a> {
-    /// A Receive is the driver's again. It comes before the Send that gives the peer its credit back.
-    Release {
-        /// The driver's name for it.
-        receive: u32,
-    },
-    /// Copy octets of a Receive into the memory a Call is put together in: [`Responder::length`] says how much of it
-    /// there is. All of a Call come before its first `Read`, and its Receive is released behind them.
-    Place {
-        /// The Call.
-        call: CallId,
-        /// The driver's name for the Receive.
-        receive: u32,
-        /// Where in the Receive.
-        from: usize,
-        /// How many octets.
-        length: u32,
-        /// Where in the Call.
-        at: u32,
-    },
-    /// Post an RDMA Read into the memory a Call is put together in, and say `Completed`. What neither a `Place` nor a
-    /// `Read` brings is XDR padding, which is to be zeros: [`Responder::padding`].
-    Read {
-        /// The Call.
-        call: CallId,
-        /// What is read.
-        source: Segment,
-        /// Where in the Call.
-        at: u32,
-    },
-    /// Hand a Call to the upper layer.
-    Deliver {
-        /// The Call.
-        call: CallId,
-        /// Where its Payload stream is.
-        message: Message,
-    },
-    /// Register the whole Payload stream of the reply, for remote read, and say `Registered`. Only after
-    /// [`Responder::provide_replies`].
-    Register {
-        /// The Call that is answered.
-        call: CallId,
-        /// Octets of the Payload stream.
-        length: u32,
-    },
-    /// Invalidate the memory of this handle, and say `Invalidated`.
-    Invalidate {
-        /// The Call that was answered.
-        call: CallId,
-        /// The handle it was given.
-        handle: u32,
-    },
-    /// Post an RDMA Write of octets of the reply.
-    Write {
-        /// The Call that is answered.
-        call: CallId,
-        /// Where in the unreduced Payload stream of the reply.
-        from: u32,
-        /// Where they go, and how many.
-        target: Segment,
-    },
-    /// Post a Send: the octets of the header from the buffer, then the ranges of the reply's Payload stream. The Call is
-    /// forgotten then, unless its reply is [`Form::Provided`].
-    Send {
-        /// The Call that is answered.
-        call: CallId,
-        /// Octets of the header.
-        header: usize,
-        /// What of the reply's Payload stream follows.
-        payload: Ranges<'a>,
-        /// The handle to invalidate: Send with Invalidate.
-        invalidate: Option<u32>,
-    },
-    /// End the connection, and say `Disconnected`.
-    Disconnect,
-}
-
-/// Where a Call is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// In a Receive, which stays as it is until the Call is answered.
-    Inline {
-        /// The driver's name for the Receive.
-        receive: u32,
-        /// Where in it the Payload stream begins.
-        from: usize,
-        /// Octets it has.
-        length: u32,
-    },
-    /// In the memory it was put together in: so many octets. Whether a Call that was pulled begins with the XID of its
-    /// header is for the upper layer to see, with [`Responder::xid`]; if it does not, [`Responder::refuse`].
-    Assembled {
-        /// Octets it has.
-        length: u32,
-    },
-}
-
-/// What is replied.
-#[derive(Clone, Copy, Debug)]
-pub struct Reply<'a> {
-    /// The start of the Payload stream, at least 8 octets.
-    pub head: &'a [u8],
-    /// Octets of the whole Payload stream, unreduced.
-    pub length: u32,
-    /// The results that the Upper-Layer Binding allows to be reduced, in their order. Nothing else ever is.
-    pub results: &'a [Item],
-    /// Whether RPCSEC_GSS integrity or privacy covers the results. Where the Call came inline the Responder sees this for
-    /// itself.
-    pub protected: bool,
-}
-
-/// What becomes of a reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// It is sent inline, with or without the results in Write chunks.
-    Short,
-    /// It is in the Reply chunk.
-    Long,
-    /// It stays here, and the Requester pulls it: the Call lasts until the reply is invalidated, which comes with
-    /// `RDMA_DONE` or [`Responder::expire`].
-    Provided,
-    /// There is no room for it: `ERR_CHUNK` is sent in its place (section 4.5.3).
-    Refused,
-}
-
-/// Why a reply is not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplyFault {
-    /// There is no such call, or not any more, or it was not delivered yet.
-    NoCall,
-    /// `head` does not begin with the XID of the Call and the message type of a Reply.
-    Xid,
-    /// The length is not a multiple of four, or smaller than `head`, or the results do not lie in it in order.
-    Items,
-}
-
-/// What the driver should not have said. Nothing was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InputError {
-    /// Outputs are to be taken first.
-    NotPolled,
-    /// There is nothing for which this could be said.
-    Unexpected,
-    /// This handle is that of another reply. The memory is to be given another one.
-    HandleInUse,
-}
-
-/// A grant that cannot be given: 0, or more than there is room for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GrantError;
-
-impl fmt::Display for ReplyFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoCall => "there is no such call to answer",
-            Self::Xid => "not an RPC Reply with the XID of the Call",
-            Self::Items => "length or results do not fit each other",
-        })
-    }
-}
-
-impl core::error::Error for ReplyFault {}
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotPolled => "outputs are to be taken first",
-            Self::Unexpected => "there is nothing for which this could be said",
-            Self::HandleInUse => "the handle is that of another reply",
-        })
-    }
-}
-
-impl core::error::Error for InputError {}
-
-impl fmt::Display for GrantError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a grant of 0, or of more calls than there is room for")
-    }
-}
-
-impl core::error::Error for GrantError {}
+use crate::v1::{self, Body, ErrorReply, ReplyHeader};
 
 /// The Responder of one connection: at most `CALLS` calls at a time, with headers of at most `HEADER` octets, and at most
 /// `CHUNKS` Read chunks and as many Write chunks each.
@@ -620,7 +400,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if self.release.is_some() {
             return Err(InputError::NotPolled);
         }
-        let reaction = match Received::decode(octets) {
+        let reaction = match v1::Message::decode(octets) {
             Ok(message) => match message.header.body {
                 Body::Done => {
                     self.done(message.header.xid);
@@ -646,7 +426,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// A Call whose header can be read.
-    fn called(&mut self, receive: u32, message: &Received<'_>, octets: &[u8]) {
+    fn called(&mut self, receive: u32, message: &v1::Message<'_>, octets: &[u8]) {
         let prefix = message.header.prefix();
         let judged = self.judge(message).and_then(|(chunks, assembly)| {
             let header = if chunks.is_empty() { &[][..] } else { octets.get(..message.header_length)? };
@@ -683,7 +463,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// The chunks of a Call, and how it is put together; `None` where it is answered with `ERR_CHUNK`.
-    fn judge<'a>(&self, message: &Received<'a>) -> Option<(Chunks<'a>, Assembly<CHUNKS>)> {
+    fn judge<'a>(&self, message: &v1::Message<'a>) -> Option<(Chunks<'a>, Assembly<CHUNKS>)> {
         let (chunks, long) = match message.header.body {
             Body::Msg(chunks) => (chunks, false),
             Body::Nomsg(chunks) => (chunks, true),

@@ -5,7 +5,8 @@ use core::ops::ControlFlow;
 
 use heapless::Vec;
 
-use super::{Form, Message, Reply};
+use super::output::Message;
+use super::reply::{Form, Reply};
 use crate::endpoint::Terms;
 use crate::endpoint::stream::{self, Item, Piece, Ranges};
 use crate::error::{EncodeError, Reaction};

@@ -1,0 +1,56 @@
+//! What is called.
+
+use core::fmt;
+
+use crate::endpoint::stream::Item;
+use crate::rpc::RpcError;
+
+/// What is to be called.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The start of the Payload stream, at least the whole RPC header.
+    pub head: &'a [u8],
+    /// Octets of the whole Payload stream, unreduced.
+    pub length: u32,
+    /// The arguments that the Upper-Layer Binding allows to be reduced, in their order. Nothing else ever is.
+    pub arguments: &'a [Item],
+    /// Room for each result that the binding allows to be reduced, octets, in their order: a Write chunk each. 0 makes
+    /// an empty chunk, which has the Responder return that result inline (section 4.3.2.3). A Call under RPCSEC_GSS
+    /// integrity or privacy has no Write chunk (section 8.2.2.3): its results come with the rest of the reply.
+    pub results: &'a [u32],
+    /// Octets the Payload stream of the reply has at most, when the results that have room are reduced. Under integrity or
+    /// privacy, the Requester adds room for the results itself.
+    pub reply_length: u32,
+}
+
+/// Why a Call is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallError {
+    /// The connection is over, or is being ended.
+    Closed,
+    /// `head` does not begin with a whole RPC Call header.
+    Rpc(RpcError),
+    /// The length is not a multiple of four, or smaller than `head`, or the arguments do not lie in it in order.
+    Items,
+    /// There is a Call with this XID, perhaps a cancelled one, that has not come to its end.
+    XidInUse,
+    /// As many Calls as there is room for.
+    TooManyCalls,
+    /// More segments than there is room for, or than a header within the inline threshold can have, that of the reply too.
+    TooManySegments,
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("the connection is over"),
+            Self::Rpc(error) => write!(f, "not an RPC Call: {error}"),
+            Self::Items => f.write_str("length or arguments do not fit each other"),
+            Self::XidInUse => f.write_str("the XID is in use"),
+            Self::TooManyCalls => f.write_str("too many calls at a time"),
+            Self::TooManySegments => f.write_str("too many segments"),
+        }
+    }
+}
+
+impl core::error::Error for CallError {}

@@ -1,0 +1,108 @@
+//! What a Requester wants done.
+
+use core::ops::Range;
+
+use crate::endpoint::CallId;
+use crate::endpoint::stream::Ranges;
+use crate::segment::Segment;
+use crate::v1::ErrorBody;
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Output<'a> {
+    /// Register memory, and say `Registered`.
+    Register {
+        /// The Call.
+        call: CallId,
+        /// Which of its regions.
+        region: u16,
+        /// What is to be registered.
+        memory: Memory,
+    },
+    /// Post a Send: the octets of the header from the buffer, then the ranges of the Call's Payload stream. Say `Sent`.
+    ///
+    /// After [`Requester::pull_replies`](super::Requester::pull_replies) there may be a second one for a Call, without any
+    /// payload: the `RDMA_DONE`.
+    Send {
+        /// The Call.
+        call: CallId,
+        /// Octets of the header.
+        header: usize,
+        /// What of the Payload stream follows.
+        payload: Ranges<'a>,
+    },
+    /// Post an RDMA Read into the room for a Long Reply, and say `Completed`. Only after
+    /// [`Requester::pull_replies`](super::Requester::pull_replies).
+    Read {
+        /// The Call.
+        call: CallId,
+        /// What is read.
+        source: Segment,
+        /// Where in the room for the reply.
+        at: u32,
+    },
+    /// Invalidate the memory of this handle, and say `Invalidated`.
+    Invalidate {
+        /// The Call.
+        call: CallId,
+        /// Which of its regions.
+        region: u16,
+        /// The handle it was given.
+        handle: u32,
+    },
+    /// A Receive is the driver's again.
+    Release {
+        /// The driver's name for it.
+        receive: u32,
+    },
+    /// A Call has come to its end; its memory is the caller's again.
+    Done {
+        /// The Call.
+        call: CallId,
+        /// How it ended.
+        end: End,
+        /// With a reply: octets in the Write chunk of each result. Empty for a Call under integrity or privacy, which has
+        /// no Write chunks.
+        results: &'a [u32],
+    },
+    /// End the connection, and say `Disconnected`.
+    Disconnect,
+}
+
+/// Memory that is registered for a Call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// A range of the Call's Payload stream, for remote read.
+    Argument(Range<u32>),
+    /// A range of the room for the result of this number, for remote write.
+    Result(u16, Range<u32>),
+    /// A range of the room for a Long Reply, for remote write. The room has [`Call::reply_length`](super::Call::reply_length) octets, and under
+    /// integrity or privacy also those of [`Call::results`](super::Call::results), each result with its padding; and it ends at a multiple of
+    /// four. So ranges may end past `reply_length`.
+    Reply(Range<u32>),
+}
+
+/// How a Call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The Payload stream of the reply is in a Receive, which is the driver's again.
+    Reply {
+        /// The driver's name for the Receive.
+        receive: u32,
+        /// Where in it.
+        payload: Range<usize>,
+    },
+    /// A Long Reply: so many octets in the room for it. That its XID is the Call's is for the caller to see.
+    LongReply(u32),
+    /// The Responder answers `RDMA_ERROR`; to call again does not help (section 4.5).
+    Error(ErrorBody),
+    /// The Responder provides a reply of so many octets, or of so many segments, that there is no room for it. It is
+    /// not pulled.
+    NoRoom(u64),
+    /// Memory could not be registered.
+    NotRegistered,
+    /// [`Requester::cancel`](super::Requester::cancel) was called.
+    Cancelled,
+    /// The connection ended first.
+    Lost,
+}

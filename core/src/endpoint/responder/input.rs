@@ -1,0 +1,80 @@
+//! What a Responder is told.
+
+use core::fmt;
+
+use crate::endpoint::CallId;
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// A Receive is complete.
+    Received {
+        /// The driver's name for the Receive. It is the Responder's until `Release` gives it back.
+        receive: u32,
+        /// What was received.
+        octets: &'a [u8],
+    },
+    /// A `Read` is complete.
+    Completed {
+        /// From the output.
+        call: CallId,
+    },
+    /// The `Read` or `Write` that was asked for last is not posted, as there is no memory of this side for it. The Call is
+    /// answered with `ERR_CHUNK`.
+    NotPosted {
+        /// From the output.
+        call: CallId,
+    },
+    /// A `Register` is carried out.
+    Registered {
+        /// From the output.
+        call: CallId,
+        /// The handle, and the offset of the first octet; `None` where it could not be registered.
+        memory: Option<(u32, u64)>,
+    },
+    /// An `Invalidate` is complete: the peer cannot reach the reply any more, and the Call is forgotten.
+    Invalidated {
+        /// From the output.
+        call: CallId,
+    },
+    /// Something that was posted could not be carried out, an invalidation too.
+    Failed,
+    /// The connection is over: nothing more can come, and the peer can reach no memory any more. All Calls are
+    /// forgotten; what is still registered, or about to be, is the driver's to undo.
+    Disconnected,
+}
+
+/// What the driver should not have said. Nothing was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputError {
+    /// Outputs are to be taken first.
+    NotPolled,
+    /// There is nothing for which this could be said.
+    Unexpected,
+    /// This handle is that of another reply. The memory is to be given another one.
+    HandleInUse,
+}
+
+/// A grant that cannot be given: 0, or more than there is room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrantError;
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotPolled => "outputs are to be taken first",
+            Self::Unexpected => "there is nothing for which this could be said",
+            Self::HandleInUse => "the handle is that of another reply",
+        })
+    }
+}
+
+impl core::error::Error for InputError {}
+
+impl fmt::Display for GrantError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a grant of 0, or of more calls than there is room for")
+    }
+}
+
+impl core::error::Error for GrantError {}

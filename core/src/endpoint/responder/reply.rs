@@ -1,0 +1,56 @@
+//! What answers a Call.
+
+use core::fmt;
+
+use crate::endpoint::stream::Item;
+
+/// What is replied.
+#[derive(Clone, Copy, Debug)]
+pub struct Reply<'a> {
+    /// The start of the Payload stream, at least 8 octets.
+    pub head: &'a [u8],
+    /// Octets of the whole Payload stream, unreduced.
+    pub length: u32,
+    /// The results that the Upper-Layer Binding allows to be reduced, in their order. Nothing else ever is.
+    pub results: &'a [Item],
+    /// Whether RPCSEC_GSS integrity or privacy covers the results. Where the Call came inline the Responder sees this for
+    /// itself.
+    pub protected: bool,
+}
+
+/// What becomes of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// It is sent inline, with or without the results in Write chunks.
+    Short,
+    /// It is in the Reply chunk.
+    Long,
+    /// It stays here, and the Requester pulls it: the Call lasts until the reply is invalidated, which comes with
+    /// `RDMA_DONE` or [`Responder::expire`](super::Responder::expire).
+    Provided,
+    /// There is no room for it: `ERR_CHUNK` is sent in its place (section 4.5.3).
+    Refused,
+}
+
+/// Why a reply is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyFault {
+    /// There is no such call, or not any more, or it was not delivered yet.
+    NoCall,
+    /// `head` does not begin with the XID of the Call and the message type of a Reply.
+    Xid,
+    /// The length is not a multiple of four, or smaller than `head`, or the results do not lie in it in order.
+    Items,
+}
+
+impl fmt::Display for ReplyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoCall => "there is no such call to answer",
+            Self::Xid => "not an RPC Reply with the XID of the Call",
+            Self::Items => "length or results do not fit each other",
+        })
+    }
+}
+
+impl core::error::Error for ReplyFault {}

@@ -1,0 +1,31 @@
+//! What must hold: the codec and the reference decoder agree, and an encoder writes what it says.
+
+use core::fmt::Debug;
+
+use rpcrdma::error::EncodeError;
+
+use crate::reference::Refusal;
+
+/// Octets that buffers are filled with, so that it shows where something was written.
+const FILL: u8 = 0xa5;
+
+/// The codec found what the reference decoder found, or refused it for the same reason.
+pub(crate) fn same<T: Debug + PartialEq>(what: &str, found: Result<T, Refusal>, expected: Result<T, Refusal>) {
+    assert_eq!(found, expected, "{what}: the codec, and what the reference decoder says");
+}
+
+/// What `encode` writes: as much as it says, in no smaller buffer, and nothing behind it.
+pub(crate) fn encoded(length: usize, encode: impl Fn(&mut [u8]) -> Result<usize, EncodeError>) -> Vec<u8> {
+    let mut buffer = vec![FILL; length + 5];
+    assert_eq!(encode(&mut buffer), Ok(length), "as long as it says");
+    let behind = buffer.split_off(length);
+    assert_eq!(behind, [FILL; 5], "nothing is written behind it");
+    // Every smaller buffer; of long ones some, as each takes as long as the whole.
+    let mut scratch = vec![FILL; length];
+    for available in (0..length).step_by(length / 256 + 1).chain(length.checked_sub(1)) {
+        let small = scratch.get_mut(..available).unwrap_or_default();
+        assert_eq!(encode(small), Err(EncodeError { needed: length, missing: length - available }));
+    }
+    assert!(scratch.iter().all(|octet| *octet == FILL), "a buffer that is too small stays as it was");
+    buffer
+}
