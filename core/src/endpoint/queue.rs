@@ -78,6 +78,9 @@ mod tests {
             queue.push(a);
             queue.remove(c);
             assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(b), Some(a), None]);
+            queue.push(c);
+            queue.clear();
+            assert_eq!(queue.first(), None);
         }
     }
 }

@@ -80,6 +80,7 @@ fn a_rule_of_the_header_says_which_octet_breaks_it() {
         (&[(20, 0)], ("read-position-zero-in-msg", 20)),
         (&[(20, 16), (44, 8)], ("read-position-order", 44)),
         (&[(44, 400)], ("read-position-beyond", 44)),
+        (&[(44, 402)], ("read-position-align", 44)),
         (&[(28, 12)], ("read-overlap", 44)),
         (&[(32, u32::MAX), (36, 0xffff_fffd)], ("segment-wraps", 32)),
         (&[(84, u32::MAX), (88, u32::MAX)], ("segment-wraps", 84)),
@@ -188,7 +189,8 @@ fn lists_of_rdma_msgp_begin_after_its_two_words() {
 }
 
 #[test]
-fn segments_of_one_position_that_are_apart_do_not_overlap() {
+fn chunks_that_touch_or_are_of_one_position_do_not_overlap() {
+    assert_eq!(found(&with(&[(28, 8)]), CALL), []);
     // Position 8, 0 and 8 again.
     let call = [7, 1, 32, 1, 1, 8, 9, 4, 0, 0, 1, 0, 9, 40, 0, 0, 1, 8, 9, 4, 0, 0, 0, 0, 0];
     assert_eq!(found(&call, CALL), [("read-position-order", 44)]);
@@ -229,12 +231,17 @@ fn every_cut_of_a_call_breaks_the_rule_for_it() {
 
 /// What is wrong with a reply, by the call it answers.
 fn compared(call: &[u32], reply: &[u32]) -> Vec<(&'static str, usize)> {
+    told_of_reply(call, reply, |finding| (finding.rule.slug, finding.offset))
+}
+
+/// What `tell` says of each finding in a reply.
+fn told_of_reply<T>(call: &[u32], reply: &[u32], tell: impl Fn(&Finding<'_>) -> T) -> Vec<T> {
     let (call, reply) = (words(call), words(reply));
     let pair =
         Exchange { call: (&Message::decode(&call).unwrap()).into(), reply: (&Message::decode(&reply).unwrap()).into() };
-    let mut found = Vec::new();
-    exchange(&pair, &mut |finding| found.push((finding.rule.slug, finding.offset)));
-    found
+    let mut told = Vec::new();
+    exchange(&pair, &mut |finding| told.push(tell(finding)));
+    told
 }
 
 #[test]
@@ -265,6 +272,18 @@ fn a_reply_is_judged_by_its_call() {
     assert_eq!(compared(&call, &empty), [("write-unused-form", 20)]);
     let used = [7, 1, 32, 0, 0, 1, 2, 1, 60, 0, 16, 2, 40, 0, 32, 1, 1, 5, 0, 0, 0, 0, 1, 1, 3, 0, 0, 48];
     assert_eq!(compared(&call, &used), [("write-empty-respected", 60)]);
+    let text = |reply: &[u32]| told_of_reply(&call, reply, |finding| finding.message.to_string());
+    let mut reply = good;
+    (reply[7], reply[20]) = (9, 4);
+    assert_eq!(
+        text(&reply),
+        [
+            "Write chunk 0 segment 0 comes back as handle 0x00000009 offset 0x0000000000000010, \
+             offered was 0x00000001, 0x0000000000000010",
+            "Reply chunk segment 0 comes back as handle 0x00000004 offset 0x0000000000000030, \
+             offered was 0x00000003, 0x0000000000000030",
+        ]
+    );
 }
 
 #[test]
@@ -278,7 +297,11 @@ fn credits_are_counted_from_the_first_call_on() {
         assert_eq!(credits.call(), Ok(()));
     }
     assert_eq!(credits.call(), Err(CreditFault::Exceeded { in_flight: 4, granted: 3 }));
-    assert_eq!(credits.call().unwrap_err().rule().slug, "credit-exceeded");
+    let fault = credits.call().unwrap_err();
+    assert_eq!(fault.rule().slug, "credit-exceeded");
+    let mut text = String::new();
+    fault.say(&mut Report::new(fault.rule(), &mut |finding| text = finding.message.to_string()));
+    assert_eq!(text, "5 calls in flight, 3 granted");
 }
 
 #[test]
@@ -334,10 +357,16 @@ fn a_send_may_have_as_many_octets_as_the_threshold() {
 }
 
 #[test]
-fn a_report_is_known_by_its_rule() {
-    let mut take = |_: &Finding<'_>| {};
-    let report = Report::new(&INLINE_EXCEEDED, &mut take);
+fn a_report_is_known_by_its_rule_and_takes_the_first_few() {
+    let mut taken = Vec::new();
+    let mut take = |finding: &Finding<'_>| taken.push(finding.offset);
+    let mut report = Report::new(&INLINE_EXCEEDED, &mut take);
     assert_eq!(std::format!("{report:?}"), "Report { rule: \"inline-exceeded\", .. }");
+    for offset in 0..20 {
+        assert_eq!(report.is_full(), offset >= 8, "{offset}");
+        report.broken(offset, format_args!("again"));
+    }
+    assert!(taken.into_iter().eq(0..8));
 }
 
 #[test]
