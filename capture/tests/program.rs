@@ -96,7 +96,7 @@ fn decode_writes_a_line_a_message() {
     assert_eq!(
         lines[..5],
         [
-            " frame     seconds  C from → to              proc  rdma_xid   inline       RPC, chunks",
+            " frame     seconds  C from → to              proc  rdma_xid  inline       RPC, chunks",
             "    24    6.288379  1 192.0.2.2 → 192.0.2.1  MSG   0x31d138ec    40 call  NFSv4 NULL",
             "    26    6.293219  1 192.0.2.1 → 192.0.2.2  MSG   0x31d138ec    24 reply NFSv4 NULL",
             "    28    6.302352  1 192.0.2.2 → 192.0.2.1  MSG   0x32d138ec   240 call  EXCHANGE_ID  reply 4240",

@@ -149,7 +149,7 @@ impl Lines {
     /// Those of `out`.
     pub fn message_heading(&mut self, out: &mut impl io::Write, first: &Message, files: &Files) -> io::Result<()> {
         let mut line = self.columns.heading(&At::message(first), files);
-        line.push(DIM, "proc  rdma_xid   inline       RPC, chunks");
+        line.push(DIM, "proc  rdma_xid  inline       RPC, chunks");
         line.write(out)
     }
 
