@@ -17,8 +17,8 @@ use crate::connection::{Owned, Place, Provider, Turn};
 /// its buffers and its place until its reply has come, for as long as [`Settings::grace`](crate::Settings::grace) says; then
 /// the buffers are freed, or [returned](crate::Connection::returned).
 ///
-/// As a future it has no time of its own: [`Settings::timeout`](crate::Settings::timeout) is for who waits; wrap it in
-/// the runtime's.
+/// As a future it has no time of its own: [`Settings::timeout`](crate::Settings::timeout) is for blocking callers; wrap it
+/// in the runtime's.
 ///
 /// ```
 /// # use std::thread;

@@ -85,7 +85,7 @@ impl<V: Provider> Request<V> {
         &mut self.asked.get_or_insert_default().reply
     }
 
-    /// The message and the reply together, for who makes one from the other.
+    /// The message and the reply together, to make one from the other.
     pub fn message_and_reply(&mut self) -> (&[u8], &mut Stream) {
         let asked = self.asked.get_or_insert_default();
         (&asked.message, &mut asked.reply)

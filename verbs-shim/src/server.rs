@@ -165,7 +165,7 @@ impl<V: Provider> Server<V> {
         self.stop.clone()
     }
 
-    /// The next connection, for who has no use for threads; none where there is none within that time. A call whose memory
+    /// The next connection, for callers that do not want threads; none if none comes within that time. A call whose memory
     /// could not be used is not remembered for the next connection, as [`serve`](Self::serve) does.
     ///
     /// # Errors

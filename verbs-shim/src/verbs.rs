@@ -325,7 +325,7 @@ pub trait Verbs {
     fn completion(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Completion>, Error>;
 
     /// Ends the wait of a thread for a [completion](Self::completion) of this queue pair; where none waits, the next wait ends
-    /// at once. So a thread can be told of what has not come from the adapter. Possible anywhere, also for who holds memory.
+    /// at once. So a thread can be told of what has not come from the adapter. Possible anywhere, even while holding memory.
     fn interrupt(&self, queue_pair: &Self::QueuePair);
 
     /// Has a waiter give this key once when there may be a completion, or the connection is over: unless that is

@@ -23,14 +23,14 @@ const HELP: &str = "\
 nfs4-cp [--depth N] SOURCE TARGET
 nfs4-cp --list nfs://HOST[:PORT]/DIRECTORY
 
-Copies a file from or to an NFSv4.0 server by RPC-over-RDMA. One of SOURCE and TARGET is nfs://HOST[:PORT]/PATH,
-with the port 20049 unless another is given; the other is a file here. A file that is there is overwritten.
+Copies a file to or from an NFSv4.0 server over RPC-over-RDMA. One of SOURCE and TARGET is nfs://HOST[:PORT]/PATH
+(the default port is 20049), the other a local file. An existing target is overwritten.
 
-  --depth N  READs or WRITEs of up to 1 MiB that are under way at once, 1 to 32; 4 unless given
-  --list     the entries of a directory: size, name
-  --help     this
+  --depth N  READs or WRITEs of up to 1 MiB in flight at once, 1 to 32; 4 by default
+  --list     print the entries of a directory: size, name
+  --help     print this help
 
-Exit status: 0; 1 where it failed; 2 for wrong usage.
+Exit status: 0; 1 if it failed; 2 for wrong usage.
 ";
 
 /// What is to be done.
@@ -88,7 +88,7 @@ fn arguments(arguments: impl Iterator<Item = OsString>) -> Result<(Task, Options
         (false, [_, target], [Some(source), None]) => Task::From(source.clone(), target.clone()),
         (false, [source, _], [None, Some(target)]) => Task::To(source.clone(), target.clone()),
         (true, ..) => return Err("--list takes one nfs://HOST/DIRECTORY".to_owned()),
-        _ => return Err("one of SOURCE and TARGET is nfs://HOST/PATH, the other a file here".to_owned()),
+        _ => return Err("one of SOURCE and TARGET is nfs://HOST/PATH, the other a local file".to_owned()),
     };
     Ok((task, options))
 }

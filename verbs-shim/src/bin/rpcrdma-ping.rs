@@ -30,54 +30,55 @@ Examples:
   rpcrdma-ping --version 3 192.0.2.1           NULL of NFSv3
   rpcrdma-ping -q -c 10000 -i 0 192.0.2.1      latency, as fast as the replies come
   rpcrdma-ping --program echo --carry read --size 1048576 192.0.2.1
-                                               1 MiB each call by RDMA Read, to rpcrdma-serve
+                                               1 MiB per call by RDMA Read, to rpcrdma-serve
 
-Ctrl-C ends it with the summary of what was called until then.
+Ctrl-C ends it and prints the summary so far.
 
-Exit status: 0 if each call was answered right; 1 if not, or without a connection;
-2 for wrong usage, or without an RDMA adapter.";
+Exit status: 0 if every call was answered correctly; 1 if not, or if there was no
+connection; 2 for wrong usage, or if there is no RDMA adapter.";
 
-/// Calls a server of RPC over RDMA (RFC 8166), and says how long it takes.
+/// Call an RPC-over-RDMA (RFC 8166) server, and measure how long it takes.
 #[derive(Debug, Parser)]
 #[command(name = NAME, version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
 #[command(disable_version_flag = true)]
 struct Arguments {
     #[arg(
         value_name = "HOST[:PORT]",
-        help = "Name or address, with a port or without: nfs.example, [2001:db8::1]:20049"
+        help = "Name or address, with or without a port: nfs.example, [2001:db8::1]:20049"
     )]
     server: String,
-    /// Calls, at most 1000000
+    /// Number of calls, at most 1000000
     #[arg(short, long, default_value_t = 5, value_name = "N", value_parser = count)]
     count: u32,
-    /// Seconds from call to call; 0: as fast as the replies come
+    /// Seconds between calls; with 0, call as soon as the reply has come
     #[arg(short, long, default_value = "1", value_name = "SECONDS", value_parser = seconds)]
     interval: Duration,
-    /// What is called: a number, or nfs, mount, nfsacl: NULL of it; echo: the echo program of rpcrdma-serve
+    /// Program to call: echo for the echo program of rpcrdma-serve; nfs, mount, nfsacl or a number for NULL of that
+    /// program
     #[arg(long, default_value = "nfs", value_name = "PROGRAM", value_parser = common::program)]
     program: u32,
-    /// Its version; without it 4 of nfs, 3 of mount and nfsacl, 1 of the others
+    /// Version of the program [default: 4 for nfs, 3 for mount and nfsacl, 1 for others]
     #[arg(long, value_name = "N")]
     version: Option<u32>,
-    /// How the data of the echo travels: inline, read, write, position-zero, reply
+    /// How the echoed data travels: inline, read, write, position-zero or reply
     #[arg(long, value_name = "WAY")]
     carry: Option<Carry>,
-    /// Octets of data of the echo; without it 56
+    /// Octets to echo [default: 56]
     #[arg(short, long, value_name = "OCTETS")]
     size: Option<u32>,
-    /// Seconds after which a call is given up, or the attempt to connect
+    /// Give up a call, or the attempt to connect, after this many seconds
     #[arg(short = 'W', long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
     timeout: Duration,
-    /// Look so many microseconds for what comes before sleeping: a lower latency for more of a processor
+    /// Busy-poll this long before sleeping: lower latency, but more processor time
     #[arg(long, default_value_t = 20, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     spin: u32,
-    /// The summary only
+    /// Print only the summary
     #[arg(short, long)]
     quiet: bool,
-    /// JSON, an object a line
+    /// Print one JSON object per line
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
-    /// Print the version of this program
+    /// Print the version
     #[arg(short = 'V', action = clap::ArgAction::Version)]
     print_version: Option<bool>,
 }
@@ -141,11 +142,11 @@ fn run(arguments: &Arguments) -> Result<Summary, u8> {
     };
     let plan = Plan { what, count: arguments.count, interval: arguments.interval, show };
     let (client, to) = connect(arguments, &addresses)?;
-    let stop = interrupted().map_err(|error| unusable(&format_args!("signals cannot be had: {error}")))?;
+    let stop = interrupted().map_err(|error| unusable(&format_args!("cannot handle signals: {error}")))?;
     ping::run(&client, to, &plan, &stop, &mut io::stdout().lock()).map_err(|error| match error.get_ref() {
         Some(inner) if inner.is::<TooLong>() => unusable(&error),
         _ if error.kind() == io::ErrorKind::BrokenPipe => LOST,
-        _ => unusable(&format_args!("the output cannot be written: {error}")),
+        _ => unusable(&format_args!("cannot write the output: {error}")),
     })
 }
 

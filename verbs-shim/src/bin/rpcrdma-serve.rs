@@ -24,37 +24,38 @@ Examples:
   rpcrdma-serve 192.0.2.1:20049 --program 100005 --version 3 --program 400100 --version 1
                                                the echo program, and NULL of these two
   rpcrdma-ping --program echo --carry write --size 65537 192.0.2.1
-                                               what calls it
+                                               calls it
 
-It serves until it is killed, or its adapter is removed. Exit status: 2 where it cannot serve.";
+It serves until it is killed, or its adapter is removed. Exit status: 2 if it cannot serve.";
 
-/// Answers calls of RPC over RDMA (RFC 8166): an echo in each way in which data can travel, and NULL of other programs.
+/// Answer RPC-over-RDMA (RFC 8166) calls: the echo program, in each way that data can travel, and NULL of other
+/// programs.
 #[derive(Debug, Parser)]
 #[command(name = NAME, version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
 #[command(disable_version_flag = true)]
 struct Arguments {
     #[arg(
         value_name = "ADDRESS:PORT",
-        help = "Where to listen; 0.0.0.0 and [::] are all addresses of the first RDMA adapter"
+        help = "Where to listen; 0.0.0.0 and [::] mean all addresses of the first RDMA adapter"
     )]
     address: SocketAddr,
-    /// A program whose NULL is answered: a number, or nfs, mount, nfsacl; can be given several times, each with its
-    /// --version. Without it those are NFSv3 and NFSv4
+    /// Answer NULL of this program: nfs, mount, nfsacl or a number; may be repeated, each with its --version [default:
+    /// NFSv3 and NFSv4]
     #[arg(long, value_name = "PROGRAM", value_parser = common::program)]
     program: Vec<u32>,
-    /// The version of the program
+    /// Version of the program
     #[arg(long, value_name = "N")]
     version: Vec<u32>,
-    /// End a connection that has asked nothing for so many seconds
+    /// End a connection that has not called for this many seconds
     #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     idle: u32,
-    /// Look so many microseconds for what comes before sleeping: a lower latency for more of a processor
+    /// Busy-poll this long before sleeping: lower latency, but more processor time
     #[arg(long, default_value_t = 20, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     spin: u32,
-    /// Say nothing about connections
+    /// Do not report connections
     #[arg(short, long)]
     quiet: bool,
-    /// Print the version of this program
+    /// Print the version
     #[arg(short = 'V', action = clap::ArgAction::Version)]
     print_version: Option<bool>,
 }

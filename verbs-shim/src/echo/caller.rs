@@ -124,7 +124,7 @@ impl Caller {
         self.check().map_err(CallFault::Wrong)
     }
 
-    /// The next call, for who makes it himself. [`check`](Self::check) it then.
+    /// The next call, for callers that make it themselves. [`check`](Self::check) it then.
     pub fn prepare(&mut self, xid: u32) -> &mut Call {
         let header = rpc::Call {
             xid,

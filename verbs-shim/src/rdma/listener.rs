@@ -141,7 +141,7 @@ impl Request {
         self.peer
     }
 
-    /// The identifier, for who answers.
+    /// The identifier, for the side that answers.
     pub(super) fn take(&mut self) -> Result<Identifier, Error> {
         self.identifier.take().ok_or(Error::Disconnected)
     }
