@@ -190,6 +190,8 @@ mod tests {
         for at in [14 + 1, 14 + 2, 14 + 3, 14 + 7, 54 + 4] {
             v1[at] ^= 0xa5;
         }
+        // The upper half of the traffic class, which shares an octet with the version.
+        v1[14] ^= 0x05;
         assert!(verdict(1, &v1).unwrap().icrc);
     }
 

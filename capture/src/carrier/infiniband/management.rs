@@ -147,6 +147,47 @@ fn u64_at(mad: &[u8], offset: usize) -> Result<u64, EndOfInput> {
 mod tests {
     use super::*;
 
+    /// A datagram of connection management with this attribute.
+    fn datagram(attribute: u8) -> Vec<u8> {
+        let mut octets = vec![0; transport::LEN + DETH_LEN + MAD_LEN];
+        (octets[0], octets[7]) = (transport::DATAGRAM, 1);
+        let mad = &mut octets[transport::LEN + DETH_LEN..];
+        (mad[1], mad[17]) = (COMMUNICATION_MANAGEMENT, attribute);
+        octets
+    }
+
+    fn decode(octets: &[u8]) -> Option<Management<'_>> {
+        Management::decode(&Transport::decode(octets, octets.len()).unwrap())
+    }
+
+    #[test]
+    fn attributes_are_told_apart() {
+        assert!(matches!(decode(&datagram(0x14)), Some(Management::ReadyToUse)));
+        assert!(matches!(decode(&datagram(0x16)), Some(Management::DisconnectReply)));
+        assert!(matches!(decode(&datagram(0x11)), Some(Management::Other)));
+    }
+
+    #[test]
+    fn only_datagrams_to_queue_pair_1_are_management() {
+        for (at, octet) in [(0, 0x04), (7, 2)] {
+            let mut octets = datagram(0x14);
+            octets[at] = octet;
+            assert!(decode(&octets).is_none(), "octet {at}");
+        }
+    }
+
+    #[test]
+    fn addresses_stand_before_the_private_data_of_the_rdma_ip_cm_service_only() {
+        for (service, begins) in [([0, 0, 0, 0, 1, 6, 0x4e, 0xc1], 200), ([0, 0, 0, 0, 2, 6, 0x4e, 0xc1], 164)] {
+            let mut octets = datagram(0x10);
+            let mad = &mut octets[transport::LEN + DETH_LEN..];
+            mad[32..40].copy_from_slice(&service);
+            mad[begins] = 0xf6;
+            let Some(Management::Request { private_data, .. }) = decode(&octets) else { panic!("no REQ") };
+            assert_eq!((private_data.octets[0], private_data.octets.len()), (0xf6, MAD_LEN - begins));
+        }
+    }
+
     #[test]
     fn path_mtu_codes() {
         assert_eq!(path_mtu(0xffff_1000), Some(256));

@@ -240,6 +240,30 @@ mod tests {
         assert_eq!((packet.invalidates, packet.data), (Some(0xbeef), &[1, 2, 3, 4][..]));
     }
 
+    /// The headers of an atomic operation are taken for data, which nobody reads.
+    #[test]
+    fn atomic_operations_take_a_number_and_are_acknowledged() {
+        for opcode in [0x13, 0x14] {
+            let mut octets = octets("0000ffff 00000011 00000001");
+            octets[0] = opcode;
+            let packet = Transport::decode(&octets, octets.len()).unwrap();
+            assert_eq!((packet.operation, packet.is_request()), (Operation::Atomic, true));
+        }
+        let octets = octets("1200ffff 00000011 00000001 1f000005 0102030405060708");
+        let packet = Transport::decode(&octets, octets.len()).unwrap();
+        assert_eq!((packet.operation, packet.is_request()), (Operation::AtomicAcknowledge, false));
+        assert_eq!((packet.syndrome, packet.data.len()), (Some(Syndrome::Acknowledged), 8));
+    }
+
+    #[test]
+    fn immediate_data_is_none_of_the_data() {
+        for (opcode, data) in [(0x05, &[5, 6][..]), (0x04, &[1, 2, 3, 4, 5, 6]), (0x65, &[1, 2, 3, 4, 5, 6])] {
+            let mut octets = octets("0000ffff 00000011 00000001 01020304 0506");
+            octets[0] = opcode;
+            assert_eq!(Transport::decode(&octets, octets.len()).unwrap().data, data, "{opcode:#x}");
+        }
+    }
+
     #[test]
     fn every_truncation_of_the_headers_is_an_error() {
         let octets = octets("0a00ffff 00000011 00000001 0000000000000000 00000001 00000000");
