@@ -672,9 +672,29 @@ fn never_more_calls_than_granted() {
     assert!(pair.responder.grant(0).is_err());
     assert!(pair.responder.grant(5).is_err());
     assert_eq!(pair.reply(24, &[]), ["release 5", "send 7 1 2 0 0 0 0 + [0..24]"]);
+    assert!(pair.sent().is_empty(), "one until its Receive is back");
     let outputs = pair.received_by_requester(None);
-    assert_eq!(outputs, ["send 8 1 20 0 0 0 0 + [0..40]", "send 9 1 20 0 0 0 0 + [0..40]"]);
+    assert_eq!(outputs[1..], ["send 8 1 20 0 0 0 0 + [0..40]", "send 9 1 20 0 0 0 0 + [0..40]"]);
+    assert!(outputs[0].starts_with("done"), "{outputs:?}");
     assert_eq!(pair.requester.in_flight(), 2);
+}
+
+/// As many Receives as credits are posted, so one that is not back has a credit wait for it.
+#[test]
+fn a_credit_is_used_again_when_the_receive_of_the_reply_can_be() {
+    let mut pair = Pair::new();
+    pair.responder.grant(1).unwrap();
+    pair.call(&plain(null(), 2000, 24));
+    pair.registered(0, 0x51);
+    assert!(pair.requester.call(&plain(call_head(8, Auth::NONE), 40, 24)).is_ok());
+    pair.received_by_responder();
+    pair.completed();
+    pair.reply(24, &[]);
+    assert!(pair.sent().is_empty());
+    assert_eq!(pair.received_by_requester(None), ["invalidate 0 51"]);
+    assert_eq!(pair.requester.in_flight(), 1);
+    let outputs = pair.invalidated(0);
+    assert!(outputs[0].starts_with("done") && outputs[1].starts_with("send 8 "), "{outputs:?}");
 }
 
 #[test]
@@ -761,6 +781,50 @@ fn what_cannot_be_posted_is_err_chunk_and_other_calls_go_on() {
         pair.responder.handle(Input::NotPosted { call }).unwrap();
         assert_eq!(pair.responder_outputs(&[]), [refused]);
     }
+}
+
+#[test]
+fn what_is_postponed_is_asked_for_again_and_other_calls_go_on() {
+    use responder::{Input, InputError, Output};
+    let mut pair = Pair::new();
+    pair.responder.limit_reads(1);
+    pair.call(&plain(null(), 2000, 24));
+    pair.registered(0, 0x51);
+    let (sent, mut buffer) = (pair.wire.clone(), [0; 512]);
+    pair.responder.handle(Input::Received { receive: 5, octets: &sent }).unwrap();
+    assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Release { .. }))));
+    let Ok(Some(Output::Read { call, .. })) = pair.responder.poll(&mut buffer) else { panic!("a Read") };
+    assert_eq!(pair.responder.handle(Input::Resumed { call }), Err(InputError::Unexpected), "it is not postponed");
+    pair.responder.handle(Input::Postponed { call }).unwrap();
+    for input in [Input::Postponed { call }, Input::NotPosted { call }, Input::Completed { call }] {
+        assert_eq!(pair.responder.handle(input), Err(InputError::Unexpected));
+    }
+    assert!(pair.responder_outputs(&[]).is_empty());
+    // The one RDMA Read that there may be is for another.
+    assert_eq!(pair.responder_receives(&null_call(8)), ["deliver inline 28 40"]);
+    assert_eq!(pair.responder_receives(&sent), ["release 5", "read 51 7d0 1000 at 0"]);
+    pair.responder.handle(Input::Resumed { call }).unwrap();
+    assert!(pair.responder_outputs(&[]).is_empty(), "it waits for the other");
+    assert_eq!(pair.completed(), ["deliver assembled 2000", "read 51 7d0 1000 at 0"]);
+
+    // An RDMA Write between others.
+    let mut pair = Pair::with(Terms::default(), 1000, Limits::default());
+    pair.call(&plain(null(), 40, 3000));
+    (0..3).for_each(|region| drop(pair.registered(region, 0x51 + u32::from(region))));
+    pair.received_by_responder();
+    let reply = responder::Reply { head: reply_head(XID), length: 3000, results: &[], protected: false };
+    let call = pair.answer.unwrap();
+    pair.responder.reply(call, &reply).unwrap();
+    assert_eq!(pair.responder.handle(Input::Postponed { call }), Err(InputError::Unexpected), "nothing is asked for");
+    assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Release { .. }))));
+    assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Write { from: 0, .. }))));
+    assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Write { from: 1000, .. }))));
+    pair.responder.handle(Input::Postponed { call }).unwrap();
+    assert!(pair.responder_outputs(&[]).is_empty());
+    pair.responder.handle(Input::Resumed { call }).unwrap();
+    let outputs = pair.responder_outputs(reply_head(XID));
+    assert_eq!(outputs[..2], ["write 1000 52 3e8 1000", "write 2000 53 3e8 1000"]);
+    assert!(outputs[2].starts_with("send 7 "), "{outputs:?}");
 }
 
 #[test]

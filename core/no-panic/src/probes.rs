@@ -594,10 +594,12 @@ fn responder(input: &[u8], output: &mut [u8]) {
             Ok(form) => see(form),
             Err(error) => show(&error),
         }
-        see(responder.handle(match octet >> 6 {
+        see(responder.handle(match octet >> 5 {
             0 => responder::Input::Failed,
             1 => responder::Input::Disconnected,
             2 => responder::Input::NotPosted { call },
+            3 => responder::Input::Postponed { call },
+            4 => responder::Input::Resumed { call },
             _ => responder::Input::Completed { call },
         }));
         see(responder.handle(responder::Input::Registered { call, memory: black_box(Some((2, 3))) }));

@@ -105,7 +105,8 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.transfer = if octets == 0 { 1 } else { octets };
     }
 
-    /// Calls that hold a credit: sent, or about to be, and not answered.
+    /// Calls that hold a credit: sent, or about to be, and not answered; and those whose reply is in a Receive that is not
+    /// the driver's yet. So as many Receives as credits that are asked for are enough.
     #[must_use]
     pub const fn in_flight(&self) -> u32 {
         self.window.in_flight()
@@ -286,6 +287,12 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     }
 
     fn done(&mut self, id: CallId) -> Option<Output<'_>> {
+        if self.slots.get(id).is_some_and(|slot| slot.needs_receive()) {
+            // Now a Receive can be posted for the reply to another Call.
+            self.window.answered();
+            self.wake();
+            self.start();
+        }
         let slot = self.slots.free(id)?;
         let Stage::Ending(end) = mem::take(&mut slot.stage) else { return None };
         Some(Output::Done { call: id, end, results: &slot.results })
@@ -387,8 +394,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let slot = self.slots.get(id)?;
         slot.answered(receive, octets.len(), &message)?;
         self.window.grant(message.header.credit);
-        // One that is pulled keeps its credit for `RDMA_DONE`.
-        if !matches!(slot.stage, Stage::Pulling(_)) {
+        if !slot.keeps_credit() {
             self.window.answered();
         }
         self.wake();

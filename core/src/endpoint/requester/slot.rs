@@ -273,6 +273,12 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         matches!(self.stage, Stage::Ending(End::Reply { .. }))
     }
 
+    /// Whether a Call that is answered holds its credit still: for `RDMA_DONE`, or as the Receive of its reply is not posted
+    /// again (section 3.3.1).
+    pub(super) const fn keeps_credit(&self) -> bool {
+        self.needs_receive() || matches!(self.stage, Stage::Pulling(_))
+    }
+
     /// The next thing to do. One RDMA Read moves `transfer` octets at most.
     pub(super) fn step(&mut self, transfer: u32) -> Step {
         match self.stage {

@@ -25,6 +25,17 @@ pub enum Input<'a> {
         /// From the output.
         call: CallId,
     },
+    /// The `Read` or `Write` that was asked for last is not posted yet, as its memory has to be made ready first. Nothing more
+    /// is asked for of this Call until `Resumed`, and then the same again.
+    Postponed {
+        /// From the output.
+        call: CallId,
+    },
+    /// What was postponed of a Call can be asked for again.
+    Resumed {
+        /// The Call.
+        call: CallId,
+    },
     /// A `Register` is carried out.
     Registered {
         /// From the output.

@@ -199,6 +199,13 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 Ok(())
             }
             Input::NotPosted { call } => self.not_posted(call),
+            Input::Postponed { call } => self.postponed(call),
+            Input::Resumed { call } => {
+                let slot = self.slots.get(call).filter(|slot| slot.postponed);
+                slot.ok_or(InputError::Unexpected)?.postponed = false;
+                self.ready(call);
+                Ok(())
+            }
             Input::Registered { call, memory } => self.registered(call, memory),
             Input::Invalidated { call } => {
                 let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Invalidating);
@@ -342,7 +349,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     fn not_posted(&mut self, call: CallId) -> Result<(), InputError> {
-        let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
+        let slot = self.slots.get(call).filter(|slot| !slot.postponed).ok_or(InputError::Unexpected)?;
         let pulling = match (slot.stage, slot.reading) {
             // With others under way the Call would be forgotten before they are complete.
             (Stage::Pulling, 1) => true,
@@ -351,6 +358,19 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         };
         (slot.stage, slot.reading) = (Stage::Refusing(slot.prefix, Reaction::ErrChunk), 0);
         if pulling {
+            self.read(call);
+        }
+        Ok(())
+    }
+
+    fn postponed(&mut self, call: CallId) -> Result<(), InputError> {
+        let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
+        let pulling = slot.stage == Stage::Pulling;
+        if !slot.postpone() {
+            return Err(InputError::Unexpected);
+        }
+        if pulling {
+            slot.reading = slot.reading.saturating_sub(1);
             self.read(call);
         }
         Ok(())

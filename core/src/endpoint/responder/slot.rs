@@ -1,7 +1,7 @@
 //! One call of a Responder: how it is put together, the form its reply takes, and what is moved next.
 
-use core::iter;
 use core::ops::ControlFlow;
+use core::{iter, mem};
 
 use heapless::Vec;
 
@@ -56,6 +56,10 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     /// The item that is moved, or, behind the last, the rest; and how much of it was.
     part: usize,
     moved: u64,
+    /// Octets of the piece that was asked for last.
+    last: u32,
+    /// That piece is not to be asked for yet.
+    pub(super) postponed: bool,
 }
 
 pub(super) enum Step {
@@ -96,6 +100,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> 
             written: Vec::new(),
             part: 0,
             moved: 0,
+            last: 0,
+            postponed: false,
         }
     }
 }
@@ -107,14 +113,14 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         #[rustfmt::skip]
         let Self {
             stage, queued, prefix, header, receive, from, protected, reading, items, length, form, memory, written,
-            part, moved,
+            part, moved, last, postponed,
         } = self;
         header.clear();
         items.clear();
         written.clear();
         (*stage, *prefix, *receive) = (first, of, Some(received));
-        (*queued, *protected, *form, *memory) = (false, false, Form::Short, None);
-        (*from, *reading, *length, *part, *moved) = (0, 0, 0, 0, 0);
+        (*queued, *protected, *form, *memory, *postponed) = (false, false, Form::Short, None, false);
+        (*from, *reading, *length, *part, *moved, *last) = (0, 0, 0, 0, 0, 0);
     }
 
     /// Whether `items` and `length` are those of the Call.
@@ -200,6 +206,21 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         (self.moved > 0 || self.part > 0) && !matches!(self.form, Form::Provided)
     }
 
+    /// Has the piece that was asked for last asked for again, when it is not postponed any more; false where there is none.
+    pub(super) fn postpone(&mut self) -> bool {
+        let asked = match self.stage {
+            Stage::Pulling => self.reading > 0,
+            Stage::Answering => true,
+            _ => false,
+        };
+        if !asked || self.last == 0 || self.postponed {
+            return false;
+        }
+        self.moved = self.moved.saturating_sub(u64::from(mem::take(&mut self.last)));
+        self.postponed = true;
+        true
+    }
+
     pub(super) fn message(&self) -> Message {
         match self.receive {
             Some(receive) => Message::Inline { receive, from: self.from, length: self.length },
@@ -209,6 +230,9 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
 
     /// The next thing to do. One RDMA Read or Write moves `transfer` octets at most.
     pub(super) fn step(&mut self, may_read: bool, transfer: u32) -> Step {
+        if self.postponed {
+            return Step::Wait;
+        }
         match self.stage {
             Stage::Pulling => return self.pull(may_read, transfer),
             Stage::Invalidate => {
@@ -293,7 +317,10 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     /// Counts a piece as moved; without one the next part follows, if there is another.
     fn go_on(&mut self, piece: Option<Piece>, last: bool) -> ControlFlow<Option<Piece>> {
         match piece {
-            Some(piece) => self.moved = self.moved.saturating_add(u64::from(piece.remote.length)),
+            Some(piece) => {
+                self.last = piece.remote.length;
+                self.moved = self.moved.saturating_add(u64::from(self.last));
+            }
             None if last => {}
             None => {
                 (self.part, self.moved) = (self.part.saturating_add(1), 0);
