@@ -75,7 +75,7 @@ impl<V: Provider> Pending<V> {
             Ok(ticket) => self.ticket = ticket,
             Err(refused) => self.refused = Some(refused),
         }
-        self.shared.release(state);
+        self.shared.leave_work(state);
     }
 
     /// Waits for the reply, until [`Settings::timeout`](crate::Settings::timeout) is over since the call was begun. Gives
@@ -87,6 +87,7 @@ impl<V: Provider> Pending<V> {
             (None, Some(ticket)) => self.shared.wait(ticket, &mut call, self.deadline),
             (None, None) => self.shared.call(&mut call, self.place.take(), self.deadline),
         };
+        self.shared.watch_grace(&outcome);
         (call, outcome)
     }
 }
@@ -96,7 +97,7 @@ impl<V: Provider> Future for Pending<V> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if !this.shared.be_attended() {
+        if !this.shared.be_polled() {
             // Nobody else takes completions, so it has to be done here, again and again.
             let state = this.shared.lock();
             drop(this.shared.progress(state, Duration::ZERO));
@@ -134,19 +135,22 @@ impl<V: Provider> Drop for Pending<V> {
         }
         let mut state = self.shared.lock();
         state.calling().leave(&mut self.place);
-        let waker = match (self.ticket, self.call.take()) {
+        let (waker, has_grace) = match (self.ticket, self.call.take()) {
             (Some(ticket), _) => {
                 let waker = state.calling().forget(ticket);
                 state.give_up(self.shared.port(), ticket);
-                waker
+                (waker, state.has_grace())
             }
             (None, call) => {
                 call.into_iter().for_each(|call| state.calling().keep(call));
-                None
+                (None, false)
             }
         };
-        self.shared.release(state);
+        self.shared.leave_work(state);
         drop(waker);
+        if has_grace {
+            self.shared.be_attended();
+        }
     }
 }
 

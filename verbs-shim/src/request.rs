@@ -91,7 +91,8 @@ impl<V: Provider> Request<V> {
         (&asked.message, &mut asked.reply)
     }
 
-    /// Sends what was put into [`reply`](Self::reply).
+    /// Sends what was put into [`reply`](Self::reply). Memory that goes apart from the Send is registered by this thread, which
+    /// may take an adapter long.
     ///
     /// # Errors
     /// A [`ReplyFault`]: that is no reply to this call, and `SYSTEM_ERR` is sent in its place; or the connection is over.
@@ -143,7 +144,7 @@ impl<V: Provider> Request<V> {
         let protected = rpc::Call::decode(&asked.message).is_ok_and(|(call, _)| is_protected(&call));
         let mut state = self.shared.lock();
         let done = state.answer(self.shared.port(), |answering| answering.reply(asked, protected));
-        self.shared.release(state);
+        self.shared.finish(state);
         let done = done.unwrap_or(Err(ReplyFault::NoCall));
         if matches!(done, Ok(_) | Err(ReplyFault::NoCall)) {
             self.asked = None;

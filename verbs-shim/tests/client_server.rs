@@ -412,6 +412,32 @@ fn calls_that_are_given_up_and_never_answered_end_the_connection_when_their_grac
 }
 
 #[test]
+fn the_grace_of_a_call_ends_though_nobody_uses_the_connection() {
+    with_kept(|requests, here| {
+        let settings = Settings {
+            timeout: Some(Duration::from_millis(50)),
+            grace: Duration::from_millis(100),
+            ..Settings::client()
+        };
+        let give_up: [fn(&Client<Adapter>); 3] = [
+            |client| drop(client.call(&mut chunked_call(client.xid()))),
+            |client| drop(client.start(chunked_call(client.xid())).wait()),
+            |client| drop(client.start(chunked_call(client.xid()))),
+        ];
+        for give_up in give_up {
+            let client = Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap();
+            give_up(&client);
+            let (kept, begun) = (requests.recv().unwrap(), Instant::now());
+            while kept.connection().ended().is_none() {
+                assert!(begun.elapsed() < Duration::from_secs(5), "nobody looks at the clock");
+                thread::sleep(Duration::from_millis(5));
+            }
+            assert_eq!(client.connection().ended(), Some(Ended::Unanswered));
+        }
+    });
+}
+
+#[test]
 fn calls_that_are_begun_together_are_given_up_together() {
     let (_fabric, here, there) = adapters();
     let (sender, _receiver) = mpsc::channel();

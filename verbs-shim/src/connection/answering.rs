@@ -11,9 +11,10 @@ use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 
 use super::buffers::{Buffers, Sent};
+use super::jobs::{self, Job, Jobs, TRIES};
 use super::settings::READS;
 use super::{Ended, MAX_CALLS, Port, Provider, SINK, Settings, Work};
-use crate::error::Error;
+use crate::error::{Error, NotRegistered};
 use crate::stream::{Part, Stream};
 use crate::verbs::{Access, Local, Verbs};
 
@@ -49,19 +50,61 @@ pub(crate) struct Answering<V: Verbs> {
 /// A call that is answered, until its reply is on its way.
 struct Answer<R> {
     call: Option<CallId>,
-    /// Until the Send of its reply is complete.
-    is_used: bool,
+    stage: Stage,
     xid: u32,
     /// The call, whole.
     message: Vec<u8>,
     /// Where it is put together, while it is.
     pulled: Option<R>,
     reply: Stream,
-    regions: Vec<(Option<Part>, R)>,
+    regions: Vec<(Source, R)>,
+    /// Buffers that are being registered or taken back.
+    away: usize,
+    /// Times that the adapter has given a handle that is in use.
+    tries: u8,
     /// Until when the reply waits to be pulled.
     provided: Option<Instant>,
     /// Copies of replies before, to be overwritten.
     copies: Vec<Vec<u8>>,
+}
+
+/// How far an answer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// There is none.
+    #[default]
+    Free,
+    /// Until the Send of its reply is complete, or the reply was pulled.
+    Open,
+    /// The same, but there is no memory for what the Responder asked for last.
+    Refused,
+    /// All memory is taken back; with a Call, the Responder waits for that.
+    Closing(Option<CallId>),
+}
+
+/// What of a reply is in a buffer that is registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Part(Part),
+    /// A copy of what begins there: items among it have no Write chunk.
+    Copy(u32),
+}
+
+/// Whose memory it is.
+#[derive(Clone, Copy)]
+pub(super) struct Owner {
+    answer: usize,
+    of: Of,
+}
+
+/// Which memory it is.
+#[derive(Clone, Copy)]
+enum Of {
+    /// That in which the call is put together.
+    Call,
+    Reply(Source),
+    /// The same, for the other side to pull.
+    Provided(Source),
 }
 
 /// A call that is handed to the application.
@@ -113,11 +156,8 @@ impl<V: Provider> Answering<V> {
     }
 
     /// The Send of a reply is complete, and so is all that it was made of: the memory of the reply is free.
-    pub(super) fn sent(&mut self, port: &Port<V>, number: usize) {
-        if let Some(answer) = self.answers.get_mut(number) {
-            answer.release(port);
-            self.free.push(number);
-        }
+    pub(super) fn sent(&mut self, jobs: &mut Jobs<V>, number: usize) {
+        self.close(jobs, number, None);
     }
 
     /// Whether there are calls that the application has, or is to have.
@@ -127,17 +167,17 @@ impl<V: Provider> Answering<V> {
 
     /// The XID of a call that is not answered yet.
     pub(super) fn xid(&self, number: u32) -> Option<u32> {
-        self.answers.get(number as usize).filter(|answer| answer.is_used).map(|answer| answer.xid)
+        self.answers.get(number as usize).filter(|answer| answer.stage != Stage::Free).map(|answer| answer.xid)
     }
 
     /// The connection is over.
-    pub(super) fn lost(&mut self, port: &Port<V>) {
+    pub(super) fn lost(&mut self, jobs: &mut Jobs<V>) {
         let _ = self.responder.handle(Input::Disconnected);
         self.delivered.clear();
         self.provided = 0;
         self.of_call = [None; CALLS];
-        for answer in &mut self.answers {
-            answer.release(port);
+        for number in 0..self.answers.len() {
+            self.close(jobs, number, None);
         }
     }
 
@@ -161,7 +201,7 @@ impl<V: Provider> Answering<V> {
     }
 
     /// Does the next thing the Responder asks for; whether there was one.
-    pub(super) fn step(&mut self, port: &Port<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
+    pub(super) fn step(&mut self, port: &Port<V>, buffers: &mut Buffers<V>, jobs: &mut Jobs<V>) -> Result<bool, Ended> {
         let output = match self.responder.poll(&mut buffers.header) {
             Ok(None) => return Ok(false),
             Ok(Some(output)) => output,
@@ -170,26 +210,18 @@ impl<V: Provider> Answering<V> {
         match output {
             Output::Release { receive } => buffers.post_receive(port, receive)?,
             Output::Place { call, receive, from, length, at } => {
-                let answer = self.answer(call)?;
-                let target = answer.message.get_mut(at as usize..).and_then(|rest| rest.get_mut(..length as usize));
-                let target = target.ok_or(Ended::Protocol)?;
+                let number = self.number_or_begin(call)?;
+                let target = self.answer(number)?.message.get_mut(at as usize..);
+                let target = target.and_then(|rest| rest.get_mut(..length as usize)).ok_or(Ended::Protocol)?;
                 let copied = buffers.look(port, receive, |octets| {
                     let source = octets.get(from..).and_then(|rest| rest.get(..target.len()));
                     source.map(|source| target.copy_from_slice(source))
                 })?;
                 copied.ok_or(Ended::Protocol)?;
             }
-            Output::Read { call, source, at } => return self.read(port, buffers, call, source, at),
-            Output::Deliver { call, message } => self.deliver(port, buffers, call, message)?,
-            Output::Write { call, from, target } => {
-                let number = self.number(call).ok_or(Ended::Protocol)?;
-                let answer = self.answers.get_mut(number).ok_or(Ended::Protocol)?;
-                let range = from..from.checked_add(target.length).ok_or(Ended::Protocol)?;
-                let Some((region, local)) = answer.source(port, &range)? else {
-                    return self.not_posted(call);
-                };
-                buffers.transfer(port, (Work::Write(id(number)?), false), target, Local { region, range: local })?;
-            }
+            Output::Read { call, source, at } => self.read(port, buffers, jobs, (call, source, at))?,
+            Output::Deliver { call, message } => self.deliver(port, buffers, jobs, (call, message))?,
+            Output::Write { call, from, target } => self.write(port, buffers, jobs, (call, from, target))?,
             Output::Send { call, header, payload, invalidate } => {
                 let place = self.of_call.get_mut(call.index()).ok_or(Ended::Protocol)?;
                 // A reply that is provided stays; of a call that was refused at once nothing was kept.
@@ -206,42 +238,142 @@ impl<V: Provider> Answering<V> {
                 };
                 buffers.send(port, (header, payload, stream), (sent, invalidate))?;
             }
-            Output::Register { call, length } => self.provide(port, call, length)?,
-            Output::Invalidate { call, .. } => self.take_back(port, call)?,
+            Output::Register { call, length } => self.provide(port, jobs, call, length)?,
+            Output::Invalidate { call, .. } => {
+                let number = self.of_call.get_mut(call.index()).and_then(Option::take).ok_or(Ended::Protocol)?;
+                self.provided = self.provided.saturating_sub(1);
+                self.close(jobs, number, Some(call));
+            }
             Output::Disconnect => return Err(Ended::Protocol),
         }
         Ok(true)
     }
 
-    /// Registers a whole reply, for the other side to pull.
-    fn provide(&mut self, port: &Port<V>, call: CallId, length: u32) -> Result<(), Ended> {
-        /// As for the memory of calls of this end.
-        const TRIES: usize = 4;
+    /// Has a whole reply registered, for the other side to pull.
+    fn provide(&mut self, port: &Port<V>, jobs: &mut Jobs<V>, call: CallId, length: u32) -> Result<(), Ended> {
         let number = self.number(call).ok_or(Ended::Protocol)?;
-        for _ in 0..TRIES {
-            let answer = self.answers.get_mut(number).ok_or(Ended::Protocol)?;
-            let memory = answer.provide(port, &(0..length))?.map(|segment| (segment.handle, segment.offset));
-            match self.responder.handle(Input::Registered { call, memory }) {
-                Ok(()) => {
-                    if memory.is_some() {
-                        answer.provided = Some(Instant::now() + self.provides);
-                        self.provided += 1;
-                    }
-                    return Ok(());
-                }
-                Err(InputError::HandleInUse) => answer.take_back(port),
-                Err(_) => return Err(Ended::Protocol),
-            }
-        }
-        Err(Ended::Protocol)
+        let answer = self.answer(number)?;
+        // Of one buffer no more than the range may be shown.
+        let whole = |(part, local): &(Part, Range<usize>)| *local == (0..answer.reply.part_len(*part));
+        let part = answer.reply.part(&(0..length)).filter(whole);
+        let source = part.map_or(Source::Copy(0), |(part, _)| Source::Part(part));
+        let buffer = answer.take(port, source, length)?;
+        self.register(jobs, Owner { answer: number, of: Of::Provided(source) }, buffer)
     }
 
-    /// The other side has pulled a reply, or its time is over.
-    fn take_back(&mut self, port: &Port<V>, call: CallId) -> Result<(), Ended> {
-        let number = self.of_call.get_mut(call.index()).and_then(Option::take).ok_or(Ended::Protocol)?;
-        self.sent(port, number);
-        self.provided = self.provided.saturating_sub(1);
-        self.responder.handle(Input::Invalidated { call }).map_err(|_| Ended::Protocol)
+    fn register(&mut self, jobs: &mut Jobs<V>, owner: Owner, buffer: Vec<u8>) -> Result<(), Ended> {
+        self.answer(owner.answer)?.away += 1;
+        jobs.add(Job::Register(jobs::Owner::Answer(owner), buffer));
+        Ok(())
+    }
+
+    /// Memory is registered, or cannot be.
+    pub(super) fn registered(
+        &mut self,
+        port: &Port<V>,
+        jobs: &mut Jobs<V>,
+        owner: Owner,
+        registered: Result<V::Region, NotRegistered>,
+    ) -> Result<(), Ended> {
+        let answer = self.answer(owner.answer)?;
+        answer.away -= 1;
+        let segment = match registered {
+            Ok(region) => {
+                let segment = port.verbs.segment(&region);
+                answer.keep(owner.of, region);
+                Some(segment)
+            }
+            Err(NotRegistered { buffer, .. }) => {
+                answer.put_back(owner.of, buffer);
+                None
+            }
+        };
+        match (answer.stage, answer.call, owner.of) {
+            (Stage::Closing(_) | Stage::Free, ..) | (_, None, _) => self.settle(jobs, owner.answer),
+            (Stage::Open | Stage::Refused, Some(call), Of::Provided(_)) => {
+                self.is_provided(jobs, owner, call, segment)?;
+            }
+            (Stage::Open | Stage::Refused, Some(call), Of::Call | Of::Reply(_)) => {
+                answer.stage = if segment.is_some() { Stage::Open } else { Stage::Refused };
+                self.responder.handle(Input::Resumed { call }).map_err(|_| Ended::Protocol)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory is registered for the other side to pull a reply, or cannot be.
+    fn is_provided(
+        &mut self,
+        jobs: &mut Jobs<V>,
+        owner: Owner,
+        call: CallId,
+        segment: Option<Segment>,
+    ) -> Result<(), Ended> {
+        let memory = segment.map(|segment| (segment.handle, segment.offset));
+        let mut told = self.responder.handle(Input::Registered { call, memory });
+        let answer = self.answers.get_mut(owner.answer).ok_or(Ended::Protocol)?;
+        match told {
+            Ok(()) if memory.is_some() => {
+                answer.provided = Some(Instant::now() + self.provides);
+                self.provided += 1;
+            }
+            Err(InputError::HandleInUse) if answer.tries < TRIES => {
+                let (_, region) = answer.regions.pop().ok_or(Ended::Protocol)?;
+                answer.tries += 1;
+                answer.away += 1;
+                jobs.add(Job::RegisterAgain(jobs::Owner::Answer(owner), region));
+                told = Ok(());
+            }
+            Err(InputError::HandleInUse) => told = self.responder.handle(Input::Registered { call, memory: None }),
+            _ => {}
+        }
+        told.map_err(|_| Ended::Protocol)
+    }
+
+    /// A registration has ended.
+    pub(super) fn deregistered(
+        &mut self,
+        jobs: &mut Jobs<V>,
+        owner: Owner,
+        buffer: Result<Vec<u8>, Error>,
+    ) -> Result<(), Ended> {
+        let answer = self.answer(owner.answer)?;
+        answer.away -= 1;
+        let returned = buffer.map(|buffer| answer.put_back(owner.of, buffer));
+        if let (Stage::Open, Some(call), Of::Call) = (answer.stage, answer.call, owner.of) {
+            returned?;
+            self.hand_over(owner.answer, call)
+        } else {
+            self.settle(jobs, owner.answer);
+            Ok(())
+        }
+    }
+
+    /// Nothing of an answer is under way any more: its memory is taken back, for which the Responder may wait.
+    fn close(&mut self, jobs: &mut Jobs<V>, number: usize, call: Option<CallId>) {
+        if let Some(answer) = self.answers.get_mut(number)
+            && answer.stage != Stage::Free
+        {
+            answer.stage = Stage::Closing(call);
+            self.settle(jobs, number);
+        }
+    }
+
+    /// Takes back what memory is left of an answer that is closed. When all is back there is room for another.
+    fn settle(&mut self, jobs: &mut Jobs<V>, number: usize) {
+        let Some(answer) = self.answers.get_mut(number) else { return };
+        let Stage::Closing(call) = answer.stage else { return };
+        answer.take_back_all(jobs, number);
+        if answer.away > 0 {
+            return;
+        }
+        answer.reply.clear();
+        (answer.call, answer.stage, answer.tries, answer.provided) = (None, Stage::Free, 0, None);
+        self.free.push(number);
+        if let Some(call) = call {
+            // A connection that is over has forgotten it.
+            let _ = self.responder.handle(Input::Invalidated { call });
+        }
     }
 
     /// Whether there is a call for the application.
@@ -271,22 +403,17 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// There is no memory for what the Responder asked for last: this call is refused, and the others go on.
-    fn not_posted(&mut self, call: CallId) -> Result<bool, Ended> {
-        self.responder.handle(Input::NotPosted { call }).map(|()| true).map_err(|_| Ended::Protocol)
-    }
-
     fn number(&self, call: CallId) -> Option<usize> {
         self.of_call.get(call.index()).copied().flatten()
     }
 
-    /// What is kept of a call; memory to put it together in where it is new.
-    fn answer(&mut self, call: CallId) -> Result<&mut Answer<V::Region>, Ended> {
-        let number = match self.number(call) {
-            Some(number) => number,
-            None => self.begin(call)?,
-        };
+    fn answer(&mut self, number: usize) -> Result<&mut Answer<V::Region>, Ended> {
         self.answers.get_mut(number).ok_or(Ended::Protocol)
+    }
+
+    /// The answer to a call; where it is new, with memory to put the call together in.
+    fn number_or_begin(&mut self, call: CallId) -> Result<usize, Ended> {
+        self.number(call).map_or_else(|| self.begin(call), Ok)
     }
 
     fn begin(&mut self, call: CallId) -> Result<usize, Ended> {
@@ -297,7 +424,7 @@ impl<V: Provider> Answering<V> {
         let place = self.of_call.get_mut(call.index()).ok_or(Ended::Protocol)?;
         *place = Some(number);
         let answer = self.answers.get_mut(number).ok_or(Ended::Protocol)?;
-        (answer.call, answer.is_used) = (Some(call), true);
+        (answer.call, answer.stage) = (Some(call), Stage::Open);
         answer.xid = self.responder.xid(call).ok_or(Ended::Protocol)?;
         let length = self.responder.length(call).ok_or(Ended::Protocol)?;
         answer.message.resize(length as usize, 0);
@@ -309,35 +436,69 @@ impl<V: Provider> Answering<V> {
         Ok(number)
     }
 
+    /// Pulls a part of a call. The memory for it is registered first.
     fn read(
         &mut self,
         port: &Port<V>,
         buffers: &mut Buffers<V>,
-        call: CallId,
-        source: Segment,
-        at: u32,
-    ) -> Result<bool, Ended> {
-        let answer = self.answer(call)?;
-        if answer.pulled.is_none() {
-            match port.verbs.register(&port.domain, mem::take(&mut answer.message), SINK) {
-                Ok(region) => answer.pulled = Some(region),
-                Err(refused) => {
-                    answer.message = refused.buffer;
-                    return self.not_posted(call);
-                }
-            }
+        jobs: &mut Jobs<V>,
+        (call, source, at): (CallId, Segment, u32),
+    ) -> Result<(), Ended> {
+        let number = self.number_or_begin(call)?;
+        let answer = self.answer(number)?;
+        if let Some(region) = &answer.pulled {
+            let local = Local { region, range: at as usize..at as usize + source.length as usize };
+            return Ok(buffers.transfer(port, (Work::Read(id(number)?), true), source, local)?);
         }
-        let number = self.number(call).ok_or(Ended::Protocol)?;
-        let answer = self.answers.get(number).ok_or(Ended::Protocol)?;
-        let region = answer.pulled.as_ref().ok_or(Ended::Protocol)?;
-        let start = at as usize;
-        let local = Local { region, range: start..start + source.length as usize };
-        buffers.transfer(port, (Work::Read(id(number)?), true), source, local)?;
-        Ok(true)
+        let next = if answer.stage == Stage::Refused {
+            Input::NotPosted { call }
+        } else {
+            let message = mem::take(&mut answer.message);
+            self.register(jobs, Owner { answer: number, of: Of::Call }, message)?;
+            Input::Postponed { call }
+        };
+        self.responder.handle(next).map_err(|_| Ended::Protocol)
     }
 
-    fn deliver(&mut self, port: &Port<V>, buffers: &Buffers<V>, call: CallId, message: Message) -> Result<(), Ended> {
-        let answer = self.answer(call)?;
+    /// Writes a part of a reply. Its memory is registered first.
+    fn write(
+        &mut self,
+        port: &Port<V>,
+        buffers: &mut Buffers<V>,
+        jobs: &mut Jobs<V>,
+        (call, from, target): (CallId, u32, Segment),
+    ) -> Result<(), Ended> {
+        let number = self.number(call).ok_or(Ended::Protocol)?;
+        let answer = self.answer(number)?;
+        let range = from..from.checked_add(target.length).ok_or(Ended::Protocol)?;
+        let (source, range) = match answer.reply.part(&range) {
+            Some((part, range)) => (Source::Part(part), range),
+            None => (Source::Copy(from), 0..range.len()),
+        };
+        if let Some((_, region)) = answer.regions.iter().find(|(of, _)| *of == source) {
+            let local = Local { region, range };
+            return Ok(buffers.transfer(port, (Work::Write(id(number)?), false), target, local)?);
+        }
+        let next = if answer.stage == Stage::Refused {
+            Input::NotPosted { call }
+        } else {
+            let buffer = answer.take(port, source, target.length)?;
+            self.register(jobs, Owner { answer: number, of: Of::Reply(source) }, buffer)?;
+            Input::Postponed { call }
+        };
+        self.responder.handle(next).map_err(|_| Ended::Protocol)
+    }
+
+    /// A call has come whole. One that was pulled is taken out of its region first.
+    fn deliver(
+        &mut self,
+        port: &Port<V>,
+        buffers: &Buffers<V>,
+        jobs: &mut Jobs<V>,
+        (call, message): (CallId, Message),
+    ) -> Result<(), Ended> {
+        let number = self.number_or_begin(call)?;
+        let answer = self.answer(number)?;
         match message {
             Message::Inline { receive, from, length } => {
                 let copied = buffers.look(port, receive, |octets| {
@@ -348,19 +509,35 @@ impl<V: Provider> Answering<V> {
                 copied.ok_or(Ended::Protocol)?;
             }
             Message::Assembled { .. } => {
-                if let Some(region) = answer.pulled.take() {
-                    answer.message = port.verbs.deregister(region)?;
+                if answer.take_back_call(jobs, number) {
+                    return Ok(());
                 }
             }
         }
-        // What was pulled may be anything.
+        self.hand_over(number, call)
+    }
+
+    /// Hands a call to the application. What was pulled may be anything.
+    fn hand_over(&mut self, number: usize, call: CallId) -> Result<(), Ended> {
+        let answer = self.answer(number)?;
         if MessageType::peek(&answer.message) == Some((answer.xid, MessageType::CALL)) {
-            self.delivered.extend(self.number(call));
+            self.delivered.push_back(number);
             self.news = true;
+            Ok(())
         } else {
-            self.responder.refuse(call).map_err(|_| Ended::Protocol)?;
+            self.responder.refuse(call).map_err(|_| Ended::Protocol)
         }
-        Ok(())
+    }
+}
+
+impl Owner {
+    /// What the memory is registered for.
+    pub(super) const fn access(self) -> Access {
+        match self.of {
+            Of::Call => SINK,
+            Of::Reply(_) => Access::empty(),
+            Of::Provided(_) => Access::REMOTE_READ,
+        }
     }
 }
 
@@ -372,12 +549,14 @@ impl<R> Default for Answer<R> {
     fn default() -> Self {
         Self {
             call: None,
-            is_used: false,
+            stage: Stage::Free,
             xid: 0,
             message: Vec::new(),
             pulled: None,
             reply: Stream::default(),
             regions: Vec::new(),
+            away: 0,
+            tries: 0,
             provided: None,
             copies: Vec::new(),
         }
@@ -385,44 +564,29 @@ impl<R> Default for Answer<R> {
 }
 
 impl<R> Answer<R> {
-    /// Where a range of the reply is in memory that is registered; none where it cannot be.
-    fn source<V: Verbs<Region = R>>(
-        &mut self,
-        port: &Port<V>,
-        range: &Range<u32>,
-    ) -> Result<Option<(&R, Range<usize>)>, Ended> {
-        let (part, local) = match self.reply.part(range) {
-            Some((part, local)) => (Some(part), local),
-            // Items among it that the other side has no Write chunk for.
-            None => (None, 0..range.len()),
-        };
-        let known = part.and_then(|part| self.regions.iter().position(|(of, _)| *of == Some(part)));
-        let known = match known {
-            Some(known) => known,
-            None => {
-                let buffer = match part {
-                    Some(part) => self.reply.take(part),
-                    None => self.copy(port, range)?,
-                };
-                match port.verbs.register(&port.domain, buffer, Access::empty()) {
-                    Ok(region) => self.regions.push((part, region)),
-                    Err(refused) => {
-                        self.put_back(part, refused.buffer);
-                        return Ok(None);
-                    }
-                }
-                self.regions.len() - 1
-            }
-        };
-        Ok(self.regions.get(known).map(|(_, region)| (region, local)))
+    /// Keeps memory that is registered.
+    fn keep(&mut self, of: Of, region: R) {
+        match of {
+            Of::Call => self.pulled = Some(region),
+            Of::Reply(source) | Of::Provided(source) => self.regions.push((source, region)),
+        }
     }
 
-    /// Puts the buffer of a part of the reply, or of a copy, where it belongs.
-    fn put_back(&mut self, part: Option<Part>, buffer: Vec<u8>) {
-        match part {
-            Some(part) => self.reply.put_back(part, buffer),
-            None if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
-            None => {}
+    /// Puts a buffer where it belongs.
+    fn put_back(&mut self, of: Of, buffer: Vec<u8>) {
+        match of {
+            Of::Call => self.message = buffer,
+            Of::Reply(Source::Part(part)) | Of::Provided(Source::Part(part)) => self.reply.put_back(part, buffer),
+            _ if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
+            _ => {}
+        }
+    }
+
+    /// Takes a buffer of the reply, or makes one of so many octets of it.
+    fn take<V: Verbs<Region = R>>(&mut self, port: &Port<V>, source: Source, length: u32) -> Result<Vec<u8>, Error> {
+        match source {
+            Source::Part(part) => Ok(self.reply.take(part)),
+            Source::Copy(from) => self.copy(port, &(from..from.saturating_add(length))),
         }
     }
 
@@ -433,7 +597,8 @@ impl<R> Answer<R> {
         copy.reserve(range.len());
         self.reply.pieces(range, |part, within| {
             let take = |octets: &[u8]| copy.extend_from_slice(octets.get(within).unwrap_or_default());
-            match self.regions.iter().find(|(of, _)| part.is_some() && *of == part) {
+            let source = part.map(Source::Part);
+            match self.regions.iter().find(|(of, _)| source == Some(*of)) {
                 Some((_, region)) => done = done.clone().and(port.verbs.read(region, take)),
                 None => take(self.reply.octets(part)),
             }
@@ -441,41 +606,21 @@ impl<R> Answer<R> {
         done.map(|()| copy)
     }
 
-    /// Registers a range of the reply for the other side to read; none where it cannot be.
-    fn provide<V: Verbs<Region = R>>(&mut self, port: &Port<V>, range: &Range<u32>) -> Result<Option<Segment>, Ended> {
-        // Of one buffer no more than the range may be shown.
-        let whole = |(part, local): &(Part, Range<usize>)| *local == (0..self.reply.part_len(*part));
-        let part = self.reply.part(range).filter(whole).map(|(part, _)| part);
-        let buffer = match part {
-            Some(part) => self.reply.take(part),
-            None => self.copy(port, range)?,
-        };
-        match port.verbs.register(&port.domain, buffer, Access::REMOTE_READ) {
-            Ok(region) => {
-                let segment = port.verbs.segment(&region);
-                self.regions.push((part, region));
-                Ok(Some(segment))
-            }
-            Err(refused) => {
-                self.put_back(part, refused.buffer);
-                Ok(None)
-            }
-        }
+    /// Has the memory that a call was put together in taken back; false where there is none.
+    fn take_back_call<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) -> bool {
+        let Some(region) = self.pulled.take() else { return false };
+        self.away += 1;
+        jobs.add(Job::Deregister(jobs::Owner::Answer(Owner { answer, of: Of::Call }), region));
+        true
     }
 
-    /// Takes the memory of the reply back.
-    fn take_back<V: Verbs<Region = R>>(&mut self, port: &Port<V>) {
-        while let Some((part, region)) = self.regions.pop() {
-            if let Ok(buffer) = port.verbs.deregister(region) {
-                self.put_back(part, buffer);
-            }
+    /// Has all memory taken back.
+    fn take_back_all<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) {
+        self.take_back_call(jobs, answer);
+        while let Some((source, region)) = self.regions.pop() {
+            self.away += 1;
+            let owner = Owner { answer, of: Of::Reply(source) };
+            jobs.add(Job::Deregister(jobs::Owner::Answer(owner), region));
         }
-    }
-
-    /// Makes it ready for another call.
-    fn release<V: Verbs<Region = R>>(&mut self, port: &Port<V>) {
-        self.take_back(port);
-        self.reply.clear();
-        (self.call, self.is_used, self.pulled, self.provided) = (None, false, None, None);
     }
 }

@@ -11,10 +11,12 @@ use rpcrdma::endpoint::{CallId, Direction, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
 
 use super::buffers::{Buffers, Sent};
+use super::jobs::{self, Job, Jobs, TRIES};
 use super::line::{Line, Place, Turn};
 use super::{Ended, MAX_CALLS, Port, Provider, SINK, Settings, Work};
 use crate::Segment;
 use crate::call::{Call, CallError, Progress};
+use crate::error::{Error, NotRegistered};
 use crate::stream::Part;
 use crate::verbs::{Access, Local, Verbs};
 
@@ -39,6 +41,8 @@ pub(crate) struct Calling<V: Verbs> {
     /// Calls that were given up and have come to their end, `most_returned` of them.
     returned: VecDeque<Call>,
     most_returned: usize,
+    /// RDMA Reads of replies that wait for the room to be registered: ticket, source, place in the room.
+    held: VecDeque<(usize, Segment, u32)>,
     /// Who waits for a place of the Requester.
     line: Line,
     /// A thread may wait for what has come about.
@@ -58,21 +62,57 @@ pub(crate) struct Calling<V: Verbs> {
 struct Ticket<R> {
     call: Call,
     xid: u32,
-    id: Option<CallId>,
+    stage: Stage,
     progress: Progress,
     /// By their number.
     regions: Vec<Option<(R, Home)>>,
     /// The room for a reply that is pulled.
-    pulled: Option<R>,
+    pulled: Room<R>,
+    /// Buffers that are being registered or taken back.
+    away: usize,
+    /// Times that the adapter has given a handle that is in use.
+    tries: u8,
+    /// The reply, where it came while the room for it was registered.
+    inline: Vec<u8>,
     /// Copies of calls before, to be overwritten.
     copies: Vec<Vec<u8>>,
-    outcome: Option<Result<(), CallError>>,
     waker: Option<Waker>,
     /// Nobody will ask for the outcome.
     forgotten: bool,
 }
 
-/// Where the buffer of a region belongs.
+/// How far a call is.
+#[derive(Default)]
+enum Stage {
+    /// There is none.
+    #[default]
+    Free,
+    /// The Requester has it.
+    Open(CallId),
+    /// The Requester has done with it, and its buffers are not all back.
+    Closing(End),
+    Ended(Result<(), CallError>),
+}
+
+/// The room for a reply that is pulled.
+#[derive(Default)]
+enum Room<R> {
+    #[default]
+    None,
+    Registering,
+    Registered(R),
+}
+
+/// Whose memory it is.
+#[derive(Clone, Copy)]
+pub(super) struct Owner {
+    ticket: usize,
+    /// The number of its region; none of the room for a reply that is pulled.
+    region: Option<u16>,
+    home: Home,
+}
+
+/// Where a buffer belongs that is registered.
 #[derive(Clone, Copy)]
 enum Home {
     Message(Part),
@@ -99,6 +139,7 @@ impl<V: Provider> Calling<V> {
             grace: settings.grace,
             returned: VecDeque::new(),
             most_returned: settings.returned,
+            held: VecDeque::new(),
             line: Line::default(),
             news: false,
             woken: Vec::new(),
@@ -180,7 +221,7 @@ impl<V: Provider> Calling<V> {
         });
         if let (Some(ticket), Some(place)) = (self.tickets.get_mut(number), self.of_call.get_mut(id.index())) {
             *place = number;
-            (ticket.xid, ticket.id, ticket.progress) = (xid, Some(id), Progress::NotSent);
+            (ticket.xid, ticket.stage, ticket.progress) = (xid, Stage::Open(id), Progress::NotSent);
             mem::swap(&mut ticket.call, call);
         }
         Ok(Some(number))
@@ -189,7 +230,7 @@ impl<V: Provider> Calling<V> {
     /// The outcome of a call, if it has come to its end; the call is given back.
     pub(crate) fn outcome(&mut self, number: usize, call: &mut Call) -> Option<Result<(), CallError>> {
         let ticket = self.tickets.get_mut(number)?;
-        let outcome = ticket.outcome.take()?;
+        let outcome = ticket.stage.take_outcome()?;
         mem::swap(&mut ticket.call, call);
         ticket.reset();
         self.free.push(number);
@@ -198,7 +239,7 @@ impl<V: Provider> Calling<V> {
 
     /// Gives a call up, if it has not come to its end.
     pub(super) fn give_up(&mut self, number: usize) {
-        if let Some(id) = self.tickets.get(number).and_then(|ticket| ticket.id)
+        if let Some(id) = self.tickets.get(number).and_then(Ticket::id)
             && self.requester.cancel(id).is_ok()
         {
             self.given_up.push_back((Instant::now().checked_add(self.grace), id));
@@ -215,7 +256,7 @@ impl<V: Provider> Calling<V> {
         let ticket = self.tickets.get_mut(number)?;
         ticket.forgotten = true;
         let waker = ticket.waker.take();
-        if ticket.outcome.is_some() {
+        if matches!(ticket.stage, Stage::Ended(_)) {
             self.take_back(number);
         }
         waker
@@ -277,7 +318,10 @@ impl<V: Provider> Calling<V> {
     }
 
     /// Does the next thing the Requester asks for; whether there was one.
-    pub(super) fn step(&mut self, port: &Port<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
+    pub(super) fn step(&mut self, port: &Port<V>, buffers: &mut Buffers<V>, jobs: &mut Jobs<V>) -> Result<bool, Ended> {
+        if self.pull_held(port, buffers)? {
+            return Ok(true);
+        }
         let output = match self.requester.poll(&mut buffers.header) {
             Ok(None) => return Ok(false),
             Ok(Some(output)) => output,
@@ -285,7 +329,7 @@ impl<V: Provider> Calling<V> {
             Err(_) => return Err(Ended::Protocol),
         };
         match output {
-            Output::Register { call, region, memory } => self.register(port, call, region, &memory)?,
+            Output::Register { call, region, memory } => self.register(jobs, call, region, &memory)?,
             Output::Send { call, header, payload } => {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
                 let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
@@ -293,10 +337,10 @@ impl<V: Provider> Calling<V> {
                 ticket.progress = Progress::Sent;
             }
             Output::Invalidate { call, region, .. } => {
-                if let Some(ticket) = self.ticket(call) {
-                    ticket.deregister(port, usize::from(region))?;
+                let number = self.number(call)?;
+                if !self.ticket(number)?.take_back(jobs, number, region) {
+                    self.requester.handle(Input::Invalidated { call, region }).map_err(|_| Ended::Protocol)?;
                 }
-                self.requester.handle(Input::Invalidated { call, region }).map_err(|_| Ended::Protocol)?;
             }
             Output::Release { receive } => buffers.post_receive(port, receive)?,
             Output::Done { call, end, results } => {
@@ -304,119 +348,228 @@ impl<V: Provider> Calling<V> {
                 let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
                 ticket.call.received.extend_from_slice(results);
                 self.given_up.retain(|(_, id)| *id != call);
-                self.done(port, buffers, number, end)?;
+                self.close(port, buffers, jobs, (number, end))?;
             }
-            Output::Read { call, source, at } => self.pull(port, buffers, (call, source, at))?,
+            Output::Read { call, source, at } => {
+                let number = self.number(call)?;
+                self.ticket(number)?.make_room(jobs, number);
+                self.held.push_back((number, source, at));
+            }
             Output::Disconnect => return Err(Ended::Protocol),
         }
         Ok(true)
     }
 
-    /// Reads a part of a reply that the other side provides.
-    fn pull(
-        &mut self,
-        port: &Port<V>,
-        buffers: &mut Buffers<V>,
-        (call, source, at): (CallId, Segment, u32),
-    ) -> Result<(), Ended> {
-        let number = self.of_call.get(call.index()).copied().ok_or(Ended::Protocol)?;
-        let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
-        let region = ticket.room_to_pull(port)?;
+    fn number(&self, call: CallId) -> Result<usize, Ended> {
+        self.of_call.get(call.index()).copied().ok_or(Ended::Protocol)
+    }
+
+    fn ticket(&mut self, number: usize) -> Result<&mut Ticket<V::Region>, Ended> {
+        self.tickets.get_mut(number).ok_or(Ended::Protocol)
+    }
+
+    /// Reads the next part of a reply that the other side provides, of those whose room is registered; whether there was one.
+    fn pull_held(&mut self, port: &Port<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
+        let room = |number: usize| self.tickets.get(number).and_then(|ticket| ticket.pulled.region());
+        let Some(next) = self.held.iter().position(|(number, ..)| room(*number).is_some()) else { return Ok(false) };
+        let (number, source, at) = self.held.remove(next).ok_or(Ended::Protocol)?;
+        let region = self.tickets.get(number).and_then(|ticket| ticket.pulled.region()).ok_or(Ended::Protocol)?;
         let work = Work::Pull(u32::try_from(number).map_err(|_| Ended::Protocol)?);
         let local = Local { region, range: at as usize..at as usize + source.length as usize };
-        Ok(buffers.transfer(port, (work, true), source, local)?)
+        buffers.transfer(port, (work, true), source, local)?;
+        Ok(true)
     }
 
     /// A part of a reply has been read.
     pub(super) fn pulled(&mut self, number: u32) {
-        if let Some(call) = self.tickets.get(number as usize).and_then(|ticket| ticket.id) {
+        if let Some(call) = self.tickets.get(number as usize).and_then(Ticket::id) {
             let _ = self.requester.handle(Input::Completed { call });
         }
     }
 
-    fn ticket(&mut self, call: CallId) -> Option<&mut Ticket<V::Region>> {
-        self.of_call.get(call.index()).and_then(|&number| self.tickets.get_mut(number))
+    fn register(&mut self, jobs: &mut Jobs<V>, call: CallId, region: u16, memory: &Memory) -> Result<(), Ended> {
+        let ticket = self.number(call)?;
+        match self.ticket(ticket)?.take(memory) {
+            Some((buffer, home)) => {
+                let owner = Owner { ticket, region: Some(region), home };
+                self.ticket(ticket)?.away += 1;
+                jobs.add(Job::Register(jobs::Owner::Call(owner), buffer));
+                Ok(())
+            }
+            None => self.tell_registered(call, region, None).map_err(|_| Ended::Protocol),
+        }
     }
 
-    fn register(&mut self, port: &Port<V>, call: CallId, region: u16, memory: &Memory) -> Result<(), Ended> {
-        /// That a new handle is one that the Requester still has for another memory is as good as impossible.
-        const TRIES: usize = 4;
-        for _ in 0..TRIES {
-            let ticket = self.ticket(call).ok_or(Ended::Protocol)?;
-            let segment = ticket.register(port, usize::from(region), memory);
-            let memory = segment.map(|segment| (segment.handle, segment.offset));
-            match self.requester.handle(Input::Registered { call, region, memory }) {
-                Ok(()) => return Ok(()),
-                Err(InputError::HandleInUse) => {
-                    let ticket = self.ticket(call).ok_or(Ended::Protocol)?;
-                    ticket.deregister(port, usize::from(region))?;
+    fn tell_registered(&mut self, call: CallId, region: u16, segment: Option<Segment>) -> Result<(), InputError> {
+        let memory = segment.map(|segment| (segment.handle, segment.offset));
+        self.requester.handle(Input::Registered { call, region, memory })
+    }
+
+    /// Memory is registered, or cannot be.
+    pub(super) fn registered(
+        &mut self,
+        port: &Port<V>,
+        jobs: &mut Jobs<V>,
+        owner: Owner,
+        registered: Result<V::Region, NotRegistered>,
+    ) -> Result<(), Ended> {
+        let ticket = self.ticket(owner.ticket)?;
+        ticket.away -= 1;
+        let segment = match registered {
+            Ok(region) => {
+                let segment = port.verbs.segment(&region);
+                ticket.keep(owner, region);
+                Ok(segment)
+            }
+            Err(NotRegistered { buffer, error }) => {
+                ticket.put_back(owner, buffer);
+                Err(error)
+            }
+        };
+        match (&ticket.stage, owner.region) {
+            (Stage::Open(call), Some(region)) => {
+                let (call, tries) = (*call, ticket.tries);
+                match self.tell_registered(call, region, segment.ok()) {
+                    Ok(()) => Ok(()),
+                    Err(InputError::HandleInUse) if tries < TRIES => {
+                        self.ticket(owner.ticket)?.register_again(jobs, owner);
+                        Ok(())
+                    }
+                    Err(InputError::HandleInUse) => {
+                        self.tell_registered(call, region, None).map_err(|_| Ended::Protocol)
+                    }
+                    Err(_) => Err(Ended::Protocol),
                 }
-                Err(_) => return Err(Ended::Protocol),
+            }
+            // There is no other way to a reply that is pulled.
+            (Stage::Open(_), None) => segment.map(drop).map_err(Ended::from),
+            _ => {
+                self.settle(jobs, owner.ticket);
+                Ok(())
             }
         }
-        Err(Ended::Protocol)
     }
 
-    fn done(&mut self, port: &Port<V>, buffers: &Buffers<V>, number: usize, end: End) -> Result<(), Ended> {
-        let done = self.finish(port, buffers, number, end);
-        let Some(ticket) = self.tickets.get_mut(number) else { return Err(Ended::Protocol) };
-        // Who waits is told in any case.
-        let outcome = done.clone().unwrap_or_else(|ended| Err(CallError::Lost(ended, ticket.progress)));
+    /// A registration has ended.
+    pub(super) fn deregistered(
+        &mut self,
+        jobs: &mut Jobs<V>,
+        owner: Owner,
+        buffer: Result<Vec<u8>, Error>,
+    ) -> Result<(), Ended> {
+        let ticket = self.ticket(owner.ticket)?;
+        ticket.away -= 1;
+        let returned = buffer.map(|buffer| ticket.put_back(owner, buffer)).map_err(Ended::from);
+        match (&ticket.stage, owner.region) {
+            (Stage::Open(call), Some(region)) => {
+                let call = *call;
+                returned?;
+                self.requester.handle(Input::Invalidated { call, region }).map_err(|_| Ended::Protocol)
+            }
+            _ => {
+                self.settle(jobs, owner.ticket);
+                returned
+            }
+        }
+    }
+
+    /// The Requester has done with a call: all memory is taken back that is still registered, or about to be.
+    fn close(
+        &mut self,
+        port: &Port<V>,
+        buffers: &Buffers<V>,
+        jobs: &mut Jobs<V>,
+        (number, end): (usize, End),
+    ) -> Result<(), Ended> {
+        self.held.retain(|(of, ..)| *of != number);
+        let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
+        let taken = match &end {
+            End::Reply { receive, payload } => {
+                // The Receive is needed for the reply to the next call.
+                let reply = if ticket.has_memory() { &mut ticket.inline } else { &mut ticket.call.reply };
+                let taken = take_reply(port, buffers, *receive, payload, reply);
+                ticket.call.replied = 0..reply.len();
+                taken
+            }
+            _ => Ok(()),
+        };
+        ticket.stage = match taken.clone() {
+            Ok(()) => Stage::Closing(end),
+            // Who waits is told in any case.
+            Err(ended) => {
+                self.ended.get_or_insert(ended);
+                Stage::Closing(End::Lost)
+            }
+        };
+        self.settle(jobs, number);
+        taken
+    }
+
+    /// Takes back what memory is left of a call that the Requester has done with. When all is back it has come to its end.
+    fn settle(&mut self, jobs: &mut Jobs<V>, number: usize) {
+        let Some(ticket) = self.tickets.get_mut(number) else { return };
+        ticket.take_back_all(jobs, number);
+        if ticket.away > 0 {
+            return;
+        }
+        let Stage::Closing(end) = mem::take(&mut ticket.stage) else { return };
+        let outcome = ticket.end(end, self.ended.as_ref());
         if outcome.is_err() {
             ticket.call.begin();
         }
-        ticket.outcome = Some(outcome);
+        ticket.stage = Stage::Ended(outcome);
         self.news = true;
         self.woken.extend(ticket.waker.take());
         if ticket.forgotten {
             self.take_back(number);
         }
         self.wake_next();
-        done.map(|_| ())
     }
+}
 
-    /// Takes the memory of a call back, and the reply, if there is one.
-    fn finish(
-        &mut self,
-        port: &Port<V>,
-        buffers: &Buffers<V>,
-        number: usize,
-        end: End,
-    ) -> Result<Result<(), CallError>, Ended> {
-        let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
-        for region in 0..ticket.regions.len() {
-            ticket.deregister(port, region)?;
+/// Copies a reply out of its Receive, and posts that again.
+fn take_reply<V: Provider>(
+    port: &Port<V>,
+    buffers: &Buffers<V>,
+    receive: u32,
+    payload: &Range<usize>,
+    reply: &mut Vec<u8>,
+) -> Result<(), Ended> {
+    reply.clear();
+    buffers.look(port, receive, |octets| {
+        reply.extend_from_slice(octets.get(payload.clone()).unwrap_or_default());
+    })?;
+    match buffers.post_receive(port, receive).map_err(Ended::from) {
+        // A connection that is over has no use for it.
+        Ok(()) | Err(Ended::Peer) => Ok(()),
+        Err(ended) => Err(ended),
+    }
+}
+
+impl Owner {
+    /// What the memory is registered for.
+    pub(super) const fn access(self) -> Access {
+        match (self.region, self.home) {
+            (None, _) => SINK,
+            (_, Home::Message(_) | Home::Copy) => Access::REMOTE_READ,
+            (_, Home::Result(_) | Home::Reply) => Access::LOCAL_WRITE.union(Access::REMOTE_WRITE),
         }
-        if let Some(region) = ticket.pulled.take() {
-            ticket.call.reply = port.verbs.deregister(region)?;
+    }
+}
+
+impl Stage {
+    /// The outcome, of a call that has come to its end.
+    fn take_outcome(&mut self) -> Option<Result<(), CallError>> {
+        if !matches!(self, Self::Ended(_)) {
+            return None;
         }
-        Ok(match end {
-            End::Reply { receive, payload } => {
-                let call = &mut ticket.call;
-                call.reply.clear();
-                buffers.look(port, receive, |octets| {
-                    call.reply.extend_from_slice(octets.get(payload).unwrap_or_default());
-                })?;
-                call.replied = 0..call.reply.len();
-                // A connection that is over has no use for it.
-                match buffers.post_receive(port, receive).map_err(Ended::from) {
-                    Ok(()) | Err(Ended::Peer) => Ok(()),
-                    Err(ended) => return Err(ended),
-                }
-            }
-            End::LongReply(length) => {
-                ticket.call.replied = 0..length as usize;
-                match MessageType::peek(ticket.call.reply()) {
-                    Some((xid, MessageType::REPLY)) if xid == ticket.xid => Ok(()),
-                    _ => Err(CallError::NoReply),
-                }
-            }
-            End::Error(error) => Err(CallError::Error(error)),
-            End::NoRoom(_) => Err(CallError::NoReply),
-            End::NotRegistered => Err(CallError::NotRegistered),
-            End::Cancelled => Err(CallError::TimedOut(ticket.progress)),
-            End::Lost => Err(CallError::Lost(self.ended.clone().unwrap_or(Ended::Peer), ticket.progress)),
-        })
+        if let Self::Ended(outcome) = mem::take(self) { Some(outcome) } else { None }
+    }
+}
+
+impl<R> Room<R> {
+    const fn region(&self) -> Option<&R> {
+        if let Self::Registered(region) = self { Some(region) } else { None }
     }
 }
 
@@ -425,12 +578,14 @@ impl<R> Default for Ticket<R> {
         Self {
             call: Call::default(),
             xid: 0,
-            id: None,
+            stage: Stage::Free,
             progress: Progress::NotSent,
             regions: Vec::new(),
-            pulled: None,
+            pulled: Room::None,
+            away: 0,
+            tries: 0,
+            inline: Vec::new(),
             copies: Vec::new(),
-            outcome: None,
             waker: None,
             forgotten: false,
         }
@@ -441,86 +596,111 @@ impl<R> Ticket<R> {
     /// Makes it ready for another call, with the memory it has.
     fn reset(&mut self) {
         self.regions.clear();
-        (self.id, self.outcome, self.waker, self.forgotten) = (None, None, None, false);
+        (self.stage, self.tries, self.waker, self.forgotten) = (Stage::Free, 0, None, false);
     }
 
-    /// The room for a reply that is pulled: all that the Requester may take.
-    fn room_to_pull<V: Verbs<Region = R>>(&mut self, port: &Port<V>) -> Result<&R, Ended> {
-        if self.pulled.is_none() {
-            // Results that have come with the rest, as RPCSEC_GSS covers them, take as much more.
-            let results = self.call.results.iter().map(|room| room.len().next_multiple_of(4));
-            let room = results.fold((self.call.reply_length as usize).next_multiple_of(4), usize::saturating_add);
-            let mut reply = mem::take(&mut self.call.reply);
-            reply.resize(room, 0);
-            match port.verbs.register(&port.domain, reply, SINK) {
-                Ok(region) => self.pulled = Some(region),
-                Err(refused) => {
-                    self.call.reply = refused.buffer;
-                    return Err(Ended::from(refused.error));
-                }
-            }
-        }
-        self.pulled.as_ref().ok_or(Ended::Protocol)
+    /// The Requester's name of the call, as long as it has it.
+    const fn id(&self) -> Option<CallId> {
+        if let Stage::Open(id) = self.stage { Some(id) } else { None }
     }
 
-    /// Registers memory of the call; none where that is not possible, and the buffer is where it was.
-    fn register<V: Verbs<Region = R>>(&mut self, port: &Port<V>, region: usize, memory: &Memory) -> Option<Segment> {
-        let (buffer, home, access) = self.take(memory)?;
-        let registered = match port.verbs.register(&port.domain, buffer, access) {
-            Ok(registered) => registered,
-            Err(refused) => {
-                self.put_back(home, refused.buffer);
-                return None;
-            }
-        };
-        let segment = port.verbs.segment(&registered);
-        if self.regions.len() <= region {
-            self.regions.resize_with(region + 1, || None);
+    /// Whether buffers of the call are registered, or on the way.
+    fn has_memory(&self) -> bool {
+        self.away > 0 || self.regions.iter().any(Option::is_some)
+    }
+
+    /// Has the room for a reply registered that is pulled: all that the Requester may take.
+    fn make_room<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
+        if !matches!(self.pulled, Room::None) {
+            return;
         }
-        *self.regions.get_mut(region)? = Some((registered, home));
-        Some(segment)
+        // Results that have come with the rest, as RPCSEC_GSS covers them, take as much more.
+        let results = self.call.results.iter().map(|room| room.len().next_multiple_of(4));
+        let room = results.fold((self.call.reply_length as usize).next_multiple_of(4), usize::saturating_add);
+        let mut reply = mem::take(&mut self.call.reply);
+        reply.resize(room, 0);
+        self.pulled = Room::Registering;
+        self.away += 1;
+        jobs.add(Job::Register(jobs::Owner::Call(Owner { ticket, region: None, home: Home::Reply }), reply));
     }
 
     /// The buffer that is memory of the call, and no more than that.
-    fn take(&mut self, memory: &Memory) -> Option<(Vec<u8>, Home, Access)> {
-        let writable = Access::LOCAL_WRITE | Access::REMOTE_WRITE;
+    fn take(&mut self, memory: &Memory) -> Option<(Vec<u8>, Home)> {
         match memory {
             Memory::Argument(range) => {
                 let all = |(part, within): &(Part, Range<usize>)| {
                     within.start == 0 && within.end == self.call.stream.part_len(*part)
                 };
                 if let Some((part, _)) = self.call.stream.part(range).filter(all) {
-                    return Some((self.call.stream.take(part), Home::Message(part), Access::REMOTE_READ));
+                    return Some((self.call.stream.take(part), Home::Message(part)));
                 }
                 let mut copy = self.copies.pop().unwrap_or_default();
                 copy.clear();
                 copy.reserve(range.len());
                 self.call.stream.gather(range, |octets| copy.extend_from_slice(octets));
-                Some((copy, Home::Copy, Access::REMOTE_READ))
+                Some((copy, Home::Copy))
             }
             Memory::Result(number, _) => {
                 let number = usize::from(*number);
                 let room = mem::take(self.call.results.get_mut(number)?);
-                Some((room, Home::Result(number), writable))
+                Some((room, Home::Result(number)))
             }
             Memory::Reply(range) => {
                 let mut room = mem::take(&mut self.call.reply);
                 room.resize(range.end as usize, 0);
-                Some((room, Home::Reply, writable))
+                Some((room, Home::Reply))
             }
         }
     }
 
-    /// Ends a registration, if it has not ended, and puts the buffer where it belongs.
-    fn deregister<V: Verbs<Region = R>>(&mut self, port: &Port<V>, region: usize) -> Result<(), Ended> {
-        let Some((region, home)) = self.regions.get_mut(region).and_then(Option::take) else { return Ok(()) };
-        let buffer = port.verbs.deregister(region)?;
-        self.put_back(home, buffer);
-        Ok(())
+    /// Keeps memory that is registered.
+    fn keep(&mut self, owner: Owner, memory: R) {
+        let Some(region) = owner.region.map(usize::from) else {
+            self.pulled = Room::Registered(memory);
+            return;
+        };
+        if self.regions.len() <= region {
+            self.regions.resize_with(region + 1, || None);
+        }
+        if let Some(place) = self.regions.get_mut(region) {
+            *place = Some((memory, owner.home));
+        }
     }
 
-    fn put_back(&mut self, home: Home, buffer: Vec<u8>) {
-        match home {
+    /// Has a registration ended; false where there is none.
+    fn take_back<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize, region: u16) -> bool {
+        let Some((memory, home)) = self.regions.get_mut(usize::from(region)).and_then(Option::take) else {
+            return false;
+        };
+        self.away += 1;
+        jobs.add(Job::Deregister(jobs::Owner::Call(Owner { ticket, region: Some(region), home }), memory));
+        true
+    }
+
+    /// Has all registrations ended.
+    fn take_back_all<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
+        for region in (0..u16::MAX).take(self.regions.len()) {
+            self.take_back(jobs, ticket, region);
+        }
+        if let Room::Registered(room) = mem::take(&mut self.pulled) {
+            self.away += 1;
+            let owner = Owner { ticket, region: None, home: Home::Reply };
+            jobs.add(Job::Deregister(jobs::Owner::Call(owner), room));
+        }
+    }
+
+    /// Has memory registered once more.
+    fn register_again<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, owner: Owner) {
+        let region = owner.region.and_then(|region| self.regions.get_mut(usize::from(region)));
+        if let Some((memory, _)) = region.and_then(Option::take) {
+            self.tries += 1;
+            self.away += 1;
+            jobs.add(Job::RegisterAgain(jobs::Owner::Call(owner), memory));
+        }
+    }
+
+    fn put_back(&mut self, owner: Owner, buffer: Vec<u8>) {
+        match owner.home {
             Home::Message(part) => self.call.stream.put_back(part, buffer),
             Home::Result(number) => {
                 if let Some(room) = self.call.results.get_mut(number) {
@@ -530,6 +710,31 @@ impl<R> Ticket<R> {
             Home::Reply => self.call.reply = buffer,
             Home::Copy if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
             Home::Copy => {}
+        }
+    }
+
+    /// The outcome of a call whose buffers are all back.
+    fn end(&mut self, end: End, ended: Option<&Ended>) -> Result<(), CallError> {
+        match end {
+            End::Reply { .. } => {
+                if !self.inline.is_empty() {
+                    mem::swap(&mut self.inline, &mut self.call.reply);
+                    self.inline.clear();
+                }
+                Ok(())
+            }
+            End::LongReply(length) => {
+                self.call.replied = 0..length as usize;
+                match MessageType::peek(self.call.reply()) {
+                    Some((xid, MessageType::REPLY)) if xid == self.xid => Ok(()),
+                    _ => Err(CallError::NoReply),
+                }
+            }
+            End::Error(error) => Err(CallError::Error(error)),
+            End::NoRoom(_) => Err(CallError::NoReply),
+            End::NotRegistered => Err(CallError::NotRegistered),
+            End::Cancelled => Err(CallError::TimedOut(self.progress)),
+            End::Lost => Err(CallError::Lost(ended.cloned().unwrap_or(Ended::Peer), self.progress)),
         }
     }
 }

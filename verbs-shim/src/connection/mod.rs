@@ -4,10 +4,13 @@
 //! for others wakes them. A call in flight of one thread is so answered without a change of threads. Futures and servers do
 //! not wait so: for them a connection is attended to by a thread that looks when the adapter has something, among many
 //! connections.
+//!
+//! All that is known of a connection is under one lock. What takes an adapter long is done when it is let go: see [`jobs`].
 
 mod answering;
 mod buffers;
 mod calling;
+mod jobs;
 mod line;
 mod settings;
 
@@ -15,7 +18,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 use std::{fmt, mem};
@@ -27,6 +30,7 @@ use self::answering::Answering;
 pub(crate) use self::answering::Asked;
 use self::buffers::{Buffers, Sent};
 use self::calling::Calling;
+use self::jobs::{Done, Job, Jobs, Owner};
 pub(crate) use self::line::{Place, Turn};
 pub use self::settings::{MAX_CALLS, Settings};
 use crate::call::{Call, CallError, Progress};
@@ -144,12 +148,18 @@ pub(crate) struct Shared<V: Provider> {
     timeout: Option<Duration>,
     /// There is somebody who takes completions whoever waits: the driver, or the server's threads.
     is_attended: AtomicBool,
+    /// Wakes the driver, where it is the driver.
+    driver: OnceLock<Watch>,
+    /// Futures have been polled, and there is somebody to do their jobs.
+    is_polled: AtomicBool,
 }
 
 pub(crate) struct State<V: Provider> {
     buffers: Buffers<V>,
     calling: Calling<V>,
     answering: Option<Answering<V>>,
+    /// What the two ask for and what is done when nothing is locked.
+    jobs: Jobs<V>,
     /// Receives that are filled and that the endpoints do not know of yet: they take one when all they ask for is done.
     arrived: VecDeque<Arrived>,
     lead: Lead,
@@ -164,6 +174,8 @@ pub(crate) struct State<V: Provider> {
     taken: u64,
     /// Whoever attends to the connection, while it waits for something to happen.
     attendant: Option<Watch>,
+    /// The connection itself, from when nobody holds it any more until the driver ends it.
+    left: Option<Arc<Shared<V>>>,
 }
 
 /// Who waits for completions.
@@ -258,6 +270,7 @@ impl<V: Provider> Connection<V> {
             buffers,
             calling: Calling::new(calls, settings, message_size),
             answering: (settings.served > 0).then(answering),
+            jobs: Jobs::default(),
             arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
             lead: Lead::Nobody,
             following: 0,
@@ -266,6 +279,7 @@ impl<V: Provider> Connection<V> {
             closed: false,
             taken: 0,
             attendant: None,
+            left: None,
         };
         let shared = Shared {
             port,
@@ -275,6 +289,8 @@ impl<V: Provider> Connection<V> {
             terms: calls,
             timeout: settings.timeout,
             is_attended: AtomicBool::new(false),
+            driver: OnceLock::new(),
+            is_polled: AtomicBool::new(false),
         };
         Self { shared: Arc::new(Owned(Arc::new(shared))) }
     }
@@ -296,10 +312,14 @@ impl<V: Provider> Connection<V> {
     /// # Errors
     /// A [`CallError`]. In each case but [`CallError::TimedOut`] the call has its buffers back, and nobody can reach them.
     pub fn call(&self, call: &mut Call) -> Result<(), CallError> {
-        self.shared.call(call, None, self.shared.deadline())
+        let outcome = self.shared.call(call, None, self.shared.deadline());
+        self.shared.watch_grace(&outcome);
+        outcome
     }
 
-    /// Makes a call whose reply is waited for later, or in an asynchronous function: [`Pending`] is a future.
+    /// Makes a call whose reply is waited for later, or in an asynchronous function: [`Pending`] is a future. Its memory, which
+    /// may take an adapter long, is registered before this returns; or by another thread, once a future of this connection
+    /// was polled.
     pub fn start(&self, call: Call) -> Pending<V> {
         Pending::new(Arc::clone(&self.shared), call)
     }
@@ -426,13 +446,16 @@ impl<V: Provider> Shared<V> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until something has happened, for some time at most. One thread waits for the adapter,
-    /// the others for that one.
+    /// Does the jobs that there are; where there are none, waits until something has happened, for some time at most. One
+    /// thread waits for the adapter, the others for that one.
     pub(crate) fn progress<'a>(
         &'a self,
         mut state: MutexGuard<'a, State<V>>,
         longest: Duration,
     ) -> MutexGuard<'a, State<V>> {
+        if state.jobs.are_waiting() {
+            return self.work(state);
+        }
         let ends = state.next_end();
         let left = ends.map_or(longest, |ends| longest.min(ends.saturating_duration_since(Instant::now())));
         if state.lead == Lead::Nobody {
@@ -449,33 +472,76 @@ impl<V: Provider> Shared<V> {
             state.following -= 1;
         }
         state.expire(&self.port);
-        if state.calling.woken.is_empty() {
-            return state;
-        }
-        self.release(state);
-        self.lock()
+        self.work(state)
     }
 
-    /// Waits for the adapter, and takes what there is.
+    /// Waits for the adapter, and takes what there is. Nothing is locked while the adapter is asked: that is when it destroys
+    /// what is left of a connection that is over.
     fn lead<'a>(
         &'a self,
         mut state: MutexGuard<'a, State<V>>,
-        longest: Duration,
+        mut longest: Duration,
         ends: Option<Instant>,
     ) -> MutexGuard<'a, State<V>> {
         state.lead = Lead::Somebody { ends };
-        drop(state);
-        let mut completion = self.port.verbs.completion(&self.port.queue_pair, longest);
-        let mut state = self.lock();
-        state.lead = Lead::Nobody;
-        while state.completed(&self.port, completion) {
-            completion = self.port.verbs.completion(&self.port.queue_pair, Duration::ZERO);
+        loop {
+            drop(state);
+            let completion = self.port.verbs.completion(&self.port.queue_pair, longest);
+            state = self.lock();
+            if !state.completed(&self.port, completion) {
+                break;
+            }
+            longest = Duration::ZERO;
         }
+        state.lead = Lead::Nobody;
         state.carry_out(&self.port);
         // It looks for itself what that has changed.
         state.take_news();
-        self.follow(&state);
         state
+    }
+
+    /// Tells what has changed, and does the jobs that there are. Nothing is locked meanwhile.
+    fn work<'a>(&'a self, mut state: MutexGuard<'a, State<V>>) -> MutexGuard<'a, State<V>> {
+        loop {
+            self.tell(&mut state);
+            if !state.calling.woken.is_empty() {
+                // A waker may panic: no job is to be lost then.
+                self.release(state);
+                state = self.lock();
+            }
+            if !state.jobs.are_waiting() {
+                return state;
+            }
+            let mut jobs = state.jobs.take();
+            while let Some(job) = jobs.pop_front() {
+                drop(state);
+                let done = job.run(&self.port);
+                state = self.lock();
+                state.done(&self.port, done);
+                self.tell(&mut state);
+            }
+            state.jobs.keep(jobs);
+        }
+    }
+
+    /// The same, and then lets go of the lock: for who has asked for something, and may take a while.
+    pub(crate) fn finish(&self, state: MutexGuard<'_, State<V>>) {
+        let state = self.work(state);
+        self.release(state);
+    }
+
+    /// Lets go of the lock, for who may poll a future: that may not take long, so whoever attends to the connection does the
+    /// jobs.
+    pub(crate) fn leave_work(&self, state: MutexGuard<'_, State<V>>) {
+        if !state.jobs.are_waiting() {
+            self.release(state);
+        } else if state.closed || !self.is_polled.load(Ordering::Acquire) {
+            self.finish(state);
+        } else {
+            // One that does not rest looks for jobs before it does.
+            state.attendant.iter().for_each(Watch::wake);
+            self.release(state);
+        }
     }
 
     /// Somebody attends to the connection now, and need not be told.
@@ -490,28 +556,27 @@ impl<V: Provider> Shared<V> {
         if state.closed {
             return None;
         }
+        if state.jobs.are_waiting() {
+            return Some(Armed::Ready);
+        }
         state.attendant = Some(watch.clone());
         state.remind();
         drop(state);
         let armed = self.port.verbs.watch(&self.port.queue_pair, watch.waiter(), watch.key());
         Some(armed.unwrap_or_else(|error| {
             let mut state = self.lock();
-            state.end(&self.port, Ended::Refused(error));
-            self.release(state);
+            state.end(Ended::Refused(error));
+            self.finish(state);
             Armed::Ready
         }))
     }
 
-    /// Wakes the threads that wait for this one.
-    fn follow(&self, state: &State<V>) {
+    /// Tells other threads what has changed: those that wait for another thread, the one that waits for the adapter, and whoever
+    /// attends to the connection.
+    fn tell(&self, state: &mut State<V>) {
         if state.following > 0 {
             self.changed.notify_all();
         }
-    }
-
-    /// Says what has changed, to threads and to futures. A waker may do anything, so nothing is locked then.
-    pub(crate) fn release(&self, mut state: MutexGuard<'_, State<V>>) {
-        self.follow(&state);
         let news = state.take_news();
         if state.has_lead_look(news) {
             self.port.verbs.interrupt(&self.port.queue_pair);
@@ -519,6 +584,11 @@ impl<V: Provider> Shared<V> {
         if news && let Some(attendant) = &state.attendant {
             attendant.wake();
         }
+    }
+
+    /// Says what has changed, to threads and to futures. A waker may do anything, so nothing is locked then.
+    pub(crate) fn release(&self, mut state: MutexGuard<'_, State<V>>) {
+        self.tell(&mut state);
         state.remind();
         let woken = mem::take(&mut state.calling.woken);
         let _spent = mem::take(&mut state.calling.spent);
@@ -542,8 +612,12 @@ impl<V: Provider> Shared<V> {
         let mut waits = Waits { shared: self, place };
         let mut state = self.lock();
         loop {
-            if let Some(begun) = state.begin(&self.port, call, &mut waits.place, Turn::Looking).transpose() {
-                self.release(state);
+            let begun = state.begin(&self.port, call, &mut waits.place, Turn::Looking).transpose();
+            // That the connection is over is said when the buffers of all calls are back.
+            if let Some(begun) = begun
+                && (begun.is_ok() || !state.is_ending())
+            {
+                self.finish(state);
                 return begun;
             }
             let now = Instant::now();
@@ -591,12 +665,12 @@ impl<V: Provider> Shared<V> {
         state.give_up(&self.port, ticket);
         loop {
             if let Some(outcome) = state.calling.outcome(ticket, call) {
-                self.release(state);
+                self.finish(state);
                 return outcome;
             }
             if state.calling.progress(ticket) == Progress::Sent {
                 let _waker = state.calling.forget(ticket);
-                self.release(state);
+                self.finish(state);
                 return Err(CallError::TimedOut(Progress::Sent));
             }
             state = self.progress(state, Duration::MAX);
@@ -605,8 +679,8 @@ impl<V: Provider> Shared<V> {
 
     pub(crate) fn disconnect(&self) {
         let mut state = self.lock();
-        state.end(&self.port, Ended::Here);
-        self.release(state);
+        state.end(Ended::Here);
+        self.finish(state);
     }
 
     pub(crate) const fn peer(&self) -> SocketAddr {
@@ -645,18 +719,38 @@ impl<V: Provider> Owned<V> {
         let weak: Weak<Shared<V>> = Arc::downgrade(shared);
         let Ok(driver) = driver::drive(weak) else { return false };
         shared.is_attended.store(true, Ordering::Release);
-        driver.wake();
+        shared.driver.get_or_init(|| driver).wake();
         true
+    }
+
+    /// The same, for a future: from now on its jobs are left to whoever attends to the connection.
+    pub(crate) fn be_polled(&self) -> bool {
+        let is_attended = self.be_attended();
+        self.0.is_polled.store(is_attended, Ordering::Release);
+        is_attended
+    }
+
+    /// Has somebody see to it that a call that was given up does not wait for its reply for too long.
+    pub(crate) fn watch_grace(&self, outcome: &Result<(), CallError>) {
+        if matches!(outcome, Err(CallError::TimedOut(Progress::Sent))) {
+            // Where the operating system has no thread for that, whoever waits looks at the clock too.
+            self.be_attended();
+        }
     }
 }
 
 impl<V: Provider> Driven for Shared<V> {
     fn drive(&self, watch: &Watch) -> bool {
         self.attend();
-        let state = self.lock();
+        let mut state = self.lock();
+        let left = state.left.take();
+        if left.is_some() {
+            state.end(Ended::Here);
+        }
         drop(self.progress(state, Duration::ZERO));
         match self.rest(watch) {
-            None => false,
+            // Nobody else is to let go of what there is, even if it is over.
+            None => left.is_none(),
             Some(Armed::Quiet) => true,
             Some(Armed::Ready) => {
                 // When it is this connection's turn again.
@@ -676,8 +770,17 @@ impl<V: Provider> Deref for Owned<V> {
 }
 
 impl<V: Provider> Drop for Owned<V> {
+    /// Ends the connection, which takes an adapter long. The driver does it where it attends to the connection: a future may
+    /// be the last that has it.
     fn drop(&mut self) {
-        self.disconnect();
+        let Self(shared) = self;
+        match shared.driver.get() {
+            Some(driver) => {
+                shared.lock().left = Some(Arc::clone(shared));
+                driver.wake();
+            }
+            None => shared.disconnect(),
+        }
     }
 }
 
@@ -687,8 +790,8 @@ impl<V: Provider> State<V> {
         match completion {
             Ok(None) => false,
             Ok(Some(completion)) => {
-                if let Err(ended) = self.happened(port, &completion) {
-                    self.end(port, ended);
+                if let Err(ended) = self.happened(&completion) {
+                    self.end(ended);
                 }
                 true
             }
@@ -697,13 +800,13 @@ impl<V: Provider> State<V> {
                 false
             }
             Err(error) => {
-                self.end(port, Ended::Refused(error));
+                self.end(Ended::Refused(error));
                 false
             }
         }
     }
 
-    fn happened(&mut self, port: &Port<V>, completion: &Completion) -> Result<(), Ended> {
+    fn happened(&mut self, completion: &Completion) -> Result<(), Ended> {
         let Completion { id, kind, status, length, invalidated } = *completion;
         self.taken = self.taken.wrapping_add(1);
         let work = Work::from_id(id);
@@ -713,7 +816,11 @@ impl<V: Provider> State<V> {
         if let Work::Send(slot) = work {
             match self.buffers.take_sent(slot) {
                 Sent::Call(call) if status == Status::Success => self.calling.sent(call),
-                Sent::Reply(number) => self.answering.iter_mut().for_each(|answering| answering.sent(port, number)),
+                Sent::Reply(number) => {
+                    if let Some(answering) = &mut self.answering {
+                        answering.sent(&mut self.jobs, number);
+                    }
+                }
                 _ => {}
             }
         }
@@ -743,7 +850,7 @@ impl<V: Provider> State<V> {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(ended) => {
-                    self.end(port, ended);
+                    self.end(ended);
                     break;
                 }
             }
@@ -751,12 +858,12 @@ impl<V: Provider> State<V> {
     }
 
     fn step(&mut self, port: &Port<V>) -> Result<bool, Ended> {
-        let Self { buffers, calling, answering, arrived, .. } = self;
-        if calling.step(port, buffers)? {
+        let Self { buffers, calling, answering, jobs, arrived, .. } = self;
+        if calling.step(port, buffers, jobs)? {
             return Ok(true);
         }
         if let Some(answering) = answering
-            && answering.step(port, buffers)?
+            && answering.step(port, buffers, jobs)?
         {
             return Ok(true);
         }
@@ -773,6 +880,32 @@ impl<V: Provider> State<V> {
             }
         })?;
         if taken { Ok(true) } else { Err(Ended::Protocol) }
+    }
+
+    /// Tells the endpoints what came of a job, and does what they ask for then.
+    fn done(&mut self, port: &Port<V>, done: Done<V>) {
+        let Self { calling, answering, jobs, .. } = self;
+        jobs.end();
+        let told = match (done, answering) {
+            (Done::Registered(Owner::Call(owner), registered), _) => calling.registered(port, jobs, owner, registered),
+            (Done::Deregistered(Owner::Call(owner), buffer), _) => calling.deregistered(jobs, owner, buffer),
+            (Done::Registered(Owner::Answer(owner), registered), Some(answering)) => {
+                answering.registered(port, jobs, owner, registered)
+            }
+            (Done::Deregistered(Owner::Answer(owner), buffer), Some(answering)) => {
+                answering.deregistered(jobs, owner, buffer)
+            }
+            (Done::Disconnected(Err(_)), _) => {
+                // Nothing will come that could be waited for.
+                self.close(port);
+                Ok(())
+            }
+            (Done::Disconnected(Ok(())) | Done::Registered(..) | Done::Deregistered(..), _) => Ok(()),
+        };
+        if let Err(ended) = told {
+            self.end(ended);
+        }
+        self.carry_out(port);
     }
 
     /// Begins a call; none where there are as many as there can be, or others wait for that already: it has its place
@@ -799,6 +932,11 @@ impl<V: Provider> State<V> {
         self.calling.give_up(ticket);
         self.carry_out(port);
         self.expire(port);
+    }
+
+    /// Whether calls that were given up wait for their replies still.
+    pub(crate) fn has_grace(&self) -> bool {
+        self.grace_ends().is_some()
     }
 
     /// When something will have lasted for longer than it may.
@@ -843,25 +981,27 @@ impl<V: Provider> State<V> {
             answering.expire(now);
         }
         if self.grace_ends().is_some_and(|ends| ends <= now) {
-            self.end(port, Ended::Unanswered);
+            self.end(Ended::Unanswered);
         }
         self.carry_out(port);
     }
 
     /// Ends the connection. That it is over is known when its last completion was taken.
-    fn end(&mut self, port: &Port<V>, ended: Ended) {
+    fn end(&mut self, ended: Ended) {
         match &self.ended {
             None => {
                 self.ended = Some(ended);
-                // Where it cannot be, nothing will come that could be waited for.
-                if port.verbs.disconnect(&port.queue_pair).is_err() {
-                    self.close(port);
-                }
+                self.jobs.add(Job::Disconnect);
             }
             // Work was refused as the connection is over, before the completion that tells why was taken.
             Some(Ended::Peer) if matches!(ended, Ended::Failed(..)) => self.ended = Some(ended),
             Some(_) => {}
         }
+    }
+
+    /// Whether the connection is over, and something of it still to be taken back.
+    fn is_ending(&self) -> bool {
+        self.ended.is_some() && (!self.closed || self.jobs.are_waiting() || self.jobs.are_under_way())
     }
 
     /// No completion will come any more: all calls come to their end.
@@ -875,17 +1015,17 @@ impl<V: Provider> State<V> {
         let ended = self.ended.get_or_insert(Ended::Peer).clone();
         self.calling.lost(ended);
         if let Some(answering) = &mut self.answering {
-            answering.lost(port);
+            answering.lost(&mut self.jobs);
         }
         self.carry_out(port);
     }
 
     /// Takes what has come before the end. A reply is still good; a call would be answered to nobody.
     fn take_replies(&mut self, port: &Port<V>) {
-        let Self { buffers, calling, answering, arrived, .. } = self;
+        let Self { buffers, calling, answering, jobs, arrived, .. } = self;
         for Arrived { receive, length, invalidated } in mem::take(arrived) {
             // What is asked for is of no use any more.
-            while matches!(calling.step(port, buffers), Ok(true) | Err(Ended::Peer)) {}
+            while matches!(calling.step(port, buffers, jobs), Ok(true) | Err(Ended::Peer)) {}
             let _ = buffers.look(port, receive, |octets| {
                 let octets = octets.get(..length).unwrap_or_default();
                 if answering.is_none() || calling.direction(octets) == Direction::Reply {

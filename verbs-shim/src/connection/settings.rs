@@ -57,7 +57,7 @@ pub struct Settings {
     /// How long the reply to a call that was given up may still take. The other side does not know that nobody wants it,
     /// and may use the memory of the call: so the call keeps its buffers and its place among the [`calls`](Self::calls)
     /// until the reply has come. When this time is over, the connection ends, and all its calls with it, as nothing else
-    /// takes the memory away. Whoever uses the connection sees to that; zero ends it at once.
+    /// takes the memory away; zero ends it at once. The thread that futures have sees to that, where no server does.
     pub grace: Duration,
     /// Calls that were given up whose buffers are kept for [`Connection::returned`](super::Connection::returned), at most:
     /// those of more, from the oldest on, are freed.

@@ -1,0 +1,115 @@
+//! What takes an adapter long: registering memory, taking it back, ending a connection.
+//!
+//! The Requester and the Responder ask for it while the connection is locked. It is done when nothing is locked, so that a call
+//! with much memory holds up no other, and what came of it is told to them later.
+
+use std::collections::VecDeque;
+use std::mem;
+
+use super::{Port, answering, calling};
+use crate::error::{Error, NotRegistered};
+use crate::verbs::{Access, Verbs};
+
+/// Something to be done while nothing is locked.
+pub(super) enum Job<V: Verbs> {
+    /// Register a buffer.
+    Register(Owner, Vec<u8>),
+    /// Take a buffer back.
+    Deregister(Owner, V::Region),
+    /// Register a buffer once more: its handle is one that is in use.
+    RegisterAgain(Owner, V::Region),
+    /// End the connection.
+    Disconnect,
+}
+
+/// What came of a job.
+pub(super) enum Done<V: Verbs> {
+    Registered(Owner, Result<V::Region, NotRegistered>),
+    Deregistered(Owner, Result<Vec<u8>, Error>),
+    Disconnected(Result<(), Error>),
+}
+
+/// Whose memory it is.
+#[derive(Clone, Copy)]
+pub(super) enum Owner {
+    /// That of a call of this end.
+    Call(calling::Owner),
+    /// That of a call of the other side, or of its reply.
+    Answer(answering::Owner),
+}
+
+/// What is to be done, in the order in which it was asked for.
+pub(super) struct Jobs<V: Verbs> {
+    waiting: VecDeque<Job<V>>,
+    /// Those that a thread has taken and not done.
+    under_way: usize,
+    /// Empty ones, for those that come.
+    spare: Vec<VecDeque<Job<V>>>,
+}
+
+/// Times that memory is registered in all, where its handle is in use. To be given such a one takes that the adapter has just
+/// given it up, and that this has not been told yet.
+pub(super) const TRIES: u8 = 4;
+
+impl<V: Verbs> Jobs<V> {
+    pub(super) fn add(&mut self, job: Job<V>) {
+        self.waiting.push_back(job);
+    }
+
+    /// All that there are, for one thread: another that comes is not held up by them.
+    pub(super) fn take(&mut self) -> VecDeque<Job<V>> {
+        self.under_way += self.waiting.len();
+        mem::replace(&mut self.waiting, self.spare.pop().unwrap_or_default())
+    }
+
+    /// One of those that were taken is done.
+    pub(super) const fn end(&mut self) {
+        self.under_way -= 1;
+    }
+
+    /// Keeps the memory of what was taken and is done.
+    pub(super) fn keep(&mut self, empty: VecDeque<Job<V>>) {
+        self.spare.push(empty);
+    }
+
+    pub(super) fn are_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    pub(super) const fn are_under_way(&self) -> bool {
+        self.under_way > 0
+    }
+}
+
+impl<V: Verbs> Default for Jobs<V> {
+    fn default() -> Self {
+        Self { waiting: VecDeque::new(), under_way: 0, spare: Vec::new() }
+    }
+}
+
+impl<V: Verbs> Job<V> {
+    /// Does it, which takes long: nothing is locked.
+    pub(super) fn run(self, port: &Port<V>) -> Done<V> {
+        let register =
+            |owner: Owner, buffer| Done::Registered(owner, port.verbs.register(&port.domain, buffer, owner.access()));
+        match self {
+            Self::Register(owner, buffer) => register(owner, buffer),
+            Self::Deregister(owner, region) => Done::Deregistered(owner, port.verbs.deregister(region)),
+            Self::RegisterAgain(owner, region) => match port.verbs.deregister(region) {
+                Ok(buffer) => register(owner, buffer),
+                Err(error) => Done::Registered(owner, Err(NotRegistered { buffer: Vec::new(), error })),
+            },
+            Self::Disconnect => Done::Disconnected(port.verbs.disconnect(&port.queue_pair)),
+        }
+    }
+}
+
+impl Owner {
+    /// What memory is registered for.
+    const fn access(self) -> Access {
+        match self {
+            Self::Call(owner) => owner.access(),
+            Self::Answer(owner) => owner.access(),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What takes an adapter long holds up nobody else: memory, and the end of a connection.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test falls where it is not so")]
+
+#[path = "support/slow.rs"]
+mod slow;
+#[path = "support/stopping.rs"]
+mod stopping;
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rpcrdma::rpc::{Auth, Call as Header};
+use rpcrdma_verbs::loopback::Fabric;
+use rpcrdma_verbs::{Call, Client, Request, Server, Settings, Stream};
+
+use slow::{Act, Gate, Opens, Slow};
+use stopping::Stopping;
+
+/// Too many for a Send.
+const OCTETS: usize = 5000;
+
+fn message(client: &Client<Slow>, procedure: u32) -> Stream {
+    let header = Header {
+        xid: client.xid(),
+        rpc_version: 2,
+        program: 400_100,
+        version: 1,
+        procedure,
+        credential: Auth::NONE,
+        verifier: Auth::NONE,
+    };
+    let mut octets = vec![0; 40];
+    header.encode(&mut octets).unwrap();
+    Stream::from(octets)
+}
+
+fn null(client: &Client<Slow>) -> Call {
+    Call::new(message(client, 0), 24)
+}
+
+/// A call with a Read chunk and a Write chunk.
+fn with_chunks(client: &Client<Slow>) -> Call {
+    let mut message = message(client, 1);
+    message.push_item(vec![3; OCTETS]);
+    Call::new(message, 24).with_result(vec![0; OCTETS])
+}
+
+fn answer(mut request: Request<Slow>) {
+    let procedure = request.decode().unwrap().0.procedure;
+    let reply = request.accept();
+    if procedure == 1 {
+        reply.push_item(vec![7; OCTETS]);
+    }
+    request.answer().unwrap();
+}
+
+/// A client that has been answered once, and the gates of its adapter and of the server's.
+fn with_server(service: impl Fn(Request<Slow>) + Sync, run: impl FnOnce(Client<Slow>, &Gate, &Gate)) {
+    let fabric = Fabric::new();
+    let [here, there] = [1, 2].map(|number| Slow::new(fabric.adapter([192, 0, 2, number].into()).unwrap()));
+    let address = "192.0.2.2:20049".parse().unwrap();
+    let server = Server::bind(&there, address, Settings::server()).unwrap();
+    let stop = server.stopper();
+    thread::scope(|scope| {
+        let served = scope.spawn(|| server.serve(&service));
+        let stopping = Stopping(stop);
+        let gates = (Opens(&here.gate), Opens(&there.gate));
+        let client = Client::connect(&here, address, &Settings::client()).unwrap();
+        // Now there are credits for more than one.
+        client.call(&mut null(&client)).unwrap();
+        run(client, &here.gate, &there.gate);
+        drop((gates, stopping));
+        served.join().unwrap().unwrap();
+    });
+    assert_eq!(fabric.registered(), 0);
+}
+
+/// What is called in another thread comes to its end, while the gate is closed to something.
+fn comes_to_its_end(client: &Client<Slow>, run: impl FnOnce(&Client<Slow>) + Send + 'static) {
+    let (client, (done, is_done)) = (client.clone(), mpsc::channel());
+    thread::spawn(move || {
+        run(&client);
+        let _ = done.send(());
+    });
+    is_done.recv_timeout(Duration::from_secs(5)).expect("it waits for another");
+}
+
+fn calls_go_on_while_one_waits_for(act: Act) {
+    with_server(answer, |client, gate, _| {
+        gate.close_to(act);
+        let slow = thread::spawn({
+            let client = client.clone();
+            move || {
+                let mut call = with_chunks(&client);
+                client.call(&mut call).map(|()| call)
+            }
+        });
+        gate.wait_for_one();
+        for _ in 0..50 {
+            comes_to_its_end(&client, |client| client.call(&mut null(client)).unwrap());
+        }
+        gate.open();
+        assert_eq!(slow.join().unwrap().unwrap().result(0), [7; OCTETS]);
+    });
+}
+
+#[test]
+fn calls_go_on_while_another_registers_its_memory() {
+    calls_go_on_while_one_waits_for(Act::Register);
+}
+
+#[test]
+fn calls_go_on_while_another_takes_its_memory_back() {
+    calls_go_on_while_one_waits_for(Act::Deregister);
+}
+
+/// A thread of the server does one thing at a time for a connection, so requests are answered by others.
+#[test]
+fn answers_go_on_while_memory_for_another_is_registered() {
+    let answer_elsewhere = |request| drop(thread::spawn(move || answer(request)));
+    with_server(answer_elsewhere, |client, _, gate| {
+        gate.close_to(Act::Register);
+        let call = Call::new(message(&client, 1), 24).with_result(vec![0; OCTETS]);
+        let slow = client.start(call);
+        gate.wait_for_one();
+        for _ in 0..50 {
+            comes_to_its_end(&client, |client| client.call(&mut null(client)).unwrap());
+        }
+        gate.open();
+        let (call, outcome) = slow.wait();
+        assert_eq!((outcome, call.result(0)), (Ok(()), &[7; OCTETS][..]));
+    });
+}
+
+#[test]
+fn a_connection_can_be_asked_while_it_is_ended() {
+    with_server(answer, |client, gate, _| {
+        gate.close_to(Act::Disconnect);
+        let ending = thread::spawn({
+            let client = client.clone();
+            move || client.connection().disconnect()
+        });
+        gate.wait_for_one();
+        comes_to_its_end(&client, |client| {
+            assert!(client.connection().ended().is_some());
+        });
+        gate.open();
+        ending.join().unwrap();
+    });
+}
+
+/// Wakes a thread that has polled.
+struct Unpark(thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let waker = Arc::new(Unpark(thread::current())).into();
+    let (mut future, begun) = (pin!(future), Instant::now());
+    loop {
+        if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return done;
+        }
+        thread::park_timeout(Duration::from_secs(5));
+        assert!(begun.elapsed() < Duration::from_secs(5), "nobody wakes it");
+    }
+}
+
+#[test]
+fn a_thread_that_polls_does_nothing_that_takes_an_adapter_long() {
+    with_server(answer, |client, gate, _| {
+        // Futures are waited for from here on.
+        block_on(client.start(null(&client))).1.unwrap();
+        gate.passed();
+        let (call, outcome) = block_on(client.start(with_chunks(&client)));
+        assert_eq!((outcome, call.result(0)), (Ok(()), &[7; OCTETS][..]));
+
+        // Not even where the driver is at something else.
+        gate.close_to(Act::Register);
+        let pending: Vec<_> = (0..4).map(|_| client.start(with_chunks(&client))).collect();
+        gate.wait_for_one();
+        let mut given_up = client.start(with_chunks(&client));
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        assert!(pin!(&mut given_up).poll(&mut context).is_pending());
+        drop(given_up);
+        gate.open();
+        for call in pending {
+            block_on(call).1.unwrap();
+        }
+        let last = client.start(with_chunks(&client));
+        drop(client);
+        drop(last);
+        // The connection is the driver's to end.
+        let (begun, mut passed) = (Instant::now(), gate.passed());
+        while !passed.iter().any(|(act, _)| *act == Act::Destroy) {
+            assert!(begun.elapsed() < Duration::from_secs(5), "it does not end: {passed:?}");
+            thread::sleep(Duration::from_millis(2));
+            passed.extend(gate.passed());
+        }
+        let count = |act| passed.iter().filter(|(passed, _)| *passed == act).count();
+        assert!(count(Act::Register) >= 10 && count(Act::Deregister) >= 10 && count(Act::Disconnect) == 1);
+        assert!(passed.iter().all(|(_, thread)| *thread != thread::current().id()), "{passed:?}");
+    });
+}

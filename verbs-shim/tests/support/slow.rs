@@ -1,0 +1,214 @@
+//! An adapter that takes as long for memory and for the end of a connection as a test wants, and knows which threads asked.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use rpcrdma_verbs::loopback::{Adapter, Domain, Listener, QueuePair, Region, Request};
+use rpcrdma_verbs::{Access, Armed, Completion, Depths, Error, Local, NotRegistered, Segment, Verbs, Waiter, Work};
+
+/// What takes an adapter long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    Register,
+    Deregister,
+    Disconnect,
+    Destroy,
+}
+
+/// Where threads that ask for it stand still.
+#[derive(Default)]
+pub(crate) struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    closed_to: Option<Act>,
+    standing: usize,
+    passed: Vec<(Act, ThreadId)>,
+}
+
+impl Gate {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// From now on nobody passes who asks for this.
+    pub(crate) fn close_to(&self, act: Act) {
+        self.lock().closed_to = Some(act);
+    }
+
+    /// Waits until somebody stands there.
+    pub(crate) fn wait_for_one(&self) {
+        let (state, timeout) =
+            self.changed.wait_timeout_while(self.lock(), Duration::from_secs(10), |state| state.standing == 0).unwrap();
+        drop(state);
+        assert!(!timeout.timed_out(), "nobody comes to the gate");
+    }
+
+    pub(crate) fn open(&self) {
+        self.lock().closed_to = None;
+        self.changed.notify_all();
+    }
+
+    /// What was done since the last time, and by which thread.
+    pub(crate) fn passed(&self) -> Vec<(Act, ThreadId)> {
+        std::mem::take(&mut self.lock().passed)
+    }
+
+    fn pass(&self, act: Act) {
+        let mut state = self.lock();
+        state.passed.push((act, thread::current().id()));
+        state.standing += 1;
+        self.changed.notify_all();
+        state = self.changed.wait_while(state, |state| state.closed_to == Some(act)).unwrap();
+        state.standing -= 1;
+    }
+}
+
+/// Opens a gate when a test is over, however it ends.
+pub(crate) struct Opens<'a>(pub(crate) &'a Gate);
+
+impl Drop for Opens<'_> {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Slow {
+    adapter: Adapter,
+    pub(crate) gate: Arc<Gate>,
+}
+
+impl Slow {
+    pub(crate) fn new(adapter: Adapter) -> Self {
+        Self { adapter, gate: Arc::default() }
+    }
+}
+
+/// Its end is an act.
+pub(crate) struct SlowPair {
+    pair: QueuePair,
+    gate: Arc<Gate>,
+}
+
+impl Drop for SlowPair {
+    fn drop(&mut self) {
+        self.gate.pass(Act::Destroy);
+    }
+}
+
+impl Verbs for Slow {
+    type Domain = Domain;
+    type Region = Region;
+    type QueuePair = SlowPair;
+    type Listener = Listener;
+    type Request = Request;
+
+    fn remote_invalidation(&self) -> bool {
+        self.adapter.remote_invalidation()
+    }
+
+    fn domain(&self) -> Result<Domain, Error> {
+        self.adapter.domain()
+    }
+
+    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, NotRegistered> {
+        self.gate.pass(Act::Register);
+        self.adapter.register(domain, buffer, access)
+    }
+
+    fn deregister(&self, region: Region) -> Result<Vec<u8>, Error> {
+        self.gate.pass(Act::Deregister);
+        self.adapter.deregister(region)
+    }
+
+    fn segment(&self, region: &Region) -> Segment {
+        self.adapter.segment(region)
+    }
+
+    fn is_valid(&self, region: &Region) -> bool {
+        self.adapter.is_valid(region)
+    }
+
+    fn read<T>(&self, region: &Region, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        self.adapter.read(region, look)
+    }
+
+    fn write<T>(&self, region: &Region, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error> {
+        self.adapter.write(region, change)
+    }
+
+    fn queue_pair(&self, domain: &Domain, depths: Depths) -> Result<SlowPair, Error> {
+        Ok(SlowPair { pair: self.adapter.queue_pair(domain, depths)?, gate: Arc::clone(&self.gate) })
+    }
+
+    fn message_size(&self, queue_pair: &SlowPair) -> u32 {
+        self.adapter.message_size(&queue_pair.pair)
+    }
+
+    fn post_receive(&self, queue_pair: &SlowPair, id: u64, local: Local<'_, Region>) -> Result<(), Error> {
+        self.adapter.post_receive(&queue_pair.pair, id, local)
+    }
+
+    fn post(&self, queue_pair: &SlowPair, work: Work<'_, Region>) -> Result<(), Error> {
+        self.adapter.post(&queue_pair.pair, work)
+    }
+
+    fn completion(&self, queue_pair: &SlowPair, timeout: Duration) -> Result<Option<Completion>, Error> {
+        self.adapter.completion(&queue_pair.pair, timeout)
+    }
+
+    fn interrupt(&self, queue_pair: &SlowPair) {
+        self.adapter.interrupt(&queue_pair.pair);
+    }
+
+    fn watch(&self, queue_pair: &SlowPair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+        self.adapter.watch(&queue_pair.pair, waiter, key)
+    }
+
+    fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+        self.adapter.watch_requests(listener, waiter, key)
+    }
+
+    fn listen(&self, address: SocketAddr, backlog: usize) -> Result<Listener, Error> {
+        self.adapter.listen(address, backlog)
+    }
+
+    fn request(&self, listener: &Listener, timeout: Duration) -> Result<Option<Request>, Error> {
+        self.adapter.request(listener, timeout)
+    }
+
+    fn private_data<'a>(&self, request: &'a Request) -> &'a [u8] {
+        self.adapter.private_data(request)
+    }
+
+    fn peer(&self, request: &Request) -> SocketAddr {
+        self.adapter.peer(request)
+    }
+
+    fn accept(&self, request: Request, queue_pair: &SlowPair, private_data: &[u8]) -> Result<(), Error> {
+        self.adapter.accept(request, &queue_pair.pair, private_data)
+    }
+
+    fn reject(&self, request: Request, private_data: &[u8]) -> Result<(), Error> {
+        self.adapter.reject(request, private_data)
+    }
+
+    fn connect(&self, queue_pair: &SlowPair, address: SocketAddr, private_data: &[u8]) -> Result<(), Error> {
+        self.adapter.connect(&queue_pair.pair, address, private_data)
+    }
+
+    fn connected(&self, queue_pair: &SlowPair, timeout: Duration) -> Result<Option<Vec<u8>>, Error> {
+        self.adapter.connected(&queue_pair.pair, timeout)
+    }
+
+    fn disconnect(&self, queue_pair: &SlowPair) -> Result<(), Error> {
+        self.gate.pass(Act::Disconnect);
+        self.adapter.disconnect(&queue_pair.pair)
+    }
+}
