@@ -76,8 +76,9 @@ impl<V: Verbs> Jobs<V> {
         !self.waiting.is_empty()
     }
 
-    pub(super) const fn are_under_way(&self) -> bool {
-        self.under_way > 0
+    /// Whether there are none, and none with any thread.
+    pub(super) fn are_done(&self) -> bool {
+        self.waiting.is_empty() && self.under_way == 0
     }
 }
 

@@ -458,7 +458,7 @@ impl<V: Provider> Shared<V> {
         }
         let ends = state.next_end();
         let left = ends.map_or(longest, |ends| longest.min(ends.saturating_duration_since(Instant::now())));
-        if state.lead == Lead::Nobody {
+        if state.lead == Lead::Nobody && !state.closed {
             state = self.lead(state, left, ends);
             if !longest.is_zero()
                 && let Some(attendant) = &state.attendant
@@ -1001,7 +1001,7 @@ impl<V: Provider> State<V> {
 
     /// Whether the connection is over, and something of it still to be taken back.
     fn is_ending(&self) -> bool {
-        self.ended.is_some() && (!self.closed || self.jobs.are_waiting() || self.jobs.are_under_way())
+        self.ended.is_some() && !(self.closed && self.jobs.are_done())
     }
 
     /// No completion will come any more: all calls come to their end.
