@@ -102,3 +102,33 @@ pub(crate) fn joined<'a>(descriptors: impl IntoIterator<Item = BorrowedFd<'a>>) 
     }
     Ok(epoll)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test falls where what it expects is not so")]
+#[allow(
+    deprecated,
+    reason = "`AsyncFd::register` is unsafe, for owners that close their descriptor; this one does not"
+)]
+mod tests {
+    use tokio::io::unix::AsyncFd;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[test]
+    fn several_descriptors_wake_an_asynchronous_runtime_as_one() {
+        const LONG: Duration = Duration::from_secs(20);
+        const SHORT: Duration = Duration::from_millis(20);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let bells = [Bell::new().unwrap(), Bell::new().unwrap()];
+            let all = AsyncFd::new(joined(bells.iter().map(AsFd::as_fd)).unwrap()).unwrap();
+            for bell in bells.iter().cycle().take(6) {
+                assert!(timeout(SHORT, all.readable()).await.is_err(), "nobody has rung");
+                bell.ring();
+                timeout(LONG, all.readable()).await.unwrap().unwrap().clear_ready();
+                bell.heed();
+            }
+        });
+    }
+}

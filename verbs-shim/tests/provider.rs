@@ -635,8 +635,14 @@ fn loopback() {
 
 #[cfg(feature = "rdma")]
 mod rdma {
-    use super::*;
+    use std::os::fd::AsFd;
+
     use rpcrdma_verbs::rdma::{Device, Listener};
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+    use tokio::time::timeout;
+
+    use super::*;
 
     fn variable(name: &str) -> Option<SocketAddr> {
         std::env::var(name).ok().map(|address| address.parse().expect("ADDRESS:PORT"))
@@ -747,6 +753,66 @@ mod rdma {
         drop(domain);
         drop(device);
         drop(queue_pair);
+    }
+
+    /// How an asynchronous runtime waits: for the descriptor, when the queue pair is armed and there was nothing.
+    #[test]
+    #[ignore = "needs two computers with adapters: see the beginning of this file"]
+    fn a_runtime_waits_for_the_descriptor() {
+        const ROUNDS: usize = RECEIVES - 1;
+        if let Some(address) = variable("RPCRDMA_LISTEN") {
+            let device = Device::with_address(address.ip()).unwrap();
+            let listener = device.listen(address, 4).unwrap();
+            let (mut end, _) = End::accept(&device, &listener, &[]);
+            for _ in 0..ROUNDS {
+                assert_eq!(end.message(), b"go");
+                thread::sleep(SHORT);
+                end.send(b"reply");
+            }
+            end.is_flushed(RECEIVES);
+        } else if let Some(address) = variable("RPCRDMA_CONNECT") {
+            let device = Device::towards(address).unwrap();
+            let (end, _) = End::connect(&device, address, &[]);
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(in_a_runtime(&device, &end, ROUNDS));
+        } else {
+            panic!("neither RPCRDMA_LISTEN nor RPCRDMA_CONNECT is set");
+        }
+    }
+
+    #[allow(
+        deprecated,
+        reason = "`AsyncFd::register` is unsafe, for owners that close their descriptor; this one does not"
+    )]
+    async fn in_a_runtime(device: &Device, end: &End<'_, Device>, rounds: usize) {
+        let descriptor = AsyncFd::with_interest(end.queue_pair.as_fd(), Interest::READABLE).unwrap();
+        let next = async || {
+            loop {
+                if let Some(completion) = device.completion(&end.queue_pair, Duration::ZERO)? {
+                    return Ok(completion);
+                }
+                if end.queue_pair.arm()? == Armed::Quiet {
+                    descriptor.readable().await.unwrap().clear_ready();
+                }
+            }
+        };
+        let message = end.register(b"go".to_vec(), Access::empty());
+        for _ in 0..rounds {
+            assert!(timeout(SHORT, next()).await.is_err(), "nothing comes");
+            device.post(&end.queue_pair, Work::new(1, Operation::Send, Local::all(&message, 2))).unwrap();
+            for _ in 0..2 {
+                let completion = timeout(LONG, next()).await.unwrap().unwrap();
+                assert_eq!(completion.status, Status::Success, "{completion:?}");
+            }
+        }
+        // The end by this side's own doing shows at the descriptor too.
+        assert!(timeout(SHORT, next()).await.is_err());
+        device.disconnect(&end.queue_pair).unwrap();
+        timeout(LONG, descriptor.readable()).await.unwrap().unwrap().clear_ready();
+        for _ in 0..RECEIVES - rounds {
+            assert_eq!(timeout(LONG, next()).await.unwrap().unwrap().status, Status::Flushed);
+        }
+        assert_eq!(timeout(LONG, next()).await.unwrap(), Err(Error::Disconnected));
     }
 
     /// What the end of a process does to the other side: one of the two waits, and is killed.

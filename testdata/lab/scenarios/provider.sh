@@ -19,6 +19,7 @@ both() {
 
 client() {
     both two_adapters 0
+    both a_runtime_waits_for_the_descriptor 0
     both memory_that_the_adapter_may_write_is_not_shown 0
     # The listening end kills itself.
     both the_end_of_the_other_process_ends_the_connection 137
