@@ -182,28 +182,34 @@ fn a_thread_that_waits_wakes_up_for_nothing_but_what_it_waits_for() {
 fn a_time_that_ends_sooner_than_a_waiting_thread_knows_is_kept_all_the_same() {
     const GRACE: Duration = Duration::from_millis(300);
     let settings = Settings { timeout: None, grace: GRACE, ..Settings::client() };
-    with_calls_of(&settings, |client, calls| {
-        get_credits(client, calls);
-        let (sender, outcomes) = mpsc::channel();
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                let sender = sender.clone();
-                scope.spawn(move || sender.send(client.call(&mut echo::null(client))));
-            }
-            let given_up = client.start(echo::null(client));
-            let requests = [(); 3].map(|()| calls.recv_timeout(Duration::from_secs(10)).unwrap());
-            thread::sleep(Duration::from_millis(200));
-            // No adapter says that nobody wants it any more.
-            drop(given_up);
-            let begun = Instant::now();
-            for _ in 0..2 {
-                let outcome = outcomes.recv_timeout(Duration::from_secs(10));
-                assert_eq!(outcome, Ok(Err(CallError::Lost(Ended::Unanswered, Progress::Sent))));
-            }
-            assert!((GRACE..GRACE * 10).contains(&begun.elapsed()), "{:?}", begun.elapsed());
-            drop(requests);
-        });
-    });
+    // One that waits for the adapter, and one that waits for that one.
+    let keeps = |callers: usize| {
+        with_calls_of(&settings, |client, calls| {
+            get_credits(client, calls);
+            let (sender, outcomes) = mpsc::channel();
+            thread::scope(|scope| {
+                for _ in 0..callers {
+                    let sender = sender.clone();
+                    scope.spawn(move || sender.send(client.call(&mut echo::null(client))));
+                }
+                let given_up = client.start(echo::null(client));
+                let requests: Vec<_> =
+                    (0..=callers).map(|_| calls.recv_timeout(Duration::from_secs(10)).unwrap()).collect();
+                thread::sleep(Duration::from_millis(200));
+                // No adapter says that nobody wants it any more.
+                drop(given_up);
+                let begun = Instant::now();
+                for _ in 0..callers {
+                    let outcome = outcomes.recv_timeout(Duration::from_secs(10));
+                    assert_eq!(outcome, Ok(Err(CallError::Lost(Ended::Unanswered, Progress::Sent))));
+                }
+                assert!((GRACE..GRACE * 10).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+                drop(requests);
+            });
+        })
+    };
+    keeps(1);
+    keeps(2);
 }
 
 #[test]

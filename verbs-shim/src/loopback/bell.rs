@@ -109,3 +109,25 @@ impl Bell {
         if interrupted(&mut state) { Slept::Interrupted } else { Slept::Through }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Option<Duration> = Some(Duration::from_millis(20));
+
+    #[test]
+    fn nobody_sleeps_over_what_has_come_since_the_last_look() {
+        let bell = Bell::default();
+        let heard = bell.heard();
+        bell.ring();
+        // Without end, else.
+        assert_eq!(bell.sleep(Some(Side::Active), heard, None), Slept::Through);
+        let heard = bell.heard();
+        bell.interrupt(Side::Active);
+        assert_eq!(bell.sleep(Some(Side::Passive), heard, SHORT), Slept::Through);
+        assert_eq!(bell.sleep(None, heard, SHORT), Slept::Through);
+        assert_eq!(bell.sleep(Some(Side::Active), heard, None), Slept::Interrupted);
+        assert_eq!(bell.sleep(Some(Side::Active), heard, SHORT), Slept::Through, "once");
+    }
+}
