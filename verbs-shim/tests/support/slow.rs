@@ -1,7 +1,7 @@
 //! An adapter that takes as long for memory and for the end of a connection as a test wants, and knows which threads asked.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -17,6 +17,9 @@ pub(crate) enum Act {
     Destroy,
 }
 
+/// What is asked of a connection to see whether it is locked.
+type Question = Arc<dyn Fn() + Send + Sync>;
+
 /// Where threads that ask for it stand still.
 #[derive(Default)]
 pub(crate) struct Gate {
@@ -29,7 +32,16 @@ struct State {
     closed_to: Option<Act>,
     standing: usize,
     passed: Vec<(Act, ThreadId)>,
+    question: Option<Question>,
+    /// What was asked of the adapter with no answer to the question.
+    locked: Vec<Act>,
+    /// Regions that are to have the handle of the one before, from the next but one on.
+    same_handle: Option<usize>,
+    handle: Option<u32>,
 }
+
+/// Nobody stands anywhere for longer, so that a test that falls comes to its end.
+const LONGEST: Duration = Duration::from_secs(10);
 
 impl Gate {
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -59,13 +71,61 @@ impl Gate {
         std::mem::take(&mut self.lock().passed)
     }
 
+    /// Asks this of a connection, in another thread, whenever something is asked of the adapter from now on.
+    pub(crate) fn ask(&self, question: impl Fn() + Send + Sync + 'static) {
+        self.lock().question = Some(Arc::new(question));
+    }
+
+    /// Asks no more. Gives what was asked of the adapter while the connection was locked.
+    pub(crate) fn was_locked(&self) -> Vec<Act> {
+        let mut state = self.lock();
+        let question = state.question.take();
+        let locked = std::mem::take(&mut state.locked);
+        drop(state);
+        // It may have the last of a connection, which then comes to the gate.
+        drop(question);
+        locked
+    }
+
+    /// Has the next region have a handle of its own, and so many after it the same.
+    pub(crate) fn give_the_same_handle_after_one(&self, regions: usize) {
+        self.lock().same_handle = Some(regions);
+    }
+
     fn pass(&self, act: Act) {
         let mut state = self.lock();
         state.passed.push((act, thread::current().id()));
         state.standing += 1;
         self.changed.notify_all();
-        state = self.changed.wait_while(state, |state| state.closed_to == Some(act)).unwrap();
+        let question = state.question.clone();
+        state = self.changed.wait_timeout_while(state, LONGEST, |state| state.closed_to == Some(act)).unwrap().0;
         state.standing -= 1;
+        drop(state);
+        if let Some(question) = question {
+            let (answer, answered) = mpsc::channel();
+            thread::spawn(move || {
+                question();
+                let _ = answer.send(());
+            });
+            if answered.recv_timeout(LONGEST / 2).is_err() {
+                self.lock().locked.push(act);
+            }
+        }
+    }
+
+    fn handle(&self, given: u32) -> u32 {
+        let mut state = self.lock();
+        match (state.same_handle, state.handle) {
+            (Some(1..), None) => *state.handle.insert(given),
+            (Some(left @ 1..), Some(handle)) => {
+                state.same_handle = Some(left - 1);
+                handle
+            }
+            _ => {
+                (state.same_handle, state.handle) = (None, None);
+                given
+            }
+        }
     }
 }
 
@@ -102,9 +162,33 @@ impl Drop for SlowPair {
     }
 }
 
+/// To drop it is to deregister it.
+pub(crate) struct SlowRegion {
+    region: Option<Region>,
+    gate: Arc<Gate>,
+}
+
+impl SlowRegion {
+    fn region(&self) -> &Region {
+        self.region.as_ref().unwrap()
+    }
+}
+
+impl Drop for SlowRegion {
+    fn drop(&mut self) {
+        if self.region.is_some() {
+            self.gate.pass(Act::Deregister);
+        }
+    }
+}
+
+fn inner<'a>(local: &Local<'a, SlowRegion>) -> Local<'a, Region> {
+    Local { region: local.region.region(), range: local.range.clone() }
+}
+
 impl Verbs for Slow {
     type Domain = Domain;
-    type Region = Region;
+    type Region = SlowRegion;
     type QueuePair = SlowPair;
     type Listener = Listener;
     type Request = Request;
@@ -117,30 +201,32 @@ impl Verbs for Slow {
         self.adapter.domain()
     }
 
-    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, NotRegistered> {
+    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<SlowRegion, NotRegistered> {
         self.gate.pass(Act::Register);
-        self.adapter.register(domain, buffer, access)
+        let region = Some(self.adapter.register(domain, buffer, access)?);
+        Ok(SlowRegion { region, gate: Arc::clone(&self.gate) })
     }
 
-    fn deregister(&self, region: Region) -> Result<Vec<u8>, Error> {
+    fn deregister(&self, mut region: SlowRegion) -> Result<Vec<u8>, Error> {
         self.gate.pass(Act::Deregister);
-        self.adapter.deregister(region)
+        self.adapter.deregister(region.region.take().unwrap())
     }
 
-    fn segment(&self, region: &Region) -> Segment {
-        self.adapter.segment(region)
+    fn segment(&self, region: &SlowRegion) -> Segment {
+        let segment = self.adapter.segment(region.region());
+        Segment { handle: self.gate.handle(segment.handle), ..segment }
     }
 
-    fn is_valid(&self, region: &Region) -> bool {
-        self.adapter.is_valid(region)
+    fn is_valid(&self, region: &SlowRegion) -> bool {
+        self.adapter.is_valid(region.region())
     }
 
-    fn read<T>(&self, region: &Region, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
-        self.adapter.read(region, look)
+    fn read<T>(&self, region: &SlowRegion, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        self.adapter.read(region.region(), look)
     }
 
-    fn write<T>(&self, region: &Region, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error> {
-        self.adapter.write(region, change)
+    fn write<T>(&self, region: &SlowRegion, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error> {
+        self.adapter.write(region.region(), change)
     }
 
     fn queue_pair(&self, domain: &Domain, depths: Depths) -> Result<SlowPair, Error> {
@@ -151,12 +237,13 @@ impl Verbs for Slow {
         self.adapter.message_size(&queue_pair.pair)
     }
 
-    fn post_receive(&self, queue_pair: &SlowPair, id: u64, local: Local<'_, Region>) -> Result<(), Error> {
-        self.adapter.post_receive(&queue_pair.pair, id, local)
+    fn post_receive(&self, queue_pair: &SlowPair, id: u64, local: Local<'_, SlowRegion>) -> Result<(), Error> {
+        self.adapter.post_receive(&queue_pair.pair, id, inner(&local))
     }
 
-    fn post(&self, queue_pair: &SlowPair, work: Work<'_, Region>) -> Result<(), Error> {
-        self.adapter.post(&queue_pair.pair, work)
+    fn post(&self, queue_pair: &SlowPair, work: Work<'_, SlowRegion>) -> Result<(), Error> {
+        let Work { id, operation, local, fenced } = work;
+        self.adapter.post(&queue_pair.pair, Work { id, operation, local: inner(&local), fenced })
     }
 
     fn completion(&self, queue_pair: &SlowPair, timeout: Duration) -> Result<Option<Completion>, Error> {
