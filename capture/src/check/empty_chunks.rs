@@ -3,8 +3,9 @@
 use rpcrdma::rules::{Finding, Rule, Severity};
 use rpcrdma::v1::Body;
 
-use super::rpc::{Subject, is_unknown, returned, write_chunk_at};
-use super::{About, Book, Found};
+use super::book::Book;
+use super::exchange::{Subject, is_unknown, returned, write_chunk_at};
+use super::found::{About, Found};
 use crate::rpc::describe::{self, Called, Described};
 use crate::rpc::known::Walked;
 

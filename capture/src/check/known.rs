@@ -2,7 +2,7 @@
 //!
 //! A capture does not say which implementation an end is, so a finding is only said to be known of one. It stays what it is.
 
-use super::{Blame, Found};
+use super::found::{Blame, Found};
 
 /// An implementation whose deviations are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn every_deviation_is_from_a_rule() {
         for deviation in deviations() {
-            assert!(super::super::find(deviation.rule).is_some(), "{}", deviation.rule);
+            assert!(crate::check::find(deviation.rule).is_some(), "{}", deviation.rule);
         }
     }
 }

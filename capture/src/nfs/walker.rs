@@ -5,7 +5,7 @@ use core::ops::Range;
 use rpcrdma::reader::{EndOfInput, Reader, padding};
 
 use super::grammar::{Arm, Item, Results, Row, Xdr, find};
-use super::{DataItem, Operation, Padding, Reduced, Walk, WalkError};
+use super::walk::{DataItem, Operation, Padding, Reduced, Walk, WalkError};
 
 type Step<T> = Result<T, WalkError>;
 

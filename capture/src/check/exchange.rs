@@ -6,8 +6,9 @@ use rpcrdma::reader::padding;
 use rpcrdma::rules::{Finding, Place, Report, Row, Rule, Severity, segments, unreduced};
 use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
 
+use super::book::Book;
+use super::found::{About, Blame, Found};
 use super::written::{WrittenChunk, written};
-use super::{About, Blame, Book, Found};
 use crate::carrier::operation::Sides;
 use crate::nfs::{self, WalkError};
 use crate::rpc::header;
@@ -164,6 +165,11 @@ static RULES: [RpcRow; 11] = [
 
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().map(|row| &row.rule)
+}
+
+/// The rule of this name, of those here.
+pub(super) fn find(slug: &str) -> Option<&'static Rule> {
+    rules().find(|rule| rule.slug == slug)
 }
 
 /// A message that is judged, and what is known of it.

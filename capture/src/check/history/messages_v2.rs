@@ -3,32 +3,18 @@
 use rpcrdma::rules::{self, Exchange, Finding, SentV2};
 use rpcrdma::v2::{self, Family};
 
-use super::super::{About, Book, Group};
-use super::{Connection, judge_long};
-use crate::carrier::operation::{Side, Sides};
+use super::exchanges::judge_long;
+use super::state::History;
+use crate::carrier::operation::Side;
+use crate::check::book::{Book, Group};
+use crate::check::found::About;
 use crate::rpc::header::{Header, Place};
 use crate::rpc::message::{Captured, Message};
 
 /// The rule about the XID of an RPC message.
 const XID_MISMATCH: &str = "v2-xid-mismatch";
 
-/// What is kept of a connection for the rules of version 2.
-#[derive(Debug)]
-pub(super) struct Version2 {
-    /// A message of version 2 was seen.
-    pub(super) spoken: bool,
-    /// What an end sends next may go on with a Payload stream.
-    pub(super) goes_on: Sides<bool>,
-}
-
-impl Version2 {
-    /// Of a connection that was seen from its start or not.
-    pub(super) const fn new(whole: bool) -> Self {
-        Self { spoken: false, goes_on: Sides { active: !whole, passive: !whole } }
-    }
-}
-
-impl Connection {
+impl History {
     /// Judges a message of version 2, `family` if that is known. `began` says whether its sender had sent anything before.
     pub(super) fn version_2(
         &mut self,

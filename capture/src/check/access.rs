@@ -2,7 +2,8 @@
 
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
-use super::{About, Blame, Book, Found};
+use super::book::Book;
+use super::found::{About, Blame, Found};
 use crate::carrier::operation::Sides;
 use crate::event::{MemoryUse, MemoryUseKind as Kind};
 use crate::link::Address;

@@ -9,7 +9,8 @@ use rpcrdma::error::Reaction;
 use rpcrdma::rules::{Finding, Rule, Severity};
 use rpcrdma::v1::ErrorBody;
 
-use super::super::{About, Book, Found};
+use crate::check::book::Book;
+use crate::check::found::{About, Found};
 
 /// XIDs of an end that wait: as many as calls that the session keeps.
 const WAITING: usize = 4096;

@@ -1,0 +1,90 @@
+//! What was found, and how often each rule was broken.
+
+use std::collections::VecDeque;
+
+use rpcrdma::rules::{Finding, Report, Rule};
+
+use super::found::{About, Found};
+
+/// What became of a rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Count {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// Times it was broken.
+    pub broken: u64,
+    /// Times it could not be judged, as the capture does not hold what it needs.
+    pub not_judged: u64,
+}
+
+/// Rules that can all be judged, or none of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Group {
+    /// Those of one Send.
+    Send,
+    /// Those of a call and its reply.
+    Exchange,
+    /// Those of the set-up.
+    Setup,
+    /// Those of one Send of version 2.
+    SendV2,
+}
+
+/// Findings, and how often each rule was broken.
+#[derive(Debug)]
+pub(super) struct Book {
+    pub(super) counts: Vec<(Count, Option<Group>)>,
+    /// Times a [`Group`] could not be judged.
+    pub(super) groups: [u64; 4],
+    pub(super) found: VecDeque<Found>,
+}
+
+impl Book {
+    pub(super) fn count(&mut self, rule: &'static Rule) -> Option<&mut Count> {
+        self.counts.iter_mut().map(|(count, _)| count).find(|count| core::ptr::eq(count.rule, rule))
+    }
+
+    /// A rule was broken.
+    pub(super) fn add(&mut self, about: About, finding: &Finding<'_>, offset: Option<usize>) {
+        self.keep(Found::new(about, finding, offset));
+    }
+
+    pub(super) fn keep(&mut self, found: Found) {
+        if let Some(count) = self.count(found.rule) {
+            count.broken += 1;
+        }
+        self.found.push_back(found);
+    }
+
+    /// Has `judge` judge by `rule`; the offsets it gives are those in a Send.
+    pub(super) fn judge<T>(
+        &mut self,
+        rule: &'static Rule,
+        about: About,
+        judge: impl FnOnce(&mut Report<'_>) -> T,
+    ) -> T {
+        let mut take = |finding: &Finding<'_>| self.add(about, finding, Some(finding.offset));
+        judge(&mut Report::new(rule, &mut take))
+    }
+
+    /// A rule could not be judged.
+    pub(super) fn unknown(&mut self, rule: &'static Rule) {
+        if let Some(count) = self.count(rule) {
+            count.not_judged += 1;
+        }
+    }
+
+    /// A rule could be judged after all.
+    pub(super) fn known(&mut self, rule: &'static Rule) {
+        if let Some(count) = self.count(rule) {
+            count.not_judged = count.not_judged.saturating_sub(1);
+        }
+    }
+
+    /// A group of rules could not be judged.
+    pub(super) fn unknown_group(&mut self, group: Group) {
+        if let Some(count) = self.groups.get_mut(group as usize) {
+            *count += 1;
+        }
+    }
+}

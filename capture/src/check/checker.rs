@@ -1,0 +1,75 @@
+//! Takes events, gives findings.
+
+use std::collections::VecDeque;
+
+use super::book::{Book, Count};
+use super::catalogue::grouped;
+use super::found::Found;
+use super::history::History;
+use super::setup;
+use crate::carrier::table::Map;
+use crate::event::Event;
+
+/// Takes events, gives findings.
+#[derive(Debug)]
+pub struct Checker {
+    connections: Map<u32, History>,
+    book: Book,
+}
+
+impl Default for Checker {
+    fn default() -> Self {
+        let counts = grouped().map(|(rule, group)| (Count { rule, broken: 0, not_judged: 0 }, group)).collect();
+        let book = Book { counts, groups: [0; 4], found: VecDeque::new() };
+        Self { connections: Map::default(), book }
+    }
+}
+
+impl Checker {
+    /// Takes the next event.
+    pub fn event(&mut self, event: &Event) {
+        let Self { connections, book } = self;
+        match event {
+            Event::Opened(opened) => {
+                connections.insert(opened.number, History::new(opened));
+            }
+            Event::Message(message) => {
+                if let Some(connection) = connections.get_mut(&message.connection) {
+                    connection.message(message, book);
+                }
+            }
+            Event::Lost(lost) => {
+                if let Some(connection) = connections.get_mut(&lost.connection) {
+                    connection.lost(lost.from, book);
+                }
+            }
+            Event::Memory(used) => {
+                if let Some(connection) = connections.get_mut(&used.connection) {
+                    connection.memory(used, book);
+                }
+            }
+            Event::Connection(report) => {
+                let Some(number) = report.number else { return };
+                let Some(connection) = connections.remove(&number) else { return };
+                if connection.owes_set_up() {
+                    setup::judge(&report.connection.announced, &connection.ends, number, book);
+                }
+                connection.end(report, book);
+            }
+            Event::Transaction(_) | Event::Rejected(_) | Event::Terminated(_) => {}
+        }
+    }
+
+    /// The next finding.
+    pub fn finding(&mut self) -> Option<Found> {
+        self.book.found.pop_front()
+    }
+
+    /// What became of each rule.
+    pub fn counts(&self) -> impl Iterator<Item = Count> + '_ {
+        self.book.counts.iter().map(|(count, group)| {
+            let with_group = group.and_then(|group| self.book.groups.get(group as usize));
+            Count { not_judged: count.not_judged + with_group.copied().unwrap_or_default(), ..*count }
+        })
+    }
+}

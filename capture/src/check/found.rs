@@ -1,0 +1,85 @@
+//! A rule that was broken in a capture, and by whom.
+
+use rpcrdma::rules::{Finding, Rule, Severity};
+
+use crate::carrier::operation::Stamp;
+use crate::link::Address;
+use crate::rpc::message::Message;
+
+/// Who broke a rule: the frame that shows it need not be theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blame {
+    /// The end that sent the frame.
+    Sender,
+    /// The other end: it owed something to the frame, or made what the frame does go wrong.
+    Receiver,
+    /// One of the two; the capture does not tell which.
+    Either,
+}
+
+impl Blame {
+    /// `sender`, `receiver` or `either`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+            Self::Either => "either",
+        }
+    }
+}
+
+/// A rule that was broken in a capture.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Which one.
+    pub rule: &'static Rule,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The frame that shows it.
+    pub stamp: Stamp,
+    /// Number of the connection.
+    pub connection: u32,
+    /// Who sent that frame.
+    pub from: Address,
+    /// Whom it was sent to.
+    pub to: Address,
+    /// Which of the two broke the rule.
+    pub blame: Blame,
+    /// `rdma_xid`, where the finding is about an RPC.
+    pub xid: Option<u32>,
+    /// Octets from the start of the Send to what is wrong, where it is in a Send.
+    pub offset: Option<usize>,
+    /// What is wrong, with its values.
+    pub message: String,
+}
+
+impl Found {
+    pub(super) fn new(about: About, finding: &Finding<'_>, offset: Option<usize>) -> Self {
+        let About { stamp, connection, from, to, xid } = about;
+        let Finding { rule, severity, message, .. } = *finding;
+        let (blame, message) = (Blame::Sender, message.to_string());
+        Self { rule, severity, stamp, connection, from, to, blame, xid, offset, message }
+    }
+
+    pub(super) fn by(self, blame: Blame) -> Self {
+        Self { blame, ..self }
+    }
+}
+
+/// What is found is about this.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct About {
+    pub(super) stamp: Stamp,
+    pub(super) connection: u32,
+    pub(super) from: Address,
+    pub(super) to: Address,
+    pub(super) xid: Option<u32>,
+}
+
+impl About {
+    pub(super) fn message(message: &Message) -> Self {
+        let Message { stamp, connection, from, to, .. } = *message;
+        Self { stamp, connection, from, to, xid: message.rdma_xid() }
+    }
+}

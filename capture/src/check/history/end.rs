@@ -1,0 +1,81 @@
+//! What should have come by the end of a connection.
+
+use rpcrdma::rules::Finding;
+
+use super::pending::{Order, Pending};
+use super::provided::omitted;
+use super::requests::{self, ANSWER, Faulty};
+use super::state::History;
+use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::check::access;
+use crate::check::book::Book;
+use crate::event::{self, MemoryUse, MemoryUseKind};
+use crate::file::Time;
+
+/// Nanoseconds after which an answer that did not come is taken not to come.
+pub(super) const PATIENCE: u64 = 1_000_000_000;
+
+impl History {
+    /// Judges how memory was used.
+    pub(crate) fn memory(&mut self, used: &MemoryUse, book: &mut Book) {
+        if let MemoryUseKind::Pulled { xid, length } = used.kind {
+            let reader = used.owner.other();
+            self.is_agreed = true;
+            let mut pulled = self.pulled.iter_mut();
+            if let Some(pulled) = pulled.find(|pulled| pulled.requester == reader && pulled.about.xid == Some(xid)) {
+                pulled.asked += length;
+                pulled.pulled = used.stamp.time;
+            }
+            return;
+        }
+        // Memory that is not known may be that of a call that could not be read; a call that waits, answered by such a reply.
+        let of = if matches!(used.kind, MemoryUseKind::Shared { .. }) { used.owner.other() } else { used.owner };
+        let found = access::judge(used, &self.ends, used.known && !self.unreadable.get(of), book);
+        for found in found {
+            match used.kind {
+                MemoryUseKind::Outside { .. } => self.wait(found, used.owner, book),
+                MemoryUseKind::Shared { sent, .. } => {
+                    self.wait_for(found, (used.owner.other(), Order::Before(sent)), book);
+                }
+                MemoryUseKind::Refused { .. } | MemoryUseKind::Pulled { .. } => book.keep(found),
+            }
+        }
+    }
+
+    /// The connection has ended: judges what should have come.
+    pub(crate) fn end(mut self, report: &event::Report, book: &mut Book) {
+        let Sides { active, passive } = report.counts;
+        let (in_order, missed) = (active.early + passive.early == 0, active.missed + passive.missed);
+        // Where something is known to be missing, it may be the answer.
+        let whole = self.is_whole() && missed + active.orphans + passive.orphans == 0;
+        for Pending { found, order, proven, .. } in std::mem::take(&mut self.pending) {
+            let is_in_order = match order {
+                Order::Free => in_order,
+                Order::Told => in_order && !self.is_disordered,
+                Order::Before(_) => false,
+            };
+            if proven && is_in_order { book.keep(found) } else { book.unknown(found.rule) }
+        }
+        for requester in [Side::Active, Side::Passive] {
+            let stayed = self.stayed(requester, report.connection.disconnected);
+            for (faulty, due) in std::mem::take(self.requests.get_mut(requester)).into_due() {
+                let Faulty { rule, about, .. } = faulty;
+                let message = format_args!("{due} should answer this ({}), and nothing does", rule.slug);
+                let finding = Finding { rule: &ANSWER, severity: requests::severity(rule), offset: 0, message };
+                let is_due = whole && stayed >= Time(about.stamp.time.0.saturating_add(PATIENCE));
+                omitted(is_due, about, &finding, book);
+            }
+        }
+        for pulled in std::mem::take(&mut self.pulled) {
+            let stayed = self.stayed(pulled.requester, report.connection.disconnected);
+            let is_due = whole && stayed >= Time(pulled.pulled.0.saturating_add(PATIENCE));
+            self.provided(&pulled, is_due, book);
+        }
+    }
+
+    /// Until when an end is known to have been there: to its last Send, or until it ended the connection.
+    pub(super) fn stayed(&self, end: Side, disconnected: Option<(Side, Stamp)>) -> Time {
+        let left = disconnected.filter(|(by, _)| *by == end).map(|(_, stamp)| stamp.time);
+        self.last.get(end).time.max(left.unwrap_or_default())
+    }
+}

@@ -1,0 +1,193 @@
+//! A call or a reply by what it carries, and a reply by its call.
+
+use rpcrdma::error::Role;
+use rpcrdma::rules::Rule;
+use rpcrdma::rules::{self, Exchange, Finding, Sent};
+use rpcrdma::v1::{self, Body};
+
+use super::pending::Order;
+use super::proof::has_received;
+use super::requests::Answers;
+use super::state::History;
+use crate::check::book::{Book, Group};
+use crate::check::empty_chunks::EmptyChunks;
+use crate::check::exchange::{self, Subject};
+use crate::check::found::{About, Blame, Found};
+use crate::rpc::message::{Answered, Captured, Message, OtherCall};
+
+impl History {
+    /// Judges a call or a reply by what it carries, and a reply by its call; gives the rule it breaks first, if breaking
+    /// it is an error.
+    pub(super) fn rpc(
+        &mut self,
+        message: &Message,
+        sent: &Sent<'_>,
+        (role, answers): (Role, Answers),
+        about: About,
+        book: &mut Book,
+    ) -> Option<&'static Rule> {
+        let detail = message.detail.as_deref();
+        let is_clear = !matches!(answers, Answers::Copy | Answers::Unclear);
+        let is_alone = matches!(answers, Answers::Call(None) | Answers::Copy | Answers::Nothing) && self.is_whole();
+        let answers = detail.and_then(|detail| detail.answers.as_ref()).filter(|_| is_clear);
+        let call = answers.map(|answers| &answers.call);
+        let called = call.filter(|call| call.captured == Captured::Whole).and_then(Message::decode_v1);
+        if role == Role::Responder {
+            self.exchange(sent, (call, called), is_clear, about, book);
+        }
+        if let Some(answers) = answers {
+            long_xids(message, sent, answers, called, about, book);
+        }
+        let mut subject = Subject {
+            message,
+            decoded: sent.decoded.ok(),
+            role,
+            call,
+            called,
+            arguments: answers.and_then(|answers| answers.walked.as_ref()),
+            moved: answers.and_then(|answers| answers.moved.as_deref()),
+            walked: detail.and_then(|detail| detail.walked.as_ref()),
+            may_invalidate: self.invalidation.filter(|_| !self.told),
+            faulty: !is_alone,
+        };
+        if let Some(Answered { call, walked, walked_late: true, .. }) = answers {
+            let walked = walked.as_ref();
+            let long = Subject { message: call, decoded: called, role: Role::Requester, call: None, walked, ..subject };
+            subject.faulty |= exchange::judge_late(&long, About::message(call), book);
+        }
+        let empty_chunks = EmptyChunks::of(&subject);
+        empty_chunks.judge(&subject, about, book);
+        if let EmptyChunks::PassedOver(_, walked) = &empty_chunks {
+            subject.walked = Some(walked);
+        }
+        let first = exchange::judge(&subject, about, book);
+        if let (Some(handle), Some(other)) = (message.invalidates, detail.and_then(|detail| detail.shared_with)) {
+            self.shared(&subject, (handle, other), about, book);
+        }
+        if message.invalidates.is_some() && role == Role::Responder {
+            self.tell_invalidation(book);
+        }
+        first
+    }
+
+    /// Judges a reply by the chunk lists of its call. `is_clear` says that what it answers is known.
+    fn exchange(
+        &self,
+        sent: &Sent<'_>,
+        (call, called): (Option<&Message>, Option<v1::Message<'_>>),
+        is_clear: bool,
+        about: About,
+        book: &mut Book,
+    ) {
+        match (&sent.decoded, &called) {
+            (Ok(reply), Some(call)) if has_chunks(reply) && has_chunks(call) => {
+                let exchange = Exchange { call: call.into(), reply: reply.into() };
+                rules::exchange(&exchange, &mut |finding| book.add(about, finding, Some(finding.offset)));
+            }
+            (Ok(reply), None) if call.is_none() && has_chunks(reply) && !(is_clear && self.is_whole()) => {
+                book.unknown_group(Group::Exchange);
+            }
+            _ => {}
+        }
+    }
+
+    /// A responder has used remote invalidation. Whether it was agreed is said once a connection; or that it is not known.
+    pub(super) fn tell_invalidation(&mut self, book: &mut Book) {
+        if !self.told && self.invalidation.is_none() {
+            exchange::find("invalidate-foreign").into_iter().for_each(|rule| book.unknown(rule));
+        }
+        self.told = true;
+    }
+
+    /// Judges that a reply invalidates a handle of its call which another call advertises too.
+    pub(super) fn shared(
+        &mut self,
+        subject: &Subject<'_>,
+        (handle, other): (u32, OtherCall),
+        about: About,
+        book: &mut Book,
+    ) {
+        let Some(((call, called), rule)) = subject.call.zip(subject.called).zip(exchange::find("invalidate-foreign"))
+        else {
+            return;
+        };
+        let mut advertises = false;
+        rules::segments(&called, |_, segment, _| advertises |= segment.handle == handle);
+        // What is not of the call at all is said of it already.
+        if !advertises {
+            return;
+        }
+        let OtherCall { xid, frame, sent } = other;
+        let is_later = frame > call.stamp.frame;
+        // What came after the call may have been sent when its reply was there.
+        if !self.is_whole() || is_later && !has_received(subject.message, sent) {
+            return book.unknown(rule);
+        }
+        let when = if is_later { "; the responder may not have seen that yet" } else { "" };
+        let message = format_args!(
+            "handle {handle:#010x} is invalidated, which {xid:#010x} in frame {frame} advertises too{when}"
+        );
+        let finding = Finding { rule, severity: rule.severity, offset: 0, message };
+        // Then the requester shares a handle, and the responder could not know.
+        let blame = if is_later { Blame::Either } else { Blame::Sender };
+        let found = Found::new(about, &finding, Some(0)).by(blame);
+        self.wait_for(found, (subject.message.sender.other(), Order::Told), book);
+    }
+}
+
+pub(super) fn has_chunks(message: &v1::Message<'_>) -> bool {
+    matches!(message.header.body, Body::Msg(_) | Body::Nomsg(_))
+}
+
+/// Judges the XIDs of a call and a reply that were in chunks.
+fn long_xids(
+    message: &Message,
+    sent: &Sent<'_>,
+    answers: &Answered,
+    called: Option<v1::Message<'_>>,
+    about: About,
+    book: &mut Book,
+) {
+    let is_long = is_nomsg(called.as_ref()) && called.as_ref().is_some_and(is_long_call);
+    judge_long("xid-mismatch", is_long, answers.long_xid, About::message(&answers.call), book);
+    let (called, found) = (called_xid(message), message.detail.as_deref().and_then(|detail| detail.long_xid));
+    let long_reply = is_nomsg(sent.decoded.as_ref().ok()) && has_reply_chunk(sent);
+    let repeats_xid = found.is_some() && found == called;
+    judge_long("xid-mismatch", long_reply && !repeats_xid, found.and(called).and(found), about, book);
+}
+
+/// Judges the XID of an RPC message that was in a chunk.
+pub(super) fn judge_long(slug: &str, is_long: bool, found: Option<u32>, about: About, book: &mut Book) {
+    let (true, Some(rule), Some(xid)) = (is_long, rules::find(slug), about.xid) else { return };
+    match found {
+        None => book.unknown(rule),
+        Some(found) if found != xid => {
+            let severity = rule.severity;
+            let message =
+                format_args!("the RPC message in the chunk has the XID {found:#010x}, rdma_xid is {xid:#010x}");
+            book.add(about, &Finding { rule, severity, offset: 0, message }, Some(0));
+        }
+        Some(_) => {}
+    }
+}
+
+/// The XID of the RPC message that a reply answers. Where it is not that of the header, the reply can but have both too;
+/// whether there should be one is a matter of [`ANSWER`].
+pub(super) fn called_xid(message: &Message) -> Option<u32> {
+    let answers = message.detail.as_ref()?.answers.as_ref()?;
+    let payload = answers.call.decode_v1()?.payload;
+    payload.first_chunk().map(|xid| u32::from_be_bytes(*xid)).or(answers.long_xid)
+}
+
+pub(super) fn is_nomsg(message: Option<&v1::Message<'_>>) -> bool {
+    message.is_some_and(|message| matches!(message.header.body, Body::Nomsg(_)))
+}
+
+pub(super) fn is_long_call(call: &v1::Message<'_>) -> bool {
+    call.header.chunks().is_some_and(|chunks| chunks.reads.iter().any(|read| read.position == 0))
+}
+
+pub(super) fn has_reply_chunk(sent: &Sent<'_>) -> bool {
+    let chunks = sent.decoded.as_ref().ok().and_then(|message| message.header.chunks());
+    chunks.and_then(|chunks| chunks.reply).is_some_and(|chunk| chunk.length() > 0)
+}

@@ -1,0 +1,160 @@
+//! What a message is judged by, one after the other.
+
+use rpcrdma::error::Role;
+use rpcrdma::prefix::Procedure;
+use rpcrdma::rpc::MessageType;
+use rpcrdma::rules::{self, Sent};
+use rpcrdma::v1;
+
+use super::pending::Pending;
+use super::requests::Answers;
+use super::state::History;
+use crate::carrier::operation::Side;
+use crate::check::book::{Book, Group};
+use crate::check::found::About;
+use crate::check::setup;
+use crate::rpc::header::Dialect;
+use crate::rpc::known::Direction;
+use crate::rpc::message::{Captured, Detail, Message};
+
+impl History {
+    /// Judges a message.
+    pub(crate) fn message(&mut self, message: &Message, book: &mut Book) {
+        let about = About::message(message);
+        if !self.pending.is_empty() {
+            self.prove(message, book);
+        }
+        let last = self.last.get_mut(message.sender);
+        let began = last.frame > 0;
+        if message.stamp.frame > last.frame {
+            *last = message.stamp;
+        }
+        self.is_disordered |= message.stamp.frame < self.last.get(message.sender.other()).frame;
+        self.learn(message);
+        match message.dialect {
+            _ if self.version_1 => {}
+            Dialect::Version2(family) => return self.version_2(message, (Some(family), began), about, book),
+            Dialect::Version2Unknown => return self.version_2(message, (None, began), about, book),
+            Dialect::Version1 => {
+                if is_of_version_1(message)
+                    && let Some(announced) = self.announced.take()
+                {
+                    setup::judge(&announced, &self.ends, message.connection, book);
+                }
+            }
+        }
+        self.length(message, about, book);
+        if message.prefix().is_some() {
+            self.readable(message, about, book);
+        } else {
+            self.stub(message, about, book);
+        }
+    }
+
+    /// Judges a message that has not even four words, or of which the capture has not.
+    pub(super) fn stub(&mut self, message: &Message, about: About, book: &mut Book) {
+        *self.unreadable.get_mut(message.sender) = true;
+        if message.captured != Captured::Whole {
+            return book.unknown_group(Group::Send);
+        }
+        let sent = Sent::new(&message.octets, None);
+        let faulty = self.send(message, &sent, about, book);
+        if self.client == Some(message.sender) {
+            self.request(message, &sent, faulty, about, book);
+        } else if let Some(xid) = about.xid {
+            self.unclear(message.sender, xid, book);
+        }
+    }
+
+    /// An end sent something that may be a call of its own, or an answer: nothing in it tells.
+    pub(super) fn unclear(&mut self, sender: Side, xid: u32, book: &mut Book) {
+        self.requests.get_mut(sender).add_unclear(xid);
+        // The RDMA_ERROR that seemed to answer nothing may answer this, which was held up.
+        self.pending.retain(|Pending { found, proof, .. }| {
+            let is_explained = *proof == sender && found.xid == Some(xid) && found.rule.slug == "error-from-requester";
+            if is_explained {
+                book.unknown(found.rule);
+            }
+            !is_explained
+        });
+    }
+
+    /// Judges a message whose first four words are there.
+    pub(super) fn readable(&mut self, message: &Message, about: About, book: &mut Book) {
+        let detail = message.detail.as_deref();
+        let role = self.role(message, detail, book);
+        let mut sent = Sent { length: message.length, ..Sent::new(&message.octets, role) };
+        // The session knows of an RDMA_DONE that ends a provided reply, even where it took that for a call.
+        let is_done = sent.prefix.is_some_and(|prefix| prefix.procedure == Procedure::RDMA_DONE);
+        self.reliable |= is_done && detail.is_some();
+        sent.reliable_reply = self.reliable;
+        let is_readable = sent.decoded.is_ok() || sent.error.is_some();
+        self.version_1 |= sent.decoded.is_ok() && is_of_version_1(message);
+        self.note_readable(message.sender, is_readable);
+        let ends = matches!(message.captured, Captured::Whole | Captured::Cut);
+        // What is right in version 2 is not, here.
+        let is_other = message.dialect != Dialect::Version1;
+        let is_malformed = || (is_other || message.is_malformed().is_some()) && !self.suspect.get(message.sender);
+        let mut faulty = None;
+        if ends && (is_readable || is_malformed()) {
+            faulty = self.send(message, &sent, about, book);
+        } else {
+            book.unknown_group(Group::Send);
+        }
+        let Some(role) = role else { return };
+        let answers = match role {
+            Role::Requester => Answers::Nothing,
+            Role::Responder => self.answers(message, &sent, about, book),
+        };
+        if ends {
+            let of_rpc = self.rpc(message, &sent, (role, answers), about, book);
+            faulty = faulty.or(of_rpc);
+        }
+        if role == Role::Requester {
+            self.request(message, &sent, faulty, about, book);
+        }
+        self.pull(message, &sent, role, about, book);
+    }
+
+    /// Whether a message asks or answers, for the direction its RPC goes.
+    pub(super) fn role(&mut self, message: &Message, detail: Option<&Detail>, book: &mut Book) -> Option<Role> {
+        match detail {
+            // It may be either.
+            _ if message.hides_direction() => None,
+            Some(Detail { direction: Direction::Call, .. }) => Some(Role::Requester),
+            Some(detail) if !self.is_stray_error(message, detail) => Some(Role::Responder),
+            // It may answer a call of the other direction (RFC 8167), which nobody could read, or be a requester's.
+            Some(_) if self.requests.get_mut(message.sender.other()).take_unclear(message.xid()) => {
+                rules::find("error-from-requester").into_iter().for_each(|rule| book.unknown(rule));
+                None
+            }
+            _ if self.is_reverse_call(message) => Some(Role::Requester),
+            _ => self.client.map(|client| if client == message.sender { Role::Requester } else { Role::Responder }),
+        }
+    }
+
+    /// Whether a message is an RDMA_ERROR that answers nothing: then only its sender tells what it should have been.
+    pub(super) fn is_stray_error(&self, message: &Message, detail: &Detail) -> bool {
+        let answers = |xid| self.requests.get(message.sender.other()).waits(xid);
+        message.rpc.is_none()
+            && detail.answers.is_none()
+            && message.error().is_some()
+            && !message.prefix().is_some_and(|prefix| answers(prefix.xid))
+    }
+}
+
+/// Whether its sender speaks version 1. An RDMA_ERROR does not show it: one that refuses a version has this layout, whatever
+/// else its sender knows.
+pub(super) fn is_of_version_1(message: &Message) -> bool {
+    message.prefix().is_some_and(|prefix| prefix.version == v1::VERSION) && message.error().is_none()
+}
+
+/// Whether a message of another version would be a call if it were of version 1.
+pub(super) fn calls_in_version_1(message: &Message) -> bool {
+    let mut octets = message.octets.clone();
+    if let Some(version) = octets.get_mut(4..8) {
+        version.copy_from_slice(&v1::VERSION.to_be_bytes());
+    }
+    let Ok(decoded) = v1::Message::decode(&octets) else { return false };
+    MessageType::peek(decoded.payload).is_some_and(|(_, kind)| kind == MessageType::CALL)
+}

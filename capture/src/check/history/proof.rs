@@ -1,0 +1,81 @@
+//! Findings that rest on something not being there: what has to come before they stand.
+
+use super::pending::{DISORDER, Order, PENDING, Pending};
+use super::state::History;
+use crate::carrier::operation::Side;
+use crate::check::book::Book;
+use crate::check::found::Found;
+use crate::rpc::message::Message;
+
+impl History {
+    /// The capture does not hold something that an end sent: calls, replies, or both.
+    pub(crate) fn lost(&mut self, from: Side, book: &mut Book) {
+        self.pending.retain(|pending| {
+            if pending.proof == from {
+                book.unknown(pending.found.rule);
+            }
+            pending.proof != from
+        });
+        *self.lost.get_mut(from) = true;
+        *self.suspect.get_mut(from) = true;
+        *self.version_2.goes_on.get_mut(from) = true;
+        // A call that was missed makes the count too small, a reply too large.
+        self.credits.get_mut(from.other()).missed();
+    }
+
+    /// Keeps a finding until it is proven by what `proof` sends after it.
+    pub(super) fn wait(&mut self, found: Found, proof: Side, book: &mut Book) {
+        self.wait_for(found, (proof, Order::Free), book);
+    }
+
+    /// The same of one that may rest on the order of the two directions.
+    pub(super) fn wait_for(&mut self, found: Found, (proof, order): (Side, Order), book: &mut Book) {
+        if self.pending.len() < PENDING {
+            // What was held up may be given after what was sent later.
+            // The end that need not go on may have said all it had to.
+            let is_last = matches!(found.rule.slug, "error-from-requester" | "answer");
+            let proven = self.last.get(proof).frame > found.stamp.frame || is_last;
+            self.pending.push(Pending { found, proof, order, proven });
+        } else {
+            book.unknown(found.rule);
+        }
+    }
+
+    /// An end goes on, and nothing is missing: what rests on that is proven.
+    pub(super) fn prove(&mut self, message: &Message, book: &mut Book) {
+        let (sender, frame) = (message.sender, message.stamp.frame);
+        let xid = message.prefix().map(|prefix| prefix.xid);
+        let mut proven = Vec::new();
+        let mut unproven = Vec::new();
+        self.pending.retain_mut(|pending| {
+            if pending.proof != sender {
+                return true;
+            }
+            // What it answers seemed to be missing, and has come late.
+            if matches!(pending.found.rule.slug, "reply-unexpected" | "error-echo") && pending.found.xid == xid {
+                return false;
+            }
+            match pending.order {
+                Order::Before(place) if has_received(message, place) => pending.order = Order::Told,
+                Order::Before(_) => {
+                    unproven.push(pending.found.rule);
+                    return false;
+                }
+                Order::Free | Order::Told => {}
+            }
+            pending.proven |= frame > pending.found.stamp.frame;
+            let stands = pending.order == Order::Free && frame > pending.found.stamp.frame + DISORDER;
+            if stands {
+                proven.push(pending.found.clone());
+            }
+            !stands
+        });
+        proven.into_iter().for_each(|found| book.keep(found));
+        unproven.into_iter().for_each(|rule| book.unknown(rule));
+    }
+}
+
+/// Whether the sender of a message is known to have had what the other end sent at that `place`.
+pub(super) fn has_received(message: &Message, place: u64) -> bool {
+    message.detail.as_ref().is_some_and(|detail| detail.progress.has_received(place))
+}

@@ -1,0 +1,64 @@
+//! Replies in Read chunks that the responder provides.
+
+use super::pulled::{PULLED, Pulled};
+use rpcrdma::error::Role;
+use rpcrdma::rules::{self, Finding, Sent, Severity};
+use rpcrdma::v1::Body;
+
+use super::rules::PULL_NOT_NOTIFIED;
+use super::sends::requester;
+use super::state::History;
+use crate::check::book::Book;
+use crate::check::found::{About, Blame, Found};
+use crate::rpc::message::Message;
+
+impl History {
+    /// Follows replies in responder-provided Read chunks.
+    pub(super) fn pull(&mut self, message: &Message, sent: &Sent<'_>, role: Role, about: About, book: &mut Book) {
+        let requester = requester(role, message.sender);
+        let Ok(decoded) = sent.decoded else { return };
+        match decoded.header.body {
+            Body::Nomsg(chunks) if role == Role::Responder && !chunks.reads.is_empty() => {
+                self.reliable = true;
+                if self.pulled.len() == PULLED {
+                    return book.unknown(&PULL_NOT_NOTIFIED);
+                }
+                let (length, pulled) = (chunks.reads.length(), message.stamp.time);
+                self.pulled.push(Pulled { requester, about, length, asked: 0, pulled });
+            }
+            Body::Done => {
+                let is_answered = self.pulled.iter().any(|pulled| pulled.about.xid == about.xid);
+                self.is_agreed |= is_answered;
+                self.pulled.retain(|pulled| pulled.requester != message.sender || pulled.about.xid != about.xid);
+            }
+            _ => {}
+        }
+    }
+
+    /// Judges a reply in responder-provided Read chunks of which no RDMA_DONE told that it was read. It `is_due` where
+    /// nothing can be missing, and time enough was left.
+    pub(super) fn provided(&self, pulled: &Pulled, is_due: bool, book: &mut Book) {
+        let Pulled { about, length, asked, .. } = *pulled;
+        if asked >= length {
+            let message = format_args!("the {length} octets of this reply were read, and no RDMA_DONE follows");
+            let (rule, severity) = (&PULL_NOT_NOTIFIED, PULL_NOT_NOTIFIED.severity);
+            return omitted(is_due, about, &Finding { rule, severity, offset: 0, message }, book);
+        }
+        let Some(rule) = rules::find("read-in-reply").filter(|_| !self.is_agreed) else { return };
+        if is_due {
+            let message = format_args!("a reply of {length} octets to be read, and the requester reads nothing");
+            book.add(about, &Finding { rule, severity: Severity::Hazard, offset: 16, message }, Some(16));
+        } else {
+            book.unknown(rule);
+        }
+    }
+}
+
+/// What the receiver of a frame owes to it did not come; it `is_due` where nothing can be missing, and time enough was left.
+pub(super) fn omitted(is_due: bool, about: About, finding: &Finding<'_>, book: &mut Book) {
+    if is_due {
+        book.keep(Found::new(about, finding, None).by(Blame::Receiver));
+    } else {
+        book.unknown(finding.rule);
+    }
+}

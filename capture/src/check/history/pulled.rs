@@ -1,0 +1,20 @@
+//! A reply in a responder-provided Read chunk.
+
+use crate::carrier::operation::Side;
+use crate::check::found::About;
+use crate::file::Time;
+
+/// Replies whose responder-provided Read chunks may still be read, of a connection.
+pub(super) const PULLED: usize = 16;
+
+/// A reply in a responder-provided Read chunk.
+#[derive(Debug)]
+pub(super) struct Pulled {
+    pub(super) requester: Side,
+    pub(super) about: About,
+    /// Octets of its Read chunks.
+    pub(super) length: u64,
+    pub(super) asked: u64,
+    /// When it was sent, or read from last.
+    pub(super) pulled: Time,
+}

@@ -1,0 +1,41 @@
+//! The rules that need the history of a connection.
+
+use rpcrdma::error::Reaction;
+use rpcrdma::rules::Rule;
+use rpcrdma::rules::Severity;
+
+use super::requests::ANSWER;
+
+pub(super) static REPLY_UNEXPECTED: Rule = Rule {
+    slug: "reply-unexpected",
+    severity: Severity::Warning,
+    section: "RFC 8166 4.2.1",
+    summary: "a reply or an error matches a call that is still waiting",
+    reason: "The requester cannot use it. It suggests a call that was answered twice, or a wrong XID.",
+    correct: "A responder answers each call once, with its XID.",
+    answer: None,
+};
+
+pub(super) static REVERSE_VERSION: Rule = Rule {
+    slug: "reverse-version",
+    severity: Severity::Error,
+    section: "RFC 8167 5.1",
+    summary: "rdma_vers is the same in both directions of a connection",
+    reason: "An end has one way to read what arrives, whoever calls.",
+    correct: "A server calls back in the version that the client uses.",
+    answer: Some(Reaction::ErrVers),
+};
+
+pub(super) static PULL_NOT_NOTIFIED: Rule = Rule {
+    slug: "pull-not-notified",
+    severity: Severity::Error,
+    section: "draft reliable-reply 4.1.2, 4.1.3",
+    summary: "once a reply was read from a responder-provided Read chunk, RDMA_DONE follows",
+    reason: "The responder keeps the memory registered until then.",
+    correct: "A requester sends RDMA_DONE with the XID when it has read everything.",
+    answer: None,
+};
+
+pub(crate) fn rules() -> impl Iterator<Item = &'static Rule> {
+    [&REPLY_UNEXPECTED, &REVERSE_VERSION, &PULL_NOT_NOTIFIED, &ANSWER].into_iter()
+}

@@ -1,0 +1,232 @@
+//! One Send, among those of its connection: its own rules, credits, inline thresholds, and what it answers.
+
+use rpcrdma::error::{Reaction, Role};
+use rpcrdma::prefix::Procedure;
+use rpcrdma::rpc::MessageType;
+use rpcrdma::rules::{self, CREDIT_EXCEEDED, Finding, INLINE_EXCEEDED, REVERSE_CREDIT, Report, Rule, Sent, Severity};
+use rpcrdma::v1::{self, ErrorBody};
+
+use super::exchanges::{called_xid, has_reply_chunk, is_long_call, is_nomsg};
+use super::messages::calls_in_version_1;
+use super::pending::Order;
+use super::requests::{self, Answers, Faulty, Request};
+use super::rules::{REPLY_UNEXPECTED, REVERSE_VERSION};
+use super::state::History;
+use crate::carrier::operation::Side;
+use crate::check::book::Book;
+use crate::check::exchange;
+use crate::check::found::{About, Found};
+use crate::rpc::known::Direction;
+use crate::rpc::message::{Captured, Message};
+
+impl History {
+    /// Judges what one Send can be judged by; gives the rule it breaks that says most about its answer, if breaking it is
+    /// no mere hazard.
+    pub(super) fn send(
+        &mut self,
+        message: &Message,
+        sent: &Sent<'_>,
+        about: About,
+        book: &mut Book,
+    ) -> Option<&'static Rule> {
+        let mut first: Option<(&'static Rule, u8)> = None;
+        let mut rests_on_order = None;
+        let xid_of = xid_of(message, sent);
+        rules::send(sent, &mut |finding| {
+            if finding.rule.slug == "xid-mismatch" {
+                match xid_of {
+                    XidOf::Sender => {}
+                    XidOf::Call => return,
+                    XidOf::Unknown => return book.unknown(finding.rule),
+                }
+            }
+            let mut finding = *finding;
+            if finding.rule.slug == "version" && self.is_reverse_call(message) {
+                finding.rule = &REVERSE_VERSION;
+            }
+            let weight = weight(&finding);
+            if weight > first.map_or(0, |(_, weight)| weight) {
+                first = Some((finding.rule, weight));
+            }
+            let found = Found::new(about, &finding, Some(finding.offset));
+            // What it answers may be held up, as a reply would be whose call is missing.
+            if finding.rule.slug == "error-from-requester" {
+                rests_on_order = Some(found);
+            } else {
+                book.keep(found);
+            }
+        });
+        if let Some(found) = rests_on_order {
+            self.wait(found, message.sender.other(), book);
+        }
+        first.map(|(rule, _)| rule)
+    }
+
+    /// Whether a message of another version would be a call of the server's if it were of version 1.
+    pub(super) fn is_reverse_call(&self, message: &Message) -> bool {
+        let is_other = message.prefix().is_some_and(|prefix| prefix.version != v1::VERSION);
+        let calls = message.rpc.as_ref().is_some_and(|rpc| rpc.reverse && rpc.direction == Direction::Call);
+        is_other && self.spoke && self.client == Some(message.sender.other()) && (calls || calls_in_version_1(message))
+    }
+
+    /// Judges the length of a Send.
+    pub(super) fn length(&self, message: &Message, about: About, book: &mut Book) {
+        let is_known = matches!(message.captured, Captured::Whole | Captured::Cut);
+        match self.agreement {
+            Some(agreement) if is_known => {
+                let threshold = match message.sender {
+                    Side::Active => agreement.client_to_server,
+                    Side::Passive => agreement.server_to_client,
+                };
+                if message.length as u64 > u64::from(threshold) {
+                    book.judge(&INLINE_EXCEEDED, about, |report| rules::inline(message.length, threshold, report));
+                }
+            }
+            // What fits the smallest threshold needs no agreement.
+            _ if is_known && message.length <= 1024 => {}
+            _ => book.unknown(&INLINE_EXCEEDED),
+        }
+    }
+
+    /// A request is sent, and breaks a rule or not: keeps it until it is answered, and counts it.
+    pub(super) fn request(
+        &mut self,
+        message: &Message,
+        sent: &Sent<'_>,
+        faulty: Option<&'static Rule>,
+        about: About,
+        book: &mut Book,
+    ) {
+        let Some(xid) = about.xid else { return };
+        let procedure = sent.prefix.map(|prefix| prefix.procedure);
+        let is_call = !matches!(procedure, Some(Procedure::RDMA_DONE | Procedure::RDMA_ERROR));
+        let request = match faulty.map(|rule| Faulty { rule, about, octets: message.length }) {
+            faulty if is_call => Request::new(faulty),
+            Some(faulty) => Request::Faulty(faulty, Reaction::Discard),
+            None => return,
+        };
+        let is_readable = sent.decoded.as_ref().is_ok_and(|message| message.header.chunks().is_some());
+        if self.requests.get_mut(message.sender).add(xid, request, is_readable, book) {
+            self.count(message, about, book);
+        }
+    }
+
+    /// A request takes a credit.
+    pub(super) fn count(&mut self, message: &Message, about: About, book: &mut Book) {
+        let requester = message.sender;
+        let credits = self.credits.get_mut(requester);
+        if !credits.is_known() {
+            book.unknown(&CREDIT_EXCEEDED);
+        }
+        if let Err(fault) = credits.call() {
+            let is_reverse = self.client == Some(requester.other());
+            let rule = if is_reverse { &REVERSE_CREDIT } else { fault.rule() };
+            let mut found = None;
+            let mut take = |finding: &Finding<'_>| found = Some(Found::new(about, finding, Some(finding.offset)));
+            fault.say(&mut Report::new(rule, &mut take));
+            // A reply that was missed would have ended a call.
+            let sent = message.detail.as_ref().map(|detail| detail.progress.sent);
+            match found.zip(sent) {
+                Some((found, sent)) => self.wait_for(found, (requester.other(), Order::Before(sent)), book),
+                None => book.unknown(rule),
+            }
+        }
+    }
+
+    /// A reply or an error: finds what it is for, and judges whether it should be there.
+    pub(super) fn answers(&mut self, message: &Message, sent: &Sent<'_>, about: About, book: &mut Book) -> Answers {
+        let Some(xid) = about.xid else { return Answers::Nothing };
+        let requester = message.sender.other();
+        let is_known = message.detail.as_ref().is_some_and(|detail| detail.answers.is_some());
+        let is_reply = sent.error.is_some() || is_reply(sent) || is_known && has_long_reply(sent);
+        if !is_reply {
+            self.unclear(message.sender, xid, book);
+        }
+        if !is_reply && !is_known {
+            if sent.decoded.is_ok() {
+                book.unknown(&REPLY_UNEXPECTED);
+            }
+            return Answers::Nothing;
+        }
+        let error = sent.error.map(|(error, _)| error);
+        let (answers, frees_credit) = self.requests.get_mut(requester).answer(xid, error);
+        if is_known || frees_credit {
+            self.credits.get_mut(requester).reply(sent.prefix.map_or(1, |prefix| prefix.credit));
+        } else if matches!(answers, Answers::Nothing) {
+            self.unexpected(requester, error, about, book);
+        }
+        match requests::judge(answers, error, about, book) {
+            Some(found) if self.is_whole() => self.wait(found, requester, book),
+            Some(found) => book.unknown(found.rule),
+            None => {}
+        }
+        answers
+    }
+
+    /// Judges an answer to nothing that waits. Where one request waits for such an error, it has the wrong XID.
+    pub(super) fn unexpected(&mut self, requester: Side, error: Option<ErrorBody>, about: About, book: &mut Book) {
+        if !self.is_whole() {
+            return book.unknown(&REPLY_UNEXPECTED);
+        }
+        let misnamed = error.and_then(|error| self.requests.get_mut(requester).take_misnamed(error));
+        if let (Some(faulty), Some(rule)) = (misnamed, exchange::find("error-echo")) {
+            let (frame, slug) = (faulty.about.stamp.frame, faulty.rule.slug);
+            let message =
+                format_args!("no request has this XID; that of frame {frame} ({slug}) waits for such an error");
+            let finding = Finding { rule, severity: rule.severity, offset: 0, message };
+            return self.wait(Found::new(about, &finding, Some(0)), requester, book);
+        }
+        if *self.unreadable.get(requester) {
+            return book.unknown(&REPLY_UNEXPECTED);
+        }
+        let (rule, severity) = (&REPLY_UNEXPECTED, REPLY_UNEXPECTED.severity);
+        let finding = Finding { rule, severity, offset: 0, message: format_args!("no call with this XID waits") };
+        self.wait(Found::new(about, &finding, Some(0)), requester, book);
+    }
+}
+
+/// How much the breach of a rule says about what answers the Send.
+pub(super) fn weight(finding: &Finding<'_>) -> u8 {
+    match (finding.severity, finding.rule.answer) {
+        (Severity::Error, Some(_)) => 3,
+        (Severity::Error, None) => 2,
+        (Severity::Warning, _) => 1,
+        (Severity::Hazard, _) => 0,
+    }
+}
+
+/// Who chose the XID of an RPC message.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum XidOf {
+    /// Who sent it: it is a call, or another one than the call's.
+    Sender,
+    /// Who sent the call.
+    Call,
+    /// It is a reply, and the call is not known.
+    Unknown,
+}
+
+pub(super) fn xid_of(message: &Message, sent: &Sent<'_>) -> XidOf {
+    let payload = sent.decoded.as_ref().map(|message| message.payload).unwrap_or_default();
+    match called_xid(message) {
+        Some(xid) if payload.starts_with(&xid.to_be_bytes()) => XidOf::Call,
+        None if is_reply(sent) => XidOf::Unknown,
+        _ => XidOf::Sender,
+    }
+}
+
+/// Whether the RPC message in a Send is a reply. What cannot be read, or has no RPC message, may be a call as well.
+pub(super) fn is_reply(sent: &Sent<'_>) -> bool {
+    let payload = sent.decoded.as_ref().map(|message| message.payload).unwrap_or_default();
+    MessageType::peek(payload).is_some_and(|(_, kind)| kind == MessageType::REPLY)
+}
+
+/// Whether a Send has chunks that can hold a reply.
+pub(super) fn has_long_reply(sent: &Sent<'_>) -> bool {
+    let is_provided = sent.decoded.as_ref().is_ok_and(is_long_call);
+    is_nomsg(sent.decoded.as_ref().ok()) && (is_provided || has_reply_chunk(sent))
+}
+
+pub(super) fn requester(role: Role, sender: Side) -> Side {
+    if role == Role::Requester { sender } else { sender.other() }
+}

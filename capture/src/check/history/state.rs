@@ -1,0 +1,129 @@
+//! What is kept of a connection.
+
+use rpcrdma::private_data::{Agreement, Flags};
+use rpcrdma::rules::Credits;
+
+use super::pending::Pending;
+use super::pulled::Pulled;
+use super::requests::Requests;
+use super::version_2::Version2;
+use crate::carrier::connection::{Announced, Connection};
+use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::event::Opened;
+use crate::link::Address;
+use crate::rpc::known::Direction;
+use crate::rpc::message::Message;
+
+/// What is known of a connection.
+#[derive(Debug)]
+pub(crate) struct History {
+    pub(crate) ends: Sides<Address>,
+    /// What the ends announced, where the set-up was seen and was not judged yet.
+    pub(super) announced: Option<Sides<Option<Announced>>>,
+    pub(super) set_up: bool,
+    /// It was seen from its start.
+    pub(super) whole: bool,
+    /// The end that is the client, once known.
+    pub(super) client: Option<Side>,
+    pub(super) agreement: Option<Agreement>,
+    /// Which ends announced remote invalidation.
+    pub(super) invalidation: Option<Sides<bool>>,
+    /// By the end that calls.
+    pub(super) credits: Sides<Credits>,
+    /// The capture missed something that an end sent.
+    pub(super) lost: Sides<bool>,
+    /// Since then nothing could be read that the end sent: its queue pair may serve another connection.
+    pub(super) suspect: Sides<bool>,
+    /// An end sent something of which not all could be read, so it may have advertised memory that is not known.
+    pub(super) unreadable: Sides<bool>,
+    /// The dissector gave up a call that may still be answered.
+    pub(super) forgotten: bool,
+    /// The client sent a message of version 1.
+    pub(super) spoke: bool,
+    /// A message of version 1 was read: whatever follows is judged by the rules of that.
+    pub(super) version_1: bool,
+    pub(super) version_2: Version2,
+    /// That remote invalidation was not agreed was said.
+    pub(super) told: bool,
+    /// By the end that asks.
+    pub(super) requests: Sides<Requests>,
+    /// What brought the last Send of each end.
+    pub(super) last: Sides<Stamp>,
+    /// A Send was given after one that was captured later: which of the two ends was first is not known.
+    pub(super) is_disordered: bool,
+    /// Replies come in responder-provided Read chunks.
+    pub(super) reliable: bool,
+    /// A requester has read such a reply, or said so: both ends know them.
+    pub(super) is_agreed: bool,
+    pub(super) pulled: Vec<Pulled>,
+    pub(super) pending: Vec<Pending>,
+}
+
+/// Which ends announced remote invalidation (RFC 8797 section 4.1); `None` where the capture does not show it.
+pub(super) fn invalidation(connection: &Connection) -> Option<Sides<bool>> {
+    let said = |side| connection.said(side).map(|said| said.flags.contains(Flags::REMOTE_INVALIDATION));
+    Some(Sides { active: said(Side::Active)?, passive: said(Side::Passive)? })
+}
+
+impl History {
+    pub(crate) fn new(opened: &Opened) -> Self {
+        let Opened { connection, whole, .. } = opened;
+        let credits = if *whole { Credits::new() } else { Credits::unknown() };
+        let Sides { active, passive } = connection.ends;
+        Self {
+            ends: Sides { active: active.address, passive: passive.address },
+            announced: connection.set_up.then_some(connection.announced),
+            set_up: connection.set_up,
+            whole: *whole,
+            client: connection.set_up.then_some(Side::Active),
+            agreement: connection.agreement(),
+            invalidation: invalidation(connection),
+            credits: Sides { active: credits, passive: credits },
+            lost: Sides::default(),
+            suspect: Sides::default(),
+            unreadable: Sides::default(),
+            forgotten: false,
+            spoke: false,
+            version_1: false,
+            version_2: Version2::new(*whole),
+            told: false,
+            requests: Sides::default(),
+            last: Sides::default(),
+            is_disordered: false,
+            reliable: false,
+            is_agreed: false,
+            pulled: Vec::new(),
+            pending: Vec::new(),
+        }
+    }
+
+    /// The set-up is still to be judged, now that the connection has ended. Version 2 has transport properties in place of
+    /// private data.
+    pub(crate) const fn owes_set_up(&self) -> bool {
+        (self.announced.is_some() || !self.set_up) && (self.version_1 || !self.version_2.spoken)
+    }
+
+    /// Nothing of the connection was missed.
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole && self.lost == Sides::default() && !self.forgotten
+    }
+
+    /// Takes note of whether a message could be read.
+    pub(super) const fn note_readable(&mut self, sender: Side, is_readable: bool) {
+        if is_readable {
+            *self.suspect.get_mut(sender) = false;
+        } else {
+            *self.unreadable.get_mut(sender) = true;
+        }
+    }
+
+    /// Takes note of who is the client, and of what the dissector gave up.
+    pub(super) fn learn(&mut self, message: &Message) {
+        self.forgotten |= message.detail.as_ref().is_some_and(|detail| detail.forgotten);
+        let Some(rpc) = &message.rpc else { return };
+        if rpc.direction == Direction::Call && self.client.is_none() && rpc.name.is_some() {
+            self.client = Some(if rpc.reverse { message.sender.other() } else { message.sender });
+        }
+        self.spoke |= self.client == Some(message.sender);
+    }
+}

@@ -1,0 +1,139 @@
+//! What stepping over arguments or results is told, and what it finds.
+
+use core::fmt;
+
+/// What was moved out of the Payload stream of a message.
+#[derive(Clone, Copy, Debug)]
+pub enum Reduced<'a> {
+    /// The Read chunks of a call: Position and length, in octets. The chunk at Position Zero is no data item and is
+    /// passed over.
+    Call(&'a [(u64, u64)]),
+    /// The Write chunks of a reply, in the order of the Write list: the returned length in octets, 0 for a chunk that is
+    /// empty or unused (RFC 8166 section 3.4.6).
+    Reply(&'a [u64]),
+}
+
+/// A DDP-eligible data item: it was reduced, or could have been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataItem {
+    /// Where the data begins in the rebuilt body, in octets.
+    pub at: usize,
+    /// Where it begins, or is to be put, in the body that was walked.
+    pub inline_at: usize,
+    /// Octets of data, without XDR padding.
+    pub length: u32,
+    /// Which chunk of [`Reduced`] holds it; `None` where it is inline.
+    pub chunk: Option<usize>,
+    /// Which of [`Walk::operations`] it belongs to; 0 where there are none.
+    pub operation: usize,
+}
+
+/// An operation of a COMPOUND or CB_COMPOUND.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Its number.
+    pub code: u32,
+    /// Its name without `OP_`; `unknown` where the number is.
+    pub name: &'static str,
+    /// How it ended, in a reply (`nfsstat4`).
+    pub status: Option<u32>,
+}
+
+impl Operation {
+    /// Operations that only lead to the one a COMPOUND is about.
+    const LEADING: [&str; 12] = [
+        "SEQUENCE",
+        "PUTFH",
+        "PUTROOTFH",
+        "PUTPUBFH",
+        "SAVEFH",
+        "RESTOREFH",
+        "GETFH",
+        "GETATTR",
+        "VERIFY",
+        "NVERIFY",
+        "CB_SEQUENCE",
+        "CB_GETATTR",
+    ];
+
+    /// It only leads to the operation that its COMPOUND is about.
+    #[must_use]
+    pub fn leads(&self) -> bool {
+        Self::LEADING.contains(&self.name)
+    }
+}
+
+/// What was found in arguments or results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walk {
+    /// The operations of a COMPOUND or CB_COMPOUND, the one that could not be stepped over included.
+    pub operations: Vec<Operation>,
+    /// Every DDP-eligible data item that was met, in order.
+    pub items: Vec<DataItem>,
+    /// The status of the whole reply, where the procedure has one.
+    pub status: Option<u32>,
+    /// The program number that the client announces for its callbacks.
+    pub callback_program: Option<u32>,
+    /// Why stepping ended: `Ok` where all was stepped over and every chunk found its place.
+    pub end: Result<(), WalkError>,
+    /// Octets of the body that were stepped over. Where `end` is `Ok` and this is not all, octets follow that the
+    /// procedure does not know.
+    pub consumed: usize,
+}
+
+/// Why a body could not be stepped over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WalkError {
+    /// Octets from the start of the body to what could not be stepped over.
+    pub at: usize,
+    /// The operation or procedure that was being stepped over.
+    pub operation: Option<&'static str>,
+    /// What is wrong.
+    pub reason: &'static str,
+}
+
+impl WalkError {
+    /// The body ends before the item does: it was cut, or it is not what its procedure says.
+    pub const ENDS_INSIDE: &'static str = "ends inside";
+    /// No table has this program, version and procedure.
+    pub const UNKNOWN_PROCEDURE: &'static str = "unknown procedure";
+    /// The call was cut inside its credential, so RPCSEC_GSS may have changed the body.
+    pub const UNKNOWN_CREDENTIAL: &'static str = "the call's credential is not in the capture";
+    /// No table has this operation number.
+    pub const UNKNOWN_OPERATION: &'static str = "unknown operation";
+    /// A discriminant for which the union has no arm.
+    pub const UNKNOWN_ARM: &'static str = "unknown arm of a union";
+    /// What must be 0 or 1 is neither.
+    pub const NOT_A_BOOL: &'static str = "neither 0 nor 1 where optional data begins";
+    /// A Read chunk is at the item's Position but has another length.
+    pub const READ_CHUNK_LENGTH: &'static str = "Read chunk length differs from the item's count";
+    /// The Write chunk whose turn it is has another length than the item.
+    pub const WRITE_CHUNK_LENGTH: &'static str = "Write chunk length differs from the item's count";
+    /// No DDP-eligible item is at the Position of a Read chunk.
+    pub const READ_CHUNK_LEFT: &'static str = "a Read chunk was not claimed";
+    /// A Write chunk has data, and no result is left for it.
+    pub const WRITE_CHUNK_LEFT: &'static str = "a Write chunk was not claimed";
+}
+
+impl fmt::Display for WalkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(operation) = self.operation {
+            write!(f, "{operation}: ")?;
+        }
+        write!(f, "{} (octet {})", self.reason, self.at)
+    }
+}
+
+impl core::error::Error for WalkError {}
+
+/// How an RDMA_MSGP pads (RFC 5666 section 3.9): the data of a DDP-eligible item that is inline begins at a multiple of
+/// `align`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Padding {
+    /// Octets before the body, from the start of the Send.
+    pub(crate) before: usize,
+    /// `rdma_align`.
+    pub(crate) align: u32,
+    /// Octets of the least item that is padded.
+    pub(crate) least: u32,
+}

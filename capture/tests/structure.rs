@@ -1,0 +1,228 @@
+//! The structure that ARCHITECTURE.md describes, read from the `use` lines of all packages: no file imports one that
+//! imports it, directly or by way of others, and no folder imports one that comes after it. Re-exports (`pub use`) are
+//! names, not imports.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// Each package's folders and files, in the order in which a frame or a call goes through them: each may import those before it.
+const LAYERS: [(&str, &[&str]); 3] = [
+    (
+        "core",
+        &[
+            "reader",
+            "error",
+            "sink",
+            "prefix",
+            "segment",
+            "private_data",
+            "lists",
+            "rpc",
+            "v1",
+            "v2",
+            "rules",
+            "endpoint",
+        ],
+    ),
+    (
+        "capture",
+        &[
+            "file",
+            "link",
+            "carrier",
+            "nfs",
+            "rpc",
+            "event",
+            "session",
+            "dissector",
+            "events",
+            "check",
+            "input",
+            "output",
+            "program",
+        ],
+    ),
+    (
+        "fuzz",
+        &["reference", "captures", "lists", "oracle", "wrap", "script", "version_2", "decode", "frames", "round_trip"],
+    ),
+];
+
+/// A file as its module path: `link/mod.rs` is `["link"]`, `lib.rs` is the empty one.
+type Module = Vec<String>;
+
+struct Package {
+    /// What each file imports, as paths from the crate's root.
+    imports: BTreeMap<Module, Vec<Module>>,
+    /// What `pub use` calls by another name.
+    names: BTreeMap<Module, Module>,
+}
+
+impl Package {
+    fn read(name: &str) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
+        let mut package = Self { imports: BTreeMap::new(), names: BTreeMap::new() };
+        let mut folders = vec![(root, Module::new())];
+        while let Some((folder, module)) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+                let inside = if stem == "mod" || stem == "lib" { module.clone() } else { join(&module, &[stem]) };
+                if path.is_dir() {
+                    folders.push((path, inside));
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    package.file(inside, &fs::read_to_string(path).unwrap());
+                }
+            }
+        }
+        package
+    }
+
+    fn file(&mut self, module: Module, text: &str) {
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let code: String = text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n");
+        let mut imports = Vec::new();
+        for (is_public, path) in statements(&code) {
+            let Some(path) = absolute(&module, &path) else { continue };
+            if is_public {
+                self.names.insert(join(&module, &path[path.len() - 1..]), path);
+            } else {
+                imports.push(path);
+            }
+        }
+        self.imports.insert(module, imports);
+    }
+
+    /// The file that has what a path names.
+    fn file_of(&self, path: &[String]) -> Option<Module> {
+        let file = (0..=path.len()).rev().find(|end| self.imports.contains_key(&path[..*end]))?;
+        let named = path.get(..=file).and_then(|name| self.names.get(name));
+        match named {
+            Some(other) if *other != path[..=file] => self.file_of(&join(other, &path[file + 1..])),
+            _ => Some(path[..file].to_vec()),
+        }
+    }
+
+    /// Which files each file imports.
+    fn arrows(&self) -> BTreeMap<&Module, BTreeSet<Module>> {
+        let arrow = |(from, paths): (_, &Vec<Module>)| {
+            let to = paths.iter().filter_map(|path| self.file_of(path)).filter(|to| to != from && !to.is_empty());
+            (from, to.collect())
+        };
+        self.imports.iter().map(arrow).collect()
+    }
+}
+
+fn join(module: &[String], path: &[String]) -> Module {
+    [module, path].concat()
+}
+
+/// The paths of all `use` declarations, and of what is named in full elsewhere.
+fn statements(code: &str) -> Vec<(bool, Module)> {
+    let mut paths = Vec::new();
+    for (at, _) in code.match_indices("use ") {
+        let line = code[..at].rsplit('\n').next().unwrap().trim();
+        if !(line.is_empty() || line.starts_with("pub")) {
+            continue;
+        }
+        let tree = code[at + 4..].split(';').next().unwrap();
+        expand(&mut Vec::new(), tree, &mut |path| paths.push((!line.is_empty(), path)));
+    }
+    for (at, _) in code.match_indices("crate::") {
+        let path = code[at..].split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).next().unwrap();
+        let is_declared = code[..at].rsplit(';').next().unwrap().contains("use ");
+        if !is_declared {
+            paths.push((false, path.split("::").map(str::to_owned).filter(|part| !part.is_empty()).collect()));
+        }
+    }
+    paths
+}
+
+/// The paths that a tree of imports stands for.
+fn expand(before: &mut Module, tree: &str, take: &mut impl FnMut(Module)) {
+    let tree = tree.trim();
+    match tree.split_once('{') {
+        Some((prefix, list)) => {
+            let parts = prefix.split("::").map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned);
+            let length = before.len();
+            before.extend(parts);
+            let (mut depth, mut from) = (0, 0);
+            let list = list.rsplit_once('}').unwrap().0;
+            for (at, c) in list.char_indices().chain([(list.len(), ',')]) {
+                depth += i32::from(c == '{') - i32::from(c == '}');
+                if c == ',' && depth == 0 {
+                    expand(before, &list[from..at], take);
+                    from = at + 1;
+                }
+            }
+            before.truncate(length);
+        }
+        None if tree.is_empty() => {}
+        None => {
+            let name = tree.split(" as ").next().unwrap();
+            let parts: Vec<_> =
+                name.split("::").map(|part| part.trim().to_owned()).filter(|part| part != "self").collect();
+            take(join(before, &parts));
+        }
+    }
+}
+
+/// The path from the crate's root; none where it is of another crate.
+fn absolute(module: &[String], path: &[String]) -> Option<Module> {
+    match path.first()?.as_str() {
+        "crate" => Some(path[1..].to_vec()),
+        "super" => {
+            let up = path.iter().take_while(|part| *part == "super").count();
+            Some(join(&module[..module.len().checked_sub(up)?], &path[up..]))
+        }
+        "std" | "core" | "alloc" => None,
+        first if first.starts_with("rpcrdma") => None,
+        _ => Some(join(module, path)),
+    }
+}
+
+fn shown(module: &[String]) -> String {
+    module.join("/")
+}
+
+#[test]
+fn no_file_imports_one_that_imports_it() {
+    for (name, _) in LAYERS {
+        let package = Package::read(name);
+        let arrows = package.arrows();
+        assert!(arrows.values().map(BTreeSet::len).sum::<usize>() > arrows.len(), "{name}: imports were found");
+        for from in arrows.keys() {
+            let mut reached: BTreeSet<&Module> = BTreeSet::new();
+            let mut next: Vec<&Module> = arrows[*from].iter().collect();
+            while let Some(module) = next.pop() {
+                if reached.insert(module) {
+                    next.extend(arrows.get(module).into_iter().flatten());
+                }
+            }
+            let back: Vec<String> =
+                reached.iter().filter(|to| arrows[*to].contains(*from)).map(|to| shown(to)).collect();
+            assert!(!reached.contains(from), "{name}: {} imports itself by way of {back:?}", shown(from));
+        }
+    }
+}
+
+#[test]
+fn no_folder_imports_one_that_comes_after_it() {
+    for (name, layers) in LAYERS {
+        let package = Package::read(name);
+        let layer = |module: &[String]| {
+            let place = layers.iter().position(|layer| module.first().is_some_and(|first| first == layer));
+            place.unwrap_or_else(|| panic!("{name}: {} has no place in LAYERS", shown(module)))
+        };
+        for (from, to) in package.arrows() {
+            if from.is_empty() || from[0] == "main" {
+                continue;
+            }
+            let up: Vec<String> = to.iter().filter(|to| layer(to) > layer(from)).map(|to| shown(to)).collect();
+            assert!(up.is_empty(), "{name}: {} imports {up:?}", shown(from));
+        }
+    }
+}
