@@ -1768,6 +1768,212 @@ fn what_is_missed_is_not_judged_and_counted() {
     assert_eq!(not_judged("xid-mismatch"), 0);
 }
 
+/// A finding's rule, offset and message.
+type Said = (&'static str, Option<usize>, String);
+
+fn said(packets: &[Packet]) -> Vec<Said> {
+    judge(packets).0.into_iter().map(|found| (found.rule.slug, found.offset, found.message)).collect()
+}
+
+/// Which octets are wrong, and where the header names their chunk.
+#[test]
+fn a_finding_about_a_chunk_gives_its_place_and_the_octets_that_are_wrong() {
+    let cases: [(fn(&mut Trace), &str, usize, &str); 9] = [
+        (
+            |trace| {
+                // The call has another Write chunk, which is not used.
+                let (used, unused) = (segment(104), (0xb00, 0x100, 100));
+                trace.send(Client, &message(MSG, XID, &Lists::writes(&[&[used], &[unused]]), &read3(XID, 101)));
+                trace.write(MEMORY, &octets(2, 104));
+                let returned = Lists::writes(&[&[used], &[(0xb00, 0x100, 0)]]);
+                trace.send(Server, &message(MSG, XID, &returned, &reply(XID, &read3_results(101))));
+            },
+            "write-roundup",
+            28,
+            "Write chunk 0 returned 104 octets for an item of 101",
+        ),
+        (
+            |trace| {
+                let mut results = read3_results(96);
+                results[16..20].copy_from_slice(&100u32.to_be_bytes());
+                trace.send(Client, &message(MSG, XID, &Lists::writes(&[&[segment(104)]]), &read3(XID, 104)));
+                trace.write(MEMORY, &octets(2, 96));
+                trace.send(Server, &message(MSG, XID, &Lists::writes(&[&[segment(96)]]), &reply(XID, &results)));
+            },
+            "write-roundup",
+            28,
+            "Write chunk 0 returned 96 octets, and its item has 100",
+        ),
+        (
+            |trace| {
+                // The padding is in the segment of the data, and nothing is in the one behind it.
+                let (data, rest) = ((0xa94, 0x1000), (0xa95, 0x2000));
+                let lists = |data_length, rest_length| {
+                    Lists::writes(&[&[(data.0, data.1, data_length), (rest.0, rest.1, rest_length)]])
+                };
+                trace.send(Client, &message(MSG, XID, &lists(104, 60), &read3(XID, 101)));
+                trace.write(data, &octets(2, 104));
+                trace.send(Server, &message(MSG, XID, &lists(101, 0), &reply(XID, &read3_results(101))));
+            },
+            "write-roundup",
+            28,
+            "Write chunk 0: octets 101 to 103 were written, which pad the item before them",
+        ),
+        (
+            |trace| {
+                let lists = Lists::writes(&[&[segment(100)]]);
+                trace.send(Client, &message(MSG, XID, &lists, &read3(XID, 100)));
+                trace.write(MEMORY, &octets(2, 90));
+                trace.send(Server, &message(MSG, XID, &lists, &reply(XID, &read3_results(100))));
+            },
+            "write-unwritten",
+            28,
+            "Write chunk 0: octets 90 to 99 of the 100 returned were not written",
+        ),
+        (
+            |trace| {
+                let lists =
+                    |length| Lists { writes: vec![vec![(0xa95, 0x2000, 100)]], ..Lists::reply(&[segment(length)]) };
+                trace.send(Client, &message(MSG, XID, &lists(200), &read3(XID, 100)));
+                trace.write((0xa95, 0x2000), &octets(2, 100));
+                trace.write(MEMORY, &reply(XID, &read3_results(100)));
+                trace.send(Server, &message(NOMSG, XID, &lists(144), &[]));
+            },
+            "write-unwritten",
+            56,
+            "Reply chunk: octets 44 to 143 of the 144 returned were not written, as many as were reduced",
+        ),
+        (
+            |trace| {
+                trace.send(Client, &message(MSG, XID, &Lists::reads(&[(68, segment(100))]), &write3(XID, 100)));
+                trace.read(Server, MEMORY, &octets(1, 60));
+                trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 100)));
+            },
+            "read-not-pulled",
+            0,
+            "octets 60 to 99 of the Read chunk at Position 68 were not read, and the call succeeded",
+        ),
+        (
+            |trace| trace.write_rpc(100, &[(68, segment(96))]),
+            "read-length",
+            20,
+            "the chunk at Position 68 has 96 octets, its item 100",
+        ),
+        (
+            // The Position Zero Read chunk has two segments.
+            |trace| {
+                let stream = write3(XID, 101);
+                let reads = [(0, (0xb00, 0x100, 40)), (0, (0xb01, 0x200, 28)), (68, segment(104))];
+                trace.send(Client, &message(NOMSG, XID, &Lists::reads(&reads), &[]));
+                trace.read(Server, (0xb00, 0x100), &stream[..40]);
+                trace.read(Server, (0xb01, 0x200), &stream[40..]);
+                trace.read(Server, MEMORY, &octets(1, 104));
+                trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 101)));
+            },
+            "read-roundup",
+            68,
+            "104 octets at Position 68 for an item of 101",
+        ),
+        (
+            // The second of two NFSv4 WRITEs: before it is an item that was reduced, with its padding.
+            |trace| write_twice(trace, (101, 101), (96, 100)),
+            "read-length",
+            44,
+            "the chunk at Position 240 has 96 octets, its item 100",
+        ),
+    ];
+    for (make, slug, offset, message) in cases {
+        let mut trace = Trace::new();
+        make(&mut trace);
+        trace.null(0x99);
+        assert_eq!(said(&trace.packets), [(slug, Some(offset), message.to_owned())]);
+    }
+}
+
+/// PUTFH and two WRITEs, each with its data in a Read chunk: the length of the chunk, and of the item.
+fn write_twice(trace: &mut Trace, first: (u32, u32), second: (u32, u32)) {
+    let write = |(_, item)| words(&[38, 0, 0, 0, 0, 0, 0, 2, item]);
+    let arguments = [words(&[0, 0, 3, 22, 4, 0xfeed]), write(first), write(second)].concat();
+    // The first item has its padding behind it.
+    let place = 100 + first.1.next_multiple_of(4) + 36;
+    let reads = Lists::reads(&[(100, segment(first.0)), (place, (0xb00, 0x100, second.0))]);
+    trace.send(Client, &message(MSG, XID, &reads, &call(XID, [100_003, 4, 1], &arguments)));
+    trace.read(Server, MEMORY, &octets(1, first.0 as usize));
+    trace.read(Server, (0xb00, 0x100), &octets(2, second.0 as usize));
+    let written = |(_, item)| words(&[38, 0, item, 2, 9, 9]);
+    let results = [words(&[0, 0, 3, 22, 0]), written(first), written(second)].concat();
+    trace.send(Server, &message(MSG, XID, &Lists::default(), &reply(XID, &results)));
+}
+
+/// PUTFH and two READs of 100 octets: which of them are in their Write chunk.
+fn read_twice(trace: &mut Trace, in_chunk: [bool; 2]) {
+    let read = words(&[25, 0, 0, 0, 0, 0, 0, 100]);
+    let arguments = [words(&[0, 0, 3, 22, 4, 0xfeed]), read.clone(), read].concat();
+    let chunks = [(0xa94, 0x1000), (0xb00, 0x2000)];
+    let lists = |lengths: [u32; 2]| {
+        let writes = chunks.iter().zip(lengths).map(|((handle, offset), length)| vec![(*handle, *offset, length)]);
+        Lists { writes: writes.collect(), ..Lists::default() }
+    };
+    trace.send(Client, &message(MSG, XID, &lists([100; 2]), &call(XID, [100_003, 4, 1], &arguments)));
+    let mut results = words(&[0, 0, 3, 22, 0]);
+    for (memory, is_in_chunk) in chunks.into_iter().zip(in_chunk) {
+        results.extend(words(&[25, 0, 1, 100]));
+        if is_in_chunk {
+            trace.write(memory, &octets(2, 100));
+        } else {
+            results.extend(octets(3, 100));
+        }
+    }
+    let returned = lists(in_chunk.map(|is_in_chunk| if is_in_chunk { 100 } else { 0 }));
+    trace.send(Server, &message(MSG, XID, &returned, &reply(XID, &results)));
+}
+
+#[test]
+fn each_result_that_is_inline_ignores_the_write_chunk_that_was_next() {
+    for (in_chunk, expected) in [
+        ([true, true], &[][..]),
+        ([true, false], &[(1, 52)]),
+        ([false, true], &[(0, 28)]),
+        ([false; 2], &[(0, 28), (1, 52)]),
+    ] {
+        let mut trace = Trace::new();
+        read_twice(&mut trace, in_chunk);
+        trace.null(0x99);
+        let expected = expected.iter().map(|(chunk, offset)| {
+            ("write-ignored", Some(*offset), format!("100 octets inline, and Write chunk {chunk} was given for them"))
+        });
+        assert_eq!(said(&trace.packets), Vec::from_iter(expected), "{in_chunk:?}");
+    }
+}
+
+/// A segment behind the data that was not written is no padding, wherever it begins.
+#[test]
+fn a_segment_in_which_nothing_was_written_has_no_padding() {
+    let lists = |lengths: [u32; 2]| Lists::writes(&[&[(0xa94, 0x1000, lengths[0]), (0xa95, 0x2000, lengths[1])]]);
+    let mut trace = Trace::new();
+    trace.send(Client, &message(MSG, XID, &lists([104, 60]), &read3(XID, 101)));
+    trace.write((0xa94, 0x1000), &octets(2, 101));
+    trace.send(Server, &message(MSG, XID, &lists([101, 0]), &reply(XID, &read3_results(101))));
+    trace.null(0x99);
+    assert_eq!(said(&trace.packets), []);
+}
+
+#[test]
+fn private_data_that_is_too_short_or_of_another_version_is_told_apart() {
+    // The octets before it, what there is of it, and what is said. A connection request is answered with 196 octets.
+    let all = [0xf6, 0xab, 0x0e, 0x18, 2, 1, 3, 3];
+    for (before, length, expected) in [
+        (0, 8, "private data of version 2"),
+        (188, 8, "private data of version 2"),
+        (189, 7, "private data of 7 octets"),
+        (192, 4, "private data of 4 octets"),
+    ] {
+        let mut trace = Trace::connected(&PRIVATE_DATA, &[&vec![0; before], &all[..length]].concat());
+        trace.null(XID);
+        assert_eq!(said(&trace.packets), [("private-data-version", None, expected.to_owned())]);
+    }
+}
+
 /// Results that end early, of a COMPOUND in which a READ follows: the Write chunk may be for that.
 #[test]
 fn where_a_write_chunk_may_have_an_item_that_was_not_reached_is_counted() {
