@@ -584,18 +584,22 @@ const CASES: &[Case] = &[
             trace.write_rpc(100, &[(68, segment(100))]);
         }
     }),
-    blind("read-position-beyond", &["xid-mismatch", "read-length", "read-roundup", "ddp-not-eligible", "gss-reduced"], |trace, bad| {
-        // The Payload stream of a long call is in the Position Zero chunk.
-        let (stream, data) = ((0, (0xb00, 0x100, 68)), (if bad { 72 } else { 68 }, segment(100)));
-        trace.send(Client, &message(NOMSG, XID, &Lists::reads(&[stream, data]), &[]));
-        if bad {
-            trace.refuse(1);
-        } else {
-            trace.read(Server, (0xb00, 0x100), &write3(XID, 100));
-            trace.read(Server, MEMORY, &octets(1, 100));
-            trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 100)));
-        }
-    }),
+    blind(
+        "read-position-beyond",
+        &["xid-mismatch", "read-length", "read-roundup", "ddp-not-eligible", "gss-reduced"],
+        |trace, bad| {
+            // The Payload stream of a long call is in the Position Zero chunk.
+            let (stream, data) = ((0, (0xb00, 0x100, 68)), (if bad { 72 } else { 68 }, segment(100)));
+            trace.send(Client, &message(NOMSG, XID, &Lists::reads(&[stream, data]), &[]));
+            if bad {
+                trace.refuse(1);
+            } else {
+                trace.read(Server, (0xb00, 0x100), &write3(XID, 100));
+                trace.read(Server, MEMORY, &octets(1, 100));
+                trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 100)));
+            }
+        },
+    ),
     Case {
         slug: "read-position-beyond",
         besides: &["read-position-zero-in-msg"],
@@ -1992,6 +1996,240 @@ fn private_data_that_is_too_short_or_of_another_version_is_told_apart() {
         let mut trace = Trace::connected(&PRIVATE_DATA, &[&vec![0; before], &all[..length]].concat());
         trace.null(XID);
         assert_eq!(said(&trace.packets), [("private-data-version", None, expected.to_owned())]);
+    }
+}
+
+#[test]
+fn private_data_is_judged_where_no_message_of_its_connection_is_read() {
+    let mut trace = Trace::connected(&[], &PRIVATE_DATA);
+    assert_eq!(slugs(&trace.packets), BTreeSet::from(["private-data-absent"]));
+    // Nothing in this says which version it is of.
+    trace.send(Client, &null_message()[..12]);
+    assert_eq!(slugs(&trace.packets), BTreeSet::from(["private-data-absent", "header-short"]));
+}
+
+/// A reply that answers nothing is proven by what the client sends after it.
+#[test]
+fn what_waits_for_its_proof_is_given_up_where_that_is_missed_and_not_where_the_other_end_is() {
+    for (missed, expected) in [(None, 1), (Some(Server), 1), (Some(Client), 0)] {
+        let mut trace = Trace::new();
+        trace.null(XID);
+        trace.answer();
+        for xid in [8, 9] {
+            let first = trace.packets.len();
+            trace.null(xid);
+            let by = if let (8, Some(by)) = (xid, missed) { by } else { continue };
+            // One Send is not in the capture, and its receiver acknowledges it.
+            trace.packets.remove(if by == Client { first } else { first + 1 });
+            trace.acknowledge(if by == Client { Server } else { Client });
+        }
+        let (found, counts) = judge(&trace.packets);
+        assert!(found.iter().all(|found| found.rule.slug == "reply-unexpected"), "{missed:?}: {found:?}");
+        let count = counts.iter().find(|count| count.rule.slug == "reply-unexpected").unwrap();
+        assert_eq!((count.broken, count.not_judged > 0), (expected, missed == Some(Client)), "{missed:?}");
+    }
+}
+
+/// A call and its reply in a responder-provided Read chunk.
+fn provided(trace: &mut Trace, xid: u32) {
+    trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+    trace.send(Server, &message(NOMSG, xid, &Lists::reads(&[(0, (xid, 0, 24))]), &[]));
+}
+
+fn broken_by_xid(packets: &[Packet]) -> Vec<(&'static str, Option<u32>)> {
+    judge(packets).0.iter().map(|found| (found.rule.slug, found.xid)).collect()
+}
+
+#[test]
+fn each_provided_reply_is_read_and_notified_by_its_own_xid() {
+    // What is read of one is not read of the other.
+    let mut trace = Trace::new();
+    provided(&mut trace, XID);
+    provided(&mut trace, 8);
+    trace.read(Client, (8, 0), &reply(8, &[]));
+    trace.null(0x99);
+    assert_eq!(broken_by_xid(&trace.packets), [("pull-not-notified", Some(8))]);
+    // RDMA_DONE for one says nothing of the other.
+    trace.read(Client, (XID, 0), &reply(XID, &[]));
+    trace.send(Client, &words(&[8, 1, 32, DONE]));
+    trace.null(0x9a);
+    assert_eq!(broken_by_xid(&trace.packets), [("pull-not-notified", Some(XID))]);
+    // Who sends RDMA_DONE knows such replies, and need not read a later one.
+    let mut trace = Trace::new();
+    provided(&mut trace, XID);
+    trace.send(Client, &words(&[XID, 1, 32, DONE]));
+    provided(&mut trace, 8);
+    trace.null(0x99);
+    assert_eq!(broken_by_xid(&trace.packets), []);
+}
+
+#[test]
+fn what_an_end_sends_that_may_be_a_call_excuses_no_error_of_another_xid() {
+    for (damaged, is_accused) in [(50, false), (51, true)] {
+        let mut trace = Trace::new();
+        // What it answers may come late.
+        trace.send(Client, &words(&[50, 1, 32, ERROR, 2]));
+        trace.send(Server, &callback(damaged)[..28]);
+        trace.null(0x99);
+        assert_eq!(slugs(&trace.packets).contains("error-from-requester"), is_accused, "{damaged}");
+    }
+    // Nor a handle that the calls of the other end share.
+    for damaged in [XID, 8] {
+        let mut trace = Trace::new();
+        for xid in [XID, 8] {
+            let lists = Lists::reply(&[(MEMORY.0, u64::from(xid) << 20, 100)]);
+            trace.send(Client, &message(MSG, xid, &lists, &null(xid)));
+        }
+        trace.acknowledge(Server);
+        trace.null(9);
+        trace.send(Server, &message(MSG, damaged, &Lists::default(), &[]));
+        trace.null(0x99);
+        assert!(slugs(&trace.packets).contains("handle-shared"), "{damaged}");
+    }
+}
+
+/// The queue pair may serve another connection by then, until something can be read again.
+#[test]
+fn what_cannot_be_read_after_a_loss_breaks_no_rule_until_something_can() {
+    let malformed = |version| match version {
+        Version::One => patched(null_message(), 20, 255),
+        Version::A => a(A_MSG, XID, 0, &[0, 2], &[]),
+        Version::B => b(CALL_INLINE, XID, &[0, 0, 2, 0], &null(XID)),
+    };
+    for version in [Version::One, Version::A, Version::B] {
+        for is_read in [false, true] {
+            let mut trace = Trace { version, ..Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA) };
+            trace.null(1);
+            let missed = trace.packets.len();
+            trace.null(2);
+            trace.packets.remove(missed);
+            trace.acknowledge(Server);
+            if is_read {
+                trace.null(3);
+            }
+            trace.send(Client, &malformed(version));
+            trace.acknowledge(Server);
+            assert_eq!(slugs(&trace.packets).contains("list-flag"), is_read, "{version:?}");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_nobody_can_read_may_have_advertised_what_is_used_and_be_what_is_answered() {
+    let unreadable = message(MSG, XID, &Lists::reads(&[(68, (0xb00, 0, 100))]), &write3(XID, 100));
+    for (is_readable, expected) in [(true, &["rdma-read-bounds", "reply-unexpected"][..]), (false, &["list-flag"])] {
+        let mut trace = Trace::new();
+        // The flag behind the first Read segment.
+        trace.send(Client, &if is_readable { null_message() } else { patched(unreadable.clone(), 40, 255) });
+        trace.read(Server, (0xb00, 0), &octets(1, 100));
+        trace.reply(8);
+        trace.refuse(1);
+        trace.null(0x99);
+        let mut found = slugs(&trace.packets);
+        found.remove("reply-chunk-missing");
+        assert_eq!(found, expected.iter().copied().collect(), "{is_readable}");
+    }
+}
+
+/// The session keeps so many calls; one that it gave up may be answered all the same.
+#[test]
+fn the_reply_to_a_call_that_was_given_up_is_not_unexpected() {
+    let mut trace = Trace::new();
+    for xid in 0x1000..0x1000 + 4200 {
+        trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+    }
+    trace.reply(0x1000);
+    trace.null(0x99);
+    assert!(!slugs(&trace.packets).contains("reply-unexpected"));
+    assert!(not_judged(&trace.packets, "reply-unexpected") > 0);
+}
+
+/// Of a connection that was joined later, whoever calls a program that is known is the client.
+#[test]
+fn an_error_that_answers_nothing_is_judged_where_the_client_is_known() {
+    let joined = |callback_only: bool, by| {
+        let mut trace = Trace::new();
+        if callback_only {
+            // Nobody knows this program: the client announces it.
+            trace.send(Server, &callback(50));
+            trace.send(Client, &message(MSG, 50, &Lists::default(), &reply(50, &[])));
+            trace.packets.drain(..5);
+        } else {
+            trace.null(8);
+            trace.packets.drain(..3);
+        }
+        trace.acknowledge(Client);
+        trace.acknowledge(Server);
+        trace.send(by, &words(&[77, 1, 32, ERROR, 2]));
+        if callback_only {
+            trace.send(Server, &callback(51));
+            trace.send(Client, &message(MSG, 51, &Lists::default(), &reply(51, &[])));
+        } else {
+            trace.null(9);
+        }
+        trace.acknowledge(Client);
+        slugs(&trace.packets)
+    };
+    assert_eq!(joined(false, Client), BTreeSet::from(["error-from-requester"]));
+    assert_eq!(joined(false, Server), BTreeSet::new());
+    assert_eq!(joined(true, Client), BTreeSet::new());
+    assert_eq!(joined(true, Server), BTreeSet::new());
+}
+
+/// RFC 8167 section 5.1: the server calls in the version that the client uses, once it has used one.
+#[test]
+fn a_call_of_the_server_in_another_version_breaks_the_rule_of_its_direction() {
+    // As soon as the client has called, and owed an answer.
+    let mut trace = Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA);
+    trace.send(Client, &null_message());
+    trace.send(Server, &patched(callback(50), 4, 3));
+    trace.answer();
+    trace.null(8);
+    let owed = ("answer", Severity::Error, Blame::Receiver);
+    assert_eq!(blamed(&trace.packets), [("reverse-version", Severity::Error, Blame::Sender), owed]);
+    // Before that, and what is no call of the server, breaks the rule of any Send.
+    let mut before = Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA);
+    before.send(Server, &patched(callback(50), 4, 3));
+    let mut reply_in_3 = Trace::new();
+    reply_in_3.send(Client, &null_message());
+    reply_in_3.send(Server, &patched(message(MSG, XID, &Lists::default(), &reply(XID, &[])), 4, 3));
+    for mut trace in [before, reply_in_3] {
+        trace.null(8);
+        let found = slugs(&trace.packets);
+        assert!(found.contains("version") && !found.contains("reverse-version"), "{found:?}");
+    }
+}
+
+#[test]
+fn without_its_set_up_what_is_longer_than_the_least_threshold_is_not_judged() {
+    for (length, expected) in [(1024, 0), (1028, 1)] {
+        let mut trace = Trace::new();
+        trace.acknowledge(Client);
+        trace.acknowledge(Server);
+        trace.packets.drain(..3);
+        trace.send(Client, &message(MSG, XID, &Lists::default(), &[null(XID), vec![0; length - 68]].concat()));
+        trace.answer();
+        assert_eq!(not_judged(&trace.packets, "inline-exceeded"), expected, "{length}");
+    }
+}
+
+#[test]
+fn a_reply_may_repeat_the_wrong_xid_of_its_call_and_no_other() {
+    let call = patched(message(MSG, XID, &Lists::reply(&[segment(100)]), &null(XID)), 48, 8);
+    let inline = |xid| message(MSG, XID, &Lists::reply(&[segment(0)]), &reply(xid, &[]));
+    for (in_chunk, xid, of_reply) in [(false, 8, 0), (false, 9, 1), (true, 8, 0), (true, 9, 1)] {
+        let mut trace = Trace::new();
+        trace.send(Client, &call);
+        if in_chunk {
+            trace.write(MEMORY, &reply(xid, &[]));
+            trace.send(Server, &message(NOMSG, XID, &Lists::reply(&[segment(24)]), &[]));
+        } else {
+            trace.send(Server, &inline(xid));
+        }
+        trace.null(0x99);
+        let found = judge(&trace.packets).0;
+        let mismatches = found.iter().filter(|found| found.rule.slug == "xid-mismatch");
+        assert_eq!(mismatches.count(), 1 + of_reply, "in a chunk: {in_chunk}, {xid}: {found:?}");
     }
 }
 
