@@ -1793,6 +1793,8 @@ fn what_is_missed_is_not_judged_and_counted() {
     assert_eq!(not_judged("xid-mismatch"), 0);
 }
 
+/// What makes a capture.
+type Make = fn(&mut Trace);
 /// A finding's rule, offset and message.
 type Said = (&'static str, Option<usize>, String);
 
@@ -1803,7 +1805,7 @@ fn said(packets: &[Packet]) -> Vec<Said> {
 /// Which octets are wrong, and where the header names their chunk.
 #[test]
 fn a_finding_about_a_chunk_gives_its_place_and_the_octets_that_are_wrong() {
-    let cases: [(fn(&mut Trace), &str, usize, &str); 9] = [
+    let cases: [(Make, &str, usize, &str); 9] = [
         (
             |trace| {
                 // The call has another Write chunk, which is not used.
