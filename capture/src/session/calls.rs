@@ -111,11 +111,9 @@ impl Session {
             memory.withdraw(handle, id);
         }
         if let Some(prefix) = call.message.prefix() {
+            // Of those that wait it is the only one with its XID: the one before it was given up.
             let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
-            let xids = named.get_mut(requester);
-            if xids.get(&prefix.xid) == Some(&id) {
-                xids.remove(&prefix.xid);
-            }
+            named.get_mut(requester).remove(&prefix.xid);
         }
         self.held -= call.held();
         if call.followed != Followed::Since(self.unplaced) {

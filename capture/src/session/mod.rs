@@ -21,6 +21,8 @@ mod reply;
 mod sends;
 mod sequence;
 mod state;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 pub(crate) use state::{Context, Session};

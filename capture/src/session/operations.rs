@@ -144,6 +144,7 @@ impl Session {
     ) -> Option<(Place, u64)> {
         let requester = operation.from.other();
         let is_whole = connection.set_up && self.lost.get(requester).is_none();
+        // They are of different ends, so never of one frame.
         let is_before = |call: &Call| call.message.stamp.frame < operation.stamp.frame;
         let memory = self.memory.get(requester);
         let found = memory.find(access, address, |id| self.calls.get(&id).is_some_and(is_before));

@@ -1,0 +1,589 @@
+//! What a session makes of each step of the two ends. The tests stand for the carrier: they may give a step again when
+//! another has come, and end a connection.
+
+use std::collections::VecDeque;
+
+use super::sequence::Sequence;
+use super::*;
+use crate::carrier::connection::{Connection, Counts, Endpoint};
+use crate::carrier::handler::Taken::{self, Done, Early};
+use crate::carrier::operation::{Operation, OperationKind, Progress, Side, Sides, Stamp};
+use crate::event::{Event, MemoryUse, MemoryUseKind};
+use crate::link::{Address, Carrier};
+use crate::rpc::known::{Direction, Rpc};
+use crate::rpc::message::{Captured, Message};
+use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::transaction::Transaction;
+
+use Side::{Active as Client, Passive as Server};
+
+// --- Messages, word by word ----------------------------------------------------------------------------------------------
+
+const MSG: u32 = 0;
+const NOMSG: u32 = 1;
+/// Three lists, all empty.
+const NONE: [u32; 3] = [0; 3];
+const NFS: u32 = 100_003;
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// A message of version 1: its lists, its payload.
+fn message(xid: u32, procedure: u32, lists: &[u32], payload: &[u32]) -> Vec<u8> {
+    words(&[&[xid, 1, 32, procedure], lists, payload].concat())
+}
+
+fn call_of(xid: u32, program: u32) -> [u32; 10] {
+    [xid, 0, 2, program, 3, 0, 0, 0, 0, 0]
+}
+
+/// A NULL of NFSv3, with these lists.
+fn call(xid: u32, lists: &[u32]) -> Vec<u8> {
+    message(xid, MSG, lists, &call_of(xid, NFS))
+}
+
+fn reply(xid: u32) -> Vec<u8> {
+    message(xid, MSG, &NONE, &[xid, 1, 0, 0, 0, 0])
+}
+
+/// A Read chunk of one segment at offset 0.
+fn read_chunk(position: u32, handle: u32, length: u32) -> [u32; 9] {
+    [1, position, handle, length, 0, 0, 0, 0, 0]
+}
+
+/// A Read chunk with handle 7 and a Write chunk with handle 8, of four octets each.
+const BOTH_CHUNKS: [u32; 15] = [1, 40, 7, 4, 0, 0, 0, 1, 1, 8, 4, 0, 0, 0, 0];
+
+/// A Write chunk of one segment at offset 0.
+fn write_chunk(handle: u32, length: u32) -> [u32; 9] {
+    [0, 1, 1, handle, length, 0, 0, 0, 0]
+}
+
+/// A Reply chunk of one segment at offset 0.
+fn reply_chunk(handle: u32, length: u32) -> [u32; 8] {
+    [0, 0, 1, 1, handle, length, 0, 0]
+}
+
+/// A message of version 2, family A: no handle to invalidate, no chunks.
+fn message_a(xid: u32, flags: u32, payload: &[u32]) -> Vec<u8> {
+    words(&[&[xid, 2, 32, MSG, flags, 0, 0, 0, 0], payload].concat())
+}
+
+const RESPONSE: u32 = 1;
+const MORE: u32 = 2;
+
+// --- Steps ---------------------------------------------------------------------------------------------------------------
+
+const fn send(data: &[u8]) -> OperationKind<'_> {
+    part((true, true), data)
+}
+
+/// A part of a Send: whether it is the first and whether the last.
+const fn part((first, last): (bool, bool), data: &[u8]) -> OperationKind<'_> {
+    let progress = Progress { sent: 0, received: None };
+    OperationKind::Send { first, last, data, length: data.len(), invalidates: None, progress }
+}
+
+const fn write(handle: u32, offset: u64, data: &[u8]) -> OperationKind<'_> {
+    OperationKind::Write { handle, offset, data, length: data.len(), first: true }
+}
+
+const fn read(request: u64, handle: u32, length: u32) -> OperationKind<'static> {
+    OperationKind::ReadRequest { request, handle, offset: 0, length }
+}
+
+const fn response(request: u64, data: &[u8]) -> OperationKind<'_> {
+    OperationKind::ReadResponse { request, at: 0, data, length: data.len() }
+}
+
+const LOST: OperationKind<'static> = OperationKind::Lost { packets: 1 };
+
+/// A session, and what it has told.
+struct Play {
+    connection: Connection,
+    session: Session,
+    frame: u64,
+    last_number: u32,
+    events: VecDeque<Event>,
+}
+
+impl Play {
+    /// A connection that is known to carry RPC-over-RDMA.
+    fn new(set_up: bool) -> Self {
+        let mut play = Self::unknown(set_up);
+        play.with(|session, connection, context| session.recognise(connection, context));
+        play.events.clear();
+        play
+    }
+
+    /// A connection that may carry anything.
+    fn unknown(set_up: bool) -> Self {
+        let end = |host| Endpoint { address: Address::V4([192, 0, 2, host]), queue_pair: None, port: None };
+        let connection = Connection {
+            key: 1,
+            carrier: Carrier::RoceV2,
+            ends: Sides { active: end(1), passive: end(2) },
+            service: None,
+            announced: Sides::default(),
+            set_up,
+            paired: true,
+            disconnected: None,
+        };
+        Self { connection, session: Session::default(), frame: 0, last_number: 0, events: VecDeque::new() }
+    }
+
+    fn with<R>(&mut self, act: impl FnOnce(&mut Session, &Connection, &mut Context<'_>) -> R) -> R {
+        let Self { connection, session, last_number, events, .. } = self;
+        act(session, connection, &mut Context { transactions: true, operations: true, last_number, events })
+    }
+
+    fn give(&mut self, from: Side, kind: OperationKind<'_>, frame: u64, last: bool) -> Taken {
+        let stamp = Stamp { frame, ..Stamp::default() };
+        let operation = Operation { from, stamp, retransmitted: 0, kind };
+        self.with(|session, connection, context| session.operation(connection, &operation, last, context))
+    }
+
+    /// The next frame, given for the first time.
+    fn first(&mut self, from: Side, kind: OperationKind<'_>) -> Taken {
+        self.frame += 1;
+        self.give(from, kind, self.frame, false)
+    }
+
+    /// The next frame, given for the last time.
+    fn step(&mut self, from: Side, kind: OperationKind<'_>) {
+        self.frame += 1;
+        assert_eq!(self.give(from, kind, self.frame, true), Done);
+    }
+
+    fn sends(&mut self, messages: &[(Side, Vec<u8>)]) {
+        messages.iter().for_each(|(from, octets)| self.step(*from, send(octets)));
+    }
+
+    fn finish(&mut self) {
+        self.with(|session, connection, context| session.finish(connection, context));
+    }
+
+    fn let_go(&mut self, excess: usize) {
+        self.with(|session, connection, context| session.let_go(connection, excess, context));
+    }
+
+    /// The connection ends, and one of the server's operations was refused.
+    fn is_refused(&mut self) {
+        let mut counts: Sides<Counts> = Sides::default();
+        counts.active.access_errors = 1;
+        self.with(|session, connection, context| session.refused(connection, &counts, context));
+    }
+
+    fn told<'a, T>(&'a self, one: impl Fn(&'a Event) -> Option<T>) -> Vec<T> {
+        self.events.iter().filter_map(one).collect()
+    }
+
+    fn messages(&self) -> Vec<&Message> {
+        self.told(|event| if let Event::Message(message) = event { Some(message) } else { None })
+    }
+
+    fn transactions(&self) -> Vec<&Transaction> {
+        self.told(|event| if let Event::Transaction(transaction) = event { Some(&**transaction) } else { None })
+    }
+
+    /// Uses of memory.
+    fn uses(&self) -> Vec<MemoryUse> {
+        self.told(|event| if let Event::Memory(told) = event { Some(**told) } else { None })
+    }
+
+    fn message(&self) -> &Message {
+        self.messages().pop().unwrap()
+    }
+
+    /// The only RPC: whether its call and its reply are there.
+    fn halves(&self) -> (bool, bool) {
+        let [transaction] = self.transactions()[..] else { panic!("one") };
+        (transaction.call.is_some(), transaction.reply.is_some())
+    }
+
+    /// All that is moved for the call that the last message answers is known.
+    fn is_followed(&self) -> bool {
+        self.message().detail.as_ref().unwrap().answers.as_ref().unwrap().moved.is_some()
+    }
+}
+
+// --- What has to wait for something that the capture holds later ---------------------------------------------------------
+
+#[test]
+fn only_what_speaks_of_something_not_seen_yet_is_early() {
+    let null = |xid| (Client, call(xid, &NONE));
+    let first_a = (Client, message_a(9, 0, &call_of(9, NFS)));
+    let of_either = (Client, words(&[0, 2, 32, 6, 0]));
+    let provides = (Server, message(1, NOMSG, &read_chunk(0, 7, 40), &[]));
+    let refusal = |xid, version| words(&[xid, version, 32, 4, 1, 1, 1]);
+    let error_a = |flags| words(&[1, 2, 32, 4, flags, 2]);
+    let rows = [
+        ("a reply", vec![null(5)], Server, reply(1), Early),
+        ("a reply to a call", vec![null(1)], Server, reply(1), Done),
+        ("an error", vec![null(5)], Server, words(&[1, 1, 32, 4, 2]), Early),
+        ("a refusal of a version", vec![null(5)], Server, refusal(1, 7), Early),
+        ("such a refusal of a call", vec![null(1)], Server, refusal(1, 7), Done),
+        ("such a refusal by the client", vec![], Client, refusal(1, 7), Done),
+        ("a refusal of version 2", vec![], Server, refusal(1, 2), Early),
+        ("one of what may be no call", vec![of_either], Server, refusal(1, 2), Done),
+        ("what nobody can read", vec![null(5)], Server, words(&[1, 1, 32, 9]), Done),
+        ("RDMA_DONE for what was not asked for", vec![null(1), provides], Client, words(&[1, 1, 32, 3]), Done),
+        ("an error of version 2", vec![first_a.clone()], Server, error_a(RESPONSE), Early),
+        ("one that does not say so", vec![first_a.clone()], Server, error_a(0), Early),
+        ("one of the client", vec![first_a.clone()], Client, error_a(RESPONSE), Done),
+        ("a grant", vec![first_a], Server, words(&[0, 2, 32, 1, RESPONSE, 0, 0, 0, 0]), Done),
+    ];
+    for (name, before, from, octets, taken) in rows {
+        let mut play = Play::new(true);
+        play.sends(&before);
+        assert_eq!(play.first(from, send(&octets)), taken, "{name}");
+    }
+}
+
+#[test]
+fn done_waits_for_what_was_asked_for() {
+    let mut play = Play::new(true);
+    play.sends(&[(Client, call(1, &NONE)), (Server, message(1, NOMSG, &read_chunk(0, 7, 40), &[]))]);
+    play.step(Client, read(1, 7, 40));
+    let done = words(&[1, 1, 32, 3]);
+    assert_eq!(play.first(Client, send(&done)), Early);
+    play.step(Server, response(1, &[0; 40]));
+    assert_eq!(play.first(Client, send(&done)), Done);
+}
+
+#[test]
+fn a_write_captured_before_its_call_finds_it_only_where_no_call_can_have_been_missed() {
+    for (set_up, loses, taken) in [(true, false, Done), (false, false, Early), (true, true, Early)] {
+        let mut play = Play::new(set_up);
+        assert_eq!(play.first(Server, write(7, 0, &[1])), Early);
+        if loses {
+            play.step(Client, LOST);
+        }
+        let early = 1;
+        play.sends(&[(Client, call(1, &write_chunk(7, 4)))]);
+        assert_eq!(play.give(Server, write(7, 0, &[1]), early, false), taken, "{set_up} {loses}");
+        assert_eq!(play.first(Server, write(7, 1, &[1])), Done, "behind its call");
+    }
+}
+
+// --- Who asks and who answers --------------------------------------------------------------------------------------------
+
+#[test]
+fn a_long_reply_is_known_by_the_client_or_by_its_call() {
+    let long_reply = message(1, NOMSG, &reply_chunk(7, 24), &[]);
+    let mut play = Play::new(true);
+    play.sends(&[(Server, long_reply.clone())]);
+    assert_eq!(play.halves(), (false, true), "its call was missed");
+    // Nothing says which end is the client; the program is of no kind that would.
+    let mut play = Play::new(false);
+    let other_program = message(1, MSG, &reply_chunk(7, 24), &call_of(1, 400_000));
+    play.sends(&[(Client, other_program), (Server, long_reply)]);
+    assert_eq!(play.halves(), (true, true));
+}
+
+#[test]
+fn what_a_client_sends_and_the_capture_cuts_is_a_call_whatever_its_wire_format() {
+    let mut play = Play::new(true);
+    let OperationKind::Send { first, last, invalidates, progress, .. } = send(&[]) else { panic!() };
+    let data = &words(&[1, 2, 32, MSG]);
+    play.step(Client, OperationKind::Send { first, last, data, length: 80, invalidates, progress });
+    play.sends(&[(Server, words(&[1, 2, 32, 4, 1, 1, 1]))]);
+    assert_eq!(play.halves(), (true, true));
+}
+
+#[test]
+fn of_a_reply_that_cannot_be_read_is_known_what_was_called_and_no_operation() {
+    let mut play = Play::new(true);
+    let put_root = [1, 0, 2, NFS, 4, 1, 0, 0, 0, 0, 0, 0, 1, 24];
+    play.sends(&[(Client, message(1, MSG, &reply_chunk(7, 100), &put_root))]);
+    assert_eq!(play.message().rpc.as_ref().unwrap().operations.len(), 1);
+    play.sends(&[(Server, message(1, NOMSG, &reply_chunk(7, 100), &[]))]);
+    let Rpc { direction, name, operations, status, .. } = play.message().rpc.clone().unwrap();
+    assert_eq!((direction, name, operations.len(), status), (Direction::Reply, Some("NFSv4 COMPOUND"), 0, None));
+}
+
+// --- How much is known of what was moved ---------------------------------------------------------------------------------
+
+#[test]
+fn what_is_moved_is_followed_where_the_responder_is_heard() {
+    let asks = |from, xid| (from, call(xid, &write_chunk(7, 4)));
+    let answers = |from, xid| (from, reply(xid));
+    let rows = [
+        ("set up, the server's first", true, vec![asks(Client, 1)], answers(Server, 1), true),
+        ("set up, the client's first", true, vec![asks(Server, 1)], answers(Client, 1), true),
+        ("not set up", false, vec![asks(Client, 1)], answers(Server, 1), false),
+        ("heard before", false, vec![answers(Server, 5), asks(Client, 1)], answers(Server, 1), true),
+        (
+            "the XID again, behind its reply",
+            true,
+            vec![asks(Client, 1), answers(Server, 1), asks(Client, 1)],
+            answers(Server, 1),
+            true,
+        ),
+        ("the XID again, without one", true, vec![asks(Client, 1), asks(Client, 1)], answers(Server, 1), false),
+    ];
+    for (name, set_up, before, last, followed) in rows {
+        let mut play = Play::new(set_up);
+        play.sends(&before);
+        play.sends(&[last]);
+        assert_eq!(play.is_followed(), followed, "{name}");
+    }
+}
+
+// --- Uses of memory ------------------------------------------------------------------------------------------------------
+
+#[test]
+fn an_operation_outside_is_told_and_counted_once_and_only_when_nothing_can_explain_it() {
+    let mut play = Play::new(true);
+    assert_eq!(play.first(Server, write(7, 0, &[1])), Early);
+    assert_eq!((play.uses().len(), play.session.unclaimed), (0, 0));
+    play.step(Server, write(7, 0, &[1]));
+    play.step(Server, OperationKind::Write { handle: 7, offset: 1, data: &[1], length: 1, first: false });
+    play.step(Server, read(1, 8, 4));
+    let handles: Vec<u32> = play.uses().iter().map(|told| told.handle).collect();
+    assert_eq!((handles, play.session.unclaimed), (vec![7, 8], 2));
+}
+
+#[test]
+fn what_the_capture_may_lack_takes_the_blame_from_an_operation_outside() {
+    let calls = |xids: &[u32]| xids.iter().map(|xid| send_of(call(*xid, &NONE))).collect::<Vec<_>>();
+    let lost = |from| vec![(from, None)];
+    for (name, set_up, before, known) in [
+        ("all is known", true, calls(&[1]), true),
+        ("the set-up was missed", false, calls(&[1]), false),
+        ("a call of the same XID took its place", true, calls(&[1, 1]), false),
+        ("the client's packets were missed", true, lost(Client), false),
+        ("the server's packets were missed", true, lost(Server), false),
+    ] {
+        let mut play = Play::new(set_up);
+        for (from, octets) in &before {
+            play.step(*from, octets.as_ref().map_or(LOST, |octets| send(octets)));
+        }
+        play.step(Server, write(7, 0, &[1]));
+        let [told] = play.uses()[..] else { panic!("one") };
+        assert_eq!(told.known, known, "{name}");
+    }
+}
+
+/// A step of the client's: this Send.
+fn send_of(octets: Vec<u8>) -> (Side, Option<Vec<u8>>) {
+    (Client, Some(octets))
+}
+
+#[test]
+fn an_operation_outside_names_the_answered_call_that_had_advertised_its_memory() {
+    let mut play = Play::new(true);
+    for xid in [1, 2] {
+        play.sends(&[(Client, call(xid, &write_chunk(10 + xid, 8))), (Server, reply(xid))]);
+    }
+    let places = [(11, 0), (11, 7), (11, 8), (12, 0), (13, 0)];
+    places.iter().for_each(|(handle, offset)| play.step(Server, write(*handle, *offset, &[1])));
+    play.step(Server, read(1, 11, 1));
+    let answered = play.uses().into_iter().map(|told| {
+        let MemoryUseKind::Outside { answered, .. } = told.kind else { panic!("{told:?}") };
+        answered
+    });
+    assert_eq!(answered.collect::<Vec<_>>(), [Some(1), Some(1), None, Some(2), None, None]);
+}
+
+#[test]
+fn only_a_reply_that_is_provided_is_pulled() {
+    let mut play = Play::new(true);
+    play.sends(&[(Client, call(1, &read_chunk(40, 7, 4)))]);
+    play.step(Server, read(1, 7, 4));
+    play.step(Client, response(1, &[0; 4]));
+    assert!(play.uses().is_empty(), "{:?}", play.uses());
+    play.sends(&[(Server, message(1, NOMSG, &read_chunk(0, 8, 40), &[]))]);
+    play.step(Client, read(2, 8, 40));
+    let [told] = play.uses()[..] else { panic!("one") };
+    assert_eq!((told.owner, told.kind), (Server, MemoryUseKind::Pulled { xid: 1, length: 40 }));
+}
+
+#[test]
+fn a_read_that_brought_its_data_was_not_the_one_refused() {
+    let mut play = Play::new(true);
+    play.sends(&[(Client, call(1, &BOTH_CHUNKS))]);
+    play.step(Server, read(1, 7, 4));
+    play.step(Client, response(1, &[0; 4]));
+    play.is_refused();
+    assert!(play.uses().is_empty(), "{:?}", play.uses());
+    play.step(Server, write(8, 0, &[1]));
+    play.is_refused();
+    let [told] = play.uses()[..] else { panic!("one") };
+    assert!(told.handle == 8 && told.known, "{told:?}");
+}
+
+#[test]
+fn what_was_refused_may_be_something_that_was_missed() {
+    for (set_up, loses, known) in [(true, None, true), (false, None, false), (true, Some(Server), false)] {
+        let mut play = Play::new(set_up);
+        play.sends(&[(Client, call(1, &write_chunk(7, 4)))]);
+        play.step(Server, write(7, 0, &[1]));
+        loses.into_iter().for_each(|from| play.step(from, LOST));
+        play.is_refused();
+        let [told] = play.uses()[..] else { panic!("one") };
+        assert_eq!(told.known, known, "{set_up} {loses:?}");
+    }
+}
+
+// --- Payload streams in several Sends ------------------------------------------------------------------------------------
+
+/// The client sends these messages, then the end of a Call of family A, with these flags; the capture may miss its last
+/// octets. How that is taken.
+fn end_of_a_call(before: &[Vec<u8>], (flags, is_whole): (u32, bool)) -> Message {
+    let (mut play, payload) = (Play::new(true), call_of(1, NFS));
+    play.sends(&[(Client, message_a(9, 0, &call_of(9, NFS)))]);
+    before.iter().for_each(|octets| play.step(Client, send(octets)));
+    play.step(Client, part((true, is_whole), &message_a(1, flags, &payload[4..])));
+    if !is_whole {
+        play.step(Client, LOST);
+    }
+    play.message().clone()
+}
+
+#[test]
+fn a_message_that_cannot_be_read_leaves_the_parts_around_it_together() {
+    let first = message_a(1, MORE, &call_of(1, NFS)[..4]);
+    let unreadable = words(&[1, 2, 32, 77, 0]);
+    let last = end_of_a_call(&[first, unreadable], (0, true));
+    assert_eq!((last.earlier_length(), last.earlier_missing()), (16, None));
+    assert_eq!(last.rpc.unwrap().name, Some("NFSv3 NULL"));
+}
+
+#[test]
+fn a_send_without_its_end_goes_on_with_a_stream_that_is_open_unless_more_comes() {
+    let first = message_a(1, MORE, &call_of(1, NFS)[..4]);
+    let last = end_of_a_call(std::slice::from_ref(&first), (0, false));
+    assert_eq!((last.captured, last.earlier_missing()), (Captured::Head, Some(NotRebuilt::Earlier)));
+    assert_eq!(end_of_a_call(&[], (0, false)).earlier, None, "none is open");
+    assert_eq!(end_of_a_call(&[first], (MORE, false)).earlier, None, "it is no last part");
+}
+
+#[test]
+fn of_a_stream_16_mebibytes_are_kept_and_no_octet_more() {
+    let keeps = |more: usize| {
+        let mut sequence = Sequence::default();
+        let (start, rest) = (words(&call_of(1, NFS)), vec![0; (16 << 20) - 40 + more]);
+        sequence.begin(0, 1, &start);
+        sequence.put(0, &start);
+        sequence.put(40, &rest);
+        sequence.end((40 + rest.len()) as u64).unwrap().missing
+    };
+    assert_eq!([keeps(0), keeps(1)], [None, Some(NotRebuilt::TooMuch)]);
+}
+
+// --- What a connection carries -------------------------------------------------------------------------------------------
+
+#[test]
+fn only_a_send_that_can_be_nothing_else_tells_what_a_connection_carries() {
+    let null = call(1, &NONE);
+    let no_credit = words(&[&[1, 1, 0, NOMSG][..], &reply_chunk(7, 24)].concat());
+    let rest = message(1, NOMSG, &reply_chunk(7, 24), &[5]);
+    let external_b = |chunk: &[u32]| words(&[&[1, 2, 32, 8, 0], chunk, &NONE].concat());
+    for (name, kind, is) in [
+        ("a call", send(&null), true),
+        ("the first part of what may be one", part((true, false), &null), false),
+        ("the last part", part((false, true), &null), false),
+        ("a long reply", send(&message(1, NOMSG, &reply_chunk(7, 24), &[])), true),
+        ("one without chunks", send(&message(1, NOMSG, &NONE, &[])), false),
+        ("one that grants nothing", send(&no_credit), false),
+        ("one with octets after it", send(&rest), false),
+        ("a Call chunk", send(&external_b(&[1, 0, 7, 40, 0, 0, 0])), true),
+        ("no Call chunk", send(&external_b(&[0])), false),
+    ] {
+        let mut play = Play::unknown(true);
+        play.step(Client, kind);
+        assert_eq!(play.session.number.is_some(), is, "{name}");
+    }
+}
+
+#[test]
+fn a_connection_is_whole_where_nothing_was_passed_over() {
+    let null = call(1, &NONE);
+    let rows = [None, Some(send(&[1])), Some(write(7, 0, &[1])), Some(read(1, 7, 4))];
+    for before in rows {
+        let mut play = Play::unknown(true);
+        before.into_iter().for_each(|kind| play.step(Client, kind));
+        play.step(Client, send(&null));
+        let Some(Event::Opened(opened)) = play.events.front() else { panic!("{:?}", play.events) };
+        assert_eq!(opened.whole, before.is_none(), "{before:?}");
+    }
+}
+
+// --- What is held --------------------------------------------------------------------------------------------------------
+
+#[test]
+fn a_send_without_its_end_is_told_at_the_end() {
+    let mut play = Play::new(true);
+    for from in [Client, Server] {
+        play.step(from, part((true, false), &call(1, &NONE)));
+    }
+    assert!(play.messages().is_empty());
+    play.finish();
+    let told: Vec<_> = play.messages().iter().map(|message| (message.sender, message.captured)).collect();
+    assert_eq!(told, [(Client, Captured::Head), (Server, Captured::Head)]);
+}
+
+/// Two calls that wait, octets having moved for the first; then of each end a part of a Payload stream, and a Send without
+/// its end.
+fn full() -> Play {
+    let mut play = Play::new(true);
+    play.sends(&[(Client, call(1, &BOTH_CHUNKS)), (Client, call(2, &NONE))]);
+    play.step(Server, read(1, 7, 4));
+    play.step(Server, write(8, 0, &[1; 4]));
+    for (from, xid) in [(Client, 3), (Server, 4)] {
+        play.step(from, send(&message_a(xid, MORE, &call_of(xid, NFS))));
+        play.step(from, part((true, false), &reply(5)));
+    }
+    play
+}
+
+#[test]
+fn all_that_waits_is_counted_as_held() {
+    let mut play = Play::new(true);
+    let (part_of_a_stream, part_of_a_send) = (message_a(3, MORE, &call_of(3, NFS)), [0; 17]);
+    let mut held = 0;
+    for from in [Client, Server] {
+        for (kind, more) in [(send(&part_of_a_stream), 40), (part((true, false), &part_of_a_send), 17)] {
+            play.step(from, kind);
+            held += more;
+            assert_eq!(play.session.held(), held);
+        }
+    }
+    play.sends(&[(Client, message_a(1, 0, &[])), (Client, call(1, &read_chunk(40, 8, 4)))]);
+    let before = play.session.held();
+    play.step(Server, read(1, 8, 1));
+    play.step(Server, read(2, 8, 1));
+    assert!(play.session.held() >= before + 2 * 24, "where the responses go");
+}
+
+#[test]
+fn what_is_answered_is_held_no_more() {
+    let mut play = Play::new(true);
+    play.sends(&[(Client, call(1, &write_chunk(7, 4))), (Client, call(2, &NONE))]);
+    play.step(Server, write(7, 0, &[1; 4]));
+    assert!(play.session.held() > 0);
+    play.sends(&[(Server, reply(2)), (Server, reply(1))]);
+    assert_eq!(play.session.held(), 0);
+}
+
+#[test]
+fn no_more_is_let_go_than_has_to_be() {
+    let calls = |play: &Play| play.session.calls.len();
+    let mut play = full();
+    let all = play.session.held();
+    // First the data of the oldest call, then the call.
+    play.let_go(1);
+    assert_eq!((calls(&play), play.session.calls[&1].overflowed), (2, true));
+    let data = all - play.session.held();
+    let oldest = play.session.calls[&1].held();
+    play.let_go(oldest);
+    assert_eq!((calls(&play), play.session.held()), (1, all - data - oldest), "just enough");
+    let last = play.session.calls[&2].held();
+    play.let_go(last);
+    assert_eq!((calls(&play), play.messages().len()), (0, 4), "the Sends go on");
+    play.let_go(1);
+    assert_eq!(play.session.held(), 0, "in the end all of it");
+    assert_eq!(play.messages().len(), 6);
+}
