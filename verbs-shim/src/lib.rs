@@ -48,12 +48,10 @@ mod crew;
 #[cfg(feature = "rdma")]
 mod descriptors;
 mod driver;
-pub mod echo;
 mod error;
 mod identifiers;
 pub mod loopback;
 mod pending;
-pub mod ping;
 #[cfg(feature = "rdma")]
 #[allow(unsafe_code, reason = "libibverbs and librdmacm are C libraries")]
 #[deny(clippy::undocumented_unsafe_blocks)]

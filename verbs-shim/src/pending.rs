@@ -23,14 +23,19 @@ use crate::connection::{Owned, Place, Provider, Turn};
 /// ```
 /// # use std::thread;
 /// # use rpcrdma_verbs::loopback::Fabric;
-/// # use rpcrdma_verbs::{Call, Client, Server, Settings, Stream, echo};
+/// # use rpcrdma_verbs::{Call, Client, Request, Server, Settings, Stream};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let fabric = Fabric::new();
 /// # let (here, there) = (fabric.adapter([192, 0, 2, 1].into())?, fabric.adapter([192, 0, 2, 2].into())?);
 /// # let address = "192.0.2.2:20049".parse()?;
 /// # let server = Server::bind(&there, address, Settings::server())?;
 /// # let stop = server.stopper();
-/// # let served = thread::spawn(move || server.serve(&echo::Programs::default().with_null(100_003, 3)));
+/// # let served = thread::spawn(move || {
+/// #     server.serve(&|mut request: Request<_>| {
+/// #         request.accept();
+/// #         let _ = request.answer();
+/// #     })
+/// # });
 /// let client = Client::connect(&here, address, &Settings::client())?;
 /// // NULL of NFSv3, three times at once.
 /// let null = |xid: u32| [xid, 0, 2, 100_003, 3, 0, 0, 0, 0, 0].map(u32::to_be_bytes).concat();

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::segment::Segment;
-use rpcrdma_verbs::echo::{self, Caller, Carry, Programs};
+use rpcrdma_tools::echo::{self, Caller, Carry, Programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu, QueuePair, Region};
 use rpcrdma_verbs::{
     Access, Call, CallError, Client, Depths, Ended, Error, Kind, Local, Operation, Progress, Server, Settings, Status,

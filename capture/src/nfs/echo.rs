@@ -1,4 +1,4 @@
-//! The echo program of `rpcrdma-serve`, which its documentation describes (`rpcrdma_verbs::echo`). It is here so that its
+//! The echo program of `rpcrdma-serve`, which its documentation describes (`rpcrdma_tools::echo`). It is here so that its
 //! RPCs can be rebuilt.
 
 use super::grammar::Item::{Data, Fixed, Opaque};

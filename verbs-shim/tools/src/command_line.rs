@@ -1,4 +1,4 @@
-//! What both programs say, and how.
+//! What all programs say on their command line, and how.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -8,19 +8,20 @@ use clap::builder::styling::{AnsiColor, Styles};
 use rpcrdma_verbs::Error;
 
 /// Wrong usage, or nothing to work with.
-pub(crate) const UNUSABLE: u8 = 2;
+pub const UNUSABLE: u8 = 2;
 
-pub(crate) const STYLES: Styles =
+/// The colours of `--help`.
+pub const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
 
 /// Writes a line to standard error.
-pub(crate) fn say(program: &str, text: impl Display) {
+pub fn say(program: &str, text: impl Display) {
     // Nobody is left to be told where this fails.
     let _written = writeln!(std::io::stderr(), "{program}: {text}");
 }
 
 /// Why something could not be done, and what to do about it.
-pub(crate) fn explain(program: &str, what: impl Display, error: &Error) {
+pub fn explain(program: &str, what: impl Display, error: &Error) {
     say(program, format_args!("{what}: {error}"));
     if let Some(advice) = error.advice() {
         say(program, advice);
@@ -28,7 +29,7 @@ pub(crate) fn explain(program: &str, what: impl Display, error: &Error) {
 }
 
 /// Help and version as they are; of an error the first paragraph, in one line.
-pub(crate) fn usage(program: &str, error: &clap::Error) -> ExitCode {
+pub fn usage(program: &str, error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let _written = error.print();
         return ExitCode::SUCCESS;
@@ -41,12 +42,15 @@ pub(crate) fn usage(program: &str, error: &clap::Error) -> ExitCode {
 }
 
 /// The number of a program: decimal, hexadecimal with 0x, or a name.
-pub(crate) fn program(text: &str) -> Result<u32, String> {
+///
+/// # Errors
+/// What a program may be given as.
+pub fn program(text: &str) -> Result<u32, String> {
     let number = match text {
         "nfs" => Some(100_003),
         "mount" => Some(100_005),
         "nfsacl" => Some(100_227),
-        "echo" => Some(rpcrdma_verbs::echo::PROGRAM),
+        "echo" => Some(crate::echo::PROGRAM),
         _ => match text.strip_prefix("0x") {
             Some(digits) => u32::from_str_radix(digits, 16).ok(),
             None => text.parse().ok(),

@@ -4,11 +4,9 @@ use std::fmt;
 
 use rpcrdma::endpoint::Terms;
 use rpcrdma::rpc::{self, AcceptStatus, Auth, Denial, Mismatch, ReplyBody, RpcError};
+use rpcrdma_verbs::{Call, CallError, Client, Provider};
 
 use super::{Carry, MAX_LENGTH, PROGRAM, VERSION, opaque, padding, pattern, word};
-use crate::call::{Call, CallError};
-use crate::client::Client;
-use crate::connection::Provider;
 
 /// Octets of the shortest transport header, without chunks.
 const TRANSPORT: u32 = 28;
@@ -142,12 +140,12 @@ impl Caller {
         message.clear();
         message.push(octets.get(..length).unwrap_or_default());
         let data = pattern(self.seed, self.length).unwrap_or_default();
-        let given = |message: &mut crate::Stream| {
+        let given = |message: &mut rpcrdma_verbs::Stream| {
             message.push(&self.filler.to_be_bytes());
             message.push_zeros(self.filler as usize);
             message.push(&self.length.to_be_bytes());
         };
-        let wanted = |message: &mut crate::Stream| {
+        let wanted = |message: &mut rpcrdma_verbs::Stream| {
             [u32::from(self.seed), self.length, self.filler].iter().for_each(|word| message.push(&word.to_be_bytes()));
         };
         let mut results = 0;

@@ -2,16 +2,15 @@
 //!
 //! It is apart from the program so that it runs over each provider, the loopback too.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::call::CallError;
-use crate::client::Client;
-use crate::connection::Provider;
+use rpcrdma_verbs::{CallError, Client, Provider};
+use serde_json::Value;
+
 use crate::echo::{CallFault, Caller, Carry};
 
 /// The port of RPC over RDMA, where none is given: that of NFS (RFC 8267 section 7).
@@ -108,7 +107,7 @@ impl Summary {
                     None => write!(out, r#","{name}":null"#)?,
                 }
             }
-            let ended = self.ended.as_ref().map_or("null".to_owned(), |ended| quoted(&ended.to_string()));
+            let ended = self.ended.as_ref().map_or(Value::Null, |ended| Value::from(ended.to_string()));
             return writeln!(out, r#","ended":{ended}}}"#);
         }
         if let Some(ended) = &self.ended {
@@ -223,7 +222,7 @@ impl<V: Provider> Run<'_, V> {
                 )
             }
             (Show::Json, Err(fault)) => {
-                let fault = quoted(&fault.to_string());
+                let fault = Value::from(fault.to_string());
                 writeln!(out, r#"{{"type":"fault","from":"{to}","xid":"{xid:#010x}","fault":{fault}}}"#)
             }
             // What ends it all is said once.
@@ -244,23 +243,6 @@ impl std::fmt::Display for What {
 
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-/// A text as a string of JSON.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            control if control < ' ' => {
-                // A String takes everything.
-                let _ = write!(quoted, "\\u{:04x}", u32::from(control));
-            }
-            character => quoted.push(character),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 /// The addresses of a server: a name or an address, with a port or without: `nfs.example`, `192.0.2.1:20049`,
@@ -318,10 +300,5 @@ mod tests {
         }
         assert!(addresses("192.0.2.1:70000").is_err());
         assert!(addresses("").is_err());
-    }
-
-    #[test]
-    fn quotation_marks_do_not_end_a_string() {
-        assert_eq!(quoted("a \"b\"\\\n"), r#""a \"b\"\\\u000a""#);
     }
 }

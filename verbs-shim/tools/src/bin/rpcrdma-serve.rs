@@ -1,7 +1,5 @@
 //! The program `rpcrdma-serve`: answers the echo program, and NULL of others, over RDMA.
 
-mod common;
-
 use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -10,11 +8,10 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use rpcrdma_verbs::echo::{self, Programs};
+use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
+use rpcrdma_tools::echo::{self, Programs};
 use rpcrdma_verbs::rdma::Device;
 use rpcrdma_verbs::{Connection, Ended, Error, Request, Server, Service, Settings};
-
-use common::{STYLES, UNUSABLE, explain, say, usage};
 
 const NAME: &str = "rpcrdma-serve";
 
@@ -41,7 +38,7 @@ struct Arguments {
     address: SocketAddr,
     /// Answer NULL of this program: nfs, mount, nfsacl or a number; may be repeated, each with its --version [default:
     /// NFSv3 and NFSv4]
-    #[arg(long, value_name = "PROGRAM", value_parser = common::program)]
+    #[arg(long, value_name = "PROGRAM", value_parser = command_line::program)]
     program: Vec<u32>,
     /// Version of the program
     #[arg(long, value_name = "N")]

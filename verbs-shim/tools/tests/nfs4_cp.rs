@@ -1,8 +1,9 @@
-//! The example `nfs4-cp` against a server of NFSv4.0 over the loopback.
+//! The program `nfs4-cp` against a server of NFSv4.0 over the loopback.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test falls where it has to")]
 
+#[path = "../../tests/dissected/mod.rs"]
 mod dissected;
-#[path = "../examples/nfs4-cp/nfs4/mod.rs"]
+#[path = "../src/bin/nfs4-cp/nfs4/mod.rs"]
 mod nfs4;
 #[path = "nfs4/server.rs"]
 mod server;

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma::rpc::{self, Auth, Flavor};
-use rpcrdma_verbs::echo::{Caller, Carry};
+use rpcrdma_tools::echo::{Caller, Carry};
 use rpcrdma_verbs::rdma::Device;
 use rpcrdma_verbs::{Call, Client, Settings, Stream};
 

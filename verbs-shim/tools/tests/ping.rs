@@ -6,9 +6,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma_verbs::echo::{Carry, Programs};
+use rpcrdma_tools::echo::{Carry, Programs};
+use rpcrdma_tools::ping::{Plan, Show, Summary, What, run};
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
-use rpcrdma_verbs::ping::{Plan, Show, Summary, What, run};
 use rpcrdma_verbs::{CallError, Client, Ended, Request, Server, Service, Settings};
 
 const ADDRESS: &str = "192.0.2.2:20049";

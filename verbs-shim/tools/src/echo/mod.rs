@@ -39,7 +39,7 @@
 //! ```
 //! use std::thread;
 //!
-//! use rpcrdma_verbs::echo::{Caller, Carry, Programs};
+//! use rpcrdma_tools::echo::{Caller, Carry, Programs};
 //! use rpcrdma_verbs::loopback::Fabric;
 //! use rpcrdma_verbs::{Client, Server, Settings};
 //!

@@ -3,11 +3,11 @@
 
 #[path = "../examples/raw-requester/script.rs"]
 mod script;
-#[path = "support/service.rs"]
+#[path = "../../tests/support/service.rs"]
 mod service;
 
+use rpcrdma_tools::echo::Programs;
 use rpcrdma_verbs::Access;
-use rpcrdma_verbs::echo::Programs;
 use script::{Part, Step, parse};
 use service::with_service;
 

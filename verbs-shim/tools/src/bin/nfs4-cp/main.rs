@@ -1,7 +1,7 @@
 //! Copies a file from or to an NFSv4.0 server over an RDMA adapter, or lists a directory of it.
 //!
 //! ```sh
-//! cargo run --release -p rpcrdma-verbs --features rdma --example nfs4-cp -- nfs://192.0.2.1/file /tmp/file
+//! nfs4-cp nfs://192.0.2.1/file /tmp/file
 //! ```
 
 mod nfs4;
@@ -14,83 +14,92 @@ use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Parser;
+use rpcrdma_tools::command_line::{STYLES, UNUSABLE, say, usage};
 use rpcrdma_verbs::rdma::Device;
 
 use self::nfs4::list::Entry;
 use self::nfs4::{Error, Location, Nfs4, Options};
 
-const HELP: &str = "\
-nfs4-cp [--depth N] SOURCE TARGET
-nfs4-cp --list nfs://HOST[:PORT]/DIRECTORY
+const PROGRAM: &str = "nfs4-cp";
 
-Copies a file to or from an NFSv4.0 server over RPC-over-RDMA. One of SOURCE and TARGET is nfs://HOST[:PORT]/PATH
-(the default port is 20049), the other a local file. An existing target is overwritten.
+/// The command line.
+#[derive(Parser)]
+#[command(
+    name = "nfs4-cp",
+    version,
+    about = "Copies a file to or from an NFSv4.0 server over RPC-over-RDMA",
+    long_about = "Copies a file to or from an NFSv4.0 server over RPC-over-RDMA.\n\nOne of SOURCE and TARGET is \
+                  nfs://HOST[:PORT]/PATH (the default port is 20049), the other a local file. An existing target is \
+                  overwritten.",
+    styles = STYLES,
+    override_usage = "nfs4-cp [--depth N] SOURCE TARGET\n       nfs4-cp --list nfs://HOST[:PORT]/DIRECTORY",
+    after_help = "\
+Examples:
+  nfs4-cp /tmp/file nfs://192.0.2.1/dir/file
+  nfs4-cp nfs://192.0.2.1/dir/file /tmp/back
+  nfs4-cp --list nfs://192.0.2.1/dir
 
-  --depth N  READs or WRITEs of up to 1 MiB in flight at once, 1 to 32; 4 by default
-  --list     print the entries of a directory: size, name
-  --help     print this help
-
-Exit status: 0; 1 if it failed; 2 for wrong usage.
-";
+Exit status: 0; 1 if it failed; 2 for wrong usage."
+)]
+struct Arguments {
+    /// What is copied, or with --list the directory.
+    source: OsString,
+    /// Where it goes.
+    #[arg(required_unless_present = "list", conflicts_with = "list")]
+    target: Option<OsString>,
+    /// READs or WRITEs of up to 1 MiB in flight at once
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=32))]
+    depth: u32,
+    /// Print the entries of a directory: size, name
+    #[arg(long)]
+    list: bool,
+}
 
 /// What is to be done.
 enum Task {
-    Help,
     List(Location),
     From(Location, String),
     To(String, Location),
 }
 
 fn main() -> ExitCode {
-    let (task, options) = match arguments(std::env::args_os().skip(1)) {
-        Ok(parsed) => parsed,
-        Err(wrong) => {
-            eprintln!("nfs4-cp: {wrong}\n\n{HELP}");
-            return ExitCode::from(2);
-        }
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(PROGRAM, &error),
     };
-    let done = match task {
-        Task::Help => said(HELP),
-        Task::List(location) => list(&location, &options),
-        Task::From(location, target) => copy(|| from(&location, &target, &options)),
-        Task::To(source, location) => copy(|| to(&source, &location, &options)),
+    let options = Options { user: user(), depth: arguments.depth, ..Options::default() };
+    let done = match task(arguments) {
+        Err(wrong) => {
+            say(PROGRAM, format_args!("{wrong}; try '{PROGRAM} --help'"));
+            return ExitCode::from(UNUSABLE);
+        }
+        Ok(Task::List(location)) => list(&location, &options),
+        Ok(Task::From(location, target)) => copy(|| from(&location, &target, &options)),
+        Ok(Task::To(source, location)) => copy(|| to(&source, &location, &options)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failed) => {
-            eprintln!("nfs4-cp: {failed}");
+            say(PROGRAM, failed);
             ExitCode::FAILURE
         }
     }
 }
 
-fn arguments(arguments: impl Iterator<Item = OsString>) -> Result<(Task, Options), String> {
-    let known = |argument: OsString| argument.into_string().map_err(|other| format!("{}: not UTF-8", other.display()));
-    let mut arguments = arguments.map(known).collect::<Result<Vec<_>, _>>()?.into_iter();
-    let mut options = Options { user: user(), ..Options::default() };
-    let (mut lists, mut places) = (false, Vec::new());
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--help" | "-h" => return Ok((Task::Help, options)),
-            "--list" => lists = true,
-            "--depth" => {
-                let number = arguments.next().and_then(|number| number.parse().ok());
-                options.depth = number.filter(|number| (1..=32).contains(number)).ok_or("--depth: 1 to 32")?;
-            }
-            other if other.starts_with("--") => return Err(format!("{other}: no such option")),
-            _ => places.push(argument),
-        }
-    }
-    let locations: Vec<Option<Location>> =
-        places.iter().map(|place| Location::parse(place).transpose()).collect::<Result<_, _>>()?;
-    let task = match (lists, &places[..], &locations[..]) {
-        (true, [_], [Some(directory)]) => Task::List(directory.clone()),
-        (false, [_, target], [Some(source), None]) => Task::From(source.clone(), target.clone()),
-        (false, [source, _], [None, Some(target)]) => Task::To(source.clone(), target.clone()),
-        (true, ..) => return Err("--list takes one nfs://HOST/DIRECTORY".to_owned()),
-        _ => return Err("one of SOURCE and TARGET is nfs://HOST/PATH, the other a local file".to_owned()),
+/// What the two places ask for.
+fn task(Arguments { source, target, .. }: Arguments) -> Result<Task, String> {
+    let known = |place: OsString| place.into_string().map_err(|other| format!("{}: not UTF-8", other.display()));
+    let (source, target) = (known(source)?, target.map(known).transpose()?);
+    let location = Location::parse(&source).transpose()?;
+    let Some(target) = target else {
+        return location.map(Task::List).ok_or_else(|| "--list takes one nfs://HOST/DIRECTORY".to_owned());
     };
-    Ok((task, options))
+    match (location, Location::parse(&target).transpose()?) {
+        (Some(source), None) => Ok(Task::From(source, target)),
+        (None, Some(target)) => Ok(Task::To(source, target)),
+        _ => Err("one of SOURCE and TARGET is nfs://HOST/PATH, the other a local file".to_owned()),
+    }
 }
 
 /// Who runs this: the owner of its process.

@@ -2,12 +2,9 @@
 
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::rpc::{AcceptStatus, Auth, Call, Denial, Mismatch, ReplyBody};
+use rpcrdma_verbs::{Provider, Request, Service, Stream};
 
 use super::{ECHO, GIVE, GIVE_WHOLE, MAX_FILLER, PROGRAM, TAKE, TAKE_WHOLE, VERSION, opaque, padding, pattern, word};
-use crate::connection::Provider;
-use crate::request::Request;
-use crate::server::Service;
-use crate::stream::Stream;
 
 /// The echo program, and others of which only NULL is answered. It is a [`Service`].
 ///

@@ -1,7 +1,5 @@
 //! The program `rpcrdma-ping`: calls a server of RPC over RDMA, and says how long it takes.
 
-mod common;
-
 use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -13,12 +11,11 @@ use clap::Parser;
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
-use rpcrdma_verbs::echo::{self, Carry, TooLong};
-use rpcrdma_verbs::ping::{self, Plan, Show, Summary, What};
+use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
+use rpcrdma_tools::echo::{self, Carry, TooLong};
+use rpcrdma_tools::ping::{self, Plan, Show, Summary, What};
 use rpcrdma_verbs::rdma::Device;
 use rpcrdma_verbs::{Client, Error, Settings};
-
-use common::{STYLES, UNUSABLE, explain, say, usage};
 
 const NAME: &str = "rpcrdma-ping";
 /// Not all calls were answered.
@@ -55,7 +52,7 @@ struct Arguments {
     interval: Duration,
     /// Program to call: echo for the echo program of rpcrdma-serve; nfs, mount, nfsacl or a number for NULL of that
     /// program
-    #[arg(long, default_value = "nfs", value_name = "PROGRAM", value_parser = common::program)]
+    #[arg(long, default_value = "nfs", value_name = "PROGRAM", value_parser = command_line::program)]
     program: u32,
     /// Version of the program [default: 4 for nfs, 3 for mount and nfsacl, 1 for others]
     #[arg(long, value_name = "N")]

@@ -2,8 +2,9 @@
 //! that way; and what a server says that has not what is called.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+#[path = "../../tests/dissected/mod.rs"]
 mod dissected;
-#[path = "support/stopping.rs"]
+#[path = "../../tests/support/stopping.rs"]
 mod stopping;
 
 use std::sync::{Arc, Mutex};
@@ -12,7 +13,7 @@ use std::thread;
 use rpcrdma::rpc::{self, AcceptStatus, Auth, Denial, Mismatch, ReplyBody};
 use rpcrdma_capture::nfs::Procedure;
 use rpcrdma_capture::rpc::transaction::{Form, Transaction};
-use rpcrdma_verbs::echo::{Caller, Carry, PROGRAM, Programs, VERSION, Wrong, pattern};
+use rpcrdma_tools::echo::{Caller, Carry, PROGRAM, Programs, VERSION, Wrong, pattern};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Call, Client, Server, Settings, Stream};
 

@@ -1,0 +1,8 @@
+//! What the programs `rpcrdma-ping` and `rpcrdma-serve` do, over any provider of [`rpcrdma_verbs`]: a program that echoes, and
+//! calls that are timed.
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "rdma")]
+pub mod command_line;
+pub mod echo;
+pub mod ping;
