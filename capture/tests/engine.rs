@@ -223,7 +223,8 @@ fn a_packet_of_a_write_that_was_missed_spoils_that_rpc_only_and_is_named() {
         assert_eq!(whole(&found.of(1).call), read3(1, 5000));
         assert_read(&found, 2, &octets(2, 2000));
         assert_nulls(&found, 10..60);
-        assert_eq!(found.reports[0].counts.passive.missed, 1);
+        let counts = found.reports[0].counts.passive;
+        assert_eq!((counts.missed, counts.orphans), (1, if lost == 0 { 4 } else { 0 }));
         assert_eq!(found.messages.len(), 104);
     }
 }
@@ -355,7 +356,7 @@ fn a_packet_that_was_refused_has_not_arrived() {
         // However much comes before it does.
         let next = wire.send(Client, &message(MSG, 4, &Lists::default(), &null(4)));
         trace.extend(next.clone());
-        trace.extend((0..200).map(|_| wire.ack(Server, number - 1)));
+        trace.extend((0..5000).map(|_| wire.ack(Server, number - 1)));
         trace.extend([lost, next].concat());
         for xid in 3..5 {
             trace.extend(wire.send(Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[]))));
@@ -381,6 +382,7 @@ fn a_send_was_sent_again_whichever_of_its_packets_was() {
         let found = dissect(&trace);
         let sent: Vec<_> = found.messages.iter().map(|m| (m.captured, m.retransmitted)).collect();
         assert_eq!(sent, [(Captured::Whole, 0), (Captured::Whole, 1)], "{again}");
+        assert_eq!(found.reports[0].counts.active.retransmitted, 1);
     }
 }
 
@@ -396,6 +398,7 @@ fn a_write_that_comes_late_lands_in_its_own_place() {
     let late = trace.remove(5);
     trace.insert(120, late);
     let found = dissect(&trace);
+    assert_eq!(found.reports[0].counts.passive.orphans, 1, "it is not placed, as the memory may serve another call");
     assert_eq!(why(&found.of(1).reply), missing(ChunkName::Write(0), 1024, 5000));
     assert_read(&found, 2, &other);
 }
@@ -526,6 +529,7 @@ fn two_read_requests_before_the_first_response_tell_the_path_mtu() {
             assert_written(&found, 1, &one);
             assert_written(&found, 2, &two);
             assert_nulls(&found, 10..12);
+            assert_eq!(found.reports[0].counts.passive.early, 0, "the second is where the first one's responses end");
         }
     }
 }
@@ -584,6 +588,252 @@ fn responses_to_a_request_that_was_missed_are_not_those_of_the_one_before() {
             }
             assert_nulls(&found, 20..60);
         }
+    }
+}
+
+/// The XID and the sender of each message, in order.
+fn sent(found: &Found) -> Vec<(u32, Side)> {
+    found.messages.iter().map(|message| (message.prefix().unwrap().xid, message.sender)).collect()
+}
+
+#[test]
+fn what_comes_while_a_packet_is_missing_is_kept_in_order() {
+    let (mut wire, mut trace) = connected();
+    let [one, two, three] =
+        [1, 2, 3].map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))).remove(0));
+    let answer = wire.send(Server, &message(MSG, 1, &Lists::default(), &reply(1, &[]))).remove(0);
+    trace.extend([one, three, answer, two]);
+    trace.push(wire.ack_all(Server));
+    let found = dissect(&trace);
+    let expected = [(1, Side::Active), (2, Side::Active), (3, Side::Active), (1, Side::Passive)];
+    assert_eq!(sent(&found), expected);
+    let counts = found.reports[0].counts;
+    assert_eq!((counts.active.packets, counts.active.early, counts.active.missed), (3, 1, 0));
+    assert_eq!((counts.passive.packets, counts.passive.early), (2, 0));
+}
+
+#[test]
+fn an_acknowledgement_before_what_it_acknowledges_is_early() {
+    let (mut wire, mut trace) = connected();
+    let sends: Vec<_> =
+        (1..3).map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))).remove(0)).collect();
+    trace.extend([wire.ack(Server, 100), sends[0].clone(), sends[1].clone(), wire.ack(Server, 101)]);
+    let counts = dissect(&trace).reports[0].counts;
+    assert_eq!((counts.active.early, counts.passive.early), (0, 1));
+}
+
+#[test]
+fn a_hole_is_given_up_when_64_packets_have_come_after_its_acknowledgement() {
+    for (after, missed) in [(64, 0), (65, 1)] {
+        let (mut wire, mut trace) = connected();
+        trace.extend(nulls(&mut wire, 1..4));
+        let late = wire.send(Client, &message(MSG, 4, &Lists::default(), &null(4)));
+        trace.extend(wire.send(Client, &message(MSG, 5, &Lists::default(), &null(5))));
+        trace.extend((0..=after).map(|_| wire.ack(Server, 103)));
+        trace.extend(late);
+        let found = dissect(&trace);
+        assert_eq!(found.reports[0].counts.active.missed, missed, "{after}");
+        let xids: Vec<u32> = sent(&found)[6..].iter().map(|(xid, _)| *xid).collect();
+        assert_eq!(xids, if missed == 0 { [4, 5] } else { [5, 4] });
+    }
+}
+
+#[test]
+fn a_reply_waits_for_its_call_until_64_packets_have_come() {
+    for (after, has_call) in [(64, true), (65, false)] {
+        let (mut wire, mut trace) = connected();
+        trace.extend(nulls(&mut wire, 1..4));
+        let call = wire.send(Client, &message(MSG, 4, &Lists::default(), &null(4)));
+        trace.extend(wire.send(Server, &message(MSG, 4, &Lists::default(), &reply(4, &[]))));
+        trace.extend((0..after).map(|_| wire.ack(Client, 7002)));
+        trace.extend(call);
+        let found = dissect(&trace);
+        let answered =
+            found.transactions.iter().find(|transaction| transaction.xid == 4 && transaction.reply.is_some());
+        assert_eq!(answered.unwrap().call.is_some(), has_call, "{after}");
+    }
+}
+
+#[test]
+fn repetitions_while_a_packet_is_missing_take_no_room() {
+    let mut wire = Wire { mtu: 256, ..Wire::default() };
+    let mut trace = wire.connect();
+    // More packets than may be held.
+    let long = wire.send(Client, &message(MSG, 1, &Lists::default(), &octets(1, 4200 * 256)));
+    let missing = wire.send(Client, &message(MSG, 2, &Lists::default(), &null(2)));
+    let after = wire.send(Client, &message(MSG, 3, &Lists::default(), &null(3)));
+    trace.extend([long.clone(), after, long, missing].concat());
+    let found = dissect(&trace);
+    let counts = found.reports[0].counts.active;
+    assert_eq!((counts.missed, counts.retransmitted), (0, 4201));
+    assert_eq!(found.messages.len(), 3);
+}
+
+#[test]
+fn packets_of_one_hole_may_come_late_in_any_order() {
+    let (mut wire, mut trace) = connected();
+    trace.extend(nulls(&mut wire, 1..3));
+    let late: Vec<_> =
+        (3..6).flat_map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)))).collect();
+    trace.extend(nulls(&mut wire, 6..40));
+    for order in [[1, 0, 2], [0, 2, 1], [2, 1, 0]] {
+        let late = order.map(|place: usize| late[place].clone()).to_vec();
+        let found = dissect(&[trace.clone(), late.clone(), late].concat());
+        let calls = |xid| found.messages.iter().filter(|m| m.prefix().unwrap().xid == xid).count();
+        assert_eq!([3, 4, 5].map(calls), [1, 1, 1], "{order:?}");
+        let counts = found.reports[0].counts.active;
+        assert_eq!((counts.missed, counts.retransmitted), (3, 3));
+    }
+}
+
+#[test]
+fn packets_shortly_before_the_first_of_the_capture_may_come_late() {
+    for first in [0xff_ffd0, 3, 0x1000] {
+        for (before, is_late) in [(1, true), (64, true), (65, false)] {
+            let mut wire = Wire::default();
+            wire.client.next = first;
+            let earlier = wire.send(Client, &message(MSG, 1, &Lists::default(), &null(1)));
+            wire.client.next = (first + before) & 0xff_ffff;
+            let mut trace = wire.send(Client, &message(MSG, 2, &Lists::default(), &null(2)));
+            trace.push(wire.ack_all(Server));
+            trace.extend(earlier);
+            let found = dissect(&trace);
+            assert_eq!(found.messages.len(), if is_late { 2 } else { 1 }, "{first:#x}, {before}");
+            assert_eq!(found.reports[0].counts.active.retransmitted, u64::from(!is_late));
+        }
+    }
+}
+
+#[test]
+fn numbers_further_away_than_any_window_begin_anew() {
+    for (by, missed, retransmitted) in
+        [(1 << 20, 1 << 20, 0), ((1 << 20) + 1, 0, 0), (-(1 << 20), 0, 1), (-(1 << 20) - 1, 0, 0)]
+    {
+        let (mut wire, mut trace) = connected();
+        trace.extend(nulls(&mut wire, 1..3));
+        wire.client.next = wire.client.next.wrapping_add_signed(by) & 0xff_ffff;
+        trace.extend(wire.send(Client, &message(MSG, 3, &Lists::default(), &null(3))));
+        let found = dissect(&trace);
+        let counts = found.reports[0].counts.active;
+        assert_eq!((counts.missed, counts.retransmitted), (missed, retransmitted), "{by}");
+        assert_eq!(found.messages.len(), if retransmitted == 0 { 5 } else { 4 });
+    }
+}
+
+#[test]
+fn an_acknowledgement_further_away_than_any_window_tells_nothing() {
+    for (ahead, missed) in [((1 << 20) - 1, 1 << 20), (1 << 20, 0), (1 << 22, 0)] {
+        let (mut wire, mut trace) = connected();
+        trace.extend(nulls(&mut wire, 1..3));
+        let next = wire.client.next;
+        trace.push(wire.ack(Server, next + ahead));
+        assert_eq!(dissect(&trace).reports[0].counts.active.missed, missed, "{ahead}");
+    }
+}
+
+#[test]
+fn a_response_from_the_middle_tells_that_its_request_was_sent() {
+    let (mut wire, mut trace) = connected();
+    trace.extend(nulls(&mut wire, 1..3));
+    let rpc = write_rpc(&mut wire, 3, MEMORY, &octets(1, 3000));
+    trace.extend([rpc[0].clone(), rpc[3].clone()]);
+    assert_eq!(dissect(&trace).reports[0].counts.passive.missed, 2);
+}
+
+#[test]
+fn what_was_refused_is_used_where_it_was_accepted_after_all() {
+    let (mut wire, mut trace) = connected();
+    let sends: Vec<_> =
+        (1..5).map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))).remove(0)).collect();
+    trace.extend([sends[0].clone(), wire.nak(Server, 101), sends[2].clone(), sends[3].clone()]);
+    // All is sent again, which the capture misses.
+    trace.push(wire.ack_all(Server));
+    for xid in 1..5 {
+        trace.extend(wire.send(Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[]))));
+    }
+    let found = dissect(&trace);
+    for xid in [1, 3, 4] {
+        assert_nulls(&found, xid..xid + 1);
+    }
+    assert_eq!(found.reports[0].counts.active.missed, 1);
+}
+
+#[test]
+fn of_more_than_4096_refused_packets_the_last_are_let_go() {
+    let mut wire = Wire { mtu: 256, ..Wire::default() };
+    let mut trace = wire.connect();
+    trace.extend(nulls(&mut wire, 1..2));
+    let lost = wire.client.next;
+    wire.send(Client, &message(MSG, 2, &Lists::default(), &null(2)));
+    trace.push(wire.nak(Server, lost));
+    trace.extend(wire.send(Client, &octets(1, 4200 * 256)));
+    let found = dissect(&trace);
+    assert_eq!(found.reports[0].counts.active.orphans, 104);
+}
+
+#[test]
+fn the_path_mtu_of_the_set_up_says_how_many_numbers_a_read_takes() {
+    let (mut wire, mut trace) = connected();
+    trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &null(1))));
+    // A packet in the middle of a message that has no data is no packet of the path MTU.
+    let number = wire.client.next;
+    let empty = wire.packet(Client, 0, number, &[], &[]);
+    wire.client.next += 1;
+    for before in [vec![], vec![empty]] {
+        let (mut wire, mut trace) = (wire, [trace.clone(), before].concat());
+        trace.push(wire.read_request(Server, MEMORY, 4096));
+        wire.send(Server, &message(MSG, 1, &Lists::default(), &reply(1, &[])));
+        trace.extend(wire.send(Server, &message(MSG, 2, &Lists::default(), &reply(2, &[]))));
+        let found = dissect(&trace);
+        let counts = found.reports[0].counts.passive;
+        assert_eq!((counts.missed, counts.retransmitted), (1, 0), "the responses are the client's");
+    }
+}
+
+#[test]
+fn nothing_is_missed_where_the_capture_ends_with_a_read() {
+    let (mut wire, mut trace) = connected();
+    let rpc = write_rpc(&mut wire, 1, MEMORY, &octets(1, 5000));
+    trace.extend(rpc[..7].iter().cloned());
+    let counts = dissect(&trace).reports[0].counts;
+    assert_eq!((counts.active.missed, counts.passive.missed), (0, 0));
+}
+
+#[test]
+fn the_last_packet_of_a_write_is_not_that_of_the_write_before() {
+    let (mut wire, mut trace) = connected();
+    let lists = [(1, 0), (2, 0)].map(|(handle, offset)| Lists::writes(&[&[(handle, offset, 5000)]]));
+    for (xid, lists) in (1..).zip(&lists) {
+        trace.extend(wire.send(Client, &message(MSG, xid, lists, &read3(xid, 5000))));
+    }
+    let one = wire.write(Server, (1, 0), &octets(1, 5000));
+    let two = wire.write(Server, (2, 0), &octets(2, 5000));
+    // The capture misses the end of the first and the beginning of the second.
+    trace.extend([&one[..3], &two[4..]].concat());
+    for (xid, lists) in (1..).zip(&lists) {
+        trace.extend(wire.send(Server, &message(MSG, xid, lists, &reply(xid, &read3_results(5000)))));
+    }
+    trace.push(wire.ack_all(Client));
+    let found = dissect(&trace);
+    assert_eq!(why(&found.of(1).reply), missing(ChunkName::Write(0), 3072, 5000));
+    assert_eq!(why(&found.of(2).reply), missing(ChunkName::Write(0), 0, 5000));
+}
+
+#[test]
+fn the_last_response_to_another_request_is_not_the_end_of_this_one() {
+    // The server asks for the beginning again, which the capture misses; so it does the responses to the first request.
+    for (set_up, again, captured) in [(true, 2000, 1024), (false, 100, 0)] {
+        let mut wire = Wire::default();
+        let mut trace = if set_up { wire.connect() } else { nulls(&mut wire, 10..12) };
+        let data = octets(1, 4096);
+        let number = wire.server.next;
+        let rpc = write_rpc(&mut wire, 1, MEMORY, &data);
+        trace.extend(rpc[..2].iter().cloned());
+        trace.extend(wire.read_responses(Client, number, &data[..again]));
+        trace.extend(rpc[6..].iter().cloned());
+        let found = dissect(&trace);
+        assert_eq!(why(&found.of(1).call), missing(ChunkName::Read(WRITE3_POSITION), captured, 4096), "{again}");
+        assert_eq!(found.reports[0].counts.active.orphans, 1);
     }
 }
 
@@ -952,6 +1202,129 @@ fn a_set_up_that_names_the_queue_pairs_of_another_connection_begins_a_new_one() 
     assert_nulls(&found, 30..40);
     assert_eq!(found.reports.len(), 2, "{:?}", found.reports);
     assert!(found.reports[1].connection.set_up);
+}
+
+#[test]
+fn a_set_up_that_is_captured_late_is_that_of_the_connection() {
+    for first in [0, 100, 0xff_fffe] {
+        let mut wire = Wire::default();
+        (wire.client.next, wire.server.next) = (first, first);
+        let (request, reply) = (wire.request(&[1; 8]), wire.reply(&[2; 8]));
+        let rpcs: Vec<_> = (1..5).map(|xid| nulls(&mut wire, xid..xid + 1)).collect();
+        let [one, two, three, four] = &rpcs[..] else { panic!() };
+        let (request, reply) = (&vec![request], &vec![reply]);
+        for (trace, set_up) in [
+            ([one, request, two, reply, three, request, reply, four].map(Clone::clone).concat(), true),
+            ([one, reply, two, request, three, reply, request, four].map(Clone::clone).concat(), true),
+            ([request, one, two, reply, three, four].map(Clone::clone).concat(), true),
+            ([reply, one, two, request, three, four].map(Clone::clone).concat(), true),
+            ([one, request, two, three, four].map(Clone::clone).concat(), false),
+            ([one, reply, two, three, four].map(Clone::clone).concat(), false),
+        ] {
+            let found = dissect(&trace);
+            assert_nulls(&found, 1..5);
+            let [report] = &found.reports[..] else { panic!("{:?}", found.reports) };
+            assert_eq!(report.connection.set_up, set_up);
+            if set_up {
+                assert_eq!(report.connection.port(), Some(20049), "{report:?}");
+                let announced = report.connection.announced;
+                assert!(announced.active.is_some() && announced.passive.is_some());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_set_up_is_that_of_a_new_connection_where_the_one_before_is_not_young_or_turned_round() {
+    for (skipped, before) in [(0, 1..20), (1, 1..3)] {
+        let mut wire = Wire::default();
+        let set_up = wire.connect();
+        let mut trace = nulls(&mut wire, before);
+        // Where the server's packets come first, the connection is seen from the wrong end.
+        trace.drain(..skipped);
+        trace.extend(set_up);
+        trace.extend(nulls(&mut wire, 30..33));
+        let found = dissect(&trace);
+        let [before, after] = &found.reports[..] else { panic!("{:?}", found.reports) };
+        assert!(!before.connection.set_up && after.connection.set_up);
+        assert_eq!(after.connection.ends.active.queue_pair, Some(0x11));
+    }
+}
+
+#[test]
+fn a_request_is_the_same_until_64_packets_have_come_or_the_active_end_has_sent() {
+    let other = Wire {
+        client: End { host: 3, queue_pair: 0x12, next: 100 },
+        server: End { host: 4, queue_pair: 0x23, next: 7000 },
+        name: 2,
+        ..Wire::default()
+    };
+    // Packets of the connection and of others that come between its set-up and the request, which comes again.
+    for (own, others, connections) in [(0, 0, 1), (1, 61, 1), (1, 62, 2), (0, 200, 1)] {
+        let (mut wire, mut other) = (Wire::default(), other);
+        let mut trace = other.connect();
+        let set_up = wire.connect();
+        trace.extend(set_up[..2].iter().cloned());
+        for xid in 0..own {
+            trace.extend(wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))));
+        }
+        for xid in 0..others {
+            trace.extend(other.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))));
+        }
+        trace.push(set_up[0].clone());
+        trace.extend(nulls(&mut wire, 500..502));
+        let found = dissect(&trace);
+        let of_first = found.reports.iter().filter(|report| report.connection.ends.active.queue_pair == Some(0x11));
+        assert_eq!(of_first.count(), connections, "{own} and {others}");
+    }
+}
+
+#[test]
+fn packets_before_their_set_up_belong_to_it_where_their_numbers_do() {
+    for (number, connections) in [(100, 1), (100 + 2047, 1), (100 + 2048, 2), (99, 2)] {
+        let mut wire = Wire::default();
+        let set_up = wire.connect();
+        wire.client.next = number;
+        let mut trace = wire.send(Client, &message(MSG, 1, &Lists::default(), &null(1)));
+        // Its number is one of the server's.
+        trace.push(wire.ack(Client, 6999));
+        trace.extend(set_up);
+        wire.client.next = 100;
+        trace.extend(nulls(&mut wire, 10..12));
+        assert_eq!(dissect(&trace).reports.len(), connections, "{number}");
+    }
+}
+
+#[test]
+fn an_end_that_is_not_heard_leaves_half_a_connection() {
+    let mut wire = Wire::default();
+    let trace: Vec<_> =
+        (1..3).flat_map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)))).collect();
+    let found = dissect(&trace);
+    let [report] = &found.reports[..] else { panic!("{:?}", found.reports) };
+    assert!(!report.connection.paired);
+    assert_eq!(report.connection.ends.passive.queue_pair, Some(0x22));
+    assert_eq!(report.connection.ends.active.queue_pair, None);
+}
+
+#[test]
+fn of_more_than_64_flows_without_a_counterpart_the_oldest_is_given_up() {
+    for (flows, paired) in [(64, true), (65, false)] {
+        let mut wires: Vec<_> = (0..flows)
+            .map(|flow| Wire {
+                client: End { host: 1, queue_pair: 0x100 + flow, next: 100 * flow },
+                server: End { host: 2, queue_pair: 0x200 + flow, next: 50_000 },
+                ..Wire::default()
+            })
+            .collect();
+        let mut trace: Vec<_> = wires
+            .iter_mut()
+            .flat_map(|wire| wire.send(Client, &message(MSG, 1, &Lists::default(), &null(1))))
+            .collect();
+        trace.push(wires[0].ack_all(Server));
+        let found = dissect(&trace);
+        assert_eq!(found.reports.iter().any(|report| report.connection.paired), paired, "{flows}");
+    }
 }
 
 #[test]

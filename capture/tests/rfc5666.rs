@@ -134,9 +134,15 @@ fn done_may_be_captured_before_what_was_read() {
         if packet[28] == 0x0c { requests.push(packet) } else { responses.push(packet) }
     }
     let done = wire.send(Client, &done(1));
-    trace.extend([requests, done, responses].concat());
-    trace.push(wire.ack_all(Server));
-    assert_rpc(&dissect(&trace), 1, &read3(1, 3000), &reply);
+    wire.send(Server, &message(MSG, 2, &Lists::default(), &synthetic::rpc::reply(2, &[]))); // missed
+    let held = wire.send(Server, &message(MSG, 3, &Lists::default(), &synthetic::rpc::reply(3, &[])));
+    for rest in [
+        [&requests, &done, &responses].map(Clone::clone).concat(),
+        [&done, &responses, &requests].map(Clone::clone).concat(),
+        [&done, &held, &responses, &requests].map(Clone::clone).concat(),
+    ] {
+        assert_rpc(&dissect(&[trace.clone(), rest].concat()), 1, &read3(1, 3000), &reply);
+    }
 }
 
 #[test]

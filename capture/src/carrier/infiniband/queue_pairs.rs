@@ -34,8 +34,6 @@ struct Entry<S> {
     flows: Sides<Option<Flow>>,
     /// The name that the active end gave the connection; 0 where it is not known.
     name: u32,
-    /// How many of the two messages that set it up were seen.
-    known: u8,
     opened: u64,
     /// Octets of memory that are accounted for.
     held: usize,
@@ -162,7 +160,7 @@ impl<S> QueuePairs<S> {
     fn request(&mut self, mut request: SetUp, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
         let (Some(half), clock) = (request.request, self.table.clock()) else { return };
         let towards = Flow { source: request.passive, destination: request.active, queue_pair: half.queue_pair };
-        if self.is_repeated(&towards, |entry| entry.name == request.name && entry.is_young(clock)) {
+        if self.is_repeated(&towards, |entry| entry.has_said(Side::Active, request.name) && entry.is_young(clock)) {
             return;
         }
         if let Some(connection) = self.late(&towards, Side::Passive, half, request.name) {
@@ -188,7 +186,7 @@ impl<S> QueuePairs<S> {
         if let Some(asked) = self.set_ups.take(reply.active, reply.name, Seen::Request) {
             self.close_flow(&towards, handler);
             self.establish(&SetUp { reply: Some(half), ..asked }, carrier, handler);
-        } else if !self.is_repeated(&towards, |entry| entry.connection.set_up && entry.name == reply.name)
+        } else if !self.is_repeated(&towards, |entry| entry.has_said(Side::Passive, reply.name))
             && self.late(&towards, Side::Active, half, reply.name).is_none()
         {
             self.close_flow(&towards, handler);
@@ -217,10 +215,9 @@ impl<S> QueuePairs<S> {
         if entry.ordering.next(from).is_some_and(|next| !is_within(next, half.sequence, YOUNG_NUMBERS)) {
             return None;
         }
-        let sender = from.other();
-        *entry.connection.announced.get_mut(sender) = Some(half.announced);
-        entry.known += 1;
-        entry.connection.set_up = entry.known == 2;
+        let announced = &mut entry.connection.announced;
+        *announced.get_mut(from.other()) = Some(half.announced);
+        entry.connection.set_up = announced.active.is_some() && announced.passive.is_some();
         entry.name = name;
         Some(&mut entry.connection)
     }
@@ -308,10 +305,9 @@ impl<S> QueuePairs<S> {
         }
         let session = handler.opened(&connection);
         let name = set_up.map_or(0, |set_up| set_up.name);
-        let known = u8::from(request.is_some()) + u8::from(reply.is_some());
         let by_end = [flows.active.map(|flow| (Side::Active, flow)), flows.passive.map(|flow| (Side::Passive, flow))];
         let opened = self.table.clock();
-        let entry = Entry { connection, session, ordering, flows, name, known, opened, held: 0 };
+        let entry = Entry { connection, session, ordering, flows, name, opened, held: 0 };
         self.table.insert(key, by_end.into_iter().flatten(), entry);
         key
     }
@@ -455,6 +451,11 @@ impl<S> Entry<S> {
     fn flush(&mut self, handler: &mut impl Handler<Session = S>) {
         let Self { connection, session, ordering, .. } = self;
         ordering.finish(&mut ToSession { handler, connection, session });
+    }
+
+    /// This end's message of connection set-up was seen, under this name.
+    const fn has_said(&self, end: Side, name: u32) -> bool {
+        self.name == name && self.connection.announced.get(end).is_some()
     }
 
     /// The connection has hardly begun, so a request with the same names is the same request, sent or captured again.
