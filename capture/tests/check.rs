@@ -1624,7 +1624,7 @@ fn remote_invalidation_without_the_set_up_of_its_connection_is_once_not_judged()
         // These tell that the two directions are one connection.
         trace.acknowledge(Client);
         trace.acknowledge(Server);
-        for xid in [XID, 8] {
+        for xid in [XID, 8, 9] {
             let lists = |length| Lists::reply(&[(xid, 0x1000, length)]);
             trace.send(Client, &message(MSG, xid, &lists(100), &null(xid)));
             trace.invalidate(xid, &message(MSG, xid, &lists(0), &reply(xid, &[])));
@@ -2232,6 +2232,459 @@ fn a_reply_may_repeat_the_wrong_xid_of_its_call_and_no_other() {
         let found = judge(&trace.packets).0;
         let mismatches = found.iter().filter(|found| found.rule.slug == "xid-mismatch");
         assert_eq!(mismatches.count(), 1 + of_reply, "in a chunk: {in_chunk}, {xid}: {found:?}");
+    }
+}
+
+#[test]
+fn a_read_after_the_reply_is_outside_what_is_advertised() {
+    let mut trace = Trace::new();
+    trace.write_rpc(100, &[(68, segment(100))]);
+    trace.read(Server, MEMORY, &octets(1, 100));
+    trace.null(0x99);
+    let message = format!(
+        "100 octets at handle {:#010x} offset {:#018x}, after the reply to {XID:#010x}, which had advertised them",
+        MEMORY.0, MEMORY.1
+    );
+    assert_eq!(said(&trace.packets), [("rdma-read-bounds", None, message)]);
+}
+
+/// What is known of an implementation is one form of a finding, and not all findings of its rule.
+#[test]
+fn a_finding_in_another_form_than_the_known_one_is_not_known() {
+    let mut trace = Trace::new();
+    trace.send(Client, &patched(null_message(), 12, 7));
+    trace.null(0x99);
+    let found = judge(&trace.packets).0;
+    let answer = found.iter().find(|found| found.rule.slug == "answer").unwrap();
+    assert!(answer.known().is_none(), "{answer:?}");
+}
+
+/// `ERR_CHUNK` may be for want of a Reply chunk; a call that breaks a rule got it for that.
+#[test]
+fn a_long_call_that_is_wrong_itself_is_not_refused_for_want_of_a_reply_chunk() {
+    for (length, expected) in
+        [(5, &["reply-chunk-missing"][..]), (8, &["read-roundup", "reply-chunk-missing"]), (12, &["read-length"])]
+    {
+        let mut trace = Trace::new();
+        let arguments = write3(XID, 5);
+        let reads = [(0, (0xb00, 0, arguments.len() as u32)), (WRITE3_POSITION, segment(length))];
+        trace.send(Client, &message(NOMSG, XID, &Lists::reads(&reads), &[]));
+        trace.read(Server, (0xb00, 0), &arguments);
+        trace.read(Server, MEMORY, &octets(1, length as usize));
+        trace.refuse(1);
+        trace.null(0x99);
+        assert_eq!(slugs(&trace.packets), expected.iter().copied().collect(), "{length}");
+    }
+}
+
+#[test]
+fn a_read_chunk_outside_the_arguments_is_not_said_to_be_no_item_too() {
+    // GETATTR: 44 octets before the handle, which are the last four.
+    let getattr = call(XID, [100_003, 3, 1], &words(&[4, 0xfeed]));
+    for (position, expected) in [(20, &[][..]), (44, &["ddp-not-eligible"]), (52, &["read-position-beyond"])] {
+        let mut inline = Trace::new();
+        inline.send(Client, &message(MSG, XID, &Lists::reads(&[(position, segment(4))]), &getattr));
+        inline.refuse(1);
+        inline.null(0x99);
+        let mut found = slugs(&inline.packets);
+        found.remove("reply-chunk-missing");
+        assert_eq!(found, expected.iter().copied().collect(), "{position}");
+    }
+    // The same of a long call, by its own length.
+    let mut long = Trace::new();
+    let reads = [(0, (0xb00, 0, getattr.len() as u32)), (52, segment(4))];
+    long.send(Client, &message(NOMSG, XID, &Lists::reads(&reads), &[]));
+    long.read(Server, (0xb00, 0), &getattr);
+    long.send(Server, &message(MSG, XID, &Lists::default(), &reply(XID, &[words(&[0]), octets(3, 84)].concat())));
+    long.null(0x99);
+    let mut found = slugs(&long.packets);
+    found.remove("read-not-pulled");
+    assert_eq!(found, BTreeSet::from(["read-position-beyond"]));
+}
+
+#[test]
+fn a_write_chunk_that_met_an_item_of_another_length_is_judged_by_that_alone() {
+    let mut trace = Trace::new();
+    let mut results = read3_results(96);
+    results[16..20].copy_from_slice(&100u32.to_be_bytes());
+    trace.send(Client, &message(MSG, XID, &Lists::writes(&[&[segment(104)]]), &read3(XID, 104)));
+    trace.write(MEMORY, &octets(2, 96));
+    trace.send(Server, &message(MSG, XID, &Lists::writes(&[&[segment(96)]]), &reply(XID, &results)));
+    assert_eq!(slugs(&trace.packets), BTreeSet::from(["write-roundup"]));
+    assert_eq!(not_judged(&trace.packets, "ddp-not-eligible"), 0);
+}
+
+#[test]
+fn read_chunks_in_a_reply_are_no_items_of_a_call() {
+    let mut trace = Trace::new();
+    let reply = read3_reply_with_integrity(&octets(2, 100));
+    trace.rpc(&Lists::default(), &read3_with_integrity(), &Lists::reads(&[(24, segment(4))]), &reply);
+    trace.null(0x99);
+    assert_eq!(slugs(&trace.packets), BTreeSet::from(["read-in-reply"]));
+}
+
+/// Cuts a packet after so many octets, and judges.
+fn judge_cut(packets: &[Packet], cut: impl Fn(usize) -> Option<usize>) -> (Vec<Found>, Vec<Count>) {
+    let record = |(index, packet): (usize, &Packet)| {
+        let data = packet[..cut(index).unwrap_or(packet.len())].to_vec();
+        Record { time_ns: index as u64 * 2_000_000_000, link: 101, data, length: packet.len() as u32 }
+    };
+    judged(&packets.iter().enumerate().map(record).collect::<Vec<_>>())
+}
+
+/// Octets of a packet before a Send: IPv4, UDP, BTH.
+const BEFORE_SEND: usize = 20 + 8 + 12;
+
+#[test]
+fn a_reply_whose_call_was_cut_in_its_credential_is_not_judged_by_that() {
+    // Two Write chunk words more than none; then the six words of the RPC call up to its procedure.
+    let header = 28 + 24;
+    for (credential, expected) in [(4, 1), (24, 0)] {
+        let mut trace = Trace::new();
+        let call = trace.packets.len();
+        let lists = Lists::writes(&[&[segment(100)]]);
+        trace.send(Client, &message(MSG, XID, &lists, &read3_with_integrity()));
+        trace.write(MEMORY, &octets(2, 100));
+        trace.send(Server, &message(MSG, XID, &lists, &read3_reply_with_integrity(&[])));
+        trace.null(0x99);
+        let cut = BEFORE_SEND + header + 24 + credential;
+        let (found, counts) = judge_cut(&trace.packets, |index| (index == call).then_some(cut));
+        let of = counts.iter().find(|count| count.rule.slug == "gss-reduced").unwrap();
+        assert_eq!((of.not_judged, of.broken), (expected, 1 - expected), "{found:?}");
+    }
+}
+
+#[test]
+fn replies_of_the_client_that_were_cut_before_they_show_that_they_are_take_no_credits() {
+    let mut trace = Trace::new();
+    let first = trace.packets.len();
+    for xid in 100..100 + 2 * GRANTED {
+        trace.send(Server, &callback(xid));
+        trace.send(Client, &message(MSG, xid, &Lists::default(), &reply(xid, &[])));
+        trace.acknowledge(Server);
+    }
+    trace.null(8);
+    let last = trace.packets.len() - 2;
+    // The XID of the RPC message is the last word that is there.
+    let is_reply = |index| (first..last).contains(&index) && (index - first) % 3 == 1;
+    let (found, _) = judge_cut(&trace.packets, |index| is_reply(index).then_some(BEFORE_SEND + 28 + 4));
+    assert!(found.is_empty(), "{:?}", found[0]);
+}
+
+#[test]
+fn an_error_for_a_call_that_was_missed_has_no_chunks_to_be_judged() {
+    let mut trace = Trace::new();
+    let call = trace.packets.len();
+    trace.send(Client, &null_message());
+    trace.packets.remove(call);
+    trace.acknowledge(Server);
+    trace.refuse(1);
+    trace.null(0x99);
+    assert_eq!(not_judged(&trace.packets, "write-list-echo"), 0);
+    assert_eq!(slugs(&trace.packets), BTreeSet::new());
+}
+
+/// What may be the answer is missing from the capture, though no Send is.
+#[test]
+fn where_packets_are_missing_or_stray_nobody_is_said_not_to_have_answered() {
+    let spoils: [(Make, bool); 5] = [
+        (|_| {}, true),
+        (
+            |trace| {
+                let first = trace.packets.len();
+                trace.write(MEMORY, &octets(2, 3000));
+                trace.packets.remove(first + 1);
+            },
+            false,
+        ),
+        (
+            |trace| {
+                let first = trace.packets.len();
+                let call = [write3(51, 2000), octets(3, 2000)].concat();
+                trace.send(Client, &message(MSG, 51, &Lists::default(), &call));
+                trace.packets.remove(first + 1);
+            },
+            false,
+        ),
+        // Responses to what was no RDMA Read.
+        (
+            |trace| {
+                let number = trace.wire.server.next - 1;
+                let packets = trace.wire.read_responses(Client, number, &[1; 4]);
+                trace.packets.extend(packets);
+            },
+            false,
+        ),
+        (
+            |trace| {
+                let number = trace.wire.client.next - 1;
+                let packets = trace.wire.read_responses(Server, number, &[1; 4]);
+                trace.packets.extend(packets);
+            },
+            false,
+        ),
+    ];
+    for (index, (spoil, is_due)) in spoils.into_iter().enumerate() {
+        let mut trace = Trace::new();
+        trace.send(Client, &message(MSG, 50, &Lists::writes(&[&[segment(3000)]]), &read3(50, 3000)));
+        trace.send(Client, &patched(null_message(), 12, 7));
+        spoil(&mut trace);
+        trace.null(0x99);
+        let (found, counts) = judge(&trace.packets);
+        let count = counts.iter().find(|count| count.rule.slug == "answer").unwrap();
+        assert_eq!((count.broken, count.not_judged), (u64::from(is_due), u64::from(!is_due)), "{index}: {found:?}");
+    }
+}
+
+#[test]
+fn an_error_of_the_client_for_a_long_reply_is_that_of_a_requester() {
+    let in_reply_chunk: Make = |trace| trace.long_reply(24);
+    let in_read_chunk: Make = |trace| {
+        provided(trace, XID);
+        trace.read(Client, (XID, 0), &reply(XID, &[]));
+        trace.send(Client, &words(&[XID, 1, 32, DONE]));
+    };
+    for answer in [in_reply_chunk, in_read_chunk] {
+        let mut trace = Trace::new();
+        answer(&mut trace);
+        trace.send(Client, &words(&[XID, 1, 32, ERROR, 2]));
+        trace.null(0x99);
+        assert_eq!(slugs(&trace.packets), BTreeSet::from(["error-from-requester"]));
+    }
+}
+
+/// The READ has an empty Write chunk and another one, and neither is used.
+#[test]
+fn results_that_end_early_take_no_chunk_in_place_of_an_empty_one() {
+    let lists = |length| Lists::writes(&[&[], &[segment(length)]]);
+    let mut trace = Trace::new();
+    trace.rpc(&lists(100), &read3(XID, 100), &lists(0), &reply(XID, &words(&[0, 0, 100])));
+    trace.null(0x99);
+    assert_eq!(not_judged(&trace.packets, "write-empty-respected"), 0);
+}
+
+/// 4096 frames after a finding nothing can be out of order with it any more.
+#[test]
+fn what_was_proven_long_before_anything_was_out_of_order_stands() {
+    for (later, expected) in [(4096, 0), (4097, 1)] {
+        let mut trace = Trace::new();
+        trace.null(XID);
+        trace.answer();
+        let frame = trace.packets.len();
+        while trace.packets.len() + 1 < frame + later {
+            trace.acknowledge(Client);
+        }
+        trace.null(8);
+        let last = trace.packets.len() - 1;
+        trace.send(Server, &callback(50));
+        trace.packets.swap(last, last + 1);
+        let (found, counts) = judge(&trace.packets);
+        assert!(found.iter().all(|found| found.rule.slug == "reply-unexpected"), "{found:?}");
+        let count = counts.iter().find(|count| count.rule.slug == "reply-unexpected").unwrap();
+        assert_eq!((count.broken, count.not_judged), (expected, 1 - expected), "{later}");
+    }
+}
+
+/// A call with an unknown procedure; `ERR_CHUNK` is its answer.
+fn faulty(xid: u32) -> Vec<u8> {
+    patched(message(MSG, xid, &Lists::default(), &null(xid)), 12, 7)
+}
+
+fn refusal(xid: u32) -> Vec<u8> {
+    words(&[xid, 1, 32, ERROR, 2])
+}
+
+#[test]
+fn a_refused_request_gives_its_credit_back_once() {
+    // As many as were granted, one after another.
+    let version_3 = |xid| patched(message(MSG, xid, &Lists::default(), &null(xid)), 4, 3);
+    let versions = |xid| words(&[xid, 3, 32, ERROR, 1, 1, 1]);
+    for (slug, request, refusal) in [
+        ("proc-unknown", faulty as fn(u32) -> Vec<u8>, refusal as fn(u32) -> Vec<u8>),
+        ("version", version_3, versions),
+    ] {
+        let mut trace = Trace::new();
+        for xid in 100..100 + 2 * GRANTED {
+            trace.send(Client, &request(xid));
+            trace.send(Server, &refusal(xid));
+        }
+        trace.null(0x99);
+        assert_eq!(slugs(&trace.packets), BTreeSet::from([slug]));
+    }
+    // All that were granted wait. A call and a damaged copy of it hold one of the credits, and have two answers; what is
+    // dropped holds none, and has one though it should not.
+    let answer = message(MSG, XID, &Lists::default(), &reply(XID, &[]));
+    let dropped = words(&[8, 1, 32, DONE]);
+    for (sends, answers) in [
+        ([null_message(), faulty(XID)], [answer.clone(), refusal(XID)]),
+        ([null_message(), dropped], [answer, refusal(8)]),
+    ] {
+        for more in [1, 2] {
+            let mut trace = Trace::new();
+            sends.iter().for_each(|octets| trace.send(Client, octets));
+            (100..99 + GRANTED).for_each(|xid| trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))));
+            trace.acknowledge(Server);
+            answers.iter().for_each(|octets| trace.send(Server, octets));
+            trace.acknowledge(Client);
+            for xid in 200..200 + more {
+                trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+            }
+            trace.acknowledge(Server);
+            trace.reply(200);
+            // An answer that may be out of order leaves open whether there are too many.
+            let (_, counts) = judge(&trace.packets);
+            let count = counts.iter().find(|count| count.rule.slug == "credit-exceeded").unwrap();
+            assert_eq!(count.broken + count.not_judged, u64::from(more) - 1, "{sends:x?}");
+        }
+    }
+}
+
+#[test]
+fn two_damaged_calls_of_the_server_may_both_be_refused() {
+    let mut trace = Trace::new();
+    for xid in [50, 51] {
+        trace.send(Server, &callback(xid)[..28]);
+    }
+    for xid in [50, 51] {
+        trace.send(Client, &refusal(xid));
+    }
+    trace.null(0x99);
+    assert!(!slugs(&trace.packets).contains("error-from-requester"));
+}
+
+#[test]
+fn a_request_that_is_to_be_refused_is_not_to_be_replied_to_or_refused_otherwise() {
+    let version = words(&[XID, 1, 32, ERROR, 1, 1, 1]);
+    let reply = message(MSG, XID, &Lists::default(), &reply(XID, &[]));
+    for (answer, expected) in [
+        (refusal(XID), None),
+        (version, Some("ERR_VERS answers frame 6 (proc-unknown); ERR_CHUNK should")),
+        (reply, Some("a reply answers frame 6 (proc-unknown); ERR_CHUNK should")),
+    ] {
+        let mut trace = Trace::new();
+        trace.send(Client, &faulty(XID));
+        trace.send(Server, &answer);
+        trace.null(0x99);
+        let found = judge(&trace.packets).0;
+        let answers = found.iter().filter(|found| found.rule.slug == "answer" && found.blame == Blame::Sender);
+        assert_eq!(answers.map(|found| found.message.as_str()).collect::<Vec<_>>(), Vec::from_iter(expected));
+    }
+}
+
+/// Which of several Sends of one XID is answered is not known.
+#[test]
+fn an_answer_that_may_be_for_one_send_or_another_is_not_judged() {
+    let answer = || message(MSG, XID, &Lists::default(), &reply(XID, &[]));
+    let mismatch = patched(null_message(), 28, 8);
+    for (sends, answers) in [
+        // The call was replied to, and its reply comes once more.
+        (vec![null_message(), faulty(XID)], vec![answer(), answer()]),
+        // The reply may be for the call whose RPC message has another XID, or for the right one.
+        (vec![mismatch, null_message()], vec![answer()]),
+    ] {
+        let mut trace = Trace::new();
+        sends.iter().for_each(|octets| trace.send(Client, octets));
+        answers.iter().for_each(|octets| trace.send(Server, octets));
+        trace.null(0x99);
+        let accused = judge(&trace.packets).0.into_iter().find(|found| found.from == Address::V4([192, 0, 2, 2]));
+        assert!(accused.is_none(), "{accused:?}");
+        assert!(not_judged(&trace.packets, "answer") > 0, "{sends:x?}");
+    }
+}
+
+#[test]
+fn each_reply_to_a_call_that_was_sent_many_times_answers_one_of_them() {
+    let mut trace = Trace::new();
+    (0..20).for_each(|_| trace.send(Client, &null_message()));
+    (0..20).for_each(|_| trace.answer());
+    trace.null(0x99);
+    assert_eq!(slugs(&trace.packets), BTreeSet::new());
+}
+
+#[test]
+fn a_reply_of_the_client_to_no_call_is_an_answer_all_the_same() {
+    let mut trace = Trace::new();
+    trace.send(Client, &message(MSG, 50, &Lists::default(), &reply(50, &[])));
+    trace.null(0x99);
+    let found = judge(&trace.packets).0;
+    let found: Vec<_> = found.iter().map(|found| (found.rule.slug, found.stamp.frame)).collect();
+    assert_eq!(found, [("reply-unexpected", 6)]);
+}
+
+/// The first message of the client is short; later ones, and those of the server, need not be.
+#[test]
+fn what_is_not_the_first_message_of_version_2_may_be_long() {
+    for version in [Version::A, Version::B] {
+        let mut trace = Trace::version_2(version);
+        let payload = call(XID, [100_003, 3, 0], &[0; 2000]);
+        trace.send(
+            Client,
+            &match version {
+                Version::A => a(A_MSG, XID, 0, &A_NO_CHUNKS, &payload),
+                _ => b(CALL_INLINE, XID, &[0; 4], &payload),
+            },
+        );
+        trace.answer();
+        trace.null(8);
+        assert_eq!(slugs(&trace.packets), BTreeSet::new());
+    }
+}
+
+#[test]
+fn which_message_of_version_2_is_the_first_is_once_not_known() {
+    for version in [Version::A, Version::B] {
+        let mut trace = Trace::version_2(version);
+        trace.null(8);
+        trace.null(9);
+        let first_call = 3;
+        assert_eq!(not_judged(&trace.packets, "v2-first-message"), 0);
+        // Joined in the middle: what comes after the first call is not the first.
+        for calls in 1..3 {
+            let mut joined = trace.packets[first_call..].to_vec();
+            joined.retain(|packet| packet[15] == 1);
+            assert_eq!(not_judged(&joined[..calls], "v2-first-message"), 1, "{version:?}");
+        }
+    }
+}
+
+#[test]
+fn an_error_or_a_call_of_version_2_returns_no_chunks() {
+    let offered = [0, 0, 1, 1, MEMORY.0, 100, 0, 0x1000, 0, 0];
+    for version in [Version::A, Version::B] {
+        let mut trace = Trace::version_2(version);
+        match version {
+            Version::A => {
+                trace.send(Client, &a(A_MSG, XID, 0, &offered, &read3(XID, 100)));
+                trace.send(Server, &a(ERROR, XID, RESPONSE, &[BAD_XDR], &[]));
+            }
+            _ => {
+                trace.send(Client, &b(CALL_INLINE, XID, &offered, &read3(XID, 100)));
+                trace.send(Server, &b(ERROR, XID, &[BAD_XDR], &[]));
+            }
+        }
+        trace.null(8);
+        assert_eq!(slugs(&trace.packets), BTreeSet::new(), "{version:?}");
+    }
+}
+
+/// The session keeps 4096 calls of both ends, the checker as many of each.
+#[test]
+fn the_reply_to_a_call_that_was_given_up_frees_its_credit() {
+    for (granted, calls, callbacks) in [(5000, 4600, 0), (4100, 4000, 300)] {
+        let mut trace = Trace::new();
+        let granting = |xid| patched(message(MSG, xid, &Lists::default(), &reply(xid, &[])), 8, granted);
+        trace.send(Client, &null_message());
+        trace.send(Server, &granting(XID));
+        for first in [0x1_0000, 0x2_0000] {
+            (first..first + calls)
+                .for_each(|xid| trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))));
+            (first..first + callbacks).for_each(|xid| trace.send(Server, &callback(xid)));
+            trace.acknowledge(Server);
+            (first..first + calls).for_each(|xid| trace.send(Server, &granting(xid)));
+            trace.acknowledge(Client);
+        }
+        trace.null(0x99);
+        assert!(!slugs(&trace.packets).contains("credit-exceeded"), "{granted}");
     }
 }
 

@@ -117,6 +117,35 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::carrier::operation::Stamp;
+    use crate::link::Address;
+    use rpcrdma::rules::Rule;
+
+    #[test]
+    fn a_finding_is_known_by_its_rule_who_broke_it_and_what_it_says() {
+        for deviation in deviations() {
+            let is_its = |rule: &Rule| rule.slug == deviation.rule;
+            let (mut its, mut others): (Vec<_>, Vec<_>) = crate::check::rules().partition(|rule| is_its(rule));
+            let (Some(rule), Some(other_rule)) = (its.pop(), others.pop()) else { panic!("{}", deviation.rule) };
+            let (stamp, address) = (Stamp::default(), Address::V4([0; 4]));
+            let found = Found {
+                rule,
+                severity: rule.severity,
+                stamp,
+                connection: 1,
+                from: address,
+                to: address,
+                blame: deviation.blame,
+                xid: None,
+                offset: None,
+                message: format!("before, {} behind", deviation.says),
+            };
+            assert!(found.known().is_some_and(|known| core::ptr::eq(known, deviation)), "{}", deviation.says);
+            assert!(Found { rule: other_rule, ..found.clone() }.known().is_none());
+            assert!(Found { blame: Blame::Either, ..found.clone() }.known().is_none());
+            assert!(Found { message: "something else".into(), ..found }.known().is_none());
+        }
+    }
 
     #[test]
     fn every_deviation_is_from_a_rule() {

@@ -73,6 +73,6 @@ impl<'a> WrittenChunk<'a> {
             }
             start += segment.offered;
         }
-        (data > 0 && data < end && end <= data.next_multiple_of(4)).then_some(data..end)
+        (data < end && end <= data.next_multiple_of(4)).then_some(data..end)
     }
 }

@@ -136,8 +136,7 @@ impl History {
     /// Whether a message is an RDMA_ERROR that answers nothing: then only its sender tells what it should have been.
     pub(super) fn is_stray_error(&self, message: &Message, detail: &Detail) -> bool {
         let answers = |xid| self.requests.get(message.sender.other()).waits(xid);
-        message.rpc.is_none()
-            && detail.answers.is_none()
+        detail.answers.is_none()
             && message.error().is_some()
             && !message.prefix().is_some_and(|prefix| answers(prefix.xid))
     }

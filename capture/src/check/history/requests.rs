@@ -111,9 +111,6 @@ impl Requests {
             book.unknown(&ANSWER);
             return false;
         }
-        if self.waiting.len() >= WAITING && !self.waiting.contains_key(&xid) {
-            self.waiting.pop_first();
-        }
         let waiting = self.waiting.entry(xid).or_default();
         if waiting.sends.len() < SENDS {
             waiting.sends.push(request);
@@ -122,6 +119,11 @@ impl Requests {
         let takes_credit = request.is_answered() && !waiting.holds_credit;
         waiting.holds_credit |= takes_credit;
         takes_credit
+    }
+
+    /// Makes room for a request of this XID; true where another one is given up for it.
+    pub(super) fn make_room(&mut self, xid: u32) -> bool {
+        self.waiting.len() >= WAITING && !self.waiting.contains_key(&xid) && self.waiting.pop_first().is_some()
     }
 
     /// Sends that break a rule which says how they are answered.

@@ -65,7 +65,7 @@ impl History {
     /// Whether a message of another version would be a call of the server's if it were of version 1.
     pub(super) fn is_reverse_call(&self, message: &Message) -> bool {
         let is_other = message.prefix().is_some_and(|prefix| prefix.version != v1::VERSION);
-        let calls = message.rpc.as_ref().is_some_and(|rpc| rpc.reverse && rpc.direction == Direction::Call);
+        let calls = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Call);
         is_other && self.spoke && self.client == Some(message.sender.other()) && (calls || calls_in_version_1(message))
     }
 
@@ -78,9 +78,7 @@ impl History {
                     Side::Active => agreement.client_to_server,
                     Side::Passive => agreement.server_to_client,
                 };
-                if message.length as u64 > u64::from(threshold) {
-                    book.judge(&INLINE_EXCEEDED, about, |report| rules::inline(message.length, threshold, report));
-                }
+                book.judge(&INLINE_EXCEEDED, about, |report| rules::inline(message.length, threshold, report));
             }
             // What fits the smallest threshold needs no agreement.
             _ if is_known && message.length <= 1024 => {}
@@ -106,6 +104,10 @@ impl History {
             None => return,
         };
         let is_readable = sent.decoded.as_ref().is_ok_and(|message| message.header.chunks().is_some());
+        if self.requests.get_mut(message.sender).make_room(xid) {
+            // Its reply ends a call, and frees no credit.
+            self.credits.get_mut(message.sender).missed();
+        }
         if self.requests.get_mut(message.sender).add(xid, request, is_readable, book) {
             self.count(message, about, book);
         }
