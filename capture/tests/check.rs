@@ -16,6 +16,7 @@ use By::{Client, Server};
 use rpcrdma::rules::Severity;
 use rpcrdma_capture::check::{self, Blame, Checker, Count, Found};
 use rpcrdma_capture::dissector::{Config, Dissector};
+use rpcrdma_capture::event::Event;
 use rpcrdma_capture::events::Events;
 use rpcrdma_capture::file::{Capture, Frame, LinkType, Time};
 use rpcrdma_capture::link::Address;
@@ -1805,7 +1806,7 @@ fn said(packets: &[Packet]) -> Vec<Said> {
 /// Which octets are wrong, and where the header names their chunk.
 #[test]
 fn a_finding_about_a_chunk_gives_its_place_and_the_octets_that_are_wrong() {
-    let cases: [(Make, &str, usize, &str); 9] = [
+    let cases: [(Make, &str, usize, &str); 10] = [
         (
             |trace| {
                 // The call has another Write chunk, which is not used.
@@ -1856,6 +1857,16 @@ fn a_finding_about_a_chunk_gives_its_place_and_the_octets_that_are_wrong() {
             "write-unwritten",
             28,
             "Write chunk 0: octets 90 to 99 of the 100 returned were not written",
+        ),
+        (
+            |trace| {
+                // Nothing is in a Reply chunk that could be counted twice.
+                let lists = Lists::writes(&[&[segment(100)]]);
+                trace.rpc(&lists, &read3(XID, 100), &lists, &reply(XID, &read3_results(100)));
+            },
+            "write-unwritten",
+            28,
+            "Write chunk 0: octets 0 to 99 of the 100 returned were not written",
         ),
         (
             |trace| {
@@ -2686,6 +2697,107 @@ fn the_reply_to_a_call_that_was_given_up_frees_its_credit() {
         trace.null(0x99);
         assert!(!slugs(&trace.packets).contains("credit-exceeded"), "{granted}");
     }
+}
+
+/// An implementation lets the Write chunk begin with the length of the link, so that the end of the link, with its padding,
+/// stays in place of that.
+#[test]
+fn only_what_can_be_no_length_of_a_link_is_taken_for_its_end() {
+    // PUTFH and READLINK or READ.
+    let compound =
+        |arguments: &[u32]| call(XID, [100_003, 4, 1], &words(&[&[0, 0, 2, 22, 4, 0xfeed], arguments].concat()));
+    let readlink = compound(&[27]);
+    let link = |word| words(&[0, 0, 2, 22, 0, 27, 0, word]);
+    let read = |word| words(&[0, 0, 2, 22, 0, 25, 0, 1, word]);
+    // Octets that are returned of a chunk of 100, and the word in place of their number.
+    for (call, results, length, word, is_end) in [
+        // "ij" and two octets of padding.
+        (&readlink, link(0x696a_0000), 10, 0x696a_0000, true),
+        (&readlink, link(0x696a_6000), 10, 0x696a_6000, false),
+        (&readlink, link(101), 12, 101, true),
+        (&readlink, link(100), 12, 100, false),
+        (&readlink, link(99), 12, 99, false),
+        (&compound(&[25, 0, 0, 0, 0, 0, 0, 100]), read(0x696a_0000), 12, 0x696a_0000, false),
+    ] {
+        let mut trace = Trace::new();
+        trace.result_in_chunk(call, &results, &octets(2, length), true);
+        trace.null(0x99);
+        let message = if is_end {
+            format!(
+                "Write chunk 0 returned {length} octets, and {word:#010x} is in place of the link's length, as if the \
+                 chunk began with that"
+            )
+        } else {
+            format!("Write chunk 0 returned {length} octets, and its item has {word}")
+        };
+        assert_eq!(said(&trace.packets), [("write-roundup", Some(28), message)]);
+    }
+}
+
+/// Two calls share a handle, as far as the order of the two directions is known.
+#[test]
+fn where_packets_came_out_of_order_what_rests_on_their_order_is_not_judged() {
+    for is_swapped in [false, true] {
+        let mut trace = Trace::new();
+        for xid in [XID, 8] {
+            let lists = Lists::writes(&[&[(MEMORY.0, u64::from(xid) << 20, 3000)]]);
+            trace.send(Client, &message(MSG, xid, &lists, &read3(xid, 3000)));
+        }
+        trace.acknowledge(Server);
+        trace.null(0x99);
+        let first = trace.packets.len();
+        trace.write((MEMORY.0, u64::from(XID) << 20), &octets(2, 3000));
+        if is_swapped {
+            trace.packets.swap(first, first + 1);
+        }
+        trace.null(0x9a);
+        let count = judge(&trace.packets).1.into_iter().find(|count| count.rule.slug == "handle-shared").unwrap();
+        assert_eq!((count.broken, count.not_judged), (u64::from(!is_swapped), u64::from(is_swapped)));
+    }
+}
+
+#[test]
+fn what_more_waits_for_its_proof_than_is_kept_is_counted() {
+    let mut trace = Trace::new();
+    trace.null(XID);
+    (0..300).for_each(|_| trace.answer());
+    trace.null(0x99);
+    let (_, counts) = judge(&trace.packets);
+    let count = counts.iter().find(|count| count.rule.slug == "reply-unexpected").unwrap();
+    assert_eq!((count.broken, count.not_judged), (256, 44));
+}
+
+/// What is wrong with a Send by itself, where the capture does not hold all of it.
+#[test]
+fn what_a_capture_lacks_of_a_send_is_not_wrong_with_it() {
+    let call = message(NOMSG, XID, &Lists::reads(&[(0, segment(40))]), &[0; 3000]);
+    let found = |cut: usize, missed: Option<usize>| {
+        let mut trace = Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA);
+        let first = trace.packets.len();
+        trace.send(Client, &call);
+        let lengths: Vec<_> = trace.packets.iter().map(Vec::len).collect();
+        trace.packets[first].truncate(BEFORE_SEND + cut);
+        let mut dissector = Dissector::new(Config::default());
+        for (index, (data, length)) in trace.packets.iter().zip(lengths).enumerate() {
+            let (number, link) = (index as u64 + 1, LinkType(101));
+            if missed.map(|missed| first + missed) != Some(index) {
+                dissector.frame(&Frame { number, time: Time(number), link, data, length: length as u32 });
+            }
+        }
+        dissector.finish();
+        let message = std::iter::from_fn(|| dissector.event()).find_map(|event| match event {
+            Event::Message(message) => Some(message),
+            _ => None,
+        });
+        let found = check::send::findings(&message.unwrap());
+        found.iter().map(|found| (found.rule.slug, found.message.clone())).collect::<Vec<_>>()
+    };
+    let trailing = ("nomsg-trailing", "3000 octets after the lists of RDMA_NOMSG".to_owned());
+    // All of it, no more than the header, a part of that; and without the second packet.
+    assert_eq!(found(call.len().min(1024), None), [trailing.clone()]);
+    assert_eq!(found(52, None), [trailing]);
+    assert_eq!(found(24, None), []);
+    assert_eq!(found(1024, Some(1)), []);
 }
 
 /// Results that end early, of a COMPOUND in which a READ follows: the Write chunk may be for that.

@@ -378,7 +378,14 @@ fn what_is_wrong_is_said_with_what_to_do() {
             "",
         ),
         (
-            "0x00000007 0x1 0x20 0x0 0x0 0x0 0x0",
+            "0x00000007 0x1 0x0 0x0 0x0 0x0 0x0  0x7 0x0 0x2 0x99 0x1 0x0 0x0 0x0 0x0 0x0",
+            "octet 8: rdma_credit is 0 in a call (credit-zero-request, RFC 8166 3.3.1)",
+            "",
+        ),
+        ("0x00000007 0x1 0x0 0x4 0x2", "octet 8: rdma_credit is 0 in a reply (credit-zero-grant, RFC 8166 3.3.1)", ""),
+        // Nothing in this says whether it grants credits or asks for them.
+        (
+            "0x00000007 0x1 0x0 0x0 0x0 0x0 0x0",
             "octet 28: the Payload stream has 0 octets, fewer than an XID (msg-no-payload, RFC 8166 4.2.4)",
             CHUNK,
         ),
