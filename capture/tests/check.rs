@@ -2794,8 +2794,9 @@ fn what_a_capture_lacks_of_a_send_is_not_wrong_with_it() {
     };
     let trailing = ("nomsg-trailing", "3000 octets after the lists of RDMA_NOMSG".to_owned());
     // All of it, no more than the header, a part of that; and without the second packet.
-    assert_eq!(found(call.len().min(1024), None), [trailing.clone()]);
-    assert_eq!(found(52, None), [trailing]);
+    for cut in [1024, 52] {
+        assert_eq!(found(cut, None), std::slice::from_ref(&trailing));
+    }
     assert_eq!(found(24, None), []);
     assert_eq!(found(1024, Some(1)), []);
 }
