@@ -1442,6 +1442,22 @@ fn a_long_call_may_have_a_reduced_data_item() {
 }
 
 #[test]
+fn a_data_item_goes_into_the_middle_of_a_position_zero_chunk() {
+    let (payload, data) = (call(1, [200_000, 1, 1], &octets(1, 43)), octets(2, 13));
+    let found = calling(NOMSG, &[(0, &payload), (44, &data)], &[]);
+    let expected = [&payload[..44], &padded(&data), &payload[44..]].concat();
+    assert_eq!(whole(&found.of(1).call), expected);
+}
+
+#[test]
+fn a_long_call_without_a_position_zero_chunk_has_no_payload() {
+    for reads in [&[][..], &[(44, &[1; 8][..])]] {
+        let found = calling(NOMSG, reads, &[]);
+        assert!(found.of(1).call.as_ref().unwrap().message.is_err(), "{found:?}");
+    }
+}
+
+#[test]
 fn two_read_chunks_go_to_their_positions() {
     let (one, two) = (octets(1, 1001), octets(2, 2003));
     let head = call(1, [9, 9, 9], &words(&[7, 1001]));

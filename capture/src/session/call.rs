@@ -286,7 +286,7 @@ impl Call {
     /// What is known of a reply that cannot be read: what its call said.
     pub(super) fn reply(&self) -> Option<Rpc> {
         let rpc = &self.described.as_ref()?.rpc;
-        Some(Rpc { direction: Direction::Reply, operations: Vec::new(), status: None, ..rpc.clone() })
+        Some(Rpc { direction: Direction::Reply, operations: Vec::new(), ..rpc.clone() })
     }
 
     /// What a reply tells of the call that it answers. `long_xid` is what [`describe_long`](Self::describe_long) gave.

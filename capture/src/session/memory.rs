@@ -212,6 +212,7 @@ mod tests {
         assert_eq!(prefix(&extents, 6), Err(2));
         assert_eq!(extents.put(1, &[7, 3, 4, 8]), 2, "two of the four are new");
         assert_eq!(prefix(&extents, 6), Ok(vec![1, 7, 3, 4, 8, 6]));
+        assert_eq!(prefix(&extents, 5), Ok(vec![1, 7, 3, 4, 8]), "within a part behind others");
         assert_eq!(prefix(&extents, 7), Err(6));
         assert_eq!(prefix(&extents, 0), Ok(vec![]));
         assert_eq!(extents.held(), 6 + 2 * Extents::PART);

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::call::Segment;
 use super::sequence::Sequence;
 use super::*;
 use crate::carrier::connection::{Connection, Counts, Endpoint};
@@ -11,7 +12,7 @@ use crate::carrier::operation::{Operation, OperationKind, Progress, Side, Sides,
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::link::{Address, Carrier};
 use crate::rpc::known::{Direction, Rpc};
-use crate::rpc::message::{Captured, Message};
+use crate::rpc::message::{Answered, Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::Transaction;
 
@@ -76,13 +77,27 @@ const MORE: u32 = 2;
 // --- Steps ---------------------------------------------------------------------------------------------------------------
 
 const fn send(data: &[u8]) -> OperationKind<'_> {
-    part((true, true), data)
+    part((true, true), data, data.len())
 }
 
-/// A part of a Send: whether it is the first and whether the last.
-const fn part((first, last): (bool, bool), data: &[u8]) -> OperationKind<'_> {
+/// A Send of this length, as far as it was captured.
+const fn cut(data: &[u8], length: usize) -> OperationKind<'_> {
+    part((true, true), data, length)
+}
+
+/// The first part of a Send of several.
+const fn begin(data: &[u8]) -> OperationKind<'_> {
+    part((true, false), data, data.len())
+}
+
+/// The last one.
+const fn end(data: &[u8]) -> OperationKind<'_> {
+    part((false, true), data, data.len())
+}
+
+const fn part((first, last): (bool, bool), data: &[u8], length: usize) -> OperationKind<'_> {
     let progress = Progress { sent: 0, received: None };
-    OperationKind::Send { first, last, data, length: data.len(), invalidates: None, progress }
+    OperationKind::Send { first, last, data, length, invalidates: None, progress }
 }
 
 const fn write(handle: u32, offset: u64, data: &[u8]) -> OperationKind<'_> {
@@ -202,9 +217,9 @@ impl Play {
         (transaction.call.is_some(), transaction.reply.is_some())
     }
 
-    /// All that is moved for the call that the last message answers is known.
-    fn is_followed(&self) -> bool {
-        self.message().detail.as_ref().unwrap().answers.as_ref().unwrap().moved.is_some()
+    /// What the last message tells of the call that it answers.
+    fn answered(&self) -> &Answered {
+        self.message().detail.as_ref().unwrap().answers.as_ref().unwrap()
     }
 }
 
@@ -285,9 +300,7 @@ fn a_long_reply_is_known_by_the_client_or_by_its_call() {
 #[test]
 fn what_a_client_sends_and_the_capture_cuts_is_a_call_whatever_its_wire_format() {
     let mut play = Play::new(true);
-    let OperationKind::Send { first, last, invalidates, progress, .. } = send(&[]) else { panic!() };
-    let data = &words(&[1, 2, 32, MSG]);
-    play.step(Client, OperationKind::Send { first, last, data, length: 80, invalidates, progress });
+    play.step(Client, cut(&words(&[1, 2, 32, MSG]), 80));
     play.sends(&[(Server, words(&[1, 2, 32, 4, 1, 1, 1]))]);
     assert_eq!(play.halves(), (true, true));
 }
@@ -301,6 +314,54 @@ fn of_a_reply_that_cannot_be_read_is_known_what_was_called_and_no_operation() {
     play.sends(&[(Server, message(1, NOMSG, &reply_chunk(7, 100), &[]))]);
     let Rpc { direction, name, operations, status, .. } = play.message().rpc.clone().unwrap();
     assert_eq!((direction, name, operations.len(), status), (Direction::Reply, Some("NFSv4 COMPOUND"), 0, None));
+}
+
+#[test]
+fn a_call_whose_position_zero_chunk_was_not_read_or_is_beside_a_payload_is_no_reply() {
+    let looks_like_a_reply = words(&[1, 1]);
+    for (procedure, payload, pulled) in [(NOMSG, &[][..], &[][..]), (MSG, &[5, 5, 5], &looks_like_a_reply)] {
+        let mut play = Play::new(true);
+        play.sends(&[(Client, message(1, procedure, &read_chunk(0, 7, 8), payload))]);
+        if !pulled.is_empty() {
+            play.step(Server, read(1, 7, 8));
+            play.step(Client, response(1, pulled));
+        }
+        play.finish();
+        assert_eq!(play.halves(), (true, false), "{procedure}");
+    }
+}
+
+#[test]
+fn why_a_call_cannot_be_read_is_its_header_or_the_capture() {
+    for (octets, length, why) in
+        [(words(&[1, 1, 32, 9]), 16, NotRebuilt::Header), (words(&[1, 1, 32, MSG]), 80, NotRebuilt::Send)]
+    {
+        let mut play = Play::new(true);
+        play.step(Client, cut(&octets, length));
+        play.finish();
+        let [transaction] = play.transactions()[..] else { panic!("one") };
+        assert_eq!(*transaction.call.as_ref().unwrap().message.as_ref().unwrap_err(), why);
+    }
+}
+
+#[test]
+fn the_arguments_of_a_long_call_alone_are_known_late() {
+    let long = || (Client, message(1, NOMSG, &read_chunk(0, 7, 40), &[]));
+    let null = words(&call_of(1, NFS));
+    for (name, sent, pulled, late) in [
+        ("a short call", (Client, call(1, &NONE)), None, false),
+        ("a long call that was read", long(), Some(&null), true),
+        ("one that was not", long(), None, false),
+    ] {
+        let mut play = Play::new(true);
+        play.sends(&[sent]);
+        if let Some(octets) = pulled {
+            play.step(Server, read(1, 7, 40));
+            play.step(Client, response(1, octets));
+        }
+        play.sends(&[(Server, reply(1))]);
+        assert_eq!(play.answered().walked_late, late, "{name}");
+    }
 }
 
 // --- How much is known of what was moved ---------------------------------------------------------------------------------
@@ -327,7 +388,7 @@ fn what_is_moved_is_followed_where_the_responder_is_heard() {
         let mut play = Play::new(set_up);
         play.sends(&before);
         play.sends(&[last]);
-        assert_eq!(play.is_followed(), followed, "{name}");
+        assert_eq!(play.answered().moved.is_some(), followed, "{name}");
     }
 }
 
@@ -395,6 +456,7 @@ fn only_a_reply_that_is_provided_is_pulled() {
     play.step(Client, response(1, &[0; 4]));
     assert!(play.uses().is_empty(), "{:?}", play.uses());
     play.sends(&[(Server, message(1, NOMSG, &read_chunk(0, 8, 40), &[]))]);
+    assert_eq!(play.answered().call.xid(), 1);
     play.step(Client, read(2, 8, 40));
     let [told] = play.uses()[..] else { panic!("one") };
     assert_eq!((told.owner, told.kind), (Server, MemoryUseKind::Pulled { xid: 1, length: 40 }));
@@ -435,8 +497,11 @@ fn end_of_a_call(before: &[Vec<u8>], (flags, is_whole): (u32, bool)) -> Message 
     let (mut play, payload) = (Play::new(true), call_of(1, NFS));
     play.sends(&[(Client, message_a(9, 0, &call_of(9, NFS)))]);
     before.iter().for_each(|octets| play.step(Client, send(octets)));
-    play.step(Client, part((true, is_whole), &message_a(1, flags, &payload[4..])));
-    if !is_whole {
+    let octets = message_a(1, flags, &payload[4..]);
+    if is_whole {
+        play.step(Client, send(&octets));
+    } else {
+        play.step(Client, begin(&octets));
         play.step(Client, LOST);
     }
     play.message().clone()
@@ -473,6 +538,17 @@ fn of_a_stream_16_mebibytes_are_kept_and_no_octet_more() {
     assert_eq!([keeps(0), keeps(1)], [None, Some(NotRebuilt::TooMuch)]);
 }
 
+#[test]
+fn of_the_parts_behind_a_cut_one_nothing_is_kept() {
+    let (mut sequence, start) = (Sequence::default(), words(&call_of(1, NFS)));
+    sequence.begin(0, 1, &start);
+    sequence.put(0, &start[..20]);
+    sequence.put(40, &[7; 8]);
+    let earlier = sequence.end(48).unwrap();
+    assert_eq!((&earlier.octets[..], earlier.length), (&start[..20], 48));
+    assert_eq!(earlier.missing, Some(NotRebuilt::Earlier));
+}
+
 // --- What a connection carries -------------------------------------------------------------------------------------------
 
 #[test]
@@ -483,8 +559,8 @@ fn only_a_send_that_can_be_nothing_else_tells_what_a_connection_carries() {
     let external_b = |chunk: &[u32]| words(&[&[1, 2, 32, 8, 0], chunk, &NONE].concat());
     for (name, kind, is) in [
         ("a call", send(&null), true),
-        ("the first part of what may be one", part((true, false), &null), false),
-        ("the last part", part((false, true), &null), false),
+        ("the first part of what may be one", begin(&null), false),
+        ("the last part", end(&null), false),
         ("a long reply", send(&message(1, NOMSG, &reply_chunk(7, 24), &[])), true),
         ("one without chunks", send(&message(1, NOMSG, &NONE, &[])), false),
         ("one that grants nothing", send(&no_credit), false),
@@ -517,7 +593,7 @@ fn a_connection_is_whole_where_nothing_was_passed_over() {
 fn a_send_without_its_end_is_told_at_the_end() {
     let mut play = Play::new(true);
     for from in [Client, Server] {
-        play.step(from, part((true, false), &call(1, &NONE)));
+        play.step(from, begin(&call(1, &NONE)));
     }
     assert!(play.messages().is_empty());
     play.finish();
@@ -525,16 +601,16 @@ fn a_send_without_its_end_is_told_at_the_end() {
     assert_eq!(told, [(Client, Captured::Head), (Server, Captured::Head)]);
 }
 
-/// Two calls that wait, octets having moved for the first; then of each end a part of a Payload stream, and a Send without
+/// Two calls that wait, octets having moved for the second; then of each end a part of a Payload stream, and a Send without
 /// its end.
 fn full() -> Play {
     let mut play = Play::new(true);
-    play.sends(&[(Client, call(1, &BOTH_CHUNKS)), (Client, call(2, &NONE))]);
+    play.sends(&[(Client, call(1, &NONE)), (Client, call(2, &BOTH_CHUNKS))]);
     play.step(Server, read(1, 7, 4));
     play.step(Server, write(8, 0, &[1; 4]));
     for (from, xid) in [(Client, 3), (Server, 4)] {
         play.step(from, send(&message_a(xid, MORE, &call_of(xid, NFS))));
-        play.step(from, part((true, false), &reply(5)));
+        play.step(from, begin(&reply(5)));
     }
     play
 }
@@ -545,13 +621,21 @@ fn all_that_waits_is_counted_as_held() {
     let (part_of_a_stream, part_of_a_send) = (message_a(3, MORE, &call_of(3, NFS)), [0; 17]);
     let mut held = 0;
     for from in [Client, Server] {
-        for (kind, more) in [(send(&part_of_a_stream), 40), (part((true, false), &part_of_a_send), 17)] {
+        for (kind, more) in [(send(&part_of_a_stream), 40), (begin(&part_of_a_send), 17)] {
             play.step(from, kind);
             held += more;
             assert_eq!(play.session.held(), held);
         }
     }
-    play.sends(&[(Client, message_a(1, 0, &[])), (Client, call(1, &read_chunk(40, 8, 4)))]);
+}
+
+#[test]
+fn of_a_call_its_octets_and_segments_are_held_and_where_each_response_goes() {
+    let mut play = Play::new(true);
+    play.sends(&[(Client, call(1, &NONE)), (Client, call(2, &read_chunk(40, 8, 4)))]);
+    let [one, two] = [1, 2].map(|id| play.session.calls[&id].held());
+    let (header, segment) = (24, size_of::<Segment>());
+    assert!((segment + header..2 * segment + header).contains(&(two - one)), "{}", two - one);
     let before = play.session.held();
     play.step(Server, read(1, 8, 1));
     play.step(Server, read(2, 8, 1));
@@ -573,9 +657,10 @@ fn no_more_is_let_go_than_has_to_be() {
     let calls = |play: &Play| play.session.calls.len();
     let mut play = full();
     let all = play.session.held();
-    // First the data of the oldest call, then the call.
+    // First what was moved, then the oldest call.
     play.let_go(1);
-    assert_eq!((calls(&play), play.session.calls[&1].overflowed), (2, true));
+    let overflowed = [1, 2].map(|id| play.session.calls[&id].overflowed);
+    assert_eq!((calls(&play), overflowed), (2, [false, true]), "nothing was moved for the first");
     let data = all - play.session.held();
     let oldest = play.session.calls[&1].held();
     play.let_go(oldest);
