@@ -630,7 +630,7 @@ fn all_that_waits_is_counted_as_held() {
 }
 
 #[test]
-fn of_a_call_its_octets_and_segments_are_held_and_where_each_response_goes() {
+fn of_a_call_its_octets_its_segments_and_where_each_response_goes_are_held() {
     let mut play = Play::new(true);
     play.sends(&[(Client, call(1, &NONE)), (Client, call(2, &read_chunk(40, 8, 4)))]);
     let [one, two] = [1, 2].map(|id| play.session.calls[&id].held());
@@ -640,6 +640,11 @@ fn of_a_call_its_octets_and_segments_are_held_and_where_each_response_goes() {
     play.step(Server, read(1, 8, 1));
     play.step(Server, read(2, 8, 1));
     assert!(play.session.held() >= before + 2 * 24, "where the responses go");
+    // A call in two parts: the payload of the first is beside the octets of the second.
+    let (first, last) = (message_a(3, MORE, &call_of(3, NFS)[..4]), message_a(3, 0, &call_of(3, NFS)[4..]));
+    let length = last.len();
+    play.sends(&[(Client, first), (Client, last)]);
+    assert_eq!(play.session.calls[&3].held() - one, length + 16 - call(1, &NONE).len());
 }
 
 #[test]
