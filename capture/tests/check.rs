@@ -2383,6 +2383,19 @@ fn replies_of_the_client_that_were_cut_before_they_show_that_they_are_take_no_cr
 }
 
 #[test]
+fn the_chunks_of_a_reply_whose_call_was_cut_are_counted_as_not_judged() {
+    for (cut, expected) in [(None, 0), (Some(BEFORE_SEND + 28 + 24 + 40), 1)] {
+        let mut trace = Trace::new();
+        let call = trace.packets.len();
+        trace.read_rpc(100, &[segment(100)], &[segment(100)]);
+        let (found, counts) = judge_cut(&trace.packets, |index| cut.filter(|_| index == call));
+        assert!(found.is_empty(), "{found:?}");
+        let echo = counts.iter().find(|count| count.rule.slug == "write-list-echo").unwrap();
+        assert_eq!(echo.not_judged, expected, "{cut:?}");
+    }
+}
+
+#[test]
 fn an_error_for_a_call_that_was_missed_has_no_chunks_to_be_judged() {
     let mut trace = Trace::new();
     let call = trace.packets.len();

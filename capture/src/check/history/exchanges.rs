@@ -79,14 +79,14 @@ impl History {
         about: About,
         book: &mut Book,
     ) {
+        let is_cut = |call: &Message| call.captured != Captured::Whole;
+        let is_missed = call.map_or(!(is_clear && self.is_whole()), is_cut);
         match (&sent.decoded, &called) {
             (Ok(reply), Some(call)) if has_chunks(reply) && has_chunks(call) => {
                 let exchange = Exchange { call: call.into(), reply: reply.into() };
                 rules::exchange(&exchange, &mut |finding| book.add(about, finding, Some(finding.offset)));
             }
-            (Ok(reply), None) if call.is_none() && has_chunks(reply) && !(is_clear && self.is_whole()) => {
-                book.unknown_group(Group::Exchange);
-            }
+            (Ok(reply), None) if has_chunks(reply) && is_missed => book.unknown_group(Group::Exchange),
             _ => {}
         }
     }
