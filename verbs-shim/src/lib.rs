@@ -41,38 +41,31 @@
 #![cfg_attr(not(feature = "rdma"), forbid(unsafe_code))]
 #![deny(unsafe_code)]
 
-mod call;
-mod client;
-mod connection;
-mod crew;
-#[cfg(feature = "rdma")]
-mod descriptors;
 mod driver;
-mod error;
-mod identifiers;
+mod endpoint;
 pub mod loopback;
-mod pending;
+mod message;
 #[cfg(feature = "rdma")]
 #[allow(unsafe_code, reason = "libibverbs and librdmacm are C libraries")]
 #[deny(clippy::undocumented_unsafe_blocks)]
 pub mod rdma;
-mod request;
-mod server;
-mod stream;
 mod verbs;
-mod waiter;
 
 #[cfg(all(feature = "rdma", not(target_os = "linux")))]
 compile_error!("the feature `rdma` needs Linux: libibverbs and librdmacm of rdma-core");
 
-pub use call::{Call, CallError, Progress};
-pub use client::Client;
-pub use connection::{Connection, Ended, MAX_CALLS, Provider, Settings};
-pub use error::{Error, NotRegistered};
-pub use pending::Pending;
-pub use request::Request;
+pub use driver::port::Provider;
+pub use driver::settings::{MAX_CALLS, Settings};
+pub use endpoint::client::Client;
+pub use endpoint::connection::Connection;
+pub use endpoint::pending::Pending;
+pub use endpoint::request::Request;
+pub use endpoint::server::{Server, Service, Stopper};
+pub use message::call::{Call, CallError, Progress};
+pub use message::ended::Ended;
+pub use message::stream::Stream;
 pub use rpcrdma::segment::Segment;
-pub use server::{Server, Service, Stopper};
-pub use stream::Stream;
-pub use verbs::{Access, Armed, Completion, Depths, Kind, Local, Operation, Remote, Status, Verbs, Work};
-pub use waiter::Waiter;
+pub use verbs::{
+    Access, Armed, Completion, Depths, Error, Kind, Local, NotRegistered, Operation, Remote, Status, Verbs, Waiter,
+    Work,
+};

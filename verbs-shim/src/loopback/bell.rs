@@ -7,8 +7,8 @@ use std::mem;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::link::Side;
-use crate::waiter::Watch;
+use super::side::Side;
+use crate::verbs::waiter::Watch;
 
 /// Who waits, and how often it has rung.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! A connection: two halves with their queues, and what carries out the work in them.
 //!
-//! Posting only queues. Work is carried out by whichever side next waits for a completion, under the connection's lock,
+//! Posting only queues. Queued is carried out by whichever side next waits for a completion, under the connection's lock,
 //! so there is no thread of the loopback's own, and one thread can drive both sides. RDMA Reads bring their data as
 //! late as the rules allow: when a fence, a full queue of reads or the end of the queue asks for it. What lacks a fence
 //! shows that here, each time, while on hardware it does so now and then.
@@ -15,33 +15,16 @@ use super::bell::{Bell, Slept};
 use super::faults::Fault;
 use super::management::Station;
 use super::memory::{self, Counters, Domain, Place, transfer};
+use super::side::Side;
 use super::wire::{Numbers, Wire};
-use crate::error::Error;
+use crate::verbs::Error;
+use crate::verbs::waiter::Watch;
 use crate::verbs::{Access, Armed, Completion, Depths, Kind, Operation, Remote, Status};
-use crate::waiter::Watch;
 
 /// How long a sender waits after "receiver not ready" before it tries again.
 const NOT_READY_TIMER: Duration = Duration::from_micros(640);
 /// As many tries mean: without end.
 const ENDLESS: u8 = 7;
-
-/// One of the two ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
-    /// The one that asked for the connection.
-    Active,
-    /// The one that accepted.
-    Passive,
-}
-
-impl Side {
-    pub(super) const fn other(self) -> Self {
-        match self {
-            Self::Active => Self::Passive,
-            Self::Passive => Self::Active,
-        }
-    }
-}
 
 /// How far a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,9 +63,9 @@ pub(super) struct Half {
     domain: Domain,
     depths: Depths,
     /// Not begun.
-    queue: VecDeque<Work>,
+    queue: VecDeque<Queued>,
     /// Begun and not complete: RDMA Reads whose data has not come, and what was done after them.
-    begun: VecDeque<Work>,
+    begun: VecDeque<Queued>,
     /// RDMA Reads among them.
     reads: usize,
     receives: VecDeque<Receive>,
@@ -96,7 +79,7 @@ pub(super) struct Half {
 
 /// A work request in a queue.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct Queued {
     pub(super) id: u64,
     pub(super) operation: Operation,
     pub(super) place: Place,
@@ -344,7 +327,7 @@ impl State {
     }
 
     /// Queues work. Whether there is room is asked by [`room`](Self::room).
-    pub(super) fn post(&mut self, side: Side, work: Work) -> Result<(), Error> {
+    pub(super) fn post(&mut self, side: Side, work: Queued) -> Result<(), Error> {
         let half = self.half(side).ok_or(Error::Disconnected)?;
         half.posted += 1;
         half.queue.push_back(work);
@@ -428,7 +411,7 @@ impl Half {
         }
     }
 
-    fn complete(&mut self, work: &Work, status: Status) {
+    fn complete(&mut self, work: &Queued, status: Status) {
         let kind = match work.operation {
             Operation::Send | Operation::SendWithInvalidate(_) => Kind::Send,
             Operation::Write(_) => Kind::Write,
@@ -455,7 +438,7 @@ impl Half {
     }
 }
 
-impl Work {
+impl Queued {
     const fn is_read(&self) -> bool {
         matches!(self.operation, Operation::Read(_))
     }
@@ -514,7 +497,7 @@ impl Turn<'_> {
         }
     }
 
-    fn begin(&mut self, mut work: Work) -> Step {
+    fn begin(&mut self, mut work: Queued) -> Step {
         let wrong = match work.fault {
             Some(Fault::LoseBefore) => Some(Status::NoAnswer),
             Some(Fault::Complete(status)) if status != Status::Success => Some(status),
@@ -539,7 +522,7 @@ impl Turn<'_> {
     }
 
     /// Completions come in order: what was begun before is brought to its end first.
-    fn fail(&mut self, work: &Work, status: Status) -> Step {
+    fn fail(&mut self, work: &Queued, status: Status) -> Step {
         let end = if self.settle() == Step::Broken { Status::Flushed } else { status };
         // What a failed Read left is flushed before this.
         for begun in mem::take(&mut self.mine.begun) {
@@ -583,7 +566,7 @@ impl Turn<'_> {
         step
     }
 
-    fn send(&mut self, work: &mut Work, invalidates: Option<u32>) -> Result<(), Status> {
+    fn send(&mut self, work: &mut Queued, invalidates: Option<u32>) -> Result<(), Status> {
         let Some(Receive { id, place }) = self.theirs.receives.pop_front() else {
             return Err(Status::ReceiverNotReady);
         };
@@ -609,7 +592,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn write(&mut self, work: &mut Work, remote: Remote) -> Result<(), Status> {
+    fn write(&mut self, work: &mut Queued, remote: Remote) -> Result<(), Status> {
         let length = work.place.len();
         // Of an operation without octets nobody looks at the handle.
         if length == 0 {
@@ -627,7 +610,7 @@ impl Turn<'_> {
     }
 
     /// The data of a Send or RDMA Write arrives.
-    fn transfer_message(&mut self, work: &mut Work, target: &Place) -> Result<(), memory::Fault> {
+    fn transfer_message(&mut self, work: &mut Queued, target: &Place) -> Result<(), memory::Fault> {
         let (operation, side) = (work.operation, self.side);
         let numbers = &mut work.numbers;
         transfer(&work.place, target, self.counters, |octets| {
@@ -640,7 +623,7 @@ impl Turn<'_> {
     }
 
     /// Shows in the capture a message that moves nothing, unless it is there already.
-    fn sent_in_vain(&mut self, work: &mut Work) {
+    fn sent_in_vain(&mut self, work: &mut Queued) {
         if let Some(wire) = self.wire.as_mut().filter(|_| work.numbers.is_none()) {
             let (operation, numbers) = (work.operation, &mut work.numbers);
             work.place.look(|octets| *numbers = Some(wire.message(self.side, operation, octets)));
@@ -648,7 +631,7 @@ impl Turn<'_> {
     }
 
     /// An RDMA Read is asked for; its data comes later.
-    fn ask(&mut self, work: &mut Work, remote: Remote) -> Result<(), Status> {
+    fn ask(&mut self, work: &mut Queued, remote: Remote) -> Result<(), Status> {
         if !work.place.is_read_sink() {
             return Err(Status::LocalProtection);
         }
@@ -667,7 +650,7 @@ impl Turn<'_> {
     }
 
     /// The data of an RDMA Read arrives. The memory may have gone since it was asked for.
-    fn read(&mut self, work: &Work, remote: Remote) -> Result<(), Status> {
+    fn read(&mut self, work: &Queued, remote: Remote) -> Result<(), Status> {
         let length = work.place.len();
         let Some(source) = self.source(remote, length)? else {
             if let (Some(wire), Some(numbers)) = (&mut *self.wire, work.numbers) {

@@ -6,9 +6,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::link::{Link, Phase};
-use crate::error::Error;
 use crate::verbs::Armed;
-use crate::waiter::Watch;
+use crate::verbs::Error;
+use crate::verbs::waiter::Watch;
 
 /// Requests that wait at an address.
 #[derive(Debug)]

@@ -18,9 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use rpcrdma::segment::Segment;
 
-use crate::error::{Error, NotRegistered};
-use crate::identifiers::Identifiers;
+use crate::verbs::identifiers::Identifiers;
 use crate::verbs::{Access, Local, Remote};
+use crate::verbs::{Error, NotRegistered};
 
 /// Regions of one protection domain.
 pub const MAX_REGIONS: usize = 1 << 16;

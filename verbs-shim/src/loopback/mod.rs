@@ -30,6 +30,7 @@ mod listener;
 mod management;
 mod memory;
 mod packet;
+mod side;
 mod wire;
 
 use std::collections::{BTreeSet, HashMap};
@@ -43,18 +44,19 @@ use rpcrdma::segment::Segment;
 
 use self::capture::Recorder;
 pub use self::faults::{Fault, Faults};
-use self::link::{Awaited, Link, Phase, Side, Work as Queued};
+use self::link::{Awaited, Link, Phase, Queued};
 pub use self::listener::Request;
 use self::listener::{Asking, Door};
 use self::management::Station;
 use self::memory::{Counters, not_held};
 pub use self::memory::{Domain, MAX_REGIONS, Region};
+use self::side::Side;
 pub use self::wire::PathMtu;
 use self::wire::Wire;
-use crate::error::{Error, NotRegistered};
-use crate::identifiers::Identifiers;
+use crate::verbs::identifiers::Identifiers;
+use crate::verbs::waiter::{Waiter, Watch};
 use crate::verbs::{Access, Armed, Completion, Depths, Local, Verbs, Work};
-use crate::waiter::{Waiter, Watch};
+use crate::verbs::{Error, NotRegistered};
 
 /// Adapters of a fabric.
 pub const MAX_ADAPTERS: usize = 256;

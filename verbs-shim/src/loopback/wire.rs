@@ -8,10 +8,10 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use super::capture::Recorder;
-use super::link::Side;
 use super::management::{self, Station};
 use super::packet::{self, Header, MASK, Path};
-use crate::error::Error;
+use super::side::Side;
+use crate::verbs::Error;
 use crate::verbs::{Operation, Remote, Status};
 
 /// Octets of data that a packet carries at most.

@@ -7,7 +7,7 @@ use std::ptr::{self, NonNull};
 use super::management::nonblocking;
 use super::memory::Domain;
 use super::{last_error, sys};
-use crate::error::Error;
+use crate::verbs::Error;
 
 /// A completion queue, and where the adapter says that there is something in it.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use super::management::{Channel, Identifier};
 use super::sys;
-use crate::error::Error;
-use crate::identifiers::Identifiers;
 use crate::verbs::Depths;
+use crate::verbs::Error;
+use crate::verbs::identifiers::Identifiers;
 
 /// An adapter of this computer. Clones are the same adapter.
 ///

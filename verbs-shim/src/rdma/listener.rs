@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use super::device::Device;
 use super::management::{Channel, Identifier, local_addresses, wait_for};
 use super::sys;
-use crate::error::Error;
 use crate::verbs::Armed;
-use crate::waiter::Waiter;
+use crate::verbs::Error;
+use crate::verbs::waiter::Waiter;
 
 /// Takes requests for connections at an address of an adapter. Dropping it refuses those that wait.
 ///

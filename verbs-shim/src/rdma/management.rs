@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{last_error, sys};
-use crate::error::Error;
+use crate::verbs::Error;
 
 /// How long an adapter may take to find an address, and again to find the way there.
 const RESOLVE: Duration = Duration::from_secs(2);

@@ -15,8 +15,8 @@ use rpcrdma::segment::Segment;
 
 use super::device::Device;
 use super::{last_error, sys};
-use crate::error::{Error, NotRegistered};
 use crate::verbs::{Access, Local};
+use crate::verbs::{Error, NotRegistered};
 
 /// As many of an address's low bits stay in a region's offset: an adapter may map it by pages of that size (2 MiB).
 const PAGE_BITS: u32 = 21;

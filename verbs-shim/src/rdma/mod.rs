@@ -81,9 +81,9 @@ pub use self::device::Device;
 pub use self::listener::{Listener, Request};
 pub use self::memory::{Domain, Region};
 pub use self::queue_pair::QueuePair;
-use crate::error::{Error, NotRegistered};
+use crate::verbs::waiter::{Waiter, Watch};
 use crate::verbs::{Access, Armed, Completion, Depths, Local, Verbs, Work};
-use crate::waiter::{Waiter, Watch};
+use crate::verbs::{Error, NotRegistered};
 
 /// Octets of private data that go with a request (RDMA IP CM service: 92 less 36).
 pub const REQUEST_PRIVATE_DATA: usize = 56;

@@ -19,10 +19,10 @@ use super::listener::Request;
 use super::management::{Channel, Event, Identifier, Parameters, rejection, wait_for};
 use super::memory::{Domain, Place, Region};
 use super::sys;
-use crate::descriptors::{self, Bell};
-use crate::error::Error;
+use crate::verbs::Error;
+use crate::verbs::descriptors::{self, Bell};
+use crate::verbs::waiter::Watch;
 use crate::verbs::{Armed, Completion, Depths, Kind, Local, Operation, Status, Work};
-use crate::waiter::Watch;
 
 /// So many looks are cheaper than asking for the time.
 const LOOKS: u32 = 64;

@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use super::{Port, answering, calling};
-use crate::error::{Error, NotRegistered};
-use crate::verbs::{Access, Verbs};
+use super::owner::Owner;
+use super::port::Port;
+use crate::verbs::Verbs;
+use crate::verbs::{Error, NotRegistered};
 
 /// Something to be done while nothing is locked.
 pub(super) enum Job<V: Verbs> {
@@ -27,15 +28,6 @@ pub(super) enum Done<V: Verbs> {
     Registered(Owner, Result<V::Region, NotRegistered>),
     Deregistered(Owner, Result<Vec<u8>, Error>),
     Disconnected(Result<(), Error>),
-}
-
-/// Whose memory it is.
-#[derive(Clone, Copy)]
-pub(super) enum Owner {
-    /// That of a call of this end.
-    Call(calling::Owner),
-    /// That of a call of the other side, or of its reply.
-    Answer(answering::Owner),
 }
 
 /// What is to be done, in the order in which it was asked for.
@@ -101,16 +93,6 @@ impl<V: Verbs> Job<V> {
                 Err(error) => Done::Registered(owner, Err(NotRegistered { buffer: Vec::new(), error })),
             },
             Self::Disconnect => Done::Disconnected(port.verbs.disconnect(&port.queue_pair)),
-        }
-    }
-}
-
-impl Owner {
-    /// What memory is registered for.
-    const fn access(self) -> Access {
-        match self {
-            Self::Call(owner) => owner.access(),
-            Self::Answer(owner) => owner.access(),
         }
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rpcrdma::segment::Segment;
 
-use crate::error::{Error, NotRegistered};
-use crate::waiter::Waiter;
+use crate::verbs::waiter::Waiter;
+use crate::verbs::{Error, NotRegistered};
 
 bitflags::bitflags! {
     /// Who may do what with a memory region. Its owner may always read it.

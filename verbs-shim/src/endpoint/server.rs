@@ -1,17 +1,19 @@
 //! The end that is connected to.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
-use std::{mem, thread};
 
-use crate::connection::{Connection, Ended, Provider, Settings};
-use crate::crew::Crew;
-use crate::error::Error;
-use crate::request::Request;
+use crate::driver::port::Provider;
+use crate::driver::settings::Settings;
+use crate::endpoint::connection::Connection;
+use crate::endpoint::request::Request;
+use crate::message::ended::Ended;
+use crate::verbs::Error;
 
 /// A server of RPC-over-RDMA version 1.
 ///
@@ -185,21 +187,6 @@ impl<V: Provider> Server<V> {
             of_peer
         };
         Connection::accept(&self.verbs, request, &self.settings, &unusable)
-    }
-
-    /// Answers all calls until it is stopped, each by a thread of its own: there are as many of these as connections whose
-    /// calls are answered at the moment, and two more, which sleep.
-    ///
-    /// # Errors
-    /// Of [`Verbs::request`](crate::Verbs::request): the server is stopped then. What goes wrong with a connection is told
-    /// to the service.
-    ///
-    /// # Panics
-    /// When it is stopped, where the service has panicked; [`Service::failed`] stops it so.
-    pub fn serve(&self, service: &impl Service<V>) -> Result<(), Error> {
-        let crew = Crew::new(self, service)?;
-        thread::scope(|scope| crew.hire(scope))?;
-        crew.failure()
     }
 
     /// Remembers a call that has ended a connection.

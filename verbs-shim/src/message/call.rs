@@ -6,8 +6,8 @@ use std::ops::Range;
 use rpcrdma::endpoint::requester;
 use rpcrdma::v1::ErrorBody;
 
-use crate::connection::Ended;
-use crate::stream::Stream;
+use crate::message::ended::Ended;
+use crate::message::stream::Stream;
 
 /// An RPC call with room for its reply. All buffers are the caller's, and come back with the reply or an error, so that the
 /// next call can be made with the same. Only those of a call that is given up while it waits for its reply come back in

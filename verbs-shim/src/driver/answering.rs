@@ -11,12 +11,15 @@ use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 
 use super::buffers::{Buffers, Sent};
-use super::jobs::{self, Job, Jobs, TRIES};
+use super::jobs::{Job, Jobs, TRIES};
+use super::owner::{AnswerMemory, Of, Owner, Source};
+use super::port::{Port, Posted, Provider};
 use super::settings::READS;
-use super::{Ended, MAX_CALLS, Port, Provider, SINK, Settings, Work};
-use crate::error::{Error, NotRegistered};
-use crate::stream::{Part, Stream};
-use crate::verbs::{Access, Local, Verbs};
+use super::settings::{MAX_CALLS, Settings};
+use crate::message::ended::Ended;
+use crate::message::stream::{Part, Stream};
+use crate::verbs::{Error, NotRegistered};
+use crate::verbs::{Local, Verbs};
 
 const CALLS: usize = MAX_CALLS as usize;
 /// Octets of the header of a Call that has chunks.
@@ -80,31 +83,6 @@ enum Stage {
     Refused,
     /// All memory is taken back; with a Call, the Responder waits for that.
     Closing(Option<CallId>),
-}
-
-/// What of a reply is in a buffer that is registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
-    Part(Part),
-    /// A copy of what begins there: items among it have no Write chunk.
-    Copy(u32),
-}
-
-/// Whose memory it is.
-#[derive(Clone, Copy)]
-pub(super) struct Owner {
-    answer: usize,
-    of: Of,
-}
-
-/// Which memory it is.
-#[derive(Clone, Copy)]
-enum Of {
-    /// That in which the call is put together.
-    Call,
-    Reply(Source),
-    /// The same, for the other side to pull.
-    Provided(Source),
 }
 
 /// A call that is handed to the application.
@@ -258,12 +236,12 @@ impl<V: Provider> Answering<V> {
         let part = answer.reply.part(&(0..length)).filter(whole);
         let source = part.map_or(Source::Copy(0), |(part, _)| Source::Part(part));
         let buffer = answer.take(port, source, length)?;
-        self.register(jobs, Owner { answer: number, of: Of::Provided(source) }, buffer)
+        self.register(jobs, AnswerMemory { answer: number, of: Of::Provided(source) }, buffer)
     }
 
-    fn register(&mut self, jobs: &mut Jobs<V>, owner: Owner, buffer: Vec<u8>) -> Result<(), Ended> {
+    fn register(&mut self, jobs: &mut Jobs<V>, owner: AnswerMemory, buffer: Vec<u8>) -> Result<(), Ended> {
         self.answer(owner.answer)?.away += 1;
-        jobs.add(Job::Register(jobs::Owner::Answer(owner), buffer));
+        jobs.add(Job::Register(Owner::Answer(owner), buffer));
         Ok(())
     }
 
@@ -272,7 +250,7 @@ impl<V: Provider> Answering<V> {
         &mut self,
         port: &Port<V>,
         jobs: &mut Jobs<V>,
-        owner: Owner,
+        owner: AnswerMemory,
         registered: Result<V::Region, NotRegistered>,
     ) -> Result<(), Ended> {
         let answer = self.answer(owner.answer)?;
@@ -305,7 +283,7 @@ impl<V: Provider> Answering<V> {
     fn is_provided(
         &mut self,
         jobs: &mut Jobs<V>,
-        owner: Owner,
+        owner: AnswerMemory,
         call: CallId,
         segment: Option<Segment>,
     ) -> Result<(), Ended> {
@@ -321,7 +299,7 @@ impl<V: Provider> Answering<V> {
                 let (_, region) = answer.regions.pop().ok_or(Ended::Protocol)?;
                 answer.tries += 1;
                 answer.away += 1;
-                jobs.add(Job::RegisterAgain(jobs::Owner::Answer(owner), region));
+                jobs.add(Job::RegisterAgain(Owner::Answer(owner), region));
                 told = Ok(());
             }
             Err(InputError::HandleInUse) => told = self.responder.handle(Input::Registered { call, memory: None }),
@@ -334,7 +312,7 @@ impl<V: Provider> Answering<V> {
     pub(super) fn deregistered(
         &mut self,
         jobs: &mut Jobs<V>,
-        owner: Owner,
+        owner: AnswerMemory,
         buffer: Result<Vec<u8>, Error>,
     ) -> Result<(), Ended> {
         let answer = self.answer(owner.answer)?;
@@ -448,13 +426,13 @@ impl<V: Provider> Answering<V> {
         let answer = self.answer(number)?;
         if let Some(region) = &answer.pulled {
             let local = Local { region, range: at as usize..at as usize + source.length as usize };
-            return Ok(buffers.transfer(port, (Work::Read(id(number)?), true), source, local)?);
+            return Ok(buffers.transfer(port, (Posted::Read(id(number)?), true), source, local)?);
         }
         let next = if answer.stage == Stage::Refused {
             Input::NotPosted { call }
         } else {
             let message = mem::take(&mut answer.message);
-            self.register(jobs, Owner { answer: number, of: Of::Call }, message)?;
+            self.register(jobs, AnswerMemory { answer: number, of: Of::Call }, message)?;
             Input::Postponed { call }
         };
         self.responder.handle(next).map_err(|_| Ended::Protocol)
@@ -477,13 +455,13 @@ impl<V: Provider> Answering<V> {
         };
         if let Some((_, region)) = answer.regions.iter().find(|(of, _)| *of == source) {
             let local = Local { region, range };
-            return Ok(buffers.transfer(port, (Work::Write(id(number)?), false), target, local)?);
+            return Ok(buffers.transfer(port, (Posted::Write(id(number)?), false), target, local)?);
         }
         let next = if answer.stage == Stage::Refused {
             Input::NotPosted { call }
         } else {
             let buffer = answer.take(port, source, target.length)?;
-            self.register(jobs, Owner { answer: number, of: Of::Reply(source) }, buffer)?;
+            self.register(jobs, AnswerMemory { answer: number, of: Of::Reply(source) }, buffer)?;
             Input::Postponed { call }
         };
         self.responder.handle(next).map_err(|_| Ended::Protocol)
@@ -526,17 +504,6 @@ impl<V: Provider> Answering<V> {
             Ok(())
         } else {
             self.responder.refuse(call).map_err(|_| Ended::Protocol)
-        }
-    }
-}
-
-impl Owner {
-    /// What the memory is registered for.
-    pub(super) const fn access(self) -> Access {
-        match self.of {
-            Of::Call => SINK,
-            Of::Reply(_) => Access::empty(),
-            Of::Provided(_) => Access::REMOTE_READ,
         }
     }
 }
@@ -610,7 +577,7 @@ impl<R> Answer<R> {
     fn take_back_call<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) -> bool {
         let Some(region) = self.pulled.take() else { return false };
         self.away += 1;
-        jobs.add(Job::Deregister(jobs::Owner::Answer(Owner { answer, of: Of::Call }), region));
+        jobs.add(Job::Deregister(Owner::Answer(AnswerMemory { answer, of: Of::Call }), region));
         true
     }
 
@@ -619,8 +586,8 @@ impl<R> Answer<R> {
         self.take_back_call(jobs, answer);
         while let Some((source, region)) = self.regions.pop() {
             self.away += 1;
-            let owner = Owner { answer, of: Of::Reply(source) };
-            jobs.add(Job::Deregister(jobs::Owner::Answer(owner), region));
+            let owner = AnswerMemory { answer, of: Of::Reply(source) };
+            jobs.add(Job::Deregister(Owner::Answer(owner), region));
         }
     }
 }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::call::{Call, CallError};
-use crate::connection::{Owned, Place, Provider, Turn};
+use crate::driver::line::{Place, Turn};
+use crate::driver::port::Provider;
+use crate::driver::shared::Owned;
+use crate::message::call::{Call, CallError};
 
 /// A call that was begun: a future of any runtime, and also something to wait for. It gives the call back with what has
 /// come of it.

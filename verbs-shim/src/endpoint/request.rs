@@ -3,13 +3,18 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rpcrdma::endpoint::is_protected;
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::rpc::{self, AcceptStatus, Auth, ReplyBody};
 
-use crate::connection::{Asked, Connection, Owned, Provider};
-use crate::stream::Stream;
+use crate::driver::answering::Asked;
+use crate::driver::port::Provider;
+use crate::driver::shared::Owned;
+use crate::endpoint::connection::Connection;
+use crate::message::ended::Ended;
+use crate::message::stream::Stream;
 
 /// A call of the other side: the whole message, put together from wherever it was. It can be answered by any thread, and
 /// later. Dropped without an answer it is answered with `SYSTEM_ERR`.
@@ -166,5 +171,16 @@ impl<V: Provider> Drop for Request<V> {
 impl<V: Provider> fmt::Debug for Request<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request").field("peer", &self.peer()).field("xid", &self.xid()).finish_non_exhaustive()
+    }
+}
+
+impl<V: Provider> Connection<V> {
+    /// The next call of the other side; none where there is none within that time. Zero looks once.
+    ///
+    /// # Errors
+    /// [`Ended`] where the connection is over.
+    pub fn request(&self, timeout: Duration) -> Result<Option<Request<V>>, Ended> {
+        let asked = self.shared.request(timeout)?;
+        Ok(asked.map(|asked| Request::new(Arc::clone(&self.shared), asked)))
     }
 }

@@ -2,10 +2,12 @@
 
 use std::net::SocketAddr;
 
-use crate::call::{Call, CallError};
-use crate::connection::{Connection, Provider, Settings};
-use crate::error::Error;
-use crate::pending::Pending;
+use crate::driver::port::Provider;
+use crate::driver::settings::Settings;
+use crate::endpoint::connection::Connection;
+use crate::endpoint::pending::Pending;
+use crate::message::call::{Call, CallError};
+use crate::verbs::Error;
 
 /// A client of RPC-over-RDMA version 1: one connection that calls. Clones share it; the last one that is dropped ends it.
 ///

@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
+use crate::verbs::Error;
 #[cfg(feature = "rdma")]
-use crate::descriptors::Descriptors;
-use crate::error::Error;
+use crate::verbs::descriptors::Descriptors;
 
 /// Where a few threads wait for many connections. Clones are the same.
 ///

@@ -6,9 +6,9 @@ use rpcrdma::endpoint::Limits;
 use rpcrdma::private_data::{Flags, PrivateData};
 
 use super::buffers::Buffers;
-use super::{Port, Provider};
-use crate::error::Error;
+use super::port::{Port, Provider};
 use crate::verbs::Depths;
+use crate::verbs::Error;
 
 /// Calls that a connection has under way at most, each way.
 pub const MAX_CALLS: u32 = 64;
@@ -59,7 +59,7 @@ pub struct Settings {
     /// until the reply has come. When this time is over, the connection ends, and all its calls with it, as nothing else
     /// takes the memory away; zero ends it at once. The thread that futures have sees to that, where no server does.
     pub grace: Duration,
-    /// Calls that were given up whose buffers are kept for [`Connection::returned`](super::Connection::returned), at most:
+    /// Calls that were given up whose buffers are kept for [`Connection::returned`](crate::Connection::returned), at most:
     /// those of more, from the oldest on, are freed.
     pub returned: usize,
 }
@@ -90,7 +90,7 @@ impl Settings {
         Self { calls: 0, served: 32, ..Self::client() }
     }
 
-    pub(super) fn private_data<V: Provider>(&self, verbs: &V) -> PrivateData {
+    pub(crate) fn private_data<V: Provider>(&self, verbs: &V) -> PrivateData {
         let can = self.remote_invalidation && verbs.remote_invalidation();
         let flags = if can { Flags::REMOTE_INVALIDATION } else { Flags::empty() };
         PrivateData { flags, send_size: self.sizes().0, receive_size: self.sizes().1 }
@@ -103,7 +103,7 @@ impl Settings {
     }
 
     /// A queue pair with its buffers, not connected.
-    pub(super) fn prepare<V: Provider>(&self, verbs: &V) -> Result<(Port<V>, Buffers<V>), Error> {
+    pub(crate) fn prepare<V: Provider>(&self, verbs: &V) -> Result<(Port<V>, Buffers<V>), Error> {
         /// RDMA Reads and Writes that are posted apart from the Sends.
         const TRANSFERS: usize = 64;
         if self.calls > MAX_CALLS || self.served > MAX_CALLS || self.calls + self.served == 0 {

@@ -8,8 +8,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
-use crate::error::Error;
-use crate::waiter::{Waiter, Watch};
+use crate::verbs::Error;
+use crate::verbs::waiter::{Waiter, Watch};
 
 /// A connection that is driven.
 pub(crate) trait Driven: Send + Sync {

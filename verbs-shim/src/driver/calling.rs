@@ -11,14 +11,17 @@ use rpcrdma::endpoint::{CallId, Direction, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
 
 use super::buffers::{Buffers, Sent};
-use super::jobs::{self, Job, Jobs, TRIES};
+use super::jobs::{Job, Jobs, TRIES};
 use super::line::{Line, Place, Turn};
-use super::{Ended, MAX_CALLS, Port, Provider, SINK, Settings, Work};
+use super::owner::{CallMemory, Home, Owner};
+use super::port::{Port, Posted, Provider};
+use super::settings::{MAX_CALLS, Settings};
 use crate::Segment;
-use crate::call::{Call, CallError, Progress};
-use crate::error::{Error, NotRegistered};
-use crate::stream::Part;
-use crate::verbs::{Access, Local, Verbs};
+use crate::message::call::{Call, CallError, Progress};
+use crate::message::ended::Ended;
+use crate::message::stream::Part;
+use crate::verbs::{Error, NotRegistered};
+use crate::verbs::{Local, Verbs};
 
 const CALLS: usize = MAX_CALLS as usize;
 /// Segments of a call: data items, rooms for results, and what is around them in a long call.
@@ -101,25 +104,6 @@ enum Room<R> {
     None,
     Registering,
     Registered(R),
-}
-
-/// Whose memory it is.
-#[derive(Clone, Copy)]
-pub(super) struct Owner {
-    ticket: usize,
-    /// The number of its region; none of the room for a reply that is pulled.
-    region: Option<u16>,
-    home: Home,
-}
-
-/// Where a buffer belongs that is registered.
-#[derive(Clone, Copy)]
-enum Home {
-    Message(Part),
-    /// Nowhere: it was put together for this.
-    Copy,
-    Result(usize),
-    Reply,
 }
 
 impl<V: Provider> Calling<V> {
@@ -374,7 +358,7 @@ impl<V: Provider> Calling<V> {
         let Some(next) = self.held.iter().position(|(number, ..)| room(*number).is_some()) else { return Ok(false) };
         let (number, source, at) = self.held.remove(next).ok_or(Ended::Protocol)?;
         let region = self.tickets.get(number).and_then(|ticket| ticket.pulled.region()).ok_or(Ended::Protocol)?;
-        let work = Work::Pull(u32::try_from(number).map_err(|_| Ended::Protocol)?);
+        let work = Posted::Pull(u32::try_from(number).map_err(|_| Ended::Protocol)?);
         let local = Local { region, range: at as usize..at as usize + source.length as usize };
         buffers.transfer(port, (work, true), source, local)?;
         Ok(true)
@@ -391,9 +375,9 @@ impl<V: Provider> Calling<V> {
         let ticket = self.number(call)?;
         match self.ticket(ticket)?.take(memory) {
             Some((buffer, home)) => {
-                let owner = Owner { ticket, region: Some(region), home };
+                let owner = CallMemory { ticket, region: Some(region), home };
                 self.ticket(ticket)?.away += 1;
-                jobs.add(Job::Register(jobs::Owner::Call(owner), buffer));
+                jobs.add(Job::Register(Owner::Call(owner), buffer));
                 Ok(())
             }
             None => self.tell_registered(call, region, None).map_err(|_| Ended::Protocol),
@@ -410,7 +394,7 @@ impl<V: Provider> Calling<V> {
         &mut self,
         port: &Port<V>,
         jobs: &mut Jobs<V>,
-        owner: Owner,
+        owner: CallMemory,
         registered: Result<V::Region, NotRegistered>,
     ) -> Result<(), Ended> {
         let ticket = self.ticket(owner.ticket)?;
@@ -454,7 +438,7 @@ impl<V: Provider> Calling<V> {
     pub(super) fn deregistered(
         &mut self,
         jobs: &mut Jobs<V>,
-        owner: Owner,
+        owner: CallMemory,
         buffer: Result<Vec<u8>, Error>,
     ) -> Result<(), Ended> {
         let ticket = self.ticket(owner.ticket)?;
@@ -546,17 +530,6 @@ fn take_reply<V: Provider>(
     }
 }
 
-impl Owner {
-    /// What the memory is registered for.
-    pub(super) const fn access(self) -> Access {
-        match (self.region, self.home) {
-            (None, _) => SINK,
-            (_, Home::Message(_) | Home::Copy) => Access::REMOTE_READ,
-            (_, Home::Result(_) | Home::Reply) => Access::LOCAL_WRITE.union(Access::REMOTE_WRITE),
-        }
-    }
-}
-
 impl Stage {
     /// The outcome, of a call that has come to its end.
     fn take_outcome(&mut self) -> Option<Result<(), CallError>> {
@@ -621,7 +594,7 @@ impl<R> Ticket<R> {
         reply.resize(room, 0);
         self.pulled = Room::Registering;
         self.away += 1;
-        jobs.add(Job::Register(jobs::Owner::Call(Owner { ticket, region: None, home: Home::Reply }), reply));
+        jobs.add(Job::Register(Owner::Call(CallMemory { ticket, region: None, home: Home::Reply }), reply));
     }
 
     /// The buffer that is memory of the call, and no more than that.
@@ -654,7 +627,7 @@ impl<R> Ticket<R> {
     }
 
     /// Keeps memory that is registered.
-    fn keep(&mut self, owner: Owner, memory: R) {
+    fn keep(&mut self, owner: CallMemory, memory: R) {
         let Some(region) = owner.region.map(usize::from) else {
             self.pulled = Room::Registered(memory);
             return;
@@ -673,7 +646,7 @@ impl<R> Ticket<R> {
             return false;
         };
         self.away += 1;
-        jobs.add(Job::Deregister(jobs::Owner::Call(Owner { ticket, region: Some(region), home }), memory));
+        jobs.add(Job::Deregister(Owner::Call(CallMemory { ticket, region: Some(region), home }), memory));
         true
     }
 
@@ -684,22 +657,22 @@ impl<R> Ticket<R> {
         }
         if let Room::Registered(room) = mem::take(&mut self.pulled) {
             self.away += 1;
-            let owner = Owner { ticket, region: None, home: Home::Reply };
-            jobs.add(Job::Deregister(jobs::Owner::Call(owner), room));
+            let owner = CallMemory { ticket, region: None, home: Home::Reply };
+            jobs.add(Job::Deregister(Owner::Call(owner), room));
         }
     }
 
     /// Has memory registered once more.
-    fn register_again<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, owner: Owner) {
+    fn register_again<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, owner: CallMemory) {
         let region = owner.region.and_then(|region| self.regions.get_mut(usize::from(region)));
         if let Some((memory, _)) = region.and_then(Option::take) {
             self.tries += 1;
             self.away += 1;
-            jobs.add(Job::RegisterAgain(jobs::Owner::Call(owner), memory));
+            jobs.add(Job::RegisterAgain(Owner::Call(owner), memory));
         }
     }
 
-    fn put_back(&mut self, owner: Owner, buffer: Vec<u8>) {
+    fn put_back(&mut self, owner: CallMemory, buffer: Vec<u8>) {
         match owner.home {
             Home::Message(part) => self.call.stream.put_back(part, buffer),
             Home::Result(number) => {

@@ -11,11 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-use crate::connection::{Connection, Ended, Provider};
-use crate::error::Error;
-use crate::server::{Server, Service, Stopper};
+use crate::driver::port::Provider;
+use crate::endpoint::connection::Connection;
+use crate::endpoint::server::{Server, Service, Stopper};
+use crate::message::ended::Ended;
 use crate::verbs::Armed;
-use crate::waiter::{Waiter, Watch};
+use crate::verbs::Error;
+use crate::verbs::waiter::{Waiter, Watch};
 
 /// The listener has something.
 const LISTENER: u64 = 0;
@@ -74,6 +76,23 @@ enum Heard {
     /// It has just connected, and the service does not know.
     Never,
     At(Instant),
+}
+
+impl<V: Provider> Server<V> {
+    /// Answers all calls until it is stopped, each by a thread of its own: there are as many of these as connections whose
+    /// calls are answered at the moment, and two more, which sleep.
+    ///
+    /// # Errors
+    /// Of [`Verbs::request`](crate::Verbs::request): the server is stopped then. What goes wrong with a connection is told
+    /// to the service.
+    ///
+    /// # Panics
+    /// When it is stopped, where the service has panicked; [`Service::failed`] stops it so.
+    pub fn serve(&self, service: &impl Service<V>) -> Result<(), Error> {
+        let crew = Crew::new(self, service)?;
+        thread::scope(|scope| crew.hire(scope))?;
+        crew.failure()
+    }
 }
 
 impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {

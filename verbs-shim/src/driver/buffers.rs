@@ -4,21 +4,22 @@ use std::ops::Range;
 
 use rpcrdma::endpoint::CallId;
 
-use super::{Ended, Port, Work};
-use crate::error::Error;
-use crate::stream::Stream;
+use super::port::{Port, Posted};
+use crate::message::ended::Ended;
+use crate::message::stream::Stream;
+use crate::verbs::Error;
 use crate::verbs::{Access, Local, Operation, Verbs};
 use crate::{Remote, Segment};
 
 /// A connection's own buffers, and what is posted of its work.
-pub(super) struct Buffers<V: Verbs> {
+pub(crate) struct Buffers<V: Verbs> {
     /// The endpoints' name of a Receive is its place here.
     receives: Vec<V::Region>,
     sends: Vec<V::Region>,
     /// What a Send that is posted carries.
     pub(super) sent: Vec<Sent>,
     idle: Vec<u32>,
-    /// Work requests that may still be posted.
+    /// Posted requests that may still be posted.
     room: usize,
     /// Octets of each buffer.
     receive_size: usize,
@@ -75,7 +76,11 @@ impl<V: Verbs> Buffers<V> {
 
     pub(super) fn post_receive(&self, port: &Port<V>, receive: u32) -> Result<(), Error> {
         let region = self.receives.get(receive as usize).ok_or(Error::Range)?;
-        port.verbs.post_receive(&port.queue_pair, Work::Receive(receive).to_id(), Local::all(region, self.receive_size))
+        port.verbs.post_receive(
+            &port.queue_pair,
+            Posted::Receive(receive).to_id(),
+            Local::all(region, self.receive_size),
+        )
     }
 
     /// Looks at what has come.
@@ -111,7 +116,7 @@ impl<V: Verbs> Buffers<V> {
             return Err(Error::Range);
         }
         let operation = invalidate.map_or(Operation::Send, Operation::SendWithInvalidate);
-        let work = crate::verbs::Work::new(Work::Send(slot).to_id(), operation, Local::all(region, filled));
+        let work = crate::verbs::Work::new(Posted::Send(slot).to_id(), operation, Local::all(region, filled));
         if let Some(place) = self.sent.get_mut(slot as usize) {
             *place = sent;
         }
@@ -131,7 +136,7 @@ impl<V: Verbs> Buffers<V> {
     pub(super) fn transfer(
         &mut self,
         port: &Port<V>,
-        (id, read): (Work, bool),
+        (id, read): (Posted, bool),
         remote: Segment,
         local: Local<'_, V::Region>,
     ) -> Result<(), Error> {

@@ -9,7 +9,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use crate::error::Error;
+use crate::verbs::Error;
 
 /// Descriptors, each with a key, of which several threads wait for the next that can be read.
 #[derive(Debug)]

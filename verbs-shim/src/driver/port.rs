@@ -1,0 +1,68 @@
+//! What never changes of a connection: its adapter, and the numbers of what is posted.
+
+use crate::verbs::{Access, Verbs};
+
+/// What of [`Verbs`] can be used by several threads: each provider here.
+pub trait Provider:
+    Verbs<Domain: Send + Sync, Region: Send + Sync, QueuePair: Send + Sync, Listener: Send + Sync>
+    + Clone
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<V> Provider for V where
+    V: Verbs<Domain: Send + Sync, Region: Send + Sync, QueuePair: Send + Sync, Listener: Send + Sync>
+        + Clone
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// What never changes.
+pub(crate) struct Port<V: Verbs> {
+    pub(crate) verbs: V,
+    pub(crate) domain: V::Domain,
+    pub(crate) queue_pair: V::QueuePair,
+}
+
+/// The rights to memory that RDMA Reads of this end bring data into.
+pub(super) const SINK: Access = Access::LOCAL_WRITE.union(Access::READ_SINK);
+
+/// The number of a work request or Receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Posted {
+    Receive(u32),
+    Send(u32),
+    /// An RDMA Read for the call with this number.
+    Read(u32),
+    /// An RDMA Write for the call with this number.
+    Write(u32),
+    /// An RDMA Read of the reply to this end's call with this number.
+    Pull(u32),
+}
+
+impl Posted {
+    pub(super) const fn to_id(self) -> u64 {
+        match self {
+            Self::Receive(number) => number as u64,
+            Self::Send(number) => 1 << 32 | number as u64,
+            Self::Read(number) => 2 << 32 | number as u64,
+            Self::Write(number) => 3 << 32 | number as u64,
+            Self::Pull(number) => 4 << 32 | number as u64,
+        }
+    }
+
+    pub(super) const fn from_id(id: u64) -> Self {
+        let number = id as u32;
+        match id >> 32 {
+            0 => Self::Receive(number),
+            1 => Self::Send(number),
+            2 => Self::Read(number),
+            3 => Self::Write(number),
+            _ => Self::Pull(number),
+        }
+    }
+}

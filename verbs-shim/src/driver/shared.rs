@@ -1,0 +1,489 @@
+//! A connection, as all that use it share it: who waits, and who does what takes long.
+
+use std::mem;
+use std::net::SocketAddr;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use rpcrdma::endpoint::Terms;
+
+use super::answering::{Answering, Asked};
+use super::buffers::Buffers;
+use super::line::{Place, Turn};
+use super::port::{Port, Provider};
+use super::settings::Settings;
+use super::state::{Lead, State};
+use super::thread;
+use super::thread::Driven;
+use crate::message::call::{Call, CallError, Progress};
+use crate::message::ended::Ended;
+use crate::verbs::Armed;
+use crate::verbs::waiter::Watch;
+
+/// What connections, calls and requests hold. The last that is dropped ends the connection: the driver has the rest for as
+/// long as it needs to see that.
+pub(crate) struct Owned<V: Provider>(Arc<Shared<V>>);
+
+/// A connection, as all that use it share it.
+pub(crate) struct Shared<V: Provider> {
+    port: Port<V>,
+    state: Mutex<State<V>>,
+    changed: Condvar,
+    peer: SocketAddr,
+    /// Those of the calls that this end makes.
+    terms: Terms,
+    timeout: Option<Duration>,
+    /// There is somebody who takes completions whoever waits: the driver, or the server's threads.
+    is_attended: AtomicBool,
+    /// Wakes the driver, where it is the driver.
+    driver: OnceLock<Watch>,
+    /// Futures have been polled, and there is somebody to do their jobs.
+    is_polled: AtomicBool,
+}
+
+/// How long it is until the deadline.
+fn left(deadline: Option<Instant>, now: Instant) -> Duration {
+    deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
+}
+
+impl<V: Provider> Owned<V> {
+    /// A connection that has just been set up with `peer`. `terms` are those of the calls that this end makes, and of those that
+    /// it answers; calls with the XIDs `refused` have had a connection of the same peer end.
+    pub(crate) fn new(
+        port: Port<V>,
+        buffers: Buffers<V>,
+        terms: (Terms, Terms),
+        peer: SocketAddr,
+        (settings, refused): (&Settings, &[u32]),
+    ) -> Self {
+        let state = State::new(&port, buffers, terms, settings, refused);
+        Self(Arc::new(Shared {
+            port,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            peer,
+            terms: terms.0,
+            timeout: settings.timeout,
+            is_attended: AtomicBool::new(false),
+            driver: OnceLock::new(),
+            is_polled: AtomicBool::new(false),
+        }))
+    }
+}
+
+impl<V: Provider> Shared<V> {
+    /// An XID that no call of this connection has had for long.
+    pub(crate) fn xid(&self) -> u32 {
+        self.lock().calling.xid()
+    }
+
+    /// The next of the calls that were given up and whose buffers nobody can reach any more.
+    pub(crate) fn returned(&self) -> Option<Call> {
+        self.lock().calling.returned()
+    }
+
+    /// Why the connection is over.
+    pub(crate) fn ended(&self) -> Option<Ended> {
+        self.lock().ended.clone()
+    }
+
+    /// What was agreed on for the calls that this end makes.
+    pub(crate) const fn terms(&self) -> Terms {
+        self.terms
+    }
+
+    /// Whether calls of the other side are not answered yet, by this side's own doing.
+    pub(crate) fn is_answering(&self) -> bool {
+        self.lock().answering.as_ref().is_some_and(Answering::is_busy)
+    }
+
+    /// Whether there is a call of the other side that nobody has taken.
+    pub(crate) fn has_request(&self) -> bool {
+        self.lock().answering.as_ref().is_some_and(Answering::has_next)
+    }
+
+    /// The XID of the call of the other side whose memory could not be used, which has ended the connection.
+    pub(crate) fn unusable(&self) -> Option<u32> {
+        self.lock().unusable
+    }
+
+    /// Completions that were taken so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.lock().taken
+    }
+
+    /// The next call of the other side; none where there is none within that time. Zero looks once.
+    pub(crate) fn request(&self, timeout: Duration) -> Result<Option<Asked>, Ended> {
+        let mut now = Instant::now();
+        let deadline = now.checked_add(timeout);
+        let mut state = self.lock();
+        let mut looked = false;
+        loop {
+            if let Some(asked) = state.answering.as_mut().and_then(Answering::next) {
+                return Ok(Some(asked));
+            }
+            if state.closed {
+                return Err(state.ended.clone().unwrap_or(Ended::Peer));
+            }
+            if looked {
+                now = Instant::now();
+                if deadline.is_some_and(|deadline| deadline <= now) {
+                    return Ok(None);
+                }
+            }
+            state = self.progress(state, left(deadline, now));
+            looked = true;
+        }
+    }
+
+    /// Somebody attends to the connection from now on.
+    pub(crate) fn be_attended_by_server(&self) {
+        self.is_attended.store(true, Ordering::Release);
+        self.attend();
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<V>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does the jobs that there are; where there are none, waits until something has happened, for some time at most. One
+    /// thread waits for the adapter, the others for that one.
+    pub(crate) fn progress<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State<V>>,
+        longest: Duration,
+    ) -> MutexGuard<'a, State<V>> {
+        if state.jobs.are_waiting() {
+            return self.work(state);
+        }
+        let ends = state.next_end();
+        let left = ends.map_or(longest, |ends| longest.min(ends.saturating_duration_since(Instant::now())));
+        if state.lead == Lead::Nobody && !state.closed {
+            state = self.lead(state, left, ends);
+            if !longest.is_zero()
+                && let Some(attendant) = &state.attendant
+            {
+                // This thread has taken what the attendant was to be told of, and there may be calls that are not its own.
+                attendant.wake();
+            }
+        } else {
+            state.following += 1;
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state.following -= 1;
+        }
+        state.expire(&self.port);
+        self.work(state)
+    }
+
+    /// Waits for the adapter, and takes what there is. Nothing is locked while the adapter is asked: that is when it destroys
+    /// what is left of a connection that is over.
+    fn lead<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State<V>>,
+        mut longest: Duration,
+        ends: Option<Instant>,
+    ) -> MutexGuard<'a, State<V>> {
+        state.lead = Lead::Somebody { ends };
+        loop {
+            drop(state);
+            let completion = self.port.verbs.completion(&self.port.queue_pair, longest);
+            state = self.lock();
+            if !state.completed(&self.port, completion) {
+                break;
+            }
+            longest = Duration::ZERO;
+        }
+        state.lead = Lead::Nobody;
+        state.carry_out(&self.port);
+        // It looks for itself what that has changed.
+        state.take_news();
+        state
+    }
+
+    /// Tells what has changed, and does the jobs that there are. Nothing is locked meanwhile.
+    fn work<'a>(&'a self, mut state: MutexGuard<'a, State<V>>) -> MutexGuard<'a, State<V>> {
+        loop {
+            self.tell(&mut state);
+            if !state.calling.woken.is_empty() {
+                // A waker may panic: no job is to be lost then.
+                self.release(state);
+                state = self.lock();
+            }
+            if !state.jobs.are_waiting() {
+                return state;
+            }
+            let mut jobs = state.jobs.take();
+            while let Some(job) = jobs.pop_front() {
+                drop(state);
+                let done = job.run(&self.port);
+                state = self.lock();
+                state.done(&self.port, done);
+                self.tell(&mut state);
+            }
+            state.jobs.keep(jobs);
+        }
+    }
+
+    /// The same, and then lets go of the lock: for who has asked for something, and may take a while.
+    pub(crate) fn finish(&self, state: MutexGuard<'_, State<V>>) {
+        let state = self.work(state);
+        self.release(state);
+    }
+
+    /// Lets go of the lock, for who may poll a future: that may not take long, so whoever attends to the connection does the
+    /// jobs.
+    pub(crate) fn leave_work(&self, state: MutexGuard<'_, State<V>>) {
+        if !state.jobs.are_waiting() {
+            self.release(state);
+        } else if state.closed || !self.is_polled.load(Ordering::Acquire) {
+            self.finish(state);
+        } else {
+            // One that does not rest looks for jobs before it does.
+            state.attendant.iter().for_each(Watch::wake);
+            self.release(state);
+        }
+    }
+
+    /// Somebody attends to the connection now, and need not be told.
+    fn attend(&self) {
+        self.lock().attendant = None;
+    }
+
+    /// Has whoever attends to the connection told when there is something to do, unless there is already; none where there will
+    /// be nothing any more.
+    pub(crate) fn rest(&self, watch: &Watch) -> Option<Armed> {
+        let mut state = self.lock();
+        if state.closed {
+            return None;
+        }
+        if state.jobs.are_waiting() {
+            return Some(Armed::Ready);
+        }
+        state.attendant = Some(watch.clone());
+        state.remind();
+        drop(state);
+        let armed = self.port.verbs.watch(&self.port.queue_pair, watch.waiter(), watch.key());
+        Some(armed.unwrap_or_else(|error| {
+            let mut state = self.lock();
+            state.end(Ended::Refused(error));
+            self.finish(state);
+            Armed::Ready
+        }))
+    }
+
+    /// Tells other threads what has changed: those that wait for another thread, the one that waits for the adapter, and whoever
+    /// attends to the connection.
+    fn tell(&self, state: &mut State<V>) {
+        if state.following > 0 {
+            self.changed.notify_all();
+        }
+        let news = state.take_news();
+        if state.has_lead_look(news) {
+            self.port.verbs.interrupt(&self.port.queue_pair);
+        }
+        if news && let Some(attendant) = &state.attendant {
+            attendant.wake();
+        }
+    }
+
+    /// Says what has changed, to threads and to futures. A waker may do anything, so nothing is locked then.
+    pub(crate) fn release(&self, mut state: MutexGuard<'_, State<V>>) {
+        self.tell(&mut state);
+        state.remind();
+        let woken = mem::take(&mut state.calling.woken);
+        let _spent = mem::take(&mut state.calling.spent);
+        drop(state);
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    /// When a call that begins now is given up.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.timeout.and_then(|timeout| Instant::now().checked_add(timeout))
+    }
+
+    /// Makes a call. It may have a place in the line already.
+    pub(crate) fn call(&self, call: &mut Call, place: Place, deadline: Option<Instant>) -> Result<(), CallError> {
+        let ticket = self.begin(call, place, deadline)?;
+        self.wait(ticket, call, deadline)
+    }
+
+    /// Begins a call, when it is its turn.
+    fn begin(&self, call: &mut Call, place: Place, deadline: Option<Instant>) -> Result<usize, CallError> {
+        let mut waits = Waits { shared: self, place };
+        let mut state = self.lock();
+        loop {
+            let begun = state.begin(&self.port, call, &mut waits.place, Turn::Looking).transpose();
+            // That the connection is over is said when the buffers of all calls are back.
+            if let Some(begun) = begun
+                && (begun.is_ok() || !state.is_ending())
+            {
+                self.finish(state);
+                return begun;
+            }
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                drop(state);
+                return Err(CallError::TimedOut(Progress::NotSent));
+            }
+            state = self.progress(state, left(deadline, now));
+        }
+    }
+
+    /// Waits for no place any more.
+    pub(crate) fn leave(&self, place: &mut Place) {
+        if place.is_some() {
+            let mut state = self.lock();
+            state.calling.leave(place);
+            self.release(state);
+        }
+    }
+
+    /// Waits for the end of a call that was begun.
+    pub(crate) fn wait(&self, ticket: usize, call: &mut Call, deadline: Option<Instant>) -> Result<(), CallError> {
+        let (mut state, mut late) = (self.lock(), false);
+        loop {
+            if let Some(outcome) = state.calling.outcome(ticket, call) {
+                return outcome;
+            }
+            if late {
+                return self.give_up(state, ticket, call);
+            }
+            let now = Instant::now();
+            // Even then the reply may be there, and nobody have looked.
+            late = deadline.is_some_and(|deadline| deadline <= now);
+            state = self.progress(state, left(deadline, now));
+        }
+    }
+
+    /// Gives a call up. The buffers of one that was not sent come back as soon as the adapter has room for more work.
+    fn give_up<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State<V>>,
+        ticket: usize,
+        call: &mut Call,
+    ) -> Result<(), CallError> {
+        state.give_up(&self.port, ticket);
+        loop {
+            if let Some(outcome) = state.calling.outcome(ticket, call) {
+                self.finish(state);
+                return outcome;
+            }
+            if state.calling.progress(ticket) == Progress::Sent {
+                let _waker = state.calling.forget(ticket);
+                self.finish(state);
+                return Err(CallError::TimedOut(Progress::Sent));
+            }
+            state = self.progress(state, Duration::MAX);
+        }
+    }
+
+    pub(crate) fn disconnect(&self) {
+        let mut state = self.lock();
+        state.end(Ended::Here);
+        self.finish(state);
+    }
+
+    pub(crate) const fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    pub(crate) const fn port(&self) -> &Port<V> {
+        &self.port
+    }
+}
+
+/// A thread that waits for its turn to call. However it goes on, the next one's turn comes.
+struct Waits<'a, V: Provider> {
+    shared: &'a Shared<V>,
+    place: Place,
+}
+
+impl<V: Provider> Drop for Waits<'_, V> {
+    fn drop(&mut self) {
+        self.shared.leave(&mut self.place);
+    }
+}
+
+impl<V: Provider> Owned<V> {
+    /// Has somebody take completions from now on, as a future waits, who cannot; false where nobody does.
+    pub(crate) fn be_attended(&self) -> bool {
+        let Self(shared) = self;
+        if shared.is_attended.load(Ordering::Acquire) {
+            return true;
+        }
+        // One after the other: nobody is to count on a driver that does not come.
+        let _state = shared.lock();
+        if shared.is_attended.load(Ordering::Acquire) {
+            return true;
+        }
+        let weak: Weak<Shared<V>> = Arc::downgrade(shared);
+        let Ok(driver) = thread::drive(weak) else { return false };
+        shared.is_attended.store(true, Ordering::Release);
+        shared.driver.get_or_init(|| driver).wake();
+        true
+    }
+
+    /// The same, for a future: from now on its jobs are left to whoever attends to the connection.
+    pub(crate) fn be_polled(&self) -> bool {
+        let is_attended = self.be_attended();
+        self.0.is_polled.store(is_attended, Ordering::Release);
+        is_attended
+    }
+
+    /// Has somebody see to it that a call that was given up does not wait for its reply for too long.
+    pub(crate) fn watch_grace(&self, outcome: &Result<(), CallError>) {
+        if matches!(outcome, Err(CallError::TimedOut(Progress::Sent))) {
+            // Where the operating system has no thread for that, whoever waits looks at the clock too.
+            self.be_attended();
+        }
+    }
+}
+
+impl<V: Provider> Driven for Shared<V> {
+    fn drive(&self, watch: &Watch) -> bool {
+        self.attend();
+        let mut state = self.lock();
+        let left = state.left.take();
+        if left.is_some() {
+            state.end(Ended::Here);
+        }
+        drop(self.progress(state, Duration::ZERO));
+        match self.rest(watch) {
+            // Nobody else is to let go of what there is, even if it is over.
+            None => left.is_none(),
+            Some(Armed::Quiet) => true,
+            Some(Armed::Ready) => {
+                // When it is this connection's turn again.
+                watch.wake();
+                true
+            }
+        }
+    }
+}
+
+impl<V: Provider> Deref for Owned<V> {
+    type Target = Shared<V>;
+
+    fn deref(&self) -> &Shared<V> {
+        &self.0
+    }
+}
+
+impl<V: Provider> Drop for Owned<V> {
+    /// Ends the connection, which takes an adapter long. The driver does it where it attends to the connection: a future may
+    /// be the last that has it.
+    fn drop(&mut self) {
+        let Self(shared) = self;
+        match shared.driver.get() {
+            Some(driver) => {
+                let left: Arc<Shared<V>> = Arc::clone(shared);
+                shared.lock().left = Some(left);
+                driver.wake();
+            }
+            None => shared.disconnect(),
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! What is known of a connection, under its lock.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rpcrdma::endpoint::{Direction, Terms};
+
+use super::answering::Answering;
+use super::buffers::{Buffers, Sent};
+use super::calling::Calling;
+use super::jobs::{Done, Job, Jobs};
+use super::line::{Place, Turn};
+use super::owner::Owner;
+use super::port::{Port, Posted, Provider};
+use super::settings::Settings;
+use super::thread::Driven;
+use crate::message::call::{Call, CallError, Progress};
+use crate::message::ended::Ended;
+use crate::verbs::waiter::Watch;
+use crate::verbs::{Completion, Error, Status};
+
+/// What is known of a connection.
+pub(crate) struct State<V: Provider> {
+    pub(super) buffers: Buffers<V>,
+    pub(super) calling: Calling<V>,
+    pub(super) answering: Option<Answering<V>>,
+    /// What the two ask for and what is done when nothing is locked.
+    pub(super) jobs: Jobs<V>,
+    /// Receives that are filled and that the endpoints do not know of yet: they take one when all they ask for is done.
+    pub(super) arrived: VecDeque<Arrived>,
+    pub(super) lead: Lead,
+    /// Threads that wait for that one.
+    pub(super) following: usize,
+    pub(super) ended: Option<Ended>,
+    /// The XID of the call of the other side whose memory could not be used.
+    pub(super) unusable: Option<u32>,
+    /// All completions were taken.
+    pub(super) closed: bool,
+    /// Completions that were taken.
+    pub(super) taken: u64,
+    /// Whoever attends to the connection, while it waits for something to happen.
+    pub(super) attendant: Option<Watch>,
+    /// The connection itself, from when nobody holds it any more until the driver ends it.
+    pub(super) left: Option<Arc<dyn Driven>>,
+}
+
+/// Who waits for completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lead {
+    Nobody,
+    /// A thread. It wakes up by itself when something that it knew of will have lasted for longer than it may.
+    Somebody {
+        ends: Option<Instant>,
+    },
+}
+
+/// A Receive that is filled.
+pub(super) struct Arrived {
+    receive: u32,
+    length: usize,
+    invalidated: Option<u32>,
+}
+
+impl<V: Provider> State<V> {
+    /// Nothing has happened yet. `terms` are those of the calls that this end makes, and of those that it answers; calls with
+    /// the XIDs `refused` have had a connection of the same peer end.
+    pub(super) fn new(
+        port: &Port<V>,
+        buffers: Buffers<V>,
+        terms: (Terms, Terms),
+        settings: &Settings,
+        refused: &[u32],
+    ) -> Self {
+        let message_size = port.verbs.message_size(&port.queue_pair);
+        let answering = || Answering::new(terms.1, settings, message_size, refused);
+        Self {
+            buffers,
+            calling: Calling::new(terms.0, settings, message_size),
+            answering: (settings.served > 0).then(answering),
+            jobs: Jobs::default(),
+            arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
+            lead: Lead::Nobody,
+            following: 0,
+            ended: None,
+            unusable: None,
+            closed: false,
+            taken: 0,
+            attendant: None,
+            left: None,
+        }
+    }
+
+    /// Takes a completion; whether there may be another.
+    pub(super) fn completed(&mut self, port: &Port<V>, completion: Result<Option<Completion>, Error>) -> bool {
+        match completion {
+            Ok(None) => false,
+            Ok(Some(completion)) => {
+                if let Err(ended) = self.happened(&completion) {
+                    self.end(ended);
+                }
+                true
+            }
+            Err(Error::Disconnected) => {
+                self.close(port);
+                false
+            }
+            Err(error) => {
+                self.end(Ended::Refused(error));
+                false
+            }
+        }
+    }
+
+    pub(super) fn happened(&mut self, completion: &Completion) -> Result<(), Ended> {
+        let Completion { id, kind, status, length, invalidated } = *completion;
+        self.taken = self.taken.wrapping_add(1);
+        let work = Posted::from_id(id);
+        if !matches!(work, Posted::Receive(_)) {
+            self.buffers.completed();
+        }
+        if let Posted::Send(slot) = work {
+            match self.buffers.take_sent(slot) {
+                Sent::Call(call) if status == Status::Success => self.calling.sent(call),
+                Sent::Reply(number) => {
+                    if let Some(answering) = &mut self.answering {
+                        answering.sent(&mut self.jobs, number);
+                    }
+                }
+                _ => {}
+            }
+        }
+        match (work, status) {
+            (_, Status::Flushed) => return Err(Ended::Peer),
+            (Posted::Receive(receive), Status::Success) => {
+                self.arrived.push_back(Arrived { receive, length, invalidated });
+            }
+            (Posted::Read(number), Status::Success) => {
+                self.answering.iter_mut().for_each(|answering| answering.pulled(number));
+            }
+            (Posted::Pull(number), Status::Success) => self.calling.pulled(number),
+            (_, Status::Success) => {}
+            (Posted::Read(number) | Posted::Write(number), Status::RemoteAccess) => {
+                self.unusable = self.answering.as_ref().and_then(|answering| answering.xid(number));
+                return Err(Ended::Failed(kind, status));
+            }
+            _ => return Err(Ended::Failed(kind, status)),
+        }
+        Ok(())
+    }
+
+    /// Does what the endpoints ask for, as long as there is room for it, and tells them what has come.
+    pub(crate) fn carry_out(&mut self, port: &Port<V>) {
+        while self.closed || self.buffers.are_ready() {
+            match self.step(port) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(ended) => {
+                    self.end(ended);
+                    break;
+                }
+            }
+        }
+    }
+
+    pub(super) fn step(&mut self, port: &Port<V>) -> Result<bool, Ended> {
+        let Self { buffers, calling, answering, jobs, arrived, .. } = self;
+        if calling.step(port, buffers, jobs)? {
+            return Ok(true);
+        }
+        if let Some(answering) = answering
+            && answering.step(port, buffers, jobs)?
+        {
+            return Ok(true);
+        }
+        let Some(Arrived { receive, length, invalidated }) = arrived.pop_front() else { return Ok(false) };
+        // For the Requester or for the Responder (RFC 8167 section 5).
+        let taken = buffers.look(port, receive, |octets| {
+            let octets = octets.get(..length).unwrap_or_default();
+            match answering {
+                // Only a reply may invalidate memory (RFC 8797 section 4.1).
+                Some(answering) if calling.direction(octets) == Direction::Call => {
+                    answering.received(receive, octets) && invalidated.is_none()
+                }
+                _ => calling.received(receive, octets, invalidated),
+            }
+        })?;
+        if taken { Ok(true) } else { Err(Ended::Protocol) }
+    }
+
+    /// Tells the endpoints what came of a job, and does what they ask for then.
+    pub(super) fn done(&mut self, port: &Port<V>, done: Done<V>) {
+        let Self { calling, answering, jobs, .. } = self;
+        jobs.end();
+        let told = match (done, answering) {
+            (Done::Registered(Owner::Call(owner), registered), _) => calling.registered(port, jobs, owner, registered),
+            (Done::Deregistered(Owner::Call(owner), buffer), _) => calling.deregistered(jobs, owner, buffer),
+            (Done::Registered(Owner::Answer(owner), registered), Some(answering)) => {
+                answering.registered(port, jobs, owner, registered)
+            }
+            (Done::Deregistered(Owner::Answer(owner), buffer), Some(answering)) => {
+                answering.deregistered(jobs, owner, buffer)
+            }
+            (Done::Disconnected(Err(_)), _) => {
+                // Nothing will come that could be waited for.
+                self.close(port);
+                Ok(())
+            }
+            (Done::Disconnected(Ok(())) | Done::Registered(..) | Done::Deregistered(..), _) => Ok(()),
+        };
+        if let Err(ended) = told {
+            self.end(ended);
+        }
+        self.carry_out(port);
+    }
+
+    /// Begins a call; none where there are as many as there can be, or others wait for that already: it has its place
+    /// among them then, if it is to wait.
+    pub(crate) fn begin(
+        &mut self,
+        port: &Port<V>,
+        call: &mut Call,
+        place: &mut Place,
+        turn: Turn<'_>,
+    ) -> Result<Option<usize>, CallError> {
+        if let Some(ended) = &self.ended {
+            let lost = CallError::Lost(ended.clone(), Progress::NotSent);
+            self.calling.leave(place);
+            return Err(lost);
+        }
+        let ticket = self.calling.begin(call, place, turn)?;
+        self.carry_out(port);
+        Ok(ticket)
+    }
+
+    /// Gives a call up, and with it the connection where its time for that is over at once.
+    pub(crate) fn give_up(&mut self, port: &Port<V>, ticket: usize) {
+        self.calling.give_up(ticket);
+        self.carry_out(port);
+        self.expire(port);
+    }
+
+    /// Whether calls that were given up wait for their replies still.
+    pub(crate) fn has_grace(&self) -> bool {
+        self.grace_ends().is_some()
+    }
+
+    /// When something will have lasted for longer than it may.
+    pub(super) fn next_end(&self) -> Option<Instant> {
+        let provided = self.answering.as_ref().and_then(Answering::next_end);
+        provided.into_iter().chain(self.grace_ends()).min()
+    }
+
+    /// When a call that was given up will have waited for its reply for too long.
+    pub(super) fn grace_ends(&self) -> Option<Instant> {
+        self.calling.grace_ends().filter(|_| self.ended.is_none())
+    }
+
+    /// Whether a thread that waits for completions has to look at what another one has done.
+    pub(super) fn has_lead_look(&self, news: bool) -> bool {
+        let Lead::Somebody { ends } = self.lead else { return false };
+        let is_sooner = |next: Instant| ends.is_none_or(|ends| next < ends);
+        news || self.next_end().is_some_and(is_sooner)
+    }
+
+    /// Whether something has come about that threads wait for, since this was asked last.
+    pub(super) fn take_news(&mut self) -> bool {
+        let answered = self.answering.as_mut().is_some_and(|answering| mem::take(&mut answering.news));
+        mem::take(&mut self.calling.news) | answered
+    }
+
+    /// Has whoever attends to the connection look when the next end comes.
+    pub(super) fn remind(&self) {
+        if let (Some(attendant), Some(ends)) = (&self.attendant, self.next_end()) {
+            attendant.wake_at(ends);
+        }
+    }
+
+    /// Ends what has lasted for longer than it may.
+    pub(super) fn expire(&mut self, port: &Port<V>) {
+        let Some(ends) = self.next_end() else { return };
+        let now = Instant::now();
+        if now < ends {
+            return;
+        }
+        if let Some(answering) = &mut self.answering {
+            answering.expire(now);
+        }
+        if self.grace_ends().is_some_and(|ends| ends <= now) {
+            self.end(Ended::Unanswered);
+        }
+        self.carry_out(port);
+    }
+
+    /// Ends the connection. That it is over is known when its last completion was taken.
+    pub(super) fn end(&mut self, ended: Ended) {
+        match &self.ended {
+            None => {
+                self.ended = Some(ended);
+                self.jobs.add(Job::Disconnect);
+            }
+            // Posted was refused as the connection is over, before the completion that tells why was taken.
+            Some(Ended::Peer) if matches!(ended, Ended::Failed(..)) => self.ended = Some(ended),
+            Some(_) => {}
+        }
+    }
+
+    /// Whether the connection is over, and something of it still to be taken back.
+    pub(super) fn is_ending(&self) -> bool {
+        self.ended.is_some() && !(self.closed && self.jobs.are_done())
+    }
+
+    /// No completion will come any more: all calls come to their end.
+    pub(super) fn close(&mut self, port: &Port<V>) {
+        if self.closed {
+            return;
+        }
+        self.closed = true;
+        self.calling.news = true;
+        self.take_replies(port);
+        let ended = self.ended.get_or_insert(Ended::Peer).clone();
+        self.calling.lost(ended);
+        if let Some(answering) = &mut self.answering {
+            answering.lost(&mut self.jobs);
+        }
+        self.carry_out(port);
+    }
+
+    /// Takes what has come before the end. A reply is still good; a call would be answered to nobody.
+    pub(super) fn take_replies(&mut self, port: &Port<V>) {
+        let Self { buffers, calling, answering, jobs, arrived, .. } = self;
+        for Arrived { receive, length, invalidated } in mem::take(arrived) {
+            // What is asked for is of no use any more.
+            while matches!(calling.step(port, buffers, jobs), Ok(true) | Err(Ended::Peer)) {}
+            let _ = buffers.look(port, receive, |octets| {
+                let octets = octets.get(..length).unwrap_or_default();
+                if answering.is_none() || calling.direction(octets) == Direction::Reply {
+                    calling.received(receive, octets, invalidated);
+                }
+            });
+        }
+    }
+
+    pub(crate) fn calling(&mut self) -> &mut Calling<V> {
+        &mut self.calling
+    }
+
+    pub(crate) fn answer<T>(&mut self, port: &Port<V>, answer: impl FnOnce(&mut Answering<V>) -> T) -> Option<T> {
+        let done = self.answering.as_mut().map(answer);
+        self.carry_out(port);
+        done
+    }
+}

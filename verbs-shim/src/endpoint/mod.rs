@@ -1,0 +1,8 @@
+//! What an application sees: a client, a server, and their connections, calls and requests.
+
+pub(crate) mod client;
+pub(crate) mod connection;
+mod crew;
+pub(crate) mod pending;
+pub(crate) mod request;
+pub(crate) mod server;

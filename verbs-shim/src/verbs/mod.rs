@@ -1,0 +1,12 @@
+//! What an endpoint asks of an adapter.
+
+mod adapter;
+#[cfg(feature = "rdma")]
+pub(crate) mod descriptors;
+mod error;
+pub(crate) mod identifiers;
+pub(crate) mod waiter;
+
+pub use adapter::{Access, Armed, Completion, Depths, Kind, Local, Operation, Remote, Status, Verbs, Work};
+pub use error::{Error, NotRegistered};
+pub use waiter::Waiter;
