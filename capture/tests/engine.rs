@@ -205,6 +205,9 @@ fn packets_captured_twice_change_nothing() {
     assert_read(&found, 1, &one);
     assert_written(&found, 2, &two);
     assert_eq!((found.of(1).write_octets, found.of(2).read_octets), (5000, 4001));
+    // Two calls and four responses; five packets of an RDMA Write, a Read request and two replies.
+    let counts = found.reports[0].counts;
+    assert_eq!((counts.active.retransmitted, counts.passive.retransmitted), (6, 8));
 }
 
 #[test]
@@ -616,8 +619,10 @@ fn what_comes_while_a_packet_is_missing_is_kept_in_order() {
 fn an_acknowledgement_before_what_it_acknowledges_is_early() {
     let (mut wire, mut trace) = connected();
     let sends: Vec<_> =
-        (1..3).map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))).remove(0)).collect();
-    trace.extend([wire.ack(Server, 100), sends[0].clone(), sends[1].clone(), wire.ack(Server, 101)]);
+        (1..4).map(|xid| wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid))).remove(0)).collect();
+    trace.push(wire.ack(Server, 100));
+    trace.extend(sends);
+    trace.push(wire.ack_all(Server));
     let counts = dissect(&trace).reports[0].counts;
     assert_eq!((counts.active.early, counts.passive.early), (0, 1));
 }
@@ -652,6 +657,17 @@ fn a_reply_waits_for_its_call_until_64_packets_have_come() {
             found.transactions.iter().find(|transaction| transaction.xid == 4 && transaction.reply.is_some());
         assert_eq!(answered.unwrap().call.is_some(), has_call, "{after}");
     }
+}
+
+#[test]
+fn a_hole_is_given_up_before_a_reply_is_whose_call_may_be_in_it() {
+    let (mut wire, mut trace) = connected();
+    trace.extend(nulls(&mut wire, 1..3));
+    wire.send(Client, &message(MSG, 3, &Lists::default(), &null(3))); // missed
+    trace.extend(wire.send(Server, &message(MSG, 3, &Lists::default(), &reply(3, &[]))));
+    trace.extend(wire.send(Client, &message(MSG, 4, &Lists::default(), &null(4))));
+    trace.extend((0..70).map(|_| wire.ack(Client, 7001)));
+    assert_eq!(sent(&dissect(&trace))[4..], [(4, Side::Active), (3, Side::Passive)]);
 }
 
 #[test]
@@ -809,13 +825,13 @@ fn the_last_packet_of_a_write_is_not_that_of_the_write_before() {
     let one = wire.write(Server, (1, 0), &octets(1, 5000));
     let two = wire.write(Server, (2, 0), &octets(2, 5000));
     // The capture misses the end of the first and the beginning of the second.
-    trace.extend([&one[..3], &two[4..]].concat());
+    trace.extend([&one[..4], &two[4..]].concat());
     for (xid, lists) in (1..).zip(&lists) {
         trace.extend(wire.send(Server, &message(MSG, xid, lists, &reply(xid, &read3_results(5000)))));
     }
     trace.push(wire.ack_all(Client));
     let found = dissect(&trace);
-    assert_eq!(why(&found.of(1).reply), missing(ChunkName::Write(0), 3072, 5000));
+    assert_eq!(why(&found.of(1).reply), missing(ChunkName::Write(0), 4096, 5000));
     assert_eq!(why(&found.of(2).reply), missing(ChunkName::Write(0), 0, 5000));
 }
 
@@ -1277,6 +1293,57 @@ fn a_request_is_the_same_until_64_packets_have_come_or_the_active_end_has_sent()
         let of_first = found.reports.iter().filter(|report| report.connection.ends.active.queue_pair == Some(0x11));
         assert_eq!(of_first.count(), connections, "{own} and {others}");
     }
+}
+
+#[test]
+fn set_ups_at_a_time_are_told_apart_by_the_name_and_the_active_end() {
+    let one = Wire::default();
+    let (client, server) = (End { queue_pair: 0x12, ..one.client }, End { queue_pair: 0x23, ..one.server });
+    let same_name = Wire { client: End { host: 3, ..client }, server, ..one };
+    let same_end = Wire { client, server, name: one.name + 1, ..one };
+    for mut two in [same_name, same_end] {
+        let mut one = one;
+        for order in [[0, 1], [1, 0]] {
+            let mut trace = vec![one.request(&[]), two.request(&[])];
+            let replies = [one.reply(&[]), two.reply(&[])];
+            trace.extend(order.map(|place: usize| replies[place].clone()));
+            let found = dissect(&trace);
+            let queue_pairs = found.reports.iter().map(|report| {
+                assert!(report.connection.set_up);
+                let ends = report.connection.ends;
+                (ends.active.queue_pair.unwrap(), ends.passive.queue_pair.unwrap())
+            });
+            let mut queue_pairs: Vec<_> = queue_pairs.collect();
+            queue_pairs.sort_unstable();
+            assert_eq!(queue_pairs, [(0x11, 0x22), (0x12, 0x23)], "{order:?}");
+        }
+    }
+}
+
+#[test]
+fn a_request_without_an_answer_is_not_that_of_another_connection() {
+    let mut asked = Wire { client: End { host: 3, queue_pair: 0x12, next: 0 }, ..Wire::default() };
+    let mut wire = Wire::default();
+    let trace = [vec![asked.request(&[])], nulls(&mut wire, 1..4)].concat();
+    let found = dissect(&trace);
+    assert_nulls(&found, 1..4);
+    let [report] = &found.reports[..] else { panic!("{:?}", found.reports) };
+    assert_eq!((report.connection.port(), report.connection.announced.active.is_some()), (None, false));
+}
+
+#[test]
+fn the_flow_that_holds_the_most_does_not_wait_where_too_much_is_held() {
+    let (mut wire, mut trace) = connected();
+    trace.extend(nulls(&mut wire, 1..2));
+    let lone = |queue_pair| Wire { server: End { host: 4, queue_pair, next: 0 }, ..Wire::default() };
+    let (mut small, mut large) = (lone(0x51), lone(0x52));
+    trace.extend(small.send(Client, &message(MSG, 100, &Lists::default(), &null(100))));
+    let long = message(MSG, 200, &Lists::default(), &call(200, [100_005, 3, 1], &octets(1, 40_000)));
+    trace.extend(large.send(Client, &long));
+    trace.extend(nulls(&mut wire, 2..3));
+    let found = dissect_with(&trace, Config { memory: 20_000, ..Config::default() });
+    let place = |xid| found.messages.iter().position(|message| message.prefix().unwrap().xid == xid);
+    assert!(place(200) < place(2) && place(2) < place(100), "{:?}", sent(&found));
 }
 
 #[test]

@@ -143,8 +143,5 @@ pub enum OperationKind<'a> {
         length: usize,
     },
     /// The capture does not hold some of what this end sent next.
-    Lost {
-        /// How many packets.
-        packets: u64,
-    },
+    Lost,
 }

@@ -33,7 +33,7 @@ impl Session {
                 self.send(connection, from, &part, context);
                 Taken::Done
             }
-            OperationKind::Lost { .. } => {
+            OperationKind::Lost => {
                 self.loss(connection, operation, context);
                 return Taken::Done;
             }

@@ -112,7 +112,7 @@ const fn response(request: u64, data: &[u8]) -> OperationKind<'_> {
     OperationKind::ReadResponse { request, at: 0, data, length: data.len() }
 }
 
-const LOST: OperationKind<'static> = OperationKind::Lost { packets: 1 };
+const LOST: OperationKind<'static> = OperationKind::Lost;
 
 /// A session, and what it has told.
 struct Play {

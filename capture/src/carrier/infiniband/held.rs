@@ -96,3 +96,54 @@ impl Arrival<'_> {
         Operation { from: self.from, stamp: self.stamp, retransmitted: self.retransmitted, kind }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::transport::LEN;
+    use super::*;
+
+    /// A packet that takes so much memory.
+    fn held(size: usize) -> Held {
+        let overhead = Held { octets: [].into(), ..of(vec![0; LEN]) }.size();
+        let held = of(vec![0; size - overhead]);
+        assert_eq!(held.size(), size);
+        held
+    }
+
+    fn of(octets: Vec<u8>) -> Held {
+        let (length, packet) = (octets.len(), Transport::decode(&octets, octets.len()).unwrap());
+        let arrival = Arrival {
+            from: Side::Active,
+            stamp: Stamp::default(),
+            octets: &octets,
+            length,
+            retransmitted: 0,
+            acknowledged: None,
+            packet,
+        };
+        Held::new(&arrival, 1)
+    }
+
+    #[test]
+    fn more_than_8_mebibytes_are_too_many() {
+        for (size, is_full) in [(HELD_OCTETS, false), (HELD_OCTETS + 1, true), (2 * HELD_OCTETS, true)] {
+            let mut packets = Packets::default();
+            packets.insert(1, held(size));
+            assert_eq!(packets.is_full(), is_full);
+        }
+    }
+
+    #[test]
+    fn a_packet_in_the_place_of_another_takes_its_room_too() {
+        let mut packets = Packets::default();
+        for size in [1000, 2000, 500] {
+            packets.insert(1, held(size));
+            assert_eq!(packets.octets, size);
+        }
+        packets.insert(7, held(900));
+        packets.forget_before(7);
+        assert_eq!(packets.octets, 900);
+        assert!(packets.remove(7).is_some());
+        assert_eq!(packets.octets, 0);
+    }
+}

@@ -16,7 +16,7 @@
 //! together are bounded by one `Account`.
 
 use super::held::{Arrival, Held, Packets};
-use super::stream::{GRACE, Read, Stream, extend, lose};
+use super::stream::{GRACE, Read, Stream, extend};
 use super::transport::{Operation as Does, Syndrome, Transport};
 use crate::carrier::connection::Counts;
 use crate::carrier::handler::Taken;
@@ -105,7 +105,7 @@ impl Ordering {
                 return;
             }
         }
-        if !self.queue.packets.is_empty() && !self.is_waited_for(&arrival) {
+        if !self.queue.packets.is_empty() {
             // A repetition changes nothing, and an answer belongs to a request that was used already.
             let is_free = !packet.is_request() || self.is_repetition(&arrival);
             let is_used = is_free && self.deliver(&arrival, sink).is_ok();
@@ -177,11 +177,9 @@ impl Ordering {
             Some(Syndrome::Acknowledged | Syndrome::Failed(_)) => number,
             Some(Syndrome::SequenceError | Syndrome::NotReady) => number.saturating_sub(1),
         };
-        let Some(next) = stream.next else { return };
-        if arrived.abs_diff(next) < FAR as u64 {
-            stream.acknowledged = stream.acknowledged.max(Some(arrived));
-        }
-        if arrived >= next && (arrived - next) < FAR as u64 {
+        let Some(next) = stream.next.filter(|next| arrived.abs_diff(*next) < FAR as u64) else { return };
+        stream.acknowledged = stream.acknowledged.max(Some(arrived));
+        if arrived >= next {
             let since = stream.arrived.filter(|(highest, _)| *highest >= next).map_or(arrivals, |(_, since)| since);
             let highest = stream.arrived.map_or(arrived, |(highest, _)| highest.max(arrived));
             stream.arrived = Some((highest, since));
@@ -236,17 +234,10 @@ impl Ordering {
         (extend(next, arrival.packet.sequence), next)
     }
 
-    /// The request that holds up the others.
-    fn is_waited_for(&self, arrival: &Arrival<'_>) -> bool {
-        let (number, next) = self.number(arrival);
-        arrival.packet.is_request()
-            && next.is_none_or(|next| next == number)
-            && self.waits_for.is_some_and(|(_, early)| early.side() == arrival.from)
-    }
-
+    /// A request whose number was passed.
     fn is_repetition(&self, arrival: &Arrival<'_>) -> bool {
         let (number, next) = self.number(arrival);
-        arrival.packet.is_request() && next.is_some_and(|next| number < next)
+        next.is_some_and(|next| number < next)
     }
 
     /// Sets aside a request that the receiver will throw away, as it waits for an earlier one.
@@ -291,8 +282,8 @@ impl Ordering {
             let Err(early) = self.try_held(key, false, sink) else { return true };
             self.waits_for = Some((key, early));
             match self.awaited(early) {
-                Some(awaited) if awaited != key => key = awaited,
-                _ => return matches!(early, Early::Unknown(side) if self.advance_answers(side, sink)),
+                Some(awaited) => key = awaited,
+                None => return matches!(early, Early::Unknown(side) if self.advance_answers(side, sink)),
             }
         }
         false
@@ -384,10 +375,10 @@ impl Ordering {
         };
         stream.refusing = false;
         if stream.next.replace(end).is_some() && end > next {
-            lose(stream, self.counts.get_mut(side), next, end);
+            self.counts.get_mut(side).missed += end - next;
+            stream.remember_hole(next, end);
             let stamp = self.queue.packets.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
-            let kind = OperationKind::Lost { packets: end - next };
-            sink.take(Operation { from: side, stamp, retransmitted: 0, kind }, true);
+            sink.take(Operation { from: side, stamp, retransmitted: 0, kind: OperationKind::Lost }, true);
         }
     }
 
@@ -441,14 +432,14 @@ impl Ordering {
             let is_send = arrival.packet.operation == Does::Send && arrival.packet.first && arrival.packet.last;
             let kind = if is_send { stream.kind(number, arrival, mtu) } else { None };
             counts.orphans += u64::from(kind.is_none());
-            sink.take(arrival.operation(kind.unwrap_or(OperationKind::Lost { packets: 0 })), true);
+            sink.take(arrival.operation(kind.unwrap_or(OperationKind::Lost)), true);
             return Ok(());
         }
         if distance.abs() > FAR || stream.repetitions > REPETITIONS {
             // The numbers begin anew, in the middle of what 64 bits hold.
             *stream = Stream::default();
             number = extend(None, arrival.packet.sequence);
-            sink.take(arrival.operation(OperationKind::Lost { packets: 0 }), true);
+            sink.take(arrival.operation(OperationKind::Lost), true);
         } else if distance < 0 {
             counts.retransmitted += 1;
             stream.repetitions += 1;
@@ -468,7 +459,6 @@ impl Ordering {
         }
         stream.repetitions = 0;
         stream.refusing = false;
-        stream.refused.forget_before(number + 1);
         stream.next = Some(number + stream.span(number, &arrival.packet, mtu));
         Ok(())
     }
@@ -508,5 +498,158 @@ impl<S: Sink> Sink for Surely<'_, S> {
     fn take(&mut self, operation: Operation<'_>, _last: bool) -> Taken {
         self.0.take(operation, true);
         Taken::Done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::transport::LEN;
+    use super::*;
+
+    /// A sink that everything suits.
+    struct All;
+
+    impl Sink for All {
+        fn take(&mut self, _operation: Operation<'_>, _last: bool) -> Taken {
+            Taken::Done
+        }
+    }
+
+    const SEND: u8 = 0x04;
+    const READ_REQUEST: u8 = 0x0c;
+    const READ_MIDDLE: u8 = 0x0e;
+    const ACKNOWLEDGE: u8 = 0x11;
+
+    impl Ordering {
+        fn give(&mut self, from: Side, opcode: u8, sequence: u32, rest: &[u8]) {
+            let mut octets = vec![0; LEN];
+            octets[0] = opcode;
+            octets[9..12].copy_from_slice(&sequence.to_be_bytes()[1..]);
+            octets.extend(rest);
+            let packet = Transport::decode(&octets, octets.len()).unwrap();
+            self.packet((from, Stamp::default()), (&octets, octets.len()), &packet, &mut All);
+        }
+
+        /// A Read request for so many octets.
+        fn ask(&mut self, from: Side, sequence: u32, length: u32) {
+            self.give(from, READ_REQUEST, sequence, &[&[0; 12][..], &length.to_be_bytes()].concat());
+        }
+    }
+
+    fn begun() -> Ordering {
+        let mut ordering = Ordering::default();
+        ordering.set_mtu(Some(256));
+        for side in [Side::Active, Side::Passive] {
+            ordering.begin(side, 0);
+        }
+        ordering
+    }
+
+    #[test]
+    fn packets_that_wait_are_accounted_for_until_they_are_used() {
+        for refused in [false, true] {
+            let mut both = begun();
+            for side in [Side::Active, Side::Passive] {
+                if refused {
+                    both.give(side.other(), ACKNOWLEDGE, 0, &[0x60, 0, 0, 0]);
+                }
+                let mut one = 0;
+                for (sequence, length) in [(1, 100), (2, 5100)] {
+                    let before = both.held();
+                    both.give(side, SEND, sequence, &vec![0; length]);
+                    let held = both.held() - before;
+                    assert!(held > length, "{held} for {length} octets");
+                    assert!(one == 0 || held == one + 5000, "{held} after {one}");
+                    one = held;
+                }
+            }
+            for side in [Side::Active, Side::Passive] {
+                both.give(side, SEND, 0, &[]);
+                // What was refused comes again.
+                for sequence in [1, 2] {
+                    both.give(side, SEND, sequence, &[]);
+                }
+                assert!(both.streams.get(side).held.is_empty());
+            }
+            assert_eq!(both.held(), 0);
+        }
+    }
+
+    #[test]
+    fn what_was_refused_is_accounted_for_until_it_was_passed() {
+        let mut ordering = begun();
+        ordering.give(Side::Passive, ACKNOWLEDGE, 0, &[0x60, 0, 0, 0]);
+        for sequence in [2, 6] {
+            ordering.give(Side::Active, SEND, sequence, &[0; 100]);
+        }
+        // It takes the numbers of four packets.
+        ordering.ask(Side::Active, 0, 1024);
+        ordering.let_go(&mut All);
+        assert_eq!(ordering.held(), 0);
+        assert_eq!(ordering.counts.active.missed, 2);
+    }
+
+    #[test]
+    fn read_requests_and_what_came_of_them_are_accounted_for() {
+        let mut ordering = begun();
+        for side in [Side::Active, Side::Passive] {
+            let mut sequence = 0;
+            for _ in 0..256 {
+                let before = ordering.held();
+                ordering.ask(side, sequence, 1024);
+                assert_eq!(ordering.held() - before, size_of::<Read>());
+                // Two ranges, as the response between them is missing; then they are one.
+                for (response, ranges) in [(0, 1), (2, 2), (1, 1)] {
+                    ordering.give(side.other(), READ_MIDDLE, sequence + response, &[0; 256]);
+                    assert_eq!(ordering.held() - before, size_of::<Read>() + ranges * size_of::<(u64, u64)>());
+                }
+                sequence += 4;
+            }
+            // No more are remembered.
+            let before = ordering.held();
+            for _ in 0..10 {
+                ordering.ask(side, sequence, 1024);
+                ordering.give(side.other(), READ_MIDDLE, sequence, &[0; 256]);
+                sequence += 4;
+            }
+            assert_eq!(ordering.held(), before);
+        }
+        ordering.let_go(&mut All);
+        assert_eq!(ordering.held(), 0);
+    }
+
+    #[test]
+    fn after_more_repetitions_than_a_sender_would_send_its_numbers_begin_anew() {
+        let mut ordering = begun();
+        for sequence in 0..1000 {
+            ordering.give(Side::Active, SEND, sequence, &[]);
+        }
+        for _ in 0..=REPETITIONS {
+            ordering.give(Side::Active, SEND, 500, &[]);
+        }
+        assert_eq!(ordering.counts.active.retransmitted, u64::from(REPETITIONS) + 1);
+        for sequence in [500, 501] {
+            ordering.give(Side::Active, SEND, sequence, &[]);
+        }
+        assert_eq!(ordering.counts.active.retransmitted, u64::from(REPETITIONS) + 1);
+        assert_eq!(ordering.next(Side::Active), Some(502));
+    }
+
+    #[test]
+    fn a_response_further_away_than_any_window_is_for_no_request() {
+        for (number, orphans) in [((1 << 20) - 1, 0), (1 << 20, 1), (1 << 22, 1)] {
+            let mut ordering = begun();
+            ordering.give(Side::Passive, READ_MIDDLE, number, &[0; 256]);
+            assert_eq!(ordering.counts.passive.orphans, orphans);
+            assert_eq!(ordering.held() == 0, orphans == 1);
+        }
+    }
+
+    #[test]
+    fn a_response_with_more_than_was_asked_for_is_an_orphan() {
+        let mut ordering = begun();
+        ordering.ask(Side::Active, 0, 100);
+        ordering.give(Side::Passive, READ_MIDDLE, 0, &[0; 256]);
+        assert_eq!(ordering.counts.passive.orphans, 1);
     }
 }

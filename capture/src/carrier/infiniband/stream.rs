@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::held::{Arrival, Packets};
 use super::transport::{Operation as Does, Target, Transport};
-use crate::carrier::connection::Counts;
 use crate::carrier::operation::{OperationKind, Progress};
 
 /// Packets of a connection that may come between an acknowledgement and the late packet it acknowledges.
@@ -48,7 +47,7 @@ pub(super) struct Stream {
     pub(super) refusing: bool,
     /// Held requests: number to arrival.
     pub(super) held: BTreeMap<u64, u64>,
-    /// Requests that the receiver refused; used if they turn sink to have been accepted after all.
+    /// Requests that the receiver refused; used if they turn out to have been accepted after all.
     pub(super) refused: Packets,
     pub(super) holes: VecDeque<(u64, u64)>,
     pub(super) reads: VecDeque<Read>,
@@ -73,11 +72,11 @@ impl Stream {
     /// The number the next request should have. Where a Read request's responses could not be counted, `number` itself
     /// tells, if it fits one of the path MTUs there are. That MTU is a guess, so it is used for nothing else.
     pub(super) fn expected(&mut self, number: u64, mtu: Option<u32>) -> u64 {
-        let next = *self.next.get_or_insert_with(|| {
+        if self.next.is_none() {
             // Where the capture begins in the middle, packets shortly before its first may come late.
-            self.holes.push_back((number - GRACE, number));
-            number
-        });
+            self.remember_hole(number - GRACE, number);
+        }
+        let next = *self.next.get_or_insert(number);
         let Some((first, length)) = self.unmeasured.take() else { return next };
         let fitting = MTUS.into_iter().find(|mtu| first + responses(length, *mtu) == number);
         match mtu.or(fitting) {
@@ -96,15 +95,24 @@ impl Stream {
         }
     }
 
-    /// A packet of a hole that was given up; it is taken sink of the hole.
+    /// Takes note that packets from `first` to before `end` are passed over, and may come late. The oldest hole is forgotten
+    /// where there are too many.
+    pub(super) fn remember_hole(&mut self, first: u64, end: u64) {
+        if self.holes.len() == HOLES {
+            self.holes.pop_front();
+        }
+        self.holes.push_back((first, end));
+    }
+
+    /// A packet of a hole that was given up; it is taken out of the hole.
     pub(super) fn is_late(&mut self, number: u64) -> bool {
         let Some(place) = self.holes.iter().position(|(first, end)| (*first..*end).contains(&number)) else {
             return false;
         };
         if let Some((first, end)) = self.holes.remove(place) {
-            for part in [(first, number), (number + 1, end)] {
-                if part.0 < part.1 {
-                    self.holes.push_back(part);
+            for (first, end) in [(first, number), (number + 1, end)] {
+                if first < end {
+                    self.remember_hole(first, end);
                 }
             }
         }
@@ -231,14 +239,6 @@ impl Read {
     }
 }
 
-pub(super) fn lose(stream: &mut Stream, counts: &mut Counts, first: u64, end: u64) {
-    counts.missed += end - first;
-    stream.holes.push_back((first, end));
-    while stream.holes.len() > HOLES {
-        stream.holes.pop_front();
-    }
-}
-
 /// The 64-bit number with these low 24 bits that is nearest to `near`.
 pub(super) fn extend(near: Option<u64>, sequence: u32) -> u64 {
     const HALF: u64 = 1 << 23;
@@ -251,4 +251,38 @@ pub(super) fn extend(near: Option<u64>, sequence: u32) -> u64 {
 /// Packets that carry `length` octets: at least one.
 pub(super) fn responses(length: u32, mtu: u32) -> u64 {
     u64::from(length.div_ceil(mtu.max(1)).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_more_than_32_holes_the_oldest_is_forgotten() {
+        let mut stream = Stream::default();
+        for hole in 0..33 {
+            stream.remember_hole(hole * 10, hole * 10 + 3);
+        }
+        assert!(!stream.is_late(0));
+        assert!(stream.is_late(10));
+    }
+
+    #[test]
+    fn late_packets_that_divide_a_hole_again_and_again_leave_32() {
+        let mut stream = Stream::default();
+        stream.remember_hole(0, 1 << 20);
+        for number in (1..20_000).step_by(2) {
+            stream.is_late(number);
+            assert!(stream.holes.len() <= HOLES);
+        }
+        assert!(stream.is_late(30_000), "the rest of the hole is remembered");
+    }
+
+    #[test]
+    fn a_hole_whose_packets_have_all_come_late_is_forgotten() {
+        let mut stream = Stream::default();
+        stream.remember_hole(7, 10);
+        assert!([8, 7, 9].into_iter().all(|number| stream.is_late(number)));
+        assert!(stream.holes.is_empty());
+    }
 }

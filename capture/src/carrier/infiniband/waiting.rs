@@ -51,7 +51,6 @@ impl Waiting {
         self.flow.source == flow.destination
             && self.flow.destination == flow.source
             && self.packets.iter().any(|kept| match (kept.span, packet.span) {
-                (0, 0) => false,
                 (0, span) => is_within(kept.sequence, packet.sequence, span),
                 (span, 0) => is_within(packet.sequence, kept.sequence, span),
                 _ => false,
@@ -71,5 +70,82 @@ pub(super) fn span(transport: &Transport<'_>) -> u32 {
         // As many as the smallest path MTU would need.
         (true, Does::ReadRequest, Some(target)) => target.length.div_ceil(256).max(1),
         _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Address;
+
+    const CLIENT: Address = Address::V4([192, 0, 2, 1]);
+    const SERVER: Address = Address::V4([192, 0, 2, 2]);
+
+    const fn flow(source: Address, destination: Address) -> Flow {
+        Flow { source, destination, queue_pair: 0x11 }
+    }
+
+    fn kept(sequence: u32, span: u32, length: usize) -> Kept {
+        Kept { stamp: Stamp::default(), octets: vec![0; length].into(), length, sequence, span }
+    }
+
+    fn waiting(packets: Vec<Kept>) -> Waiting {
+        let octets = packets.iter().map(|kept| kept.octets.len()).sum();
+        Waiting { flow: flow(CLIENT, SERVER), carrier: Carrier::RoceV2, packets, octets }
+    }
+
+    #[test]
+    fn an_answer_has_one_of_the_numbers_of_its_request_whichever_came_first() {
+        for (first, last, sequence, is_answer) in
+            [(100, 100, 100, true), (100, 103, 103, true), (100, 103, 104, false), (100, 103, 99, false)]
+        {
+            let (request, answer) = (|| kept(first, last - first + 1, 0), || kept(sequence, 0, 0));
+            let towards = flow(SERVER, CLIENT);
+            assert_eq!(waiting(vec![request()]).answers(&towards, &answer()), is_answer);
+            assert_eq!(waiting(vec![answer()]).answers(&towards, &request()), is_answer);
+        }
+    }
+
+    #[test]
+    fn only_the_flow_between_the_same_ends_is_a_counterpart() {
+        for (source, destination, is_counterpart) in
+            [(SERVER, CLIENT, true), (CLIENT, CLIENT, false), (SERVER, SERVER, false), (CLIENT, SERVER, false)]
+        {
+            let requests = waiting(vec![kept(100, 1, 0)]);
+            assert_eq!(requests.answers(&flow(source, destination), &kept(100, 0, 0)), is_counterpart);
+        }
+    }
+
+    #[test]
+    fn two_answers_or_two_requests_tell_nothing() {
+        for span in [0, 1] {
+            assert!(!waiting(vec![kept(100, span, 0)]).answers(&flow(SERVER, CLIENT), &kept(100, span, 0)));
+        }
+    }
+
+    #[test]
+    fn a_read_request_may_have_a_response_of_256_octets_for_each_of_its_numbers() {
+        for (length, numbers) in [(0u32, 1), (256, 1), (257, 2), (4096, 16)] {
+            let octets = [&[0x0c][..], &[0; 23], &length.to_be_bytes()].concat();
+            assert_eq!(span(&Transport::decode(&octets, octets.len()).unwrap()), numbers);
+        }
+    }
+
+    #[test]
+    fn more_than_2048_packets_or_4_mebibytes_are_too_many() {
+        for (packets, length, is_full) in
+            [(PACKETS, 0, false), (PACKETS + 1, 0, true), (1, OCTETS, false), (1, OCTETS + 1, true)]
+        {
+            let waiting = waiting((0..packets).map(|_| kept(1, 1, length)).collect());
+            assert_eq!(waiting.is_full(), is_full, "{packets} of {length}");
+        }
+    }
+
+    #[test]
+    fn the_memory_of_what_waits_is_that_of_its_packets() {
+        assert_eq!(waiting(vec![]).held(), 0);
+        let one = waiting(vec![kept(1, 1, 100)]).held();
+        assert!(one > 100 + size_of::<Kept>() / 2);
+        assert_eq!(waiting(vec![kept(1, 1, 100), kept(2, 1, 1100)]).held(), 2 * one + 1000);
     }
 }

@@ -351,7 +351,7 @@ impl<S> Known<S> {
     fn lose<H: Handler<Session = S>>(&mut self, (from, stamp): (Side, Stamp), sink: &mut Sink<'_, H>) {
         self.rdmap.lose(from);
         if let Some(session) = &mut self.session {
-            let kind = OperationKind::Lost { packets: 1 };
+            let kind = OperationKind::Lost;
             let lost = Operation { from, stamp, retransmitted: 0, kind };
             sink.handler.operation(&self.connection, session, lost, true);
         }

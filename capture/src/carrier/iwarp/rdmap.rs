@@ -144,7 +144,7 @@ impl Rdmap {
         let (number, offset) = place;
         let sender = self.senders.get_mut(received.from);
         if sender.send.is_some_and(|expected| expected != place) {
-            out(received.did(OperationKind::Lost { packets: 0 }));
+            out(received.did(OperationKind::Lost));
         }
         let next = offset.wrapping_add(u32::try_from(length).unwrap_or(u32::MAX));
         sender.send = Some(if last { (number.wrapping_add(1), 0) } else { (number, next) });
@@ -243,7 +243,7 @@ mod tests {
                     OperationKind::Write { first, .. } => format!("Write {first}"),
                     OperationKind::ReadRequest { request, length, .. } => format!("Request {request} for {length}"),
                     OperationKind::ReadResponse { request, at, .. } => format!("Response {request} at {at}"),
-                    OperationKind::Lost { .. } => "Lost".to_owned(),
+                    OperationKind::Lost => "Lost".to_owned(),
                 },
                 Did::Terminate(_) => "Terminate".to_owned(),
                 Did::Orphan => "Orphan".to_owned(),
