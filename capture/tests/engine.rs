@@ -1338,11 +1338,13 @@ fn the_flow_that_holds_the_most_does_not_wait_where_too_much_is_held() {
     let lone = |queue_pair| Wire { server: End { host: 4, queue_pair, next: 0 }, ..Wire::default() };
     let (mut small, mut large) = (lone(0x51), lone(0x52));
     trace.extend(small.send(Client, &message(MSG, 100, &Lists::default(), &null(100))));
-    let long = message(MSG, 200, &Lists::default(), &call(200, [100_005, 3, 1], &octets(1, 40_000)));
-    trace.extend(large.send(Client, &long));
+    for xid in 200..240 {
+        let call = call(xid, [100_005, 3, 1], &octets(1, 900));
+        trace.extend(large.send(Client, &message(MSG, xid, &Lists::default(), &call)));
+    }
     trace.extend(nulls(&mut wire, 2..3));
     let found = dissect_with(&trace, Config { memory: 20_000, ..Config::default() });
-    let place = |xid| found.messages.iter().position(|message| message.prefix().unwrap().xid == xid);
+    let place = |xid| found.messages.iter().position(|message| message.prefix().unwrap().xid == xid).unwrap();
     assert!(place(200) < place(2) && place(2) < place(100), "{:?}", sent(&found));
 }
 
