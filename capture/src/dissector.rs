@@ -17,7 +17,7 @@ use crate::carrier::iwarp::terminate::Terminate;
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::event::{Event, Report, Terminated};
 use crate::file::{Frame, Time};
-use crate::link::{self, Content, Segment};
+use crate::link::{self, Content, TcpSegment};
 use crate::session::{Context, Session};
 
 /// The port of NFS over RDMA (RFC 8267 section 9).
@@ -114,11 +114,11 @@ pub struct Summary {
 pub struct Dissector {
     pairs: QueuePairs<Session>,
     iwarp: Connections<Session>,
-    state: State,
+    state: DissectorState,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct DissectorState {
     config: Config,
     account: Account,
     last_number: u32,
@@ -131,7 +131,7 @@ impl Dissector {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let account = Account { held: 0, limit: config.memory };
-        let state = State { config, account, ..State::default() };
+        let state = DissectorState { config, account, ..DissectorState::default() };
         Self { pairs: QueuePairs::default(), iwarp: Connections::default(), state }
     }
 
@@ -164,7 +164,7 @@ impl Dissector {
         }
     }
 
-    fn segment(&mut self, stamp: Stamp, segment: &Segment<'_>) {
+    fn segment(&mut self, stamp: Stamp, segment: &TcpSegment<'_>) {
         let Config { ports, verify_crc, .. } = &self.state.config;
         let choice = Choice {
             to_service: ports.contains(&segment.destination_port),
@@ -224,7 +224,7 @@ impl Summary {
     }
 }
 
-impl State {
+impl DissectorState {
     fn context(&mut self) -> Context<'_> {
         Context {
             transactions: self.config.transactions,
@@ -235,7 +235,7 @@ impl State {
     }
 }
 
-impl Handler for State {
+impl Handler for DissectorState {
     type Session = Session;
 
     fn opened(&mut self, connection: &Connection) -> Session {

@@ -10,7 +10,7 @@ mod transcode;
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::carrier::infiniband::crc::{Verdict, verify};
+use rpcrdma_capture::carrier::infiniband::crc::{CrcVerdict, verify};
 use rpcrdma_capture::file::{Frame, LinkType, Time};
 use rpcrdma_capture::link::{Address, Carrier, Content, Packet, decode};
 use transcode::{Erf, Padding, ROCE_CAPTURES, Record};
@@ -65,8 +65,8 @@ fn assert_same(original: &[Record], records: &[Record], carrier: Carrier) {
 
 /// Every packet of `records` has the right ICRC, and VCRC if `vcrc`.
 fn assert_right(records: &[Record], vcrc: bool) {
-    let expected = Verdict { icrc: true, vcrc: vcrc.then_some(true) };
-    let verdicts: Vec<Verdict> = records.iter().filter_map(|record| verify(&frame(record))).collect();
+    let expected = CrcVerdict { icrc: true, vcrc: vcrc.then_some(true) };
+    let verdicts: Vec<CrcVerdict> = records.iter().filter_map(|record| verify(&frame(record))).collect();
     assert_eq!(verdicts.len(), packets(records).len());
     assert!(verdicts.iter().all(|verdict| *verdict == expected));
 }
@@ -222,9 +222,9 @@ fn a_wrong_crc_is_seen() {
         for record in records {
             let count = record.data.len();
             for (from_end, expected) in [
-                (1, Verdict { icrc: true, vcrc: Some(false) }),
-                (3, Verdict { icrc: false, vcrc: Some(false) }),
-                (7, Verdict { icrc: false, vcrc: Some(false) }),
+                (1, CrcVerdict { icrc: true, vcrc: Some(false) }),
+                (3, CrcVerdict { icrc: false, vcrc: Some(false) }),
+                (7, CrcVerdict { icrc: false, vcrc: Some(false) }),
             ] {
                 let mut changed = record.clone();
                 changed.data[count - from_end] ^= 1;
@@ -234,7 +234,7 @@ fn a_wrong_crc_is_seen() {
             // A capture without the VCRC, as some devices give it.
             let mut without = record.clone();
             without.data.truncate(count - 2);
-            assert_eq!(verify(&frame(&without)), Some(Verdict { icrc: true, vcrc: None }));
+            assert_eq!(verify(&frame(&without)), Some(CrcVerdict { icrc: true, vcrc: None }));
         }
     }
 }

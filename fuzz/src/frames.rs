@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use rpcrdma_capture::check::{Checker, Found as Finding};
+use rpcrdma_capture::check::{Checker, Found};
 use rpcrdma_capture::dissector::{Config, Dissector};
 use rpcrdma_capture::event::Event;
 use rpcrdma_capture::file::{Files, Frame, Reader, Time};
@@ -70,13 +70,13 @@ struct Run {
     origins: Vec<u64>,
     frames: u64,
     octets: usize,
-    found: Found,
+    found: Dissection,
     shown: Shown,
 }
 
 /// What came out.
 #[derive(Default)]
-struct Found {
+struct Dissection {
     events: u64,
     /// Octets of Sends.
     sent: usize,
@@ -120,7 +120,7 @@ impl Run {
             origins: Vec::new(),
             frames: 0,
             octets: 0,
-            found: Found::default(),
+            found: Dissection::default(),
             shown,
         }
     }
@@ -188,7 +188,7 @@ impl Run {
         }
     }
 
-    fn finding(&mut self, found: &Finding) {
+    fn finding(&mut self, found: &Found) {
         assert!(!found.message.is_empty());
         if self.is_shown() {
             let Shown { findings, written, .. } = &mut self.shown;

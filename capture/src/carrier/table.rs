@@ -14,7 +14,7 @@ pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
 /// many, the quarter unused for longest makes place.
 #[derive(Debug)]
 pub(super) struct Table<Flow, Entry> {
-    rows: Map<u64, Row<Entry>>,
+    rows: Map<u64, TableRow<Entry>>,
     flows: Map<Flow, (u64, Side)>,
     /// The flows of the last two packets: most often the next packet's is one of them.
     recent: [Option<(Flow, u64, Side)>; 2],
@@ -23,7 +23,7 @@ pub(super) struct Table<Flow, Entry> {
 }
 
 #[derive(Debug)]
-struct Row<Entry> {
+struct TableRow<Entry> {
     entry: Entry,
     /// When a packet of it came last.
     used: u64,
@@ -88,7 +88,7 @@ impl<Flow: Copy + Eq + Hash, Entry> Table<Flow, Entry> {
     pub(super) fn insert(&mut self, key: u64, flows: impl IntoIterator<Item = (Side, Flow)>, entry: Entry) {
         self.recent = [None, None];
         self.flows.extend(flows.into_iter().map(|(from, flow)| (flow, (key, from))));
-        self.rows.insert(key, Row { entry, used: self.clock });
+        self.rows.insert(key, TableRow { entry, used: self.clock });
     }
 
     /// Follows a connection no longer. Its flows may be another's by now.

@@ -5,7 +5,7 @@ use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 use super::book::Book;
 use super::found::{About, Blame, Found};
 use crate::carrier::operation::Sides;
-use crate::event::{MemoryUse, MemoryUseKind as Kind};
+use crate::event::{MemoryUse, MemoryUseKind};
 use crate::link::Address;
 
 /// Judges a use of memory.
@@ -74,10 +74,12 @@ pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
 pub(super) fn judge(used: &MemoryUse, ends: &Sides<Address>, known: bool, book: &mut Book) -> Vec<Found> {
     let mut broken_rules = Vec::new();
     let xid = match used.kind {
-        Kind::Outside { inside, answered, .. } => inside.map(|(xid, ..)| xid).or(answered),
-        Kind::Refused { xid, .. } | Kind::Shared { xid, .. } | Kind::Pulled { xid, .. } => Some(xid),
+        MemoryUseKind::Outside { inside, answered, .. } => inside.map(|(xid, ..)| xid).or(answered),
+        MemoryUseKind::Refused { xid, .. } | MemoryUseKind::Shared { xid, .. } | MemoryUseKind::Pulled { xid, .. } => {
+            Some(xid)
+        }
     };
-    let sender = if matches!(used.kind, Kind::Shared { .. }) { used.owner } else { used.owner.other() };
+    let sender = if matches!(used.kind, MemoryUseKind::Shared { .. }) { used.owner } else { used.owner.other() };
     let (from, to) = (*ends.get(sender), *ends.get(sender.other()));
     let about = About { stamp: used.stamp, connection: used.connection, from, to, xid };
     let blame = blame(used.kind);
@@ -98,19 +100,19 @@ pub(super) fn judge(used: &MemoryUse, ends: &Sides<Address>, known: bool, book: 
 }
 
 /// Who is at fault for a use of memory. The frame is the responder's, or the call that shares a handle.
-const fn blame(kind: Kind) -> Blame {
+const fn blame(kind: MemoryUseKind) -> Blame {
     match kind {
-        Kind::Refused { invalidated: None, .. } => Blame::Receiver,
+        MemoryUseKind::Refused { invalidated: None, .. } => Blame::Receiver,
         // The handle may have been invalidated for a call that was over, and advertised again.
-        Kind::Refused { invalidated: Some(_), .. } => Blame::Either,
-        Kind::Outside { .. } | Kind::Shared { .. } | Kind::Pulled { .. } => Blame::Sender,
+        MemoryUseKind::Refused { invalidated: Some(_), .. } => Blame::Either,
+        MemoryUseKind::Outside { .. } | MemoryUseKind::Shared { .. } | MemoryUseKind::Pulled { .. } => Blame::Sender,
     }
 }
 
 fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
     let handle = used.handle;
     match used.kind {
-        Kind::Outside { write, offset, length, inside: Some((_, start, room)), .. } if write == writes => {
+        MemoryUseKind::Outside { write, offset, length, inside: Some((_, start, room)), .. } if write == writes => {
             report.broken(
                 0,
                 format_args!(
@@ -119,7 +121,7 @@ fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
                 ),
             );
         }
-        Kind::Outside { write, offset, length, inside: None, answered } if write == writes => match answered {
+        MemoryUseKind::Outside { write, offset, length, inside: None, answered } if write == writes => match answered {
             Some(_) if write => {}
             Some(xid) => report.broken(
                 0,
@@ -133,7 +135,7 @@ fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
                 format_args!("{length} octets at handle {handle:#010x} offset {offset:#018x}, which no waiting call advertises"),
             ),
         },
-        Kind::Refused { write, offset, invalidated, .. } if write == writes => {
+        MemoryUseKind::Refused { write, offset, invalidated, .. } if write == writes => {
             refused((handle, offset), invalidated, report);
         }
         _ => {}
@@ -157,7 +159,7 @@ fn refused((handle, offset): (u32, u64), invalidated: Option<u64>, report: &mut 
 }
 
 fn rdma_write_after_reply(used: &MemoryUse, report: &mut Report<'_>) {
-    if let Kind::Outside { write: true, offset, length, inside: None, answered: Some(xid) } = used.kind {
+    if let MemoryUseKind::Outside { write: true, offset, length, inside: None, answered: Some(xid) } = used.kind {
         let handle = used.handle;
         report.broken(
             0,
@@ -169,7 +171,7 @@ fn rdma_write_after_reply(used: &MemoryUse, report: &mut Report<'_>) {
 }
 
 fn handle_shared(used: &MemoryUse, report: &mut Report<'_>) {
-    if let Kind::Shared { with, .. } = used.kind {
+    if let MemoryUseKind::Shared { with, .. } = used.kind {
         report.broken(0, format_args!("handle {:#010x} is advertised by {with:#010x} too, which waits", used.handle));
     }
 }

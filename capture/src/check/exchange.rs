@@ -4,7 +4,7 @@ use rpcrdma::error::Role;
 use rpcrdma::lists::{Chunks, WriteChunk};
 use rpcrdma::reader::padding;
 use rpcrdma::rules::{Finding, Place, Report, Row, Rule, Severity, segments, unreduced};
-use rpcrdma::v1::{Body, ErrorBody, Message as Decoded};
+use rpcrdma::v1::{self, Body, ErrorBody};
 
 use super::book::Book;
 use super::found::{About, Blame, Found};
@@ -177,11 +177,11 @@ pub(super) fn find(slug: &str) -> Option<&'static Rule> {
 pub(super) struct Subject<'a> {
     pub(super) message: &'a Message,
     /// Its header, where it can be read.
-    pub(super) decoded: Option<Decoded<'a>>,
+    pub(super) decoded: Option<v1::Message<'a>>,
     pub(super) role: Role,
     /// The call that it answers, and its header.
     pub(super) call: Option<&'a Message>,
-    pub(super) called: Option<Decoded<'a>>,
+    pub(super) called: Option<v1::Message<'a>>,
     /// The arguments of that call.
     pub(super) arguments: Option<&'a Walked>,
     /// Of each segment of the call what the responder read or wrote; `None` where that is not known.
@@ -335,7 +335,7 @@ fn read_length(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
 }
 
 /// The length of an item whose data would be at this place of the Payload stream: the word before that, if it is in the Send.
-fn count_before(message: &Decoded<'_>, at: usize) -> Option<u32> {
+fn count_before(message: &v1::Message<'_>, at: usize) -> Option<u32> {
     let word = message.payload.get(at.checked_sub(4)?..)?.first_chunk()?;
     Some(u32::from_be_bytes(*word))
 }

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::io::{self, Read};
 
-use super::compression::{Input, MAGIC_LEN};
+use super::compression::{Decompressing, MAGIC_LEN};
 use super::error::{FileError, Problem};
 
 /// Small enough to stay in the cache between the read and the use, large enough that the calls to read cost nothing.
@@ -11,7 +11,7 @@ pub(super) const CAPACITY: usize = 256 << 10;
 
 /// A window onto the file that moves forward only.
 pub(super) struct Buffer<R> {
-    input: Input<R>,
+    input: Decompressing<R>,
     octets: Vec<u8>,
     /// What of `octets` is read and not used.
     start: usize,
@@ -25,12 +25,12 @@ impl<R: Read> Buffer<R> {
     /// the file has more.
     pub(super) fn with_capacity(capacity: usize, read: R) -> Result<Self, FileError> {
         let octets = vec![0; capacity.max(MAGIC_LEN)];
-        let mut buffer = Self { input: Input::Plain(read), octets, start: 0, end: 0, offset: 0 };
+        let mut buffer = Self { input: Decompressing::Plain(read), octets, start: 0, end: 0, offset: 0 };
         buffer.fill(MAGIC_LEN)?;
-        let Self { input: Input::Plain(read), octets, start, end, offset } = buffer else { return Ok(buffer) };
-        match Input::compressed(octets.get(start..end).unwrap_or_default(), read) {
+        let Self { input: Decompressing::Plain(read), octets, start, end, offset } = buffer else { return Ok(buffer) };
+        match Decompressing::compressed(octets.get(start..end).unwrap_or_default(), read) {
             Ok(input) => Ok(Self { input, octets, start: 0, end: 0, offset }),
-            Err(read) => Ok(Self { input: Input::Plain(read), octets, start, end, offset }),
+            Err(read) => Ok(Self { input: Decompressing::Plain(read), octets, start, end, offset }),
         }
     }
 

@@ -10,7 +10,7 @@ use super::frame::Frame;
 use super::reader::Reader;
 
 /// An opened input.
-type Stream = Box<dyn Read + Send>;
+type OpenStream = Box<dyn Read + Send>;
 
 /// The frames of several files, numbered through.
 ///
@@ -18,8 +18,8 @@ type Stream = Box<dyn Read + Send>;
 #[derive(Default)]
 pub struct Capture {
     /// In reverse: the next one last.
-    inputs: Vec<Input>,
-    current: Option<(String, Reader<Stream>)>,
+    inputs: Vec<QueuedFile>,
+    current: Option<(String, Reader<OpenStream>)>,
     frames: u64,
     files: Files,
 }
@@ -80,13 +80,13 @@ impl Files {
 }
 
 /// A file that is still to be read.
-enum Input {
+enum QueuedFile {
     /// Opened when its turn comes: a capture can have more files than a process may have open.
     Path(PathBuf),
-    Stream(String, Stream),
+    Stream(String, OpenStream),
 }
 
-impl Input {
+impl QueuedFile {
     fn name(&self) -> String {
         match self {
             Self::Path(path) if path == Path::new("-") => "standard input".to_owned(),
@@ -95,7 +95,7 @@ impl Input {
         }
     }
 
-    fn open(self) -> io::Result<Stream> {
+    fn open(self) -> io::Result<OpenStream> {
         Ok(match self {
             Self::Path(path) if path == Path::new("-") => Box::new(io::stdin()),
             Self::Path(path) => Box::new(File::open(path)?),
@@ -107,16 +107,16 @@ impl Input {
 impl Capture {
     /// The files at `paths` in that order; `-` is standard input. None is opened yet.
     pub fn from_paths<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
-        Self::from_inputs(paths.into_iter().map(|path| Input::Path(path.into())).collect())
+        Self::from_inputs(paths.into_iter().map(|path| QueuedFile::Path(path.into())).collect())
     }
 
     /// What the `streams`, each with a name for errors, give in that order.
     pub fn from_streams(streams: impl IntoIterator<Item = (String, Box<dyn Read + Send>)>) -> Self {
-        Self::from_inputs(streams.into_iter().map(|(name, read)| Input::Stream(name, read)).collect())
+        Self::from_inputs(streams.into_iter().map(|(name, read)| QueuedFile::Stream(name, read)).collect())
     }
 
-    fn from_inputs(mut inputs: Vec<Input>) -> Self {
-        let files = Files::new(&inputs.iter().map(Input::name).collect::<Vec<_>>());
+    fn from_inputs(mut inputs: Vec<QueuedFile>) -> Self {
+        let files = Files::new(&inputs.iter().map(QueuedFile::name).collect::<Vec<_>>());
         inputs.reverse();
         Self { inputs, files, ..Self::default() }
     }
@@ -154,7 +154,7 @@ impl Capture {
         }
     }
 
-    fn open(&mut self, input: Input) -> Result<(), FileError> {
+    fn open(&mut self, input: QueuedFile) -> Result<(), FileError> {
         let name = input.name();
         let opened = input.open().map_err(|error| FileError::new(0, Problem::Unreadable(error)));
         match opened.and_then(|read| Reader::after(read, self.frames)) {

@@ -17,16 +17,16 @@ const ZSTANDARD: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 const WINDOW: u64 = 128 << 20;
 
 /// A compressed input, with the octets that were already taken from it put back in front.
-type Source<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
+type Rewound<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
 
 /// Where a file's octets come from.
-pub(super) enum Input<R> {
+pub(super) enum Decompressing<R> {
     Plain(R),
-    Gzip(Box<MultiGzDecoder<Source<R>>>),
-    Zstandard(Box<Zstandard<Source<R>>>),
+    Gzip(Box<MultiGzDecoder<Rewound<R>>>),
+    Zstandard(Box<Zstandard<Rewound<R>>>),
 }
 
-impl<R: Read> Input<R> {
+impl<R: Read> Decompressing<R> {
     /// The decoder for a file that begins with `start`, which was taken from `read`; nothing of it where it is not compressed.
     pub(super) fn compressed(start: &[u8], read: R) -> Result<Self, R> {
         let source = |read| BufReader::new(Cursor::new(start.to_vec()).chain(read));
@@ -44,7 +44,7 @@ impl<R: Read> Input<R> {
     }
 }
 
-impl<R: Read> Read for Input<R> {
+impl<R: Read> Read for Decompressing<R> {
     fn read(&mut self, octets: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(read) => read.read(octets),
@@ -64,10 +64,10 @@ fn is_skippable(start: &[u8]) -> bool {
 pub(super) struct Zstandard<B> {
     source: B,
     decoder: FrameDecoder,
-    state: State,
+    state: FrameState,
 }
 
-enum State {
+enum FrameState {
     BetweenFrames,
     InFrame,
     /// No more can be decoded; what the decoder still holds comes first.
@@ -79,46 +79,46 @@ impl<B: BufRead> Zstandard<B> {
     fn new(source: B) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(WINDOW);
-        Self { source, decoder, state: State::BetweenFrames }
+        Self { source, decoder, state: FrameState::BetweenFrames }
     }
 
-    fn begin_frame(&mut self) -> io::Result<State> {
+    fn begin_frame(&mut self) -> io::Result<FrameState> {
         if self.source.fill_buf()?.is_empty() {
-            return Ok(State::Ended);
+            return Ok(FrameState::Ended);
         }
         match self.decoder.reset(&mut self.source) {
-            Ok(()) => Ok(State::InFrame),
+            Ok(()) => Ok(FrameState::InFrame),
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
                 let skipped = io::copy(&mut self.source.by_ref().take(length.into()), &mut io::sink())?;
                 if skipped < length.into() {
                     Err(io::ErrorKind::UnexpectedEof.into())
                 } else {
-                    Ok(State::BetweenFrames)
+                    Ok(FrameState::BetweenFrames)
                 }
             }
             Err(error) => Err(failed(error)),
         }
     }
 
-    fn decode_block(&mut self) -> State {
+    fn decode_block(&mut self) -> FrameState {
         match self.decoder.decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1)) {
-            Ok(_) => State::InFrame,
+            Ok(_) => FrameState::InFrame,
             Err(error) => {
                 // The decoder keeps a window of what it decoded until the frame is over. An empty last block (and a
                 // checksum) ends it, so that all before the damage is given.
                 let last = [1, 0, 0, 0, 0, 0, 0];
                 let _ = self.decoder.decode_blocks(&last[..], BlockDecodingStrategy::UptoBlocks(1));
-                State::Failed(failed(error))
+                FrameState::Failed(failed(error))
             }
         }
     }
 
-    fn end_frame(&self) -> io::Result<State> {
+    fn end_frame(&self) -> io::Result<FrameState> {
         let stored = self.decoder.get_checksum_from_data();
         if stored.is_some() && stored != self.decoder.get_calculated_checksum() {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "wrong checksum"));
         }
-        Ok(State::BetweenFrames)
+        Ok(FrameState::BetweenFrames)
     }
 }
 
@@ -140,15 +140,15 @@ fn failed(error: FrameDecoderError) -> io::Error {
 impl<B: BufRead> Read for Zstandard<B> {
     fn read(&mut self, octets: &mut [u8]) -> io::Result<usize> {
         loop {
-            if !matches!(self.state, State::BetweenFrames) && self.decoder.can_collect() > 0 {
+            if !matches!(self.state, FrameState::BetweenFrames) && self.decoder.can_collect() > 0 {
                 return self.decoder.read(octets);
             }
-            self.state = match core::mem::replace(&mut self.state, State::Ended) {
-                State::BetweenFrames => self.begin_frame()?,
-                State::InFrame if self.decoder.is_finished() => self.end_frame()?,
-                State::InFrame => self.decode_block(),
-                State::Failed(error) => return Err(error),
-                State::Ended => return Ok(0),
+            self.state = match core::mem::replace(&mut self.state, FrameState::Ended) {
+                FrameState::BetweenFrames => self.begin_frame()?,
+                FrameState::InFrame if self.decoder.is_finished() => self.end_frame()?,
+                FrameState::InFrame => self.decode_block(),
+                FrameState::Failed(error) => return Err(error),
+                FrameState::Ended => return Ok(0),
             };
         }
     }

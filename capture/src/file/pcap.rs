@@ -15,7 +15,7 @@ use std::io::Read;
 use super::buffer::Buffer;
 use super::error::{FileError, Problem};
 use super::frame::{LinkType, Time};
-use super::record::{Order, Record, check_length};
+use super::record::{OctetOrder, Record, check_length};
 
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
@@ -26,7 +26,7 @@ const FCS_PRESENT: u32 = 0x0400_0000;
 
 /// What the file header says.
 pub(super) struct Pcap {
-    order: Order,
+    order: OctetOrder,
     /// Nanoseconds in one unit of the second word of a record.
     unit: u64,
     link: LinkType,
@@ -34,8 +34,8 @@ pub(super) struct Pcap {
 }
 
 /// Octet order and time unit of a file that begins with `magic`; none where it is no pcap file.
-fn recognise(magic: [u8; 4]) -> Option<(Order, u64)> {
-    [Order::Little, Order::Big].into_iter().find_map(|order| match order.u32(magic) {
+fn recognise(magic: [u8; 4]) -> Option<(OctetOrder, u64)> {
+    [OctetOrder::Little, OctetOrder::Big].into_iter().find_map(|order| match order.u32(magic) {
         MICROSECONDS => Some((order, 1000)),
         NANOSECONDS => Some((order, 1)),
         _ => None,

@@ -14,7 +14,7 @@ use std::io::Read;
 use super::buffer::Buffer;
 use super::error::{FileError, Problem};
 use super::frame::{LinkType, Time};
-use super::record::{Order, Record, check_length};
+use super::record::{OctetOrder, Record, check_length};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -43,7 +43,7 @@ const ENDS_INSIDE_BLOCK: Problem = Problem::EndsInside("a block");
 
 /// The section that is being read.
 pub(super) struct Pcapng {
-    order: Order,
+    order: OctetOrder,
     interfaces: Vec<Interface>,
 }
 
@@ -96,7 +96,7 @@ impl Resolution {
 
 impl Interface {
     /// From the body of an Interface Description block.
-    fn decode(body: &[u8], order: Order) -> Option<Self> {
+    fn decode(body: &[u8], order: OctetOrder) -> Option<Self> {
         let ([[l0, l1, _, _], snaplen], mut options) = split_words(body)?;
         let mut interface = Self {
             link: LinkType(order.u16([l0, l1])),
@@ -128,10 +128,10 @@ impl Interface {
     }
 }
 
-fn time_offset(value: &[u8], order: Order) -> i64 {
+fn time_offset(value: &[u8], order: OctetOrder) -> i64 {
     match (value.first_chunk(), order) {
-        (Some(octets), Order::Little) => i64::from_le_bytes(*octets),
-        (Some(octets), Order::Big) => i64::from_be_bytes(*octets),
+        (Some(octets), OctetOrder::Little) => i64::from_le_bytes(*octets),
+        (Some(octets), OctetOrder::Big) => i64::from_be_bytes(*octets),
         (None, _) => 0,
     }
 }
@@ -147,7 +147,7 @@ impl Pcapng {
     pub(super) fn open<R: Read>(buffer: &Buffer<R>) -> Option<Self> {
         let recognised = buffer.available().starts_with(&SECTION_HEADER.to_be_bytes());
         // The order is set by the Section Header, which is read as a block before all others.
-        recognised.then(|| Self { order: Order::Little, interfaces: Vec::new() })
+        recognised.then(|| Self { order: OctetOrder::Little, interfaces: Vec::new() })
     }
 
     /// The next packet; none at the end of the file.
@@ -196,7 +196,8 @@ impl Pcapng {
             return Err(FileError::new(buffer.offset(), ENDS_INSIDE_BLOCK));
         }
         let Some(([_, _, magic], _)) = split_words(buffer.available()) else { return Ok(()) };
-        let order = [Order::Little, Order::Big].into_iter().find(|order| order.u32(magic) == BYTE_ORDER_MAGIC);
+        let order =
+            [OctetOrder::Little, OctetOrder::Big].into_iter().find(|order| order.u32(magic) == BYTE_ORDER_MAGIC);
         let damaged = || FileError::new(buffer.offset(), Problem::Damaged("a section has no octet order"));
         self.order = order.ok_or_else(damaged)?;
         self.interfaces.clear();
@@ -240,7 +241,7 @@ impl Pcapng {
         let offset = buffer.offset();
         self.fill_block(buffer, length)?;
         let header = self.packet_header(buffer.available(), kind, length);
-        let Header { interface, units, captured, length: on_wire, len } =
+        let BlockHeader { interface, units, captured, length: on_wire, len } =
             header.ok_or_else(|| FileError::new(offset, DAMAGED_BLOCK))?;
         let room = length.saturating_sub(len).saturating_sub(BLOCK_END_LEN);
         if captured as usize > room {
@@ -262,7 +263,7 @@ impl Pcapng {
 
     /// What stands in front of the frame in a packet block.
     #[inline]
-    fn packet_header(&self, block: &[u8], kind: u32, length: usize) -> Option<Header> {
+    fn packet_header(&self, block: &[u8], kind: u32, length: usize) -> Option<BlockHeader> {
         let block = block.get(..length)?;
         if kind == SIMPLE_PACKET {
             let ([_, _, on_wire], _) = split_words(block)?;
@@ -270,7 +271,7 @@ impl Pcapng {
             let room = length.saturating_sub(SIMPLE_PACKET_HEADER_LEN + BLOCK_END_LEN) as u32;
             let snaplen = self.interfaces.first().map_or(0, |interface| interface.snaplen);
             let captured = room.min(on_wire).min(if snaplen == 0 { u32::MAX } else { snaplen });
-            return Some(Header {
+            return Some(BlockHeader {
                 interface: 0,
                 units: None,
                 captured,
@@ -281,7 +282,7 @@ impl Pcapng {
         let ([_, _, interface, high, low, captured, on_wire], _) = split_words(block)?;
         let [a, b, _, _] = interface;
         let interface = if kind == PACKET { u32::from(self.order.u16([a, b])) } else { self.order.u32(interface) };
-        Some(Header {
+        Some(BlockHeader {
             interface: interface as usize,
             units: Some((u64::from(self.order.u32(high)) << 32) | u64::from(self.order.u32(low))),
             captured: self.order.u32(captured),
@@ -292,7 +293,7 @@ impl Pcapng {
 }
 
 /// What stands in front of the frame in a packet block.
-struct Header {
+struct BlockHeader {
     interface: usize,
     /// The time in the units of the interface; a Simple Packet has none.
     units: Option<u64>,

@@ -30,12 +30,12 @@ impl Record {
 
 /// The order of the octets in the words of a file.
 #[derive(Clone, Copy)]
-pub(super) enum Order {
+pub(super) enum OctetOrder {
     Little,
     Big,
 }
 
-impl Order {
+impl OctetOrder {
     #[inline]
     pub(super) fn u32(self, octets: [u8; 4]) -> u32 {
         match self {

@@ -71,7 +71,7 @@ impl core::error::Error for HexError {}
 
 /// Part of a line, and where it begins.
 #[derive(Clone, Copy, Debug)]
-struct Text<'a> {
+struct DumpText<'a> {
     text: &'a str,
     line: usize,
     /// In octets from the start of the line.
@@ -79,7 +79,7 @@ struct Text<'a> {
     whole: &'a str,
 }
 
-impl<'a> Text<'a> {
+impl<'a> DumpText<'a> {
     fn error(self, reason: &'static str) -> HexError {
         let before = self.whole.get(..self.at).unwrap_or_default();
         HexError { line: self.line, column: before.chars().count() + 1, reason }
@@ -121,11 +121,11 @@ enum Layout {
 
 /// A line of a dump.
 #[derive(Debug)]
-struct Line<'a> {
-    offset: Option<Text<'a>>,
+struct DumpLine<'a> {
+    offset: Option<DumpText<'a>>,
     /// It stands for repetitions of the line before it.
     repeats: bool,
-    groups: Vec<Text<'a>>,
+    groups: Vec<DumpText<'a>>,
 }
 
 /// Reads a hex dump.
@@ -140,7 +140,7 @@ pub fn parse(text: &str) -> Result<Dump, HexError> {
     }
     let groups = || lines.iter().flat_map(|line| &line.groups);
     let size = word_size(groups())?;
-    let mut octets = Octets::new(layout == Layout::Plain, size);
+    let mut octets = DumpOctets::new(layout == Layout::Plain, size);
     for line in &lines {
         octets.line(line)?;
     }
@@ -150,8 +150,8 @@ pub fn parse(text: &str) -> Result<Dump, HexError> {
 }
 
 /// Lines that say something.
-fn numbered(text: &str) -> impl Iterator<Item = Text<'_>> {
-    let lines = text.lines().enumerate().map(|(index, whole)| Text { text: whole, line: index + 1, at: 0, whole });
+fn numbered(text: &str) -> impl Iterator<Item = DumpText<'_>> {
+    let lines = text.lines().enumerate().map(|(index, whole)| DumpText { text: whole, line: index + 1, at: 0, whole });
     lines.filter(|line| !line.text.trim().is_empty() && !line.text.trim_start().starts_with('#'))
 }
 
@@ -164,10 +164,10 @@ impl Layout {
         if first.is_some_and(begins_with_offset) { Self::Offset } else { Self::Plain }
     }
 
-    fn line<'a>(self, line: Text<'a>) -> Option<Line<'a>> {
+    fn line<'a>(self, line: DumpText<'a>) -> Option<DumpLine<'a>> {
         let (first, rest) = line.word();
         if first.text == "*" && rest.text.trim().is_empty() {
-            return Some(Line { offset: Some(first), repeats: true, groups: Vec::new() });
+            return Some(DumpLine { offset: Some(first), repeats: true, groups: Vec::new() });
         }
         let (offset, data) = match self {
             Self::Plain => (None, line),
@@ -179,12 +179,12 @@ impl Layout {
             },
         };
         let data = if self == Self::Plain { data } else { without_text_column(data.trim_start()) };
-        Some(Line { offset, repeats: false, groups: groups(data) })
+        Some(DumpLine { offset, repeats: false, groups: groups(data) })
     }
 }
 
 /// Finds `offset:` in a line, with what follows it. gdb's `<symbol+16>:` has an offset no one can check.
-fn colon(line: Text<'_>) -> Option<(Option<Text<'_>>, Text<'_>)> {
+fn colon(line: DumpText<'_>) -> Option<(Option<DumpText<'_>>, DumpText<'_>)> {
     let mut rest = line.before("|");
     let (first, second) = (rest.word().0, rest.word().1.word().0);
     if matches!(first.text.len(), 2 | 4..) && is_hex(first.text) && is_hex(second.text) {
@@ -209,11 +209,11 @@ fn colon(line: Text<'_>) -> Option<(Option<Text<'_>>, Text<'_>)> {
 }
 
 /// The offset in `offset:`.
-fn offset_of(word: Text<'_>) -> Option<Text<'_>> {
+fn offset_of(word: DumpText<'_>) -> Option<DumpText<'_>> {
     let text = word.text.strip_suffix(':')?;
     let digits = unprefixed(text);
     let least = if digits.len() < text.len() { 1 } else { 3 };
-    ((least..=16).contains(&digits.len()) && is_hex(digits)).then_some(Text { text, ..word })
+    ((least..=16).contains(&digits.len()) && is_hex(digits)).then_some(DumpText { text, ..word })
 }
 
 fn is_hex(text: &str) -> bool {
@@ -225,7 +225,7 @@ fn unprefixed(text: &str) -> &str {
 }
 
 /// What a log says between the lines of a dump. A number with a colon is none, but an offset with a mistake in it.
-fn is_prose(line: Text<'_>) -> bool {
+fn is_prose(line: DumpText<'_>) -> bool {
     let (first, _) = line.word();
     let is_number = first.text.starts_with(|first: char| first.is_ascii_digit()) && first.text.ends_with(':');
     !is_number && !line.text.split_whitespace().all(|word| is_hex(unprefixed(word)))
@@ -233,7 +233,7 @@ fn is_prose(line: Text<'_>) -> bool {
 
 /// An offset is longer than the groups that follow it, and the first one is 0 but where `hexdump -C` skipped the
 /// beginning. A first word of a Send is as long, and is its XID.
-fn begins_with_offset(line: Text<'_>) -> bool {
+fn begins_with_offset(line: DumpText<'_>) -> bool {
     let (offset, rest) = line.word();
     let (group, _) = rest.word();
     let is_zero = offset.text.bytes().all(|octet| octet == b'0');
@@ -246,7 +246,7 @@ fn begins_with_offset(line: Text<'_>) -> bool {
 }
 
 /// Cuts off the characters that many tools show after the digits, two or more spaces after them.
-fn without_text_column(data: Text<'_>) -> Text<'_> {
+fn without_text_column(data: DumpText<'_>) -> DumpText<'_> {
     let Some(gap) = data.text.find("  ") else { return data };
     if data.text.trim_end().split("  ").all(|group| group.len() == 2 && is_hex(group)) {
         // Two spaces between all octets.
@@ -261,13 +261,13 @@ fn without_text_column(data: Text<'_>) -> Text<'_> {
     let second_part = second.get(..length).unwrap_or_default().trim_end();
     if is_middle && pairs(second_part) {
         let end = data.text.len() - second.len() + second_part.len();
-        return Text { text: data.text.get(..end).unwrap_or_default(), ..data };
+        return DumpText { text: data.text.get(..end).unwrap_or_default(), ..data };
     }
-    Text { text: before, ..data }
+    DumpText { text: before, ..data }
 }
 
 /// The groups of digits in a line.
-fn groups(line: Text<'_>) -> Vec<Text<'_>> {
+fn groups(line: DumpText<'_>) -> Vec<DumpText<'_>> {
     let separates = |octet: u8| octet.is_ascii_whitespace() || b",;:{}()[]\"'".contains(&octet);
     let mut groups = Vec::new();
     let mut start = 0;
@@ -277,7 +277,7 @@ fn groups(line: Text<'_>) -> Vec<Text<'_>> {
         if ends {
             if at > start {
                 let from = line.after(start);
-                groups.push(Text { text: from.text.get(..at - start).unwrap_or(from.text), ..from });
+                groups.push(DumpText { text: from.text.get(..at - start).unwrap_or(from.text), ..from });
             }
             start = if octet == b'\\' { at } else { at + 1 };
         }
@@ -292,7 +292,7 @@ fn digits(group: &str) -> (&str, bool) {
 }
 
 /// Octets in a word written with `0x`: leading zeros may be missing, so the longest tells. 1 where there are none.
-fn word_size<'a>(groups: impl Iterator<Item = &'a Text<'a>>) -> Result<usize, HexError> {
+fn word_size<'a>(groups: impl Iterator<Item = &'a DumpText<'a>>) -> Result<usize, HexError> {
     let mut longest = 0;
     for group in groups {
         if let (digits, true) = digits(group.text) {
@@ -306,7 +306,7 @@ fn word_size<'a>(groups: impl Iterator<Item = &'a Text<'a>>) -> Result<usize, He
 }
 
 /// Octets in a group, where all have the same; otherwise 1.
-fn group_size<'a>(mut groups: impl Iterator<Item = &'a Text<'a>>) -> usize {
+fn group_size<'a>(mut groups: impl Iterator<Item = &'a DumpText<'a>>) -> usize {
     let Some(first) = groups.next().map(|group| group.text.len()) else { return 1 };
     if groups.all(|group| group.text.len() == first) && matches!(first, 4 | 8 | 16) { first / 2 } else { 1 }
 }
@@ -324,31 +324,31 @@ fn ordered(octets: Vec<u8>, word: usize) -> Dump {
 }
 
 /// Octets as they are put together.
-struct Octets<'a> {
+struct DumpOctets<'a> {
     octets: Vec<u8>,
     /// Digits may be parted anywhere.
     is_plain: bool,
     /// A digit whose octet is not whole, and its group.
-    half: Option<(u8, Text<'a>)>,
+    half: Option<(u8, DumpText<'a>)>,
     /// Octets in a word written with `0x`.
     size: usize,
     /// Where the last line with data begins.
     last_line: usize,
     /// The first offset.
-    base: Option<Text<'a>>,
+    base: Option<DumpText<'a>>,
     /// What offsets are written in, once known.
     radix: Option<u32>,
     /// The last line is repeated up to the next offset.
-    repeats: Option<Text<'a>>,
+    repeats: Option<DumpText<'a>>,
 }
 
-impl<'a> Octets<'a> {
+impl<'a> DumpOctets<'a> {
     const fn new(is_plain: bool, size: usize) -> Self {
         let octets = Vec::new();
         Self { octets, is_plain, half: None, size, last_line: 0, base: None, radix: None, repeats: None }
     }
 
-    fn line(&mut self, line: &Line<'a>) -> Result<(), HexError> {
+    fn line(&mut self, line: &DumpLine<'a>) -> Result<(), HexError> {
         if let Some(offset) = line.offset {
             if line.repeats {
                 self.repeats = Some(offset);
@@ -363,7 +363,7 @@ impl<'a> Octets<'a> {
     }
 
     /// Checks that an offset is where the octets before it end, and repeats the last line up to there.
-    fn offset(&mut self, offset: Text<'a>) -> Result<(), HexError> {
+    fn offset(&mut self, offset: DumpText<'a>) -> Result<(), HexError> {
         let Some(base) = self.base else {
             self.base = Some(offset);
             return self.repeats.map_or(Ok(()), |star| Err(star.error(HexError::REPEAT)));
@@ -389,13 +389,13 @@ impl<'a> Octets<'a> {
     }
 
     /// What an offset may be written in; `od` writes seven octal digits.
-    fn radices(&self, offset: Text<'_>) -> impl Iterator<Item = u32> + use<> {
+    fn radices(&self, offset: DumpText<'_>) -> impl Iterator<Item = u32> + use<> {
         let all = if offset.text.len() == 7 { [8, 16, 10] } else { [16, 8, 10] };
         let known = self.radix;
         all.into_iter().filter(move |radix| known.is_none_or(|known| known == *radix))
     }
 
-    fn group(&mut self, group: Text<'a>) -> Result<(), HexError> {
+    fn group(&mut self, group: DumpText<'a>) -> Result<(), HexError> {
         let (digits, is_prefixed) = digits(group.text);
         let start = group.text.len() - digits.len();
         if let Some((at, _)) = digits.char_indices().find(|(_, digit)| !digit.is_ascii_hexdigit()) {
@@ -421,7 +421,7 @@ impl<'a> Octets<'a> {
         }
     }
 
-    fn digit(&mut self, digit: u8, group: Text<'a>) -> Result<(), HexError> {
+    fn digit(&mut self, digit: u8, group: DumpText<'a>) -> Result<(), HexError> {
         match self.half.take() {
             None => self.half = Some((digit, group)),
             Some(_) if self.octets.len() >= LIMIT => return Err(group.error(HexError::TOO_LONG)),
@@ -445,7 +445,7 @@ impl<'a> Octets<'a> {
 }
 
 /// How far one offset is after another.
-fn distance(from: Text<'_>, to: Text<'_>, radix: u32) -> Option<usize> {
-    let value = |text: Text<'_>| u64::from_str_radix(unprefixed(text.text), radix).ok();
+fn distance(from: DumpText<'_>, to: DumpText<'_>, radix: u32) -> Option<usize> {
+    let value = |text: DumpText<'_>| u64::from_str_radix(unprefixed(text.text), radix).ok();
     usize::try_from(value(to)?.checked_sub(value(from)?)?).ok()
 }

@@ -6,7 +6,7 @@ use rpcrdma::v2::Family;
 use crate::carrier::operation::{Side, Stamp};
 use crate::link::Address;
 use crate::rpc::describe::{self, Described, Way};
-use crate::rpc::header::{Dialect, Place, read_chunks, write_lengths};
+use crate::rpc::header::{Dialect, PayloadPlace, read_chunks, write_lengths};
 use crate::rpc::message::{Captured, Message};
 
 /// The message in a Send that is of no capture: frame, time, connection and addresses have no meaning.
@@ -41,7 +41,7 @@ pub fn message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
 }
 
 fn described(message: &Message) -> Option<Described> {
-    let decoded = message.decode().ok().filter(|decoded| decoded.header.place() == Place::Inline)?;
+    let decoded = message.decode().ok().filter(|decoded| decoded.header.place() == PayloadPlace::Inline)?;
     let chunks = decoded.header.chunks()?;
     let written = write_lengths(&chunks);
     match MessageType::peek(decoded.payload)?.1 {

@@ -1,7 +1,7 @@
 //! What a frame holds.
 
 use super::address::Address;
-use super::tcp::Segment;
+use super::tcp::TcpSegment;
 
 /// What carries a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ pub enum Content<'a> {
     /// An InfiniBand transport packet.
     InfiniBand(Packet<'a>),
     /// A TCP segment.
-    Tcp(Segment<'a>),
+    Tcp(TcpSegment<'a>),
     /// Something else, named for the count of what was left alone.
     Other(&'static str),
 }

@@ -28,7 +28,7 @@ pub(crate) use ipv4::Ipv4;
 pub(crate) use ipv6::Ipv6;
 pub(crate) use lrh::{Lrh, NextHeader};
 pub(crate) use network::Network;
-pub use tcp::Segment;
+pub use tcp::TcpSegment;
 pub(crate) use udp::Udp;
 
 use crate::file::{Frame, LinkType};

@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::content::{Carrier, Content, packet};
-use super::tcp::Segment;
+use super::tcp::TcpSegment;
 use super::udp::Udp;
 
 const ICMP: u8 = 1;
@@ -14,8 +14,8 @@ const ICMPV6: u8 = 58;
 pub(super) fn decode(protocol: u8, source: Address, destination: Address, octets: &[u8], length: usize) -> Content<'_> {
     match protocol {
         Udp::PROTOCOL => {}
-        Segment::PROTOCOL => {
-            return Segment::decode(source, destination, octets, length).map_or_else(Content::Other, Content::Tcp);
+        TcpSegment::PROTOCOL => {
+            return TcpSegment::decode(source, destination, octets, length).map_or_else(Content::Other, Content::Tcp);
         }
         _ => return Content::Other(name(protocol)),
     }

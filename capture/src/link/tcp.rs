@@ -17,7 +17,7 @@ const ACK: u8 = 0x10;
 
 /// A TCP segment.
 #[derive(Clone, Copy, Debug)]
-pub struct Segment<'a> {
+pub struct TcpSegment<'a> {
     /// The sender.
     pub source: Address,
     /// The receiver.
@@ -37,7 +37,7 @@ pub struct Segment<'a> {
     pub length: usize,
 }
 
-impl<'a> Segment<'a> {
+impl<'a> TcpSegment<'a> {
     /// Its number as a protocol above IP.
     pub(super) const PROTOCOL: u8 = 6;
 
@@ -98,8 +98,8 @@ mod tests {
         0, 0x01, 0x01, 0x08, 0x0a, 0x72, 0x4d, 0xe1, 0xf5, 0xe4, 0xa5, 0x1a, 0x93,
     ];
 
-    fn decode(octets: &[u8], length: usize) -> Result<Segment<'_>, &'static str> {
-        Segment::decode(Address::V4([192, 0, 2, 2]), Address::V4([192, 0, 2, 1]), octets, length)
+    fn decode(octets: &[u8], length: usize) -> Result<TcpSegment<'_>, &'static str> {
+        TcpSegment::decode(Address::V4([192, 0, 2, 2]), Address::V4([192, 0, 2, 1]), octets, length)
     }
 
     #[test]

@@ -24,7 +24,7 @@ use core::ops::{Range, RangeInclusive};
 
 use grammar::Row;
 pub(crate) use walk::Padding;
-pub use walk::{DataItem, Operation, Reduced, Walk, WalkError};
+pub use walk::{CompoundOperation, DataItem, Reduced, Walk, WalkError};
 use walker::Walker;
 
 /// What an RPC call header says is called (RFC 5531 section 9).

@@ -546,7 +546,7 @@ fn read_chunks_are_matched_by_position() {
 #[test]
 fn what_is_unknown_is_said() {
     let walk = arguments(COMPOUND, false, &words(&[0, 2, 2, 24, 76, 1]), 0, Reduced::Call(&[]));
-    assert_eq!(walk.operations[1], Operation { code: 76, name: "unknown", status: None });
+    assert_eq!(walk.operations[1], CompoundOperation { code: 76, name: "unknown", status: None });
     assert_eq!(
         walk.end.unwrap_err(),
         WalkError { at: 16, operation: Some("NFSv4 COMPOUND"), reason: WalkError::UNKNOWN_OPERATION }
@@ -663,7 +663,7 @@ fn rare_callbacks() {
     let refused = words(&[10071, 1, 0x6100_0000, 1, 11, 10071]);
     let walk = results(COMPOUND, true, &refused, Reduced::Reply(&[]));
     assert_eq!((walk.end, walk.consumed, walk.status), (Ok(()), refused.len(), Some(10071)));
-    assert_eq!(walk.operations, [Operation { code: 11, name: "CB_SEQUENCE", status: Some(10071) }]);
+    assert_eq!(walk.operations, [CompoundOperation { code: 11, name: "CB_SEQUENCE", status: Some(10071) }]);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::grammar::Item::{Array, CallbackProgram, Data, Fixed, List, Opaque, OperationResults, Operations};
 use super::grammar::Item::{Optional, Structure, Union, Words};
-use super::grammar::{Arm, BOOL, HYPER, Item, Results, Row, WORD, ok, ok_else, ok_or, plain, row};
+use super::grammar::{Arm, BOOL, HYPER, Item, Results, Row, WORD, Xdr, ok, ok_else, ok_or, plain, row};
 
 pub(super) const PROCEDURES: &[Row] = &[
     row(0, "NFSv4 NULL", &[], plain(&[])),
@@ -113,8 +113,6 @@ const NFS4ERR_OFFLOAD_NO_REQS: u32 = 10094;
 /// A status and nothing else.
 pub(super) const STATUS: Results = ok(&[]);
 const CHANGED: Results = ok(&[CHANGE_INFO]);
-
-type Xdr = super::grammar::Xdr;
 
 const OPERATIONS: &[Row] = &[
     // Minor version 0 (RFC 7530 section 16).

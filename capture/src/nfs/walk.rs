@@ -30,7 +30,7 @@ pub struct DataItem {
 
 /// An operation of a COMPOUND or CB_COMPOUND.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operation {
+pub struct CompoundOperation {
     /// Its number.
     pub code: u32,
     /// Its name without `OP_`; `unknown` where the number is.
@@ -39,7 +39,7 @@ pub struct Operation {
     pub status: Option<u32>,
 }
 
-impl Operation {
+impl CompoundOperation {
     /// Operations that only lead to the one a COMPOUND is about.
     const LEADING: [&str; 12] = [
         "SEQUENCE",
@@ -67,7 +67,7 @@ impl Operation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walk {
     /// The operations of a COMPOUND or CB_COMPOUND, the one that could not be stepped over included.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<CompoundOperation>,
     /// Every DDP-eligible data item that was met, in order.
     pub items: Vec<DataItem>,
     /// The status of the whole reply, where the procedure has one.

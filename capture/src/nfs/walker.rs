@@ -5,20 +5,20 @@ use core::ops::Range;
 use rpcrdma::reader::{EndOfInput, Reader, padding};
 
 use super::grammar::{Arm, Item, Results, Row, Xdr, find};
-use super::walk::{DataItem, Operation, Padding, Reduced, Walk, WalkError};
+use super::walk::{CompoundOperation, DataItem, Padding, Reduced, Walk, WalkError};
 
-type Step<T> = Result<T, WalkError>;
+type Stepped<T> = Result<T, WalkError>;
 
 /// The chunks of a message, and which of them found their item.
 #[derive(Debug)]
-enum Chunks<'a> {
+enum ReducedChunks<'a> {
     /// Read chunks. `order` has those that are left, the one with the least Position last.
     Read { chunks: &'a [(u64, u64)], order: Vec<usize> },
     /// Write chunks: `next` is the one whose turn it is.
     Write { chunks: &'a [u64], next: usize },
 }
 
-impl<'a> Chunks<'a> {
+impl<'a> ReducedChunks<'a> {
     fn new(reduced: Reduced<'a>) -> Self {
         match reduced {
             Reduced::Call(chunks) => {
@@ -106,7 +106,7 @@ pub(super) struct Walker<'a> {
     position: usize,
     /// Octets of reduced items, padding included, that belong before here.
     left_out: usize,
-    chunks: Chunks<'a>,
+    chunks: ReducedChunks<'a>,
     padding: Option<Padding>,
     /// Octets of padding that were skipped, as ranges of the body.
     padded: Vec<Range<usize>>,
@@ -125,7 +125,7 @@ impl<'a> Walker<'a> {
             end: Ok(()),
             consumed: 0,
         };
-        let chunks = Chunks::new(reduced);
+        let chunks = ReducedChunks::new(reduced);
         let (padding, padded) = (None, Vec::new());
         Self { reader: Reader::new(body), position, left_out: 0, chunks, padding, padded, inside: None, walk }
     }
@@ -145,13 +145,13 @@ impl<'a> Walker<'a> {
         self.padding_if_exact(end)
     }
 
-    fn padding_if_exact(self, end: Step<()>) -> Option<Vec<Range<usize>>> {
+    fn padding_if_exact(self, end: Stepped<()>) -> Option<Vec<Range<usize>>> {
         let is_exact = end.is_ok() && self.chunks.left().is_ok() && self.reader.rest().is_empty();
         is_exact.then_some(self.padded)
     }
 
     /// Skips the padding before an item of `length` octets.
-    fn skip(&mut self, length: u32) -> Step<()> {
+    fn skip(&mut self, length: u32) -> Stepped<()> {
         let Some(Padding { before, align, least }) = self.padding else { return Ok(()) };
         if length < least || length == 0 || align == 0 {
             return Ok(());
@@ -183,7 +183,7 @@ impl<'a> Walker<'a> {
         self.finish(end)
     }
 
-    fn finish(mut self, end: Step<()>) -> Walk {
+    fn finish(mut self, end: Stepped<()>) -> Walk {
         let consumed = self.reader.offset();
         self.walk.consumed = consumed;
         self.walk.end = end.and_then(|()| self.chunks.left().map_err(|reason| self.error(consumed, reason)));
@@ -198,16 +198,16 @@ impl<'a> Walker<'a> {
         self.error(end.offset, WalkError::ENDS_INSIDE)
     }
 
-    fn word(&mut self) -> Step<u32> {
+    fn word(&mut self) -> Stepped<u32> {
         self.reader.u32().map_err(|end| self.cut(end))
     }
 
-    fn fixed(&mut self, octets: usize) -> Step<()> {
+    fn fixed(&mut self, octets: usize) -> Stepped<()> {
         self.reader.take(octets).map(drop).map_err(|end| self.cut(end))
     }
 
     /// The word before optional-data: whether it is there.
-    fn follows(&mut self) -> Step<bool> {
+    fn follows(&mut self) -> Stepped<bool> {
         let at = self.reader.offset();
         match self.word()? {
             0 => Ok(false),
@@ -217,11 +217,11 @@ impl<'a> Walker<'a> {
     }
 
     /// As deep as the tables are nested, and no deeper: no table refers to itself.
-    fn items(&mut self, items: Xdr) -> Step<()> {
+    fn items(&mut self, items: Xdr) -> Stepped<()> {
         items.iter().try_for_each(|item| self.item(item))
     }
 
-    fn item(&mut self, item: &Item) -> Step<()> {
+    fn item(&mut self, item: &Item) -> Stepped<()> {
         match *item {
             Item::Fixed(octets) => self.fixed(octets),
             Item::CallbackProgram => {
@@ -265,14 +265,14 @@ impl<'a> Walker<'a> {
     }
 
     /// A counted array of operations or of their results: the number of each says what follows.
-    fn operations(&mut self, table: &'static [Row], step: fn(&mut Self, &Row) -> Step<()>) -> Step<()> {
+    fn operations(&mut self, table: &'static [Row], step: fn(&mut Self, &Row) -> Stepped<()>) -> Stepped<()> {
         let outside = self.inside;
         for _ in 0..self.word()? {
             let at = self.reader.offset();
             let code = self.word()?;
             let row = find(table, code);
             let name = row.map_or("unknown", |row| row.name);
-            self.walk.operations.push(Operation { code, name, status: None });
+            self.walk.operations.push(CompoundOperation { code, name, status: None });
             let row = row.ok_or_else(|| self.error(at, WalkError::UNKNOWN_OPERATION))?;
             self.inside = Some(row.name);
             step(self, row)?;
@@ -281,7 +281,7 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    fn result(&mut self, row: &Row) -> Step<()> {
+    fn result(&mut self, row: &Row) -> Stepped<()> {
         let (ok, errors, otherwise) = match row.results {
             Results::Plain(items) => return self.items(items),
             Results::Status { ok, errors, otherwise } => (ok, errors, otherwise),
@@ -301,7 +301,7 @@ impl<'a> Walker<'a> {
     }
 
     /// A DDP-eligible item: its count is here in any case, its data only where no chunk holds it.
-    fn data(&mut self) -> Step<()> {
+    fn data(&mut self) -> Stepped<()> {
         let length = self.word()?;
         let inline_at = self.reader.offset();
         let skipped: usize = self.padded.iter().map(ExactSizeIterator::len).sum();

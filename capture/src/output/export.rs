@@ -19,7 +19,7 @@ use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, PcapError, TsResolution};
 
 use super::reason::{CALL_MISSING, NO_RPC, count, reason};
-use super::tcp::Stream;
+use super::tcp::ExportedStream;
 use crate::carrier::operation::{Side, Sides};
 use crate::file::Time;
 use crate::link::Address;
@@ -88,7 +88,7 @@ pub struct Exported {
 /// A connection that has been opened.
 #[derive(Debug)]
 struct Open {
-    stream: Stream,
+    stream: ExportedStream,
     client: Side,
 }
 
@@ -204,7 +204,8 @@ impl<W: Write> Exporter<W> {
             Entry::Vacant(entry) => {
                 let ports = Sides { active: client_port(*opened), passive: NFS_PORT };
                 *opened = opened.wrapping_add(1);
-                let open = entry.insert(Open { stream: Stream::new(held.addresses, ports), client: held.client });
+                let open =
+                    entry.insert(Open { stream: ExportedStream::new(held.addresses, ports), client: held.client });
                 for frame in open.stream.open() {
                     write(&frame)?;
                 }

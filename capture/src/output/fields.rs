@@ -74,7 +74,7 @@ pub enum Field {
 /// Gives every field that can be read to `take`, with its offset from the start of the Send; gives the offset that was
 /// reached.
 pub fn walk(dialect: Dialect, octets: &[u8], take: &mut impl FnMut(usize, Field)) -> usize {
-    let mut walker = Walker { reader: Reader::new(octets), take };
+    let mut walker = FieldWalker { reader: Reader::new(octets), take };
     // Where a field is not there whole, or not what it must be, the walk ends before it.
     let _ended = match dialect {
         Dialect::Version2(Family::A) => walker.family_a(),
@@ -86,12 +86,12 @@ pub fn walk(dialect: Dialect, octets: &[u8], take: &mut impl FnMut(usize, Field)
     walker.reader.offset()
 }
 
-struct Walker<'a, F> {
+struct FieldWalker<'a, F> {
     reader: Reader<'a>,
     take: &'a mut F,
 }
 
-impl<F: FnMut(usize, Field)> Walker<'_, F> {
+impl<F: FnMut(usize, Field)> FieldWalker<'_, F> {
     fn header(&mut self) -> Option<()> {
         self.word(Field::Xid)?;
         let version = self.word(|word| Field::Word("rdma_vers", word))?;

@@ -6,7 +6,7 @@ use std::io;
 use rpcrdma::rules::{Rule, Severity};
 use serde::Serialize;
 
-use super::json::{End, Hex32, Seconds};
+use super::json::{EndObject, Hex32, Seconds};
 use super::style::{DIM, FAULT, Line, NAME, PLAIN, WARNING};
 use super::text::{At, Columns, WIDTH};
 use crate::check::{self, Blame, Count, Deviation, Found, Implementation};
@@ -369,8 +369,8 @@ struct FindingObject<'a> {
     file_frame: Option<u64>,
     time: Seconds,
     connection: u32,
-    from: End,
-    to: End,
+    from: EndObject,
+    to: EndObject,
     blame: &'static str,
     rdma_xid: Option<Hex32>,
     offset: Option<usize>,
@@ -393,8 +393,8 @@ impl<'a> FindingObject<'a> {
             file_frame: file.map(|(_, frame)| frame),
             time: Seconds(found.stamp.time),
             connection: found.connection,
-            from: End(found.from),
-            to: End(found.to),
+            from: EndObject(found.from),
+            to: EndObject(found.to),
             blame: found.blame.name(),
             rdma_xid: found.xid.map(Hex32),
             offset: found.offset,

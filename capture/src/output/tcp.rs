@@ -11,15 +11,15 @@ use crate::link::Address;
 
 /// The two hosts at the ends of a connection.
 #[derive(Clone, Copy, Debug)]
-enum Network {
+enum IpNetwork {
     V4(Sides<[u8; 4]>),
     V6(Sides<[u8; 16]>),
 }
 
 /// One TCP connection; the [`Side::Active`] end is the one that opened it.
 #[derive(Clone, Debug)]
-pub(crate) struct Stream {
-    network: Network,
+pub(crate) struct ExportedStream {
+    network: IpNetwork,
     ports: Sides<u16>,
     /// The sequence number each end uses next.
     next: Sides<u32>,
@@ -44,12 +44,12 @@ const WINDOW: u16 = 0xffff;
 /// Where the sequence numbers begin: any number will do, and these are easily told apart.
 const FIRST: Sides<u32> = Sides { active: 0x1000_0000, passive: 0x2000_0000 };
 
-impl Stream {
+impl ExportedStream {
     /// A connection that is not open yet.
     pub(crate) fn new(addresses: Sides<Address>, ports: Sides<u16>) -> Self {
         let network = match (v4(addresses.active), v4(addresses.passive)) {
-            (Some(active), Some(passive)) => Network::V4(Sides { active, passive }),
-            _ => Network::V6(Sides { active: v6(addresses.active), passive: v6(addresses.passive) }),
+            (Some(active), Some(passive)) => IpNetwork::V4(Sides { active, passive }),
+            _ => IpNetwork::V6(Sides { active: v6(addresses.active), passive: v6(addresses.passive) }),
         };
         Self { network, ports, next: FIRST }
     }
@@ -89,11 +89,11 @@ impl Stream {
         // At most 28 + 65,000 octets.
         let length = segment.len() as u16;
         match &self.network {
-            Network::V4(hosts) => {
+            IpNetwork::V4(hosts) => {
                 frame.extend(ETHERTYPE_IPV4);
                 frame.extend(ipv4(length, *hosts.get(from), *hosts.get(from.other())));
             }
-            Network::V6(hosts) => {
+            IpNetwork::V6(hosts) => {
                 frame.extend(ETHERTYPE_IPV6);
                 frame.extend([0x60, 0, 0, 0]);
                 frame.extend(length.to_be_bytes());
@@ -123,8 +123,8 @@ impl Stream {
         segment.extend(data);
         // The pseudo header: both addresses, the protocol, the length.
         let hosts = match &self.network {
-            Network::V4(hosts) => sum(&hosts.active) + sum(&hosts.passive),
-            Network::V6(hosts) => sum(&hosts.active) + sum(&hosts.passive),
+            IpNetwork::V4(hosts) => sum(&hosts.active) + sum(&hosts.passive),
+            IpNetwork::V6(hosts) => sum(&hosts.active) + sum(&hosts.passive),
         };
         let checksum = fold(hosts + u64::from(PROTOCOL_TCP) + segment.len() as u64 + sum(&segment));
         if let Some(place) = segment.get_mut(16..18) {

@@ -12,8 +12,8 @@ use crate::carrier::operation::Stamp;
 use crate::event::Terminated;
 use crate::file::{Files, Time};
 use crate::link::Address;
-use crate::nfs::{self, Callback, Operation, Procedure};
-use crate::rpc::header::{Decoded, Dialect, Header, Place};
+use crate::nfs::{self, Callback, CompoundOperation, Procedure};
+use crate::rpc::header::{Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::known::{Direction, Rpc, Status};
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -199,7 +199,7 @@ impl Lines {
         };
         let style = if message.error().is_some() { FAULT } else { PLAIN };
         line.column(style, &procedure, 6);
-        let has_payload = |decoded: &Decoded<'_>| decoded.header.place() != Place::Nowhere;
+        let has_payload = |decoded: &Decoded<'_>| decoded.header.place() != PayloadPlace::Nowhere;
         let payload = message.decode().ok().filter(has_payload);
         // Without its end a message may be of any length.
         let payload = payload.filter(|_| message.captured != Captured::Head);
@@ -310,7 +310,7 @@ fn milliseconds(nanoseconds: u64) -> String {
 }
 
 /// What is called: the name, or the numbers; of a COMPOUND the operations.
-fn called(name: Option<&'static str>, procedure: Option<Procedure>, operations: &[Operation]) -> String {
+fn called(name: Option<&'static str>, procedure: Option<Procedure>, operations: &[CompoundOperation]) -> String {
     let mut text = match (name, procedure) {
         // The operations say it all.
         (Some(name), _) if !operations.is_empty() => {
@@ -404,7 +404,7 @@ fn continued(message: &Message, decoded: &Decoded<'_>) -> Option<String> {
             // By -03 and -04, or by -06 and -07.
             Family::B => format!("grants {} or up to {}", header.credit().granted(), header.credit().limit()),
         }),
-        Place::Part => Some("more follows".to_owned()),
+        PayloadPlace::Part => Some("more follows".to_owned()),
         _ if message.earlier_length() > 0 => Some(format!("after {} octets", message.earlier_length())),
         _ => None,
     }

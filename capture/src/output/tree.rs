@@ -15,7 +15,7 @@ use super::json::security;
 use super::style::{CHUNK, DIM, FAULT, Line, NAME, PLAIN, WARNING};
 use crate::check::send::{Finding, findings};
 use crate::nfs;
-use crate::rpc::header::{Dialect, Place};
+use crate::rpc::header::{Dialect, PayloadPlace};
 use crate::rpc::known::{Rpc, Status};
 use crate::rpc::message::{Captured, Message};
 
@@ -107,26 +107,26 @@ impl<W: io::Write> Tree<'_, W> {
                 let at = decoded.header_length;
                 let length = message.length.saturating_sub(at);
                 match decoded.header.place() {
-                    Place::Inline if message.earlier_missing().is_some() => {
+                    PayloadPlace::Inline if message.earlier_missing().is_some() => {
                         let value = format!("{}, after earlier parts, some of which are missing", octets(length));
                         self.line(Some(at), NAME, "Payload stream", &value)?;
                         self.known(message.rpc.as_ref())
                     }
-                    Place::Inline if message.earlier_length() == 0 => {
+                    PayloadPlace::Inline if message.earlier_length() == 0 => {
                         self.line(Some(at), NAME, "Payload stream", &octets(length))?;
                         self.rpc(at, decoded.payload, message.rpc.as_ref())?;
                         self.padding(at, message)
                     }
-                    Place::Inline => {
+                    PayloadPlace::Inline => {
                         let value =
                             format!("{}, after {} in earlier messages", octets(length), message.earlier_length());
                         self.line(Some(at), NAME, "Payload stream", &value)?;
                         self.known(message.rpc.as_ref())
                     }
-                    Place::Part => {
+                    PayloadPlace::Part => {
                         self.line(Some(at), NAME, "Payload stream", &format!("{}, more follow", octets(length)))
                     }
-                    Place::Chunk | Place::Nowhere => self.known(message.rpc.as_ref()),
+                    PayloadPlace::Chunk | PayloadPlace::Nowhere => self.known(message.rpc.as_ref()),
                 }
             }
             Err(_) => Ok(()),

@@ -73,11 +73,11 @@ pub(super) enum Command {
     /// Count connections, messages, chunks, credits, retransmissions and latencies
     ///
     /// With --since or --until, only the frames in that time are counted, as if the capture started and ended there.
-    Stats(Stats),
+    Stats(StatsArguments),
     /// Report which rules of RPC-over-RDMA the messages and RDMA operations break
     Check(Check),
     /// Decode one Send from a hex dump, and report what is wrong with it
-    Header(Header),
+    Header(HeaderArguments),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -93,7 +93,7 @@ pub(super) enum Command {
 
 /// What is read, and what of it is shown.
 #[derive(Args, Debug)]
-pub(super) struct Input {
+pub(super) struct InputArguments {
     /// Capture files (pcap or pcapng, plain, gzip or Zstandard); - is standard input. Several files are read as one
     /// capture, in the order of their first frames
     #[arg(required = true, value_name = "FILE")]
@@ -144,7 +144,7 @@ impl From<Family> for rpcrdma::v2::Family {
 #[derive(Args, Debug)]
 pub(super) struct Decode {
     #[command(flatten)]
-    pub(super) input: Input,
+    pub(super) input: InputArguments,
     /// Print each field of the header with its offset
     #[arg(long, short, conflicts_with = "json")]
     pub(super) verbose: bool,
@@ -156,7 +156,7 @@ pub(super) struct Decode {
 #[derive(Args, Debug)]
 pub(super) struct Transactions {
     #[command(flatten)]
-    pub(super) input: Input,
+    pub(super) input: InputArguments,
     /// Print one JSON object per line
     #[arg(long)]
     pub(super) json: bool,
@@ -165,7 +165,7 @@ pub(super) struct Transactions {
 #[derive(Args, Debug)]
 pub(super) struct Export {
     #[command(flatten)]
-    pub(super) input: Input,
+    pub(super) input: InputArguments,
     /// The pcap file to write; - is standard output
     #[arg(long, short, value_name = "OUT")]
     pub(super) output: PathBuf,
@@ -186,9 +186,9 @@ The arrow → marks the end that requested the connection, ← the other.";
 
 #[derive(Args, Debug)]
 #[command(after_help = STATS_HELP)]
-pub(super) struct Stats {
+pub(super) struct StatsArguments {
     #[command(flatten)]
-    pub(super) input: Input,
+    pub(super) input: InputArguments,
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
@@ -197,7 +197,7 @@ pub(super) struct Stats {
 #[derive(Args, Debug)]
 pub(super) struct Check {
     #[command(flatten)]
-    pub(super) input: Input,
+    pub(super) input: InputArguments,
     /// Report only this rule; may be repeated
     #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true)]
     pub(super) rule: Vec<&'static str>,
@@ -207,7 +207,7 @@ pub(super) struct Check {
     /// Accept the deviations that this implementation is known for: count them in the summary, but do not list them,
     /// nor exit with 1 for them; may be repeated
     #[arg(long, value_name = "WHOSE")]
-    pub(super) known: Vec<Known>,
+    pub(super) known: Vec<KnownSet>,
     /// Explain what a rule demands, why, and what a correct peer does; reads no file
     #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true, exclusive = true)]
     pub(super) explain: Option<&'static str>,
@@ -221,21 +221,21 @@ pub(super) struct Check {
 
 /// An implementation whose deviations are known.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Known {
+pub(super) enum KnownSet {
     /// The NFS server of the Linux kernel
     Linux,
 }
 
-impl From<Known> for check::Implementation {
-    fn from(known: Known) -> Self {
+impl From<KnownSet> for check::Implementation {
+    fn from(known: KnownSet) -> Self {
         match known {
-            Known::Linux => Self::LinuxNfsd,
+            KnownSet::Linux => Self::LinuxNfsd,
         }
     }
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Header {
+pub(super) struct HeaderArguments {
     /// The dump: digits, octets, words, or the output of xxd, hexdump -C, od, tcpdump, tshark, gdb or the kernel.
     /// Without it, or with -, read standard input
     #[arg(value_name = "HEX", allow_hyphen_values = false)]

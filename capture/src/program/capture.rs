@@ -80,7 +80,8 @@ impl Inputs {
         let streams = self.files.iter().map(|(path, _)| {
             let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
             let (path, opened) = (path.clone(), None);
-            let input = Input { path, opened, found: found.clone(), interrupt: interrupt.clone(), bar: bar.clone() };
+            let input =
+                OpenedInput { path, opened, found: found.clone(), interrupt: interrupt.clone(), bar: bar.clone() };
             (name, Box::new(input) as Box<dyn Read + Send>)
         });
         (Capture::from_streams(streams.collect::<Vec<_>>()), bar)
@@ -147,21 +148,21 @@ fn bar(length: u64) -> ProgressBar {
 }
 
 /// A file that is opened when it is first read.
-struct Input {
+struct OpenedInput {
     path: PathBuf,
-    opened: Option<Opened>,
+    opened: Option<OpenedInputs>,
     found: Batches,
     interrupt: Interrupt,
     bar: ProgressBar,
 }
 
-struct Opened {
+struct OpenedInputs {
     file: File,
     /// It may make its reader wait: a pipe.
     is_live: bool,
 }
 
-impl Opened {
+impl OpenedInputs {
     fn open(path: &Path) -> io::Result<Self> {
         let file = if is_stdin(path) { stdin()? } else { File::open(path)? };
         let is_live = !file.metadata()?.is_file();
@@ -182,11 +183,11 @@ fn stdin() -> io::Result<File> {
     Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
 }
 
-impl Read for Input {
+impl Read for OpenedInput {
     fn read(&mut self, octets: &mut [u8]) -> io::Result<usize> {
         let opened = match &mut self.opened {
             Some(opened) => opened,
-            none => none.insert(Opened::open(&self.path)?),
+            none => none.insert(OpenedInputs::open(&self.path)?),
         };
         if opened.is_live {
             self.found.hand_over()?;

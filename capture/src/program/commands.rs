@@ -17,19 +17,21 @@ use rpcrdma_capture::file::{Files, Time};
 use rpcrdma_capture::input::{hexdump, send};
 use rpcrdma_capture::output::export::Exporter;
 use rpcrdma_capture::output::findings::{self, Findings};
-use rpcrdma_capture::output::stats::Stats as Counts;
+use rpcrdma_capture::output::stats::Stats;
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{json, tree};
 use rpcrdma_capture::rpc::message::Message;
 use rpcrdma_capture::rpc::transaction::Transaction;
 
-use super::arguments::{Arguments, Check, Color, Command, Decode, Export, Header, Input, Stats, Transactions};
+use super::arguments::{
+    Arguments, Check, Color, Command, Decode, Export, HeaderArguments, InputArguments, StatsArguments, Transactions,
+};
 use super::capture::Inputs;
 use super::interrupt::Interrupt;
 use super::manual;
 use super::notices::{CONNECTION, Notices, SINCE, UNTIL, XID};
 use super::output::Output;
-use super::reading::{Batch, Batches, Step};
+use super::reading::{Batch, Batches, ReadingStep};
 use super::{DAMAGED, Failure, say};
 
 /// Octets of text that a hex dump may have.
@@ -68,9 +70,9 @@ fn write(octets: &[u8]) -> Result<u8, Failure> {
 
 fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> {
     let config = Config { transactions: false, ..Config::default() };
-    let mut text = Text::new(color);
+    let mut text = HeadedLines::new(color);
     let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false, between: false };
-    Source::new(&arguments.input)?.read(config, show, |event, out, known| match event {
+    InputSource::new(&arguments.input)?.read(config, show, |event, out, known| match event {
         Event::Message(message) if arguments.json => json::message(out, message, known.files),
         Event::Message(message) => text.message(out, message, known, arguments.verbose),
         Event::Terminated(terminated) if arguments.json => json::terminated(out, terminated, known.files),
@@ -80,9 +82,9 @@ fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> 
 }
 
 fn transactions(arguments: &Transactions, color: Color, quiet: bool) -> Result<u8, Failure> {
-    let mut text = Text::new(color);
+    let mut text = HeadedLines::new(color);
     let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false, between: false };
-    Source::new(&arguments.input)?.read(Config::default(), show, |event, out, known| match event {
+    InputSource::new(&arguments.input)?.read(Config::default(), show, |event, out, known| match event {
         Event::Transaction(transaction) if arguments.json => json::transaction(out, transaction, known.files),
         Event::Transaction(transaction) => text.transaction(out, transaction, known),
         _ => Ok(()),
@@ -93,7 +95,7 @@ fn export(arguments: &Export, quiet: bool) -> Result<u8, Failure> {
     let path = &arguments.output;
     let to_stdout = path == Path::new("-");
     refuse_output(arguments, to_stdout)?;
-    let source = Source::new(&arguments.input)?;
+    let source = InputSource::new(&arguments.input)?;
     let named = |error: io::Error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::Output(error),
         _ => Failure::Said(format!("{}: {error}", path.display())),
@@ -131,9 +133,9 @@ fn refuse_output(arguments: &Export, to_stdout: bool) -> Result<(), Failure> {
     }
 }
 
-fn stats(arguments: &Stats, color: Color, quiet: bool) -> Result<u8, Failure> {
-    let mut counts = Counts::default();
-    let source = Source::new(&arguments.input)?;
+fn stats(arguments: &StatsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let mut counts = Stats::default();
+    let source = InputSource::new(&arguments.input)?;
     // The numbers say themselves what is noteworthy.
     let show = Show { notices: false, bar: !quiet, all: false, between: true };
     let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, _| {
@@ -171,7 +173,7 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
         say("nothing selected: --rule and --ignore leave no rule");
         return Ok(DAMAGED);
     }
-    let source = Source::new(&arguments.input)?;
+    let source = InputSource::new(&arguments.input)?;
     let mut checker = Checker::default();
     let findings = if arguments.json { Findings::json() } else { Findings::text(is_coloured(color)) };
     let mut findings = findings.excusing(arguments.known.iter().map(|known| (*known).into()).collect());
@@ -190,7 +192,7 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
 }
 
 /// A message may be malformed and the dump of it be right, so that is no reason for another status than 0.
-fn header(arguments: &Header, color: Color, quiet: bool) -> Result<u8, Failure> {
+fn header(arguments: &HeaderArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let text = match arguments.hex.as_slice() {
         [] => dump_from_stdin(quiet)?,
         [dash] if dash == "-" => dump_from_stdin(quiet)?,
@@ -261,14 +263,14 @@ struct Done {
 }
 
 /// What is to be read.
-struct Source<'a> {
-    input: &'a Input,
+struct InputSource<'a> {
+    input: &'a InputArguments,
     inputs: Inputs,
 }
 
-impl<'a> Source<'a> {
+impl<'a> InputSource<'a> {
     /// Looks at what is to be read, as far as that takes no time.
-    fn new(input: &'a Input) -> Result<Self, Failure> {
+    fn new(input: &'a InputArguments) -> Result<Self, Failure> {
         let inputs = Inputs::new(&input.files)?;
         inputs.first().map_or(Ok(()), |first| input.refuse_astray(first))?;
         Ok(Self { input, inputs })
@@ -330,7 +332,7 @@ impl<'a> Source<'a> {
 
 /// Shows what is found.
 struct Showing<'a> {
-    input: &'a Input,
+    input: &'a InputArguments,
     show: Show,
     notices: Notices,
     files: Files,
@@ -361,7 +363,7 @@ impl Showing<'_> {
             }
             for step in batch.steps {
                 match step {
-                    Step::Found(event) => {
+                    ReadingStep::Found(event) => {
                         let wanted = self.input.wants(&event, batch.first);
                         self.notices.event(&event, wanted);
                         if self.show.all || wanted {
@@ -369,9 +371,9 @@ impl Showing<'_> {
                             output.whole()?;
                         }
                     }
-                    Step::Begun(files) => self.files = files,
-                    Step::Overlaps => self.notices.overlaps += 1,
-                    Step::Unread(error) => {
+                    ReadingStep::Begun(files) => self.files = files,
+                    ReadingStep::Overlaps => self.notices.overlaps += 1,
+                    ReadingStep::Unread(error) => {
                         self.notices.damaged |= error.is_damage();
                         self.notices.unusable |= !error.is_damage();
                         bar.suspend(|| say(&error.to_string()));
@@ -410,7 +412,7 @@ impl Check {
     }
 }
 
-impl Input {
+impl InputArguments {
     /// The options by which it selects.
     fn filters(&self) -> Vec<&'static str> {
         let given = [
@@ -467,12 +469,12 @@ impl Input {
 }
 
 /// Lines of text below a heading.
-struct Text {
+struct HeadedLines {
     colour: bool,
     lines: Option<Lines>,
 }
 
-impl Text {
+impl HeadedLines {
     fn new(color: Color) -> Self {
         Self { colour: is_coloured(color), lines: None }
     }

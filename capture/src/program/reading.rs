@@ -18,7 +18,7 @@ const OCTETS: usize = 1 << 20;
 const WAITING: usize = 4;
 
 /// Something that was found, or that could not be read.
-pub(super) enum Step {
+pub(super) enum ReadingStep {
     /// Something was found.
     Found(Event),
     /// A file could not be read to its end.
@@ -33,7 +33,7 @@ pub(super) enum Step {
 pub(super) struct Batch {
     /// Time of the first frame of the capture.
     pub(super) first: Time,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ReadingStep>,
 }
 
 /// The steps that were not handed over yet. The input has it too: before it waits for more, all is handed over.
@@ -92,21 +92,21 @@ impl Batches {
                     }
                     if capture.files().begun() > begun {
                         begun = capture.files().begun();
-                        noted.push(Step::Begun(capture.files().clone()));
-                        noted.extend(overlaps.then_some(Step::Overlaps));
+                        noted.push(ReadingStep::Begun(capture.files().clone()));
+                        noted.extend(overlaps.then_some(ReadingStep::Overlaps));
                     }
                 }
                 Some(Err(_)) if interrupt.is_raised() => {
                     ended = true;
                     dissector.finish();
                 }
-                Some(Err(error)) => noted.push(Step::Unread(error)),
+                Some(Err(error)) => noted.push(ReadingStep::Unread(error)),
                 None => {
                     ended = true;
                     dissector.finish();
                 }
             }
-            let events = std::iter::from_fn(|| dissector.event()).map(Step::Found);
+            let events = std::iter::from_fn(|| dissector.event()).map(ReadingStep::Found);
             for step in noted.into_iter().chain(events) {
                 if self.lock().take(step, first).is_err() {
                     return (dissector.summary().clone(), outside);
@@ -120,7 +120,7 @@ impl Batches {
 }
 
 impl Gathered {
-    fn take(&mut self, step: Step, first: Option<Time>) -> io::Result<()> {
+    fn take(&mut self, step: ReadingStep, first: Option<Time>) -> io::Result<()> {
         self.octets += step.octets();
         self.batch.first = first.unwrap_or_default();
         self.batch.steps.push(step);
@@ -138,7 +138,7 @@ impl Gathered {
     }
 }
 
-impl Step {
+impl ReadingStep {
     /// Octets of messages in it.
     fn octets(&self) -> usize {
         let half = |half: &Option<Half>| {

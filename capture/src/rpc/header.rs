@@ -42,7 +42,7 @@ pub struct Decoded<'a> {
 
 /// Where the Payload stream of a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PayloadPlace {
     /// After the header; in version 2 its earlier parts may have been in messages before.
     Inline,
     /// A part of it after the header; the rest comes in later messages.
@@ -192,24 +192,24 @@ impl<'a> Header<'a> {
 
     /// Where the Payload stream is.
     #[must_use]
-    pub const fn place(&self) -> Place {
+    pub const fn place(&self) -> PayloadPlace {
         match self {
             Self::V1(header) => match header.body {
-                v1::Body::Msg(_) | v1::Body::Msgp { .. } => Place::Inline,
-                v1::Body::Nomsg(_) => Place::Chunk,
-                v1::Body::Done | v1::Body::Error(_) => Place::Nowhere,
+                v1::Body::Msg(_) | v1::Body::Msgp { .. } => PayloadPlace::Inline,
+                v1::Body::Nomsg(_) => PayloadPlace::Chunk,
+                v1::Body::Done | v1::Body::Error(_) => PayloadPlace::Nowhere,
             },
             Self::V2(v2::Header::A(header)) => match header.body {
-                family_a::Body::Msg(_) if header.flags.contains(family_a::Flags::MORE) => Place::Part,
-                family_a::Body::Msg(_) => Place::Inline,
-                family_a::Body::Nomsg(_) if !header.is_grant() => Place::Chunk,
-                _ => Place::Nowhere,
+                family_a::Body::Msg(_) if header.flags.contains(family_a::Flags::MORE) => PayloadPlace::Part,
+                family_a::Body::Msg(_) => PayloadPlace::Inline,
+                family_a::Body::Nomsg(_) if !header.is_grant() => PayloadPlace::Chunk,
+                _ => PayloadPlace::Nowhere,
             },
             Self::V2(v2::Header::B(header)) => match header.body {
-                family_b::Body::CallInline(_) | family_b::Body::ReplyInline { .. } => Place::Inline,
-                family_b::Body::CallMiddle { .. } | family_b::Body::ReplyMiddle { .. } => Place::Part,
-                family_b::Body::CallExternal(_) | family_b::Body::ReplyExternal { .. } => Place::Chunk,
-                _ => Place::Nowhere,
+                family_b::Body::CallInline(_) | family_b::Body::ReplyInline { .. } => PayloadPlace::Inline,
+                family_b::Body::CallMiddle { .. } | family_b::Body::ReplyMiddle { .. } => PayloadPlace::Part,
+                family_b::Body::CallExternal(_) | family_b::Body::ReplyExternal { .. } => PayloadPlace::Chunk,
+                _ => PayloadPlace::Nowhere,
             },
         }
     }

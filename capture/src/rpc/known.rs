@@ -1,7 +1,7 @@
 //! What is known of an RPC message.
 
 use super::header::ErrorBody;
-use crate::nfs::{Callback, DataItem, Operation, Procedure, WalkError};
+use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure, WalkError};
 
 /// Whether an RPC message asks or answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Rpc {
     /// The name of that.
     pub name: Option<&'static str>,
     /// The operations of an NFSv4 COMPOUND, as far as they could be read.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<CompoundOperation>,
     /// How RPCSEC_GSS protects it.
     pub security: Option<Security>,
     /// Of a reply: how the call ended.

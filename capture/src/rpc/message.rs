@@ -4,9 +4,9 @@ use core::fmt;
 use core::ops::Range;
 use std::borrow::Cow;
 
-use rpcrdma::error::{DecodeError, DecodeErrorKind as Kind};
+use rpcrdma::error::{DecodeError, DecodeErrorKind};
 use rpcrdma::lists::Chunks;
-use rpcrdma::prefix::{Prefix, Procedure as RdmaProcedure};
+use rpcrdma::prefix::{self, Prefix};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::rules::SentV2;
 use rpcrdma::v1;
@@ -14,7 +14,7 @@ use rpcrdma::v2::{self, ContinuationError, Family, family_a, family_b};
 
 use crate::carrier::operation::{Progress, Side, Stamp};
 use crate::link::Address;
-use crate::rpc::header::{Decoded, Dialect, ErrorBody, Header, Place};
+use crate::rpc::header::{Decoded, Dialect, ErrorBody, Header, PayloadPlace};
 use crate::rpc::known::{Direction, Rpc, Walked};
 use crate::rpc::msgp::Msgp;
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -182,15 +182,15 @@ impl Message {
     #[must_use]
     pub fn stream<'a>(&'a self, decoded: &Decoded<'a>) -> Cow<'a, [u8]> {
         match decoded.header.place() {
-            Place::Inline if self.padding.as_ref().is_some_and(|padding| !padding.is_empty()) => {
+            PayloadPlace::Inline if self.padding.as_ref().is_some_and(|padding| !padding.is_empty()) => {
                 Cow::Owned(self.without_padding(decoded.payload))
             }
-            Place::Inline | Place::Part => match &self.earlier {
+            PayloadPlace::Inline | PayloadPlace::Part => match &self.earlier {
                 None => Cow::Borrowed(decoded.payload),
                 Some(earlier) if earlier.missing.is_some() => Cow::Borrowed(&earlier.octets),
                 Some(earlier) => Cow::Owned([&earlier.octets, decoded.payload].concat()),
             },
-            Place::Chunk | Place::Nowhere => Cow::Borrowed(&[]),
+            PayloadPlace::Chunk | PayloadPlace::Nowhere => Cow::Borrowed(&[]),
         }
     }
 
@@ -208,7 +208,7 @@ impl Message {
 
     /// Of an RDMA_MSGP: what it says of padding, its payload and its chunks.
     pub(crate) fn msgp(&self) -> Option<(Msgp, &[u8], Chunks<'_>)> {
-        self.prefix().filter(|prefix| prefix.procedure == RdmaProcedure::RDMA_MSGP)?;
+        self.prefix().filter(|prefix| prefix.procedure == prefix::Procedure::RDMA_MSGP)?;
         let v1::Message { header, header_length, payload } = self.decode_v1()?;
         match header.body {
             v1::Body::Msgp { align, thresh, chunks } => Some((Msgp { header_length, align, thresh }, payload, chunks)),
@@ -276,7 +276,7 @@ impl Message {
             Header::V1(_) => false,
             Header::V2(header) => header.is_response().is_some(),
         };
-        decoded.header.place() == Place::Inline && !says && MessageType::peek(&self.stream(&decoded)).is_none()
+        decoded.header.place() == PayloadPlace::Inline && !says && MessageType::peek(&self.stream(&decoded)).is_none()
     }
 
     /// The message as the rules of version 2 take it, with what it says by itself and what its receiver drops it for.
@@ -305,7 +305,11 @@ impl Message {
         }
         let ends = matches!(
             error.kind,
-            Kind::HeaderShort | Kind::HeaderTruncated | Kind::ListTruncated | Kind::SegmentCount | Kind::PropertyValue
+            DecodeErrorKind::HeaderShort
+                | DecodeErrorKind::HeaderTruncated
+                | DecodeErrorKind::ListTruncated
+                | DecodeErrorKind::SegmentCount
+                | DecodeErrorKind::PropertyValue
         );
         let cut = self.captured != Captured::Whole && ends;
         (!cut).then_some(error)

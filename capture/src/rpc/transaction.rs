@@ -4,7 +4,7 @@ use super::known::{Security, Status};
 use super::not_rebuilt::NotRebuilt;
 use crate::carrier::operation::{Side, Stamp};
 use crate::link::Address;
-use crate::nfs::{Callback, DataItem, Operation, Procedure};
+use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure};
 
 /// A call and what became of it.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct Transaction {
     pub name: Option<&'static str>,
     /// The operations of an NFSv4 COMPOUND: those of the reply with their status, then those of the call that were not
     /// reached.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<CompoundOperation>,
     /// How RPCSEC_GSS protected it.
     pub security: Option<Security>,
     /// How it ended; `None` without a reply.

@@ -6,7 +6,7 @@ use rpcrdma::rpc::MessageType;
 use super::chunk::{self, Chunk};
 use super::memory::{Access, Extents};
 use crate::rpc::describe::{self, Called, Described, Way};
-use crate::rpc::header::{Header, Place, read_chunks};
+use crate::rpc::header::{Header, PayloadPlace, read_chunks};
 use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
@@ -14,7 +14,7 @@ use crate::rpc::ranges::{self, Ranges};
 
 /// A segment that a call advertises, and what was moved.
 #[derive(Debug)]
-pub(crate) struct Segment {
+pub(crate) struct CallSegment {
     pub(crate) access: Access,
     pub(crate) handle: u32,
     pub(crate) offset: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Segment {
     moved: Ranges,
 }
 
-impl Segment {
+impl CallSegment {
     /// Octets of memory that what was moved takes.
     pub(crate) fn held(&self) -> usize {
         self.data.held() + self.moved.held()
@@ -42,7 +42,7 @@ pub(crate) struct Call {
     /// Its direction, as far as was known when it was sent.
     pub(crate) way: Way,
     /// Those of the Call chunk, of the Read list, of the Write list, of the Reply chunk.
-    pub(crate) segments: Vec<Segment>,
+    pub(crate) segments: Vec<CallSegment>,
     /// How many of them are the first two's.
     read_segments: usize,
     /// This is no call but a reply, in memory that the requester reads: the call that it answers.
@@ -135,11 +135,11 @@ impl Call {
     }
 
     /// Octets of memory that a segment takes, here and in the list of what is advertised.
-    const SEGMENT: usize = size_of::<Segment>() + 64;
+    const SEGMENT: usize = size_of::<CallSegment>() + 64;
 
     /// Octets of memory that what was moved takes.
     fn moved(&self) -> usize {
-        self.segments.iter().map(Segment::held).sum()
+        self.segments.iter().map(CallSegment::held).sum()
     }
 
     /// Lets go what was moved; the call cannot be rebuilt any more. Gives the octets of memory that are free.
@@ -219,12 +219,12 @@ impl Call {
             same
         });
         let reduced = match decoded.header.place() {
-            Place::Chunk if chunks.first().is_some_and(|(position, _)| *position == 0) => chunks.remove(0).1,
-            Place::Chunk | Place::Nowhere => Vec::new(),
-            Place::Inline | Place::Part if chunks.iter().any(|(position, _)| *position == 0) => {
+            PayloadPlace::Chunk if chunks.first().is_some_and(|(position, _)| *position == 0) => chunks.remove(0).1,
+            PayloadPlace::Chunk | PayloadPlace::Nowhere => Vec::new(),
+            PayloadPlace::Inline | PayloadPlace::Part if chunks.iter().any(|(position, _)| *position == 0) => {
                 return Err(NotRebuilt::PositionZeroInMessage);
             }
-            Place::Inline | Place::Part => self.message.stream(&decoded).into_owned(),
+            PayloadPlace::Inline | PayloadPlace::Part => self.message.stream(&decoded).into_owned(),
         };
         if chunks.is_empty() {
             return Ok(reduced);
@@ -303,7 +303,7 @@ impl Call {
     /// Whether this was taken for a long call and is a long reply, which its responder provides: what was pulled says so.
     /// The call that it answers is not in the capture.
     pub(crate) fn is_reply(&self) -> bool {
-        let is_long = || self.message.decode().is_ok_and(|decoded| decoded.header.place() == Place::Chunk);
+        let is_long = || self.message.decode().is_ok_and(|decoded| decoded.header.place() == PayloadPlace::Chunk);
         let pulls = || self.long_payload(8).and_then(|payload| MessageType::peek(&payload));
         self.described.is_none() && is_long() && pulls().is_some_and(|(_, kind)| kind == MessageType::REPLY)
     }
@@ -331,13 +331,13 @@ impl Call {
     }
 }
 
-fn segments(header: &Header<'_>, whole: bool) -> Vec<Segment> {
+fn segments(header: &Header<'_>, whole: bool) -> Vec<CallSegment> {
     let chunks = header.chunks().unwrap_or_default();
     let call_chunk = header.call_chunk().iter().map(|segment| (Access::Read, segment.target, true));
     let reads = chunks.reads.iter().map(|segment| (Access::Read, segment.target, whole || segment.position == 0));
     let writes = chunks.writes.iter().flat_map(|chunk| chunk.iter()).map(|segment| (Access::Write, segment, whole));
     let reply = chunks.reply.into_iter().flat_map(|chunk| chunk.iter()).map(|segment| (Access::Write, segment, true));
-    let segment = |(access, segment, is_kept): (Access, rpcrdma::segment::Segment, bool)| Segment {
+    let segment = |(access, segment, is_kept): (Access, rpcrdma::segment::Segment, bool)| CallSegment {
         access,
         handle: segment.handle,
         offset: segment.offset,

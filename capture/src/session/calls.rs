@@ -1,7 +1,7 @@
 //! The calls that wait, and the replies that end them.
 
 use super::call::{Call, Followed};
-use super::memory::Place;
+use super::memory::SegmentPlace;
 use super::provided::provides;
 use super::reply::Reply;
 use super::state::{CALLS, Context, Session};
@@ -80,7 +80,7 @@ impl Session {
         }
         let memory = self.memory.get_mut(requester);
         for (index, segment) in call.segments.iter().enumerate() {
-            let place = Place { call: id, segment: index };
+            let place = SegmentPlace { call: id, segment: index };
             let address = (segment.handle, segment.offset);
             if let Some(other) = memory.advertise(segment.access, address, segment.length, place) {
                 // Which of the two is meant is not known.

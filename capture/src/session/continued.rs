@@ -26,7 +26,7 @@ impl Session {
         let Decoded { header: Header::V2(header), header_length, payload } = decoded else { return true };
         if message.captured == Captured::Head {
             // Its length is not known, so nor is where the next one goes on.
-            let goes_on = sequence.order.is_open() && decoded.header.place() == header::Place::Inline;
+            let goes_on = sequence.order.is_open() && decoded.header.place() == header::PayloadPlace::Inline;
             *sequence = Sequence::default();
             let missing = Some(NotRebuilt::Earlier);
             message.earlier = goes_on.then(|| Box::new(Earlier { missing, ..Earlier::default() }));

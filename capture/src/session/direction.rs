@@ -55,9 +55,9 @@ impl Session {
     ) -> Option<Direction> {
         let announced = header.is_response().map(|is| if is { Direction::Reply } else { Direction::Call });
         match decoded.header.place() {
-            header::Place::Inline => said(&message.stream(decoded)).or(announced),
-            header::Place::Chunk => announced,
-            header::Place::Part | header::Place::Nowhere => None,
+            header::PayloadPlace::Inline => said(&message.stream(decoded)).or(announced),
+            header::PayloadPlace::Chunk => announced,
+            header::PayloadPlace::Part | header::PayloadPlace::Nowhere => None,
         }
     }
 
@@ -90,7 +90,7 @@ impl Session {
                 }
             },
             Header::V2(header) => match decoded.header.place() {
-                header::Place::Nowhere => header.error().is_some() && answers,
+                header::PayloadPlace::Nowhere => header.error().is_some() && answers,
                 _ => header.is_response() == Some(true),
             },
         };

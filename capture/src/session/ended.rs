@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::reply::Reply;
 use crate::nfs::Callback;
-use crate::rpc::header::{Decoded, Place};
+use crate::rpc::header::{Decoded, PayloadPlace};
 use crate::rpc::known::Status;
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -11,14 +11,14 @@ use crate::rpc::transaction::{Form, Half, Rebuilt, Transaction};
 
 fn form(decoded: &Decoded<'_>, is_call: bool) -> Form {
     match decoded.header.place() {
-        Place::Chunk => Form::Long,
-        Place::Part => Form::Continued,
-        Place::Inline => {
+        PayloadPlace::Chunk => Form::Long,
+        PayloadPlace::Part => Form::Continued,
+        PayloadPlace::Inline => {
             let chunks = decoded.header.chunks().unwrap_or_default();
             let moved = if is_call { chunks.reads.length() } else { chunks.writes.iter().map(|c| c.length()).sum() };
             if moved > 0 { Form::Chunked } else { Form::Short }
         }
-        Place::Nowhere => Form::Short,
+        PayloadPlace::Nowhere => Form::Short,
     }
 }
 
@@ -49,8 +49,10 @@ impl Message {
         };
         let earlier = usize::try_from(self.earlier_length()).unwrap_or(usize::MAX);
         let inline = decoded.as_ref().map_or(0, |decoded| match decoded.header.place() {
-            Place::Inline | Place::Part => self.length.saturating_sub(decoded.header_length).saturating_add(earlier),
-            Place::Chunk | Place::Nowhere => 0,
+            PayloadPlace::Inline | PayloadPlace::Part => {
+                self.length.saturating_sub(decoded.header_length).saturating_add(earlier)
+            }
+            PayloadPlace::Chunk | PayloadPlace::Nowhere => 0,
         });
         Half { stamp: self.stamp, form, inline, message }
     }

@@ -92,7 +92,7 @@ impl Extents {
 
 /// Which segment of which call a piece of memory belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SegmentPlace {
     /// The call, as [`Calls`](crate::rpc::transaction) knows it.
     pub(crate) call: u64,
     /// The segment, counted through the call's Read list, Write list and Reply chunk.
@@ -111,7 +111,7 @@ pub(crate) enum Access {
 /// A segment that is advertised.
 #[derive(Clone, Copy, Debug)]
 struct Advertised {
-    place: Place,
+    place: SegmentPlace,
     access: Access,
     offset: u64,
     length: u32,
@@ -132,7 +132,7 @@ impl Memory {
         access: Access,
         (handle, offset): (u32, u64),
         length: u32,
-        place: Place,
+        place: SegmentPlace,
     ) -> Option<u64> {
         let list = self.handles.entry(handle).or_default();
         list.push(Advertised { place, access, offset, length, invalidated: None });
@@ -184,7 +184,7 @@ impl Memory {
         access: Access,
         (handle, offset): (u32, u64),
         is_meant: impl Fn(u64) -> bool,
-    ) -> Option<(Place, u64)> {
+    ) -> Option<(SegmentPlace, u64)> {
         let mut list = self.handles.get(&handle)?.iter().rev().filter(|advertised| advertised.access == access);
         list.find_map(|advertised| {
             let at = offset.wrapping_sub(advertised.offset);
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn memory_is_found_by_handle_and_address() {
         let mut memory = Memory::default();
-        let (old, new) = (Place { call: 1, segment: 0 }, Place { call: 2, segment: 3 });
+        let (old, new) = (SegmentPlace { call: 1, segment: 0 }, SegmentPlace { call: 2, segment: 3 });
         assert_eq!(memory.advertise(Access::Write, (7, 0x1000), 0x100, old), None);
         assert_eq!(memory.advertise(Access::Write, (7, 0x1000), 0x100, new), Some(1));
         assert_eq!(memory.find(Access::Write, (7, 0x10ff), |_| true), Some((new, 0xff)));

@@ -1,8 +1,8 @@
 //! How memory is used, and what is known of a reply: what a session tells if it is asked for more than messages and RPCs
 //! ([`Config::operations`](crate::dissector::Config::operations)).
 
-use super::call::{Call, Segment};
-use super::memory::{Access, Place};
+use super::call::{Call, CallSegment};
+use super::memory::{Access, SegmentPlace};
 use super::reply::Reply;
 use super::state::{Context, Session};
 use super::watch::{ANSWERED, Aim, Aimed, Former};
@@ -50,7 +50,7 @@ impl Session {
         &mut self,
         connection: &Connection,
         operation: &Operation<'_>,
-        inside: Option<Place>,
+        inside: Option<SegmentPlace>,
         context: &mut Context<'_>,
     ) {
         let (write, handle, offset, length) = match operation.kind {
@@ -82,7 +82,7 @@ impl Session {
         &mut self,
         connection: &Connection,
         operation: &Operation<'_>,
-        (place, at): (Place, u64),
+        (place, at): (SegmentPlace, u64),
         context: &mut Context<'_>,
     ) {
         let (write, address, length) = match operation.kind {
@@ -156,7 +156,7 @@ impl Session {
         let walked = reply.described.as_ref().map(Described::to_walked);
         let detail = Detail { walked, long_xid: reply.xid(), ..self.watch.detail(Direction::Reply) };
         let Some(call) = call else { return detail };
-        for &Segment { access, handle, offset, length, .. } in call.segments.iter().take(ANSWERED) {
+        for &CallSegment { access, handle, offset, length, .. } in call.segments.iter().take(ANSWERED) {
             if self.watch.answered.len() == ANSWERED {
                 self.watch.answered.pop_front();
             }

@@ -2,7 +2,7 @@
 
 use super::assembly::Part;
 use super::call::Call;
-use super::memory::{Access, Place};
+use super::memory::{Access, SegmentPlace};
 use super::sequence::Sequence;
 use super::state::{Context, READS, Session};
 use crate::carrier::connection::Connection;
@@ -87,7 +87,7 @@ impl Session {
     }
 
     /// Data is written to a place in a segment, or asked for from there.
-    fn move_data(&mut self, kind: OperationKind<'_>, (place, at): (Place, u64)) {
+    fn move_data(&mut self, kind: OperationKind<'_>, (place, at): (SegmentPlace, u64)) {
         match kind {
             OperationKind::Write { data, length, .. } => self.put(place, at, data, |call, held| {
                 call.write_octets += length as u64;
@@ -141,7 +141,7 @@ impl Session {
         operation: &Operation<'_>,
         access: Access,
         address: (u32, u64),
-    ) -> Option<(Place, u64)> {
+    ) -> Option<(SegmentPlace, u64)> {
         let requester = operation.from.other();
         let is_whole = connection.set_up && self.lost.get(requester).is_none();
         // They are of different ends, so never of one frame.
@@ -151,7 +151,7 @@ impl Session {
         found.or_else(|| memory.find(access, address, |_| is_whole))
     }
 
-    pub(super) fn read(&mut self, request: u64, place: Place, at: u64, length: u32) {
+    pub(super) fn read(&mut self, request: u64, place: SegmentPlace, at: u64, length: u32) {
         if let Some(call) = self.calls.get_mut(&place.call) {
             call.asked_octets += u64::from(length);
             call.moves(place.segment, at, u64::from(length), &mut self.held);
@@ -163,7 +163,7 @@ impl Session {
     }
 
     /// Puts data where it belongs; `count` is given its call, and the octets of memory that calls take.
-    pub(super) fn put(&mut self, place: Place, at: u64, data: &[u8], count: impl FnOnce(&mut Call, &mut usize)) {
+    pub(super) fn put(&mut self, place: SegmentPlace, at: u64, data: &[u8], count: impl FnOnce(&mut Call, &mut usize)) {
         let Some(call) = self.calls.get_mut(&place.call) else { return };
         count(call, &mut self.held);
         // The reply may be in what was missed, and the memory in use by another call.

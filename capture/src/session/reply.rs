@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::chunk::{self, Chunk};
 use crate::rpc::describe::{self, Described};
-use crate::rpc::header::{Place, write_lengths};
+use crate::rpc::header::{PayloadPlace, write_lengths};
 use crate::rpc::known::Rpc;
 use crate::rpc::message::Message;
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -24,8 +24,10 @@ impl Reply {
             return Self { payload: Err(error), writes: Ok(Vec::new()), described: None };
         };
         let payload = match (decoded.header.place(), call) {
-            (Place::Chunk, None) => Err(NotRebuilt::CallMissing),
-            (Place::Chunk, Some(call)) => call.returned_reply_chunk(&decoded.header.chunks().unwrap_or_default()),
+            (PayloadPlace::Chunk, None) => Err(NotRebuilt::CallMissing),
+            (PayloadPlace::Chunk, Some(call)) => {
+                call.returned_reply_chunk(&decoded.header.chunks().unwrap_or_default())
+            }
             _ => Ok(message.stream(&decoded).into_owned()),
         };
         Self::with_payload(message, call, payload)

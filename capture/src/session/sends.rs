@@ -100,7 +100,7 @@ fn is_rpc_over_rdma(octets: &[u8]) -> bool {
     let Ok(decoded) = Decoded::decode(Dialect::of(octets, true, &mut None), octets) else { return false };
     let Ok(prefix) = Prefix::decode(octets) else { return false };
     match decoded.header.place() {
-        header::Place::Inline => {
+        header::PayloadPlace::Inline => {
             let mut payload = Reader::new(decoded.payload);
             let words = [payload.u32(), payload.u32(), payload.u32()];
             let [Ok(xid), Ok(kind), Ok(third)] = words else { return false };
@@ -111,7 +111,7 @@ fn is_rpc_over_rdma(octets: &[u8]) -> bool {
                     _ => false,
                 }
         }
-        header::Place::Chunk => {
+        header::PayloadPlace::Chunk => {
             let chunks = decoded.header.chunks().unwrap_or_default();
             let has_chunks = !chunks.is_empty() || !decoded.header.call_chunk().is_empty();
             prefix.credit > 0 && has_chunks && decoded.payload.is_empty()

@@ -6,7 +6,7 @@ use rpcrdma::v2::Family;
 
 use super::assembly::Assembly;
 use super::call::Call;
-use super::memory::{Memory, Place};
+use super::memory::{Memory, SegmentPlace};
 use super::sequence::Sequence;
 use super::watch::Watch;
 use crate::carrier::connection::Connection;
@@ -70,7 +70,7 @@ pub(crate) struct Session {
     /// How often something was missed, or an RDMA operation could not be placed, and the last frame where that was so.
     pub(super) unplaced: u64,
     pub(super) last_unplaced: u64,
-    pub(super) reads: VecDeque<(u64, Place, u64)>,
+    pub(super) reads: VecDeque<(u64, SegmentPlace, u64)>,
     /// RDMA Writes and Reads that aim at no memory a call of this capture advertised.
     pub(crate) unclaimed: u64,
     pub(super) watch: Watch,
@@ -95,6 +95,6 @@ impl Session {
     pub(crate) fn held(&self) -> usize {
         let assemblies = self.assemblies.active.held() + self.assemblies.passive.held();
         let sequences = self.sequences.active.octets.len() + self.sequences.passive.octets.len();
-        self.held + assemblies + sequences + self.reads.len() * size_of::<(u64, Place, u64)>()
+        self.held + assemblies + sequences + self.reads.len() * size_of::<(u64, SegmentPlace, u64)>()
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::call::Segment;
+use super::call::CallSegment;
 use super::sequence::Sequence;
 use super::*;
 use crate::carrier::connection::{Connection, Counts, Endpoint};
@@ -634,7 +634,7 @@ fn of_a_call_its_octets_its_segments_and_where_each_response_goes_are_held() {
     let mut play = Play::new(true);
     play.sends(&[(Client, call(1, &NONE)), (Client, call(2, &read_chunk(40, 8, 4)))]);
     let [one, two] = [1, 2].map(|id| play.session.calls[&id].held());
-    let (header, segment) = (24, size_of::<Segment>());
+    let (header, segment) = (24, size_of::<CallSegment>());
     assert!((segment + header..2 * segment + header).contains(&(two - one)), "{}", two - one);
     let before = play.session.held();
     play.step(Server, read(1, 8, 1));

@@ -32,14 +32,14 @@ const NO_LRH: [u8; 8] = [0xff; 8];
 
 /// Which of a packet's checks are right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct CrcVerdict {
     /// Whether the ICRC is right.
     pub icrc: bool,
     /// Whether the VCRC is right; none where the packet has none (RoCE) or the capture left it out.
     pub vcrc: Option<bool>,
 }
 
-impl Verdict {
+impl CrcVerdict {
     /// Whether nothing is wrong.
     #[must_use]
     pub fn is_right(&self) -> bool {
@@ -49,7 +49,7 @@ impl Verdict {
 
 /// Checks the packet in `frame`; none where it holds no InfiniBand packet or not all of one.
 #[must_use]
-pub fn verify(frame: &Frame<'_>) -> Option<Verdict> {
+pub fn verify(frame: &Frame<'_>) -> Option<CrcVerdict> {
     match link::network(frame) {
         Network::Ipv4(octets) => roce_v2_over_ipv4(octets),
         Network::Ipv6(octets) => roce_v2_over_ipv6(octets),
@@ -83,7 +83,7 @@ fn cover_ipv6(hasher: &mut Hasher, header: &[u8]) -> Option<()> {
     Some(())
 }
 
-fn roce_v2_over_ipv4(octets: &[u8]) -> Option<Verdict> {
+fn roce_v2_over_ipv4(octets: &[u8]) -> Option<CrcVerdict> {
     let ip = Ipv4::decode(octets).ok()?;
     if ip.is_fragment || ip.protocol != Udp::PROTOCOL {
         return None;
@@ -95,7 +95,7 @@ fn roce_v2_over_ipv4(octets: &[u8]) -> Option<Verdict> {
     roce_v2(hasher, ip.payload, ip.payload_length)
 }
 
-fn roce_v2_over_ipv6(octets: &[u8]) -> Option<Verdict> {
+fn roce_v2_over_ipv6(octets: &[u8]) -> Option<CrcVerdict> {
     let ip = Ipv6::decode(octets).ok()?;
     if ip.next_header != Udp::PROTOCOL {
         return None;
@@ -105,12 +105,12 @@ fn roce_v2_over_ipv6(octets: &[u8]) -> Option<Verdict> {
     roce_v2(hasher, ip.payload, ip.payload_length)
 }
 
-fn roce_v2(mut hasher: Hasher, octets: &[u8], length: usize) -> Option<Verdict> {
+fn roce_v2(mut hasher: Hasher, octets: &[u8], length: usize) -> Option<CrcVerdict> {
     let udp = Udp::decode(octets, length).ok().filter(Udp::is_roce)?;
     let [s0, s1, d0, d1, l0, l1, _, _] = *udp.header;
     hasher.update(&[s0, s1, d0, d1, l0, l1, 0xff, 0xff]);
     let icrc = icrc_is_right(hasher, udp.payload.get(..udp.payload_length)?)?;
-    Some(Verdict { icrc, vcrc: None })
+    Some(CrcVerdict { icrc, vcrc: None })
 }
 
 fn grh_icrc_is_right(octets: &[u8]) -> Option<bool> {
@@ -120,11 +120,11 @@ fn grh_icrc_is_right(octets: &[u8]) -> Option<bool> {
     icrc_is_right(hasher, grh.payload.get(..grh.payload_length)?)
 }
 
-fn roce_v1(octets: &[u8]) -> Option<Verdict> {
-    Some(Verdict { icrc: grh_icrc_is_right(octets)?, vcrc: None })
+fn roce_v1(octets: &[u8]) -> Option<CrcVerdict> {
+    Some(CrcVerdict { icrc: grh_icrc_is_right(octets)?, vcrc: None })
 }
 
-fn infiniband(octets: &[u8]) -> Option<Verdict> {
+fn infiniband(octets: &[u8]) -> Option<CrcVerdict> {
     let lrh = Lrh::decode(octets).ok()?;
     let payload = lrh.payload.get(..lrh.payload_length)?;
     let icrc = match lrh.next_header {
@@ -138,7 +138,7 @@ fn infiniband(octets: &[u8]) -> Option<Verdict> {
     };
     let (covered, rest) = octets.split_at_checked(lrh.header.len() + lrh.payload_length)?;
     let vcrc = rest.first_chunk::<VCRC_LEN>().map(|vcrc| VCRC.checksum(covered) == u16::from_le_bytes(*vcrc));
-    Some(Verdict { icrc, vcrc })
+    Some(CrcVerdict { icrc, vcrc })
 }
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
         digits.chunks(2).map(|pair| u8::from_str_radix(core::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
     }
 
-    fn verdict(link: u16, data: &[u8]) -> Option<Verdict> {
+    fn verdict(link: u16, data: &[u8]) -> Option<CrcVerdict> {
         verify(&Frame { number: 1, time: Time(0), link: LinkType(link), data, length: data.len() as u32 })
     }
 
@@ -169,7 +169,7 @@ mod tests {
     fn captured_frames_are_right_and_each_changed_octet_makes_them_wrong() {
         for (hex, bth) in ETHERNET.into_iter().zip([42, 54, 54]) {
             let mut frame = octets(hex);
-            assert_eq!(verdict(1, &frame), Some(Verdict { icrc: true, vcrc: None }));
+            assert_eq!(verdict(1, &frame), Some(CrcVerdict { icrc: true, vcrc: None }));
             for at in bth..frame.len() {
                 frame[at] ^= 0x10;
                 let congestion = at == bth + 4;

@@ -12,7 +12,7 @@ const HELD_OCTETS: usize = 8 << 20;
 
 /// A packet that waits.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldPacket {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
     pub(super) octets: Box<[u8]>,
@@ -27,17 +27,17 @@ pub(super) struct Held {
 /// Packets that wait, and the octets they take.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
-    pub(super) packets: BTreeMap<u64, Held>,
+    pub(super) packets: BTreeMap<u64, HeldPacket>,
     pub(super) octets: usize,
 }
 
 impl Packets {
-    pub(super) fn insert(&mut self, key: u64, held: Held) {
+    pub(super) fn insert(&mut self, key: u64, held: HeldPacket) {
         self.octets += held.size();
         self.octets -= self.packets.insert(key, held).map_or(0, |before| before.size());
     }
 
-    pub(super) fn remove(&mut self, key: u64) -> Option<Held> {
+    pub(super) fn remove(&mut self, key: u64) -> Option<HeldPacket> {
         let held = self.packets.remove(&key)?;
         self.octets -= held.size();
         Some(held)
@@ -73,7 +73,7 @@ pub(super) struct Arrival<'a> {
     pub(super) packet: Transport<'a>,
 }
 
-impl Held {
+impl HeldPacket {
     pub(super) fn new(arrival: &Arrival<'_>, number: u64) -> Self {
         let Arrival { from, stamp, octets, length, retransmitted, acknowledged, packet } = *arrival;
         let is_request = packet.is_request();
@@ -103,14 +103,14 @@ mod tests {
     use super::*;
 
     /// A packet that takes so much memory.
-    fn held(size: usize) -> Held {
-        let overhead = Held { octets: [].into(), ..of(vec![0; LEN]) }.size();
+    fn held(size: usize) -> HeldPacket {
+        let overhead = HeldPacket { octets: [].into(), ..of(vec![0; LEN]) }.size();
         let held = of(vec![0; size - overhead]);
         assert_eq!(held.size(), size);
         held
     }
 
-    fn of(octets: Vec<u8>) -> Held {
+    fn of(octets: Vec<u8>) -> HeldPacket {
         let (length, packet) = (octets.len(), Transport::decode(&octets, octets.len()).unwrap());
         let arrival = Arrival {
             from: Side::Active,
@@ -121,7 +121,7 @@ mod tests {
             acknowledged: None,
             packet,
         };
-        Held::new(&arrival, 1)
+        HeldPacket::new(&arrival, 1)
     }
 
     #[test]

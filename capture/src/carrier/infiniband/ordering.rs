@@ -15,9 +15,9 @@
 //! What is held is bounded by 4096 packets and 8 MiB a connection; past that a hole is given up at once. All connections
 //! together are bounded by one `Account`.
 
-use super::held::{Arrival, Held, Packets};
-use super::stream::{GRACE, Read, Stream, extend};
-use super::transport::{Operation as Does, Syndrome, Transport};
+use super::held::{Arrival, HeldPacket, Packets};
+use super::stream::{GRACE, ReadRequest, RequestStream, extend};
+use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::connection::Counts;
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
@@ -49,7 +49,7 @@ impl Early {
 }
 
 /// Takes what the ends of one connection did, in order.
-pub(super) trait Sink {
+pub(super) trait OperationSink {
     /// An end did something; `last` says that no packet still to come will explain it, so that it is not early.
     fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken;
 }
@@ -57,7 +57,7 @@ pub(super) trait Sink {
 /// Puts the packets of one connection in order.
 #[derive(Debug, Default)]
 pub(super) struct Ordering {
-    streams: Sides<Stream>,
+    streams: Sides<RequestStream>,
     /// Counts by sender.
     pub counts: Sides<Counts>,
     mtu: Option<u32>,
@@ -86,7 +86,7 @@ impl Ordering {
 
     /// Takes the next packet of the capture (`octets` from the BTH on; `length` is what that had on the wire) and gives `sink`
     /// what became known through it. What is early for it is given again.
-    pub(super) fn packet<'a, S: Sink>(
+    pub(super) fn packet<'a, S: OperationSink>(
         &mut self,
         (from, stamp): (Side, Stamp),
         (octets, length): (&'a [u8], usize),
@@ -128,7 +128,7 @@ impl Ordering {
     }
 
     /// Gives everything that is still held, at the end of the connection or of the capture.
-    pub(super) fn finish<S: Sink>(&mut self, sink: &mut S) {
+    pub(super) fn finish<S: OperationSink>(&mut self, sink: &mut S) {
         self.drain(sink);
         while !self.queue.packets.is_empty() {
             self.give_up(sink);
@@ -148,14 +148,16 @@ impl Ordering {
     /// Octets of memory that what waits takes.
     #[must_use]
     pub(super) fn held(&self) -> usize {
-        let stream = |stream: &Stream| {
-            stream.refused.octets + stream.reads.len() * size_of::<Read>() + stream.ranges * size_of::<(u64, u64)>()
+        let stream = |stream: &RequestStream| {
+            stream.refused.octets
+                + stream.reads.len() * size_of::<ReadRequest>()
+                + stream.ranges * size_of::<(u64, u64)>()
         };
         self.queue.octets + stream(&self.streams.active) + stream(&self.streams.passive)
     }
 
     /// Gives everything that is held, and does not wait for responses any more.
-    pub(super) fn let_go<S: Sink>(&mut self, sink: &mut S) {
+    pub(super) fn let_go<S: OperationSink>(&mut self, sink: &mut S) {
         self.finish(sink);
         for stream in [&mut self.streams.active, &mut self.streams.passive] {
             stream.reads.clear();
@@ -165,14 +167,14 @@ impl Ordering {
 
     /// What a packet says about the other end's stream.
     fn learn(&mut self, from: Side, packet: &Transport<'_>) {
-        if !packet.last && matches!(packet.operation, Does::Send | Does::Write | Does::ReadResponse) {
+        if !packet.last && matches!(packet.operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadResponse) {
             self.mtu = u32::try_from(packet.length).ok().filter(|length| *length > 0).or(self.mtu);
         }
         let arrivals = self.arrivals;
         let stream = self.streams.get_mut(from.other());
         let number = extend(stream.next, packet.sequence);
         let arrived = match packet.syndrome {
-            None if packet.operation == Does::ReadResponse => number,
+            None if packet.operation == PacketKind::ReadResponse => number,
             None => return,
             Some(Syndrome::Acknowledged | Syndrome::Failed(_)) => number,
             Some(Syndrome::SequenceError | Syndrome::NotReady) => number.saturating_sub(1),
@@ -247,7 +249,7 @@ impl Ordering {
         if !arrival.packet.is_request() || !stream.refusing || next.is_none_or(|next| number <= next) {
             return false;
         }
-        stream.refused.insert(number, Held::new(arrival, number));
+        stream.refused.insert(number, HeldPacket::new(arrival, number));
         while stream.refused.is_full()
             && let Some((&last, _)) = stream.refused.packets.last_key_value()
         {
@@ -262,11 +264,11 @@ impl Ordering {
         if arrival.packet.is_request() {
             self.streams.get_mut(arrival.from).held.insert(number, self.arrivals);
         }
-        self.queue.insert(self.arrivals, Held::new(arrival, number));
+        self.queue.insert(self.arrivals, HeldPacket::new(arrival, number));
     }
 
     /// Uses what is held as far as nothing is missing.
-    fn drain<S: Sink>(&mut self, sink: &mut S) {
+    fn drain<S: OperationSink>(&mut self, sink: &mut S) {
         while let Some(key) = self.queue.first_key()
             && self.advance(key, sink)
         {}
@@ -276,7 +278,7 @@ impl Ordering {
     }
 
     /// Uses the first held packet, or what it waits for, or what that waits for. False where none can be used.
-    fn advance<S: Sink>(&mut self, first: u64, sink: &mut S) -> bool {
+    fn advance<S: OperationSink>(&mut self, first: u64, sink: &mut S) -> bool {
         let mut key = first;
         for _ in 0..3 {
             let Err(early) = self.try_held(key, false, sink) else { return true };
@@ -290,8 +292,8 @@ impl Ordering {
     }
 
     /// Uses the first held answer of an end whose request has been used since.
-    fn advance_answers<S: Sink>(&mut self, side: Side, sink: &mut S) -> bool {
-        let is_answer = |(key, held): (&u64, &Held)| (held.from == side && !held.is_request).then_some(*key);
+    fn advance_answers<S: OperationSink>(&mut self, side: Side, sink: &mut S) -> bool {
+        let is_answer = |(key, held): (&u64, &HeldPacket)| (held.from == side && !held.is_request).then_some(*key);
         let answer = self.queue.packets.iter().take(GRACE as usize).find_map(is_answer);
         answer.is_some_and(|answer| self.try_held(answer, false, sink).is_ok())
     }
@@ -305,7 +307,7 @@ impl Ordering {
         }
     }
 
-    fn try_held<S: Sink>(&mut self, key: u64, last: bool, sink: &mut S) -> Result<(), Early> {
+    fn try_held<S: OperationSink>(&mut self, key: u64, last: bool, sink: &mut S) -> Result<(), Early> {
         let Some(held) = self.queue.remove(key) else { return Ok(()) };
         let Ok(packet) = Transport::decode(&held.octets, held.length) else { return Ok(()) };
         let arrival = held.arrival(packet);
@@ -339,7 +341,7 @@ impl Ordering {
     }
 
     /// Ends the wait that holds up the others.
-    fn give_up<S: Sink>(&mut self, sink: &mut S) {
+    fn give_up<S: OperationSink>(&mut self, sink: &mut S) {
         let awaited = self.waits_for.map(|(key, _)| key).filter(|key| self.queue.packets.contains_key(key));
         let Some(key) = awaited.or(self.queue.first_key()) else { return };
         // What a packet speaks of may be in a hole of the other end's.
@@ -356,12 +358,12 @@ impl Ordering {
     }
 
     /// Goes on behind the hole at `next`: with the first packet that is there, or behind what is known to have arrived.
-    fn skip_hole<S: Sink>(&mut self, side: Side, sink: &mut S) {
+    fn skip_hole<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
         self.lose_hole(side, sink);
         self.take_refused(side, sink);
     }
 
-    fn lose_hole<S: Sink>(&mut self, side: Side, sink: &mut S) {
+    fn lose_hole<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
         let stream = self.streams.get_mut(side);
         let next = stream.next.unwrap_or_default();
         // What is held under a lower number was passed.
@@ -383,7 +385,7 @@ impl Ordering {
     }
 
     /// Requests that the receiver was thought to have refused, and took.
-    fn take_refused<S: Sink>(&mut self, side: Side, sink: &mut S) {
+    fn take_refused<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
         loop {
             let stream = self.streams.get_mut(side);
             let Some(next) = stream.next else {
@@ -398,11 +400,13 @@ impl Ordering {
         }
     }
 
-    fn deliver<S: Sink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
+    fn deliver<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
         match arrival.packet.operation {
-            Does::Send | Does::Write | Does::ReadRequest | Does::Atomic => self.request(arrival, sink),
-            Does::ReadResponse => self.response(arrival, sink),
-            Does::Acknowledge => {
+            PacketKind::Send | PacketKind::Write | PacketKind::ReadRequest | PacketKind::Atomic => {
+                self.request(arrival, sink)
+            }
+            PacketKind::ReadResponse => self.response(arrival, sink),
+            PacketKind::Acknowledge => {
                 let counts = self.counts.get_mut(arrival.from);
                 match arrival.packet.syndrome {
                     Some(Syndrome::SequenceError) => counts.sequence_errors += 1,
@@ -415,11 +419,11 @@ impl Ordering {
                 }
                 Ok(())
             }
-            Does::AtomicAcknowledge | Does::Other => Ok(()),
+            PacketKind::AtomicAcknowledge | PacketKind::Other => Ok(()),
         }
     }
 
-    fn request<S: Sink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
+    fn request<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
         let (mut number, _) = self.number(arrival);
         let counts = self.counts.get_mut(arrival.from);
         let stream = self.streams.get_mut(arrival.from);
@@ -429,7 +433,7 @@ impl Ordering {
         if distance < 0 && stream.is_late(number) {
             // What aims at memory comes too late: the memory may serve another call by now. So does a part of a Send. Of what
             // came before the capture's first packet nobody was told yet that it is missing.
-            let is_send = arrival.packet.operation == Does::Send && arrival.packet.first && arrival.packet.last;
+            let is_send = arrival.packet.operation == PacketKind::Send && arrival.packet.first && arrival.packet.last;
             let kind = if is_send { stream.kind(number, arrival, mtu) } else { None };
             counts.orphans += u64::from(kind.is_none());
             sink.take(arrival.operation(kind.unwrap_or(OperationKind::Lost)), true);
@@ -437,7 +441,7 @@ impl Ordering {
         }
         if distance.abs() > FAR || stream.repetitions > REPETITIONS {
             // The numbers begin anew, in the middle of what 64 bits hold.
-            *stream = Stream::default();
+            *stream = RequestStream::default();
             number = extend(None, arrival.packet.sequence);
             sink.take(arrival.operation(OperationKind::Lost), true);
         } else if distance < 0 {
@@ -463,7 +467,7 @@ impl Ordering {
         Ok(())
     }
 
-    fn response<S: Sink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
+    fn response<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
         let (side, mtu) = (arrival.from.other(), self.mtu);
         let stream = self.streams.get_mut(side);
         let number = extend(stream.next, arrival.packet.sequence);
@@ -494,7 +498,7 @@ impl Ordering {
 /// Takes operations that will not be given again.
 struct Surely<'a, S>(&'a mut S);
 
-impl<S: Sink> Sink for Surely<'_, S> {
+impl<S: OperationSink> OperationSink for Surely<'_, S> {
     fn take(&mut self, operation: Operation<'_>, _last: bool) -> Taken {
         self.0.take(operation, true);
         Taken::Done
@@ -509,7 +513,7 @@ mod tests {
     /// A sink that everything suits.
     struct All;
 
-    impl Sink for All {
+    impl OperationSink for All {
         fn take(&mut self, _operation: Operation<'_>, _last: bool) -> Taken {
             Taken::Done
         }
@@ -597,11 +601,11 @@ mod tests {
             for _ in 0..256 {
                 let before = ordering.held();
                 ordering.ask(side, sequence, 1024);
-                assert_eq!(ordering.held() - before, size_of::<Read>());
+                assert_eq!(ordering.held() - before, size_of::<ReadRequest>());
                 // Two ranges, as the response between them is missing; then they are one.
                 for (response, ranges) in [(0, 1), (2, 2), (1, 1)] {
                     ordering.give(side.other(), READ_MIDDLE, sequence + response, &[0; 256]);
-                    assert_eq!(ordering.held() - before, size_of::<Read>() + ranges * size_of::<(u64, u64)>());
+                    assert_eq!(ordering.held() - before, size_of::<ReadRequest>() + ranges * size_of::<(u64, u64)>());
                 }
                 sequence += 4;
             }

@@ -6,10 +6,10 @@
 
 use super::flow::Flow;
 use super::management::Management;
-use super::ordering::{Ordering, Sink};
-use super::set_up::{Half, Seen, SetUp, SetUps};
-use super::transport::{Operation as Does, Transport};
-use super::waiting::{Kept, Waiting, is_within, span};
+use super::ordering::{OperationSink, Ordering};
+use super::set_up::{Seen, SetUp, SetUpHalf, SetUps};
+use super::transport::{PacketKind, Transport};
+use super::waiting::{Kept, WaitingFlow, is_within, span};
 use crate::carrier::connection::{Connection, Endpoint, Rejected};
 use crate::carrier::handler::{Handler, Taken};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
@@ -27,7 +27,7 @@ const YOUNG: u64 = 64;
 const YOUNG_NUMBERS: u32 = 1 << 16;
 
 #[derive(Debug)]
-struct Entry<S> {
+struct QueuePairEntry<S> {
     connection: Connection,
     session: S,
     ordering: Ordering,
@@ -42,8 +42,8 @@ struct Entry<S> {
 /// Everything known of the queue pairs in a capture.
 #[derive(Debug)]
 pub struct QueuePairs<S> {
-    table: Table<Flow, Entry<S>>,
-    waiting: Vec<Waiting>,
+    table: Table<Flow, QueuePairEntry<S>>,
+    waiting: Vec<WaitingFlow>,
     set_ups: SetUps,
     last_key: u64,
 }
@@ -64,7 +64,7 @@ impl<S> QueuePairs<S> {
         handler: &mut impl Handler<Session = S>,
     ) {
         self.table.tick();
-        if transport.operation == Does::Other {
+        if transport.operation == PacketKind::Other {
             if let Some(management) = Management::decode(transport) {
                 self.manage(stamp, packet, &management, handler);
             }
@@ -88,8 +88,8 @@ impl<S> QueuePairs<S> {
         for _ in 0..=CONNECTIONS {
             let excess = handler.account().excess();
             let largest = self.table.largest(|entry| entry.held);
-            let waiting = (0..self.waiting.len()).max_by_key(|place| self.waiting.get(*place).map(Waiting::held));
-            let waits = waiting.and_then(|place| self.waiting.get(place)).map_or(0, Waiting::held);
+            let waiting = (0..self.waiting.len()).max_by_key(|place| self.waiting.get(*place).map(WaitingFlow::held));
+            let waits = waiting.and_then(|place| self.waiting.get(place)).map_or(0, WaitingFlow::held);
             match (largest, waiting) {
                 (Some(entry), _) if entry.held >= waits => entry.let_go(excess, handler),
                 (_, Some(place)) => _ = self.give_up(place, handler),
@@ -124,7 +124,7 @@ impl<S> QueuePairs<S> {
                 let request = SetUp {
                     active: source,
                     passive: destination,
-                    request: Some(Half::new(stamp, (queue_pair, sequence), private_data)),
+                    request: Some(SetUpHalf::new(stamp, (queue_pair, sequence), private_data)),
                     reply: None,
                     service: Some(service),
                     mtu: path_mtu,
@@ -137,7 +137,7 @@ impl<S> QueuePairs<S> {
                     active: destination,
                     passive: source,
                     request: None,
-                    reply: Some(Half::new(stamp, (queue_pair, sequence), private_data)),
+                    reply: Some(SetUpHalf::new(stamp, (queue_pair, sequence), private_data)),
                     service: None,
                     mtu: None,
                     name: remote,
@@ -205,7 +205,7 @@ impl<S> QueuePairs<S> {
 
     /// A connection that was begun by its traffic, as this message about it came late. `from` is the end whose packets go
     /// to the queue pair it names.
-    fn late(&mut self, towards: &Flow, from: Side, half: Half, name: u32) -> Option<&mut Connection> {
+    fn late(&mut self, towards: &Flow, from: Side, half: SetUpHalf, name: u32) -> Option<&mut Connection> {
         let ((key, owner), clock) = (self.table.find(towards)?, self.table.clock());
         let entry = self.table.get_mut(key).filter(|entry| entry.is_young(clock) && !entry.connection.set_up)?;
         if owner != from {
@@ -222,13 +222,13 @@ impl<S> QueuePairs<S> {
         Some(&mut entry.connection)
     }
 
-    fn is_repeated(&mut self, flow: &Flow, same: impl Fn(&Entry<S>) -> bool) -> bool {
+    fn is_repeated(&mut self, flow: &Flow, same: impl Fn(&QueuePairEntry<S>) -> bool) -> bool {
         self.table.find(flow).and_then(|(key, _)| self.table.get(key)).is_some_and(same)
     }
 
     /// Begins a connection whose set-up was seen. Packets of it may have come before.
     fn establish(&mut self, set_up: &SetUp, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
-        let flow = |source, destination, half: Half| Flow { source, destination, queue_pair: half.queue_pair };
+        let flow = |source, destination, half: SetUpHalf| Flow { source, destination, queue_pair: half.queue_pair };
         let (Some(request), Some(reply)) = (set_up.request, set_up.reply) else { return };
         let flows = Sides {
             active: flow(set_up.active, set_up.passive, reply),
@@ -307,7 +307,7 @@ impl<S> QueuePairs<S> {
         let name = set_up.map_or(0, |set_up| set_up.name);
         let by_end = [flows.active.map(|flow| (Side::Active, flow)), flows.passive.map(|flow| (Side::Passive, flow))];
         let opened = self.table.clock();
-        let entry = Entry { connection, session, ordering, flows, name, opened, held: 0 };
+        let entry = QueuePairEntry { connection, session, ordering, flows, name, opened, held: 0 };
         self.table.insert(key, by_end.into_iter().flatten(), entry);
         key
     }
@@ -336,7 +336,7 @@ impl<S> QueuePairs<S> {
         handler: &mut impl Handler<Session = S>,
     ) {
         let place = self.waiting.iter().position(|waiting| waiting.flow == flow).unwrap_or_else(|| {
-            self.waiting.push(Waiting { flow, carrier: packet.carrier, packets: Vec::new(), octets: 0 });
+            self.waiting.push(WaitingFlow { flow, carrier: packet.carrier, packets: Vec::new(), octets: 0 });
             self.waiting.len() - 1
         });
         let kept = Kept {
@@ -373,7 +373,7 @@ impl<S> QueuePairs<S> {
         self.start(first, Some(second), handler);
     }
 
-    fn take_waiting(&mut self, place: usize, handler: &mut impl Handler<Session = S>) -> Waiting {
+    fn take_waiting(&mut self, place: usize, handler: &mut impl Handler<Session = S>) -> WaitingFlow {
         let waiting = self.waiting.remove(place);
         handler.account().change(waiting.held(), 0);
         waiting
@@ -385,7 +385,12 @@ impl<S> QueuePairs<S> {
     }
 
     /// Begins a connection whose set-up was not seen whole, and lets go what waited for it.
-    fn start(&mut self, first: Waiting, second: Option<Waiting>, handler: &mut impl Handler<Session = S>) -> u64 {
+    fn start(
+        &mut self,
+        first: WaitingFlow,
+        second: Option<WaitingFlow>,
+        handler: &mut impl Handler<Session = S>,
+    ) -> u64 {
         let (one, other) = (Some(first.flow), second.as_ref().map(|second| second.flow));
         let set_up = self.set_ups.take_for([one, other]);
         let reversed = set_up.as_ref().is_some_and(|set_up| set_up.passive == first.flow.source);
@@ -409,13 +414,13 @@ struct ToSession<'a, H: Handler> {
     session: &'a mut H::Session,
 }
 
-impl<H: Handler> Sink for ToSession<'_, H> {
+impl<H: Handler> OperationSink for ToSession<'_, H> {
     fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken {
         self.handler.operation(self.connection, self.session, operation, last)
     }
 }
 
-impl<S> Entry<S> {
+impl<S> QueuePairEntry<S> {
     fn packet<'a>(
         &mut self,
         sender: (Side, Stamp),

@@ -19,8 +19,8 @@ pub(super) struct SetUps {
 pub(super) struct SetUp {
     pub(super) active: Address,
     pub(super) passive: Address,
-    pub(super) request: Option<Half>,
-    pub(super) reply: Option<Half>,
+    pub(super) request: Option<SetUpHalf>,
+    pub(super) reply: Option<SetUpHalf>,
     pub(super) service: Option<u64>,
     pub(super) mtu: Option<u32>,
     pub(super) name: u32,
@@ -28,7 +28,7 @@ pub(super) struct SetUp {
 
 /// What an end said of itself.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Half {
+pub(super) struct SetUpHalf {
     pub(super) queue_pair: u32,
     pub(super) sequence: u32,
     pub(super) announced: Announced,
@@ -73,7 +73,7 @@ impl SetUps {
     }
 }
 
-impl Half {
+impl SetUpHalf {
     pub(super) fn new(stamp: Stamp, (queue_pair, sequence): (u32, u32), private_data: Consumer<'_>) -> Self {
         Self { queue_pair, sequence, announced: Announced::new(stamp, private_data) }
     }
@@ -82,7 +82,7 @@ impl Half {
 impl SetUp {
     /// The flow goes to a queue pair that this set-up names.
     fn concerns(&self, flow: Flow) -> bool {
-        let names = |half: Option<Half>, source, destination| {
+        let names = |half: Option<SetUpHalf>, source, destination| {
             half.is_some_and(|half| flow == Flow { source, destination, queue_pair: half.queue_pair })
         };
         names(self.request, self.passive, self.active) || names(self.reply, self.active, self.passive)

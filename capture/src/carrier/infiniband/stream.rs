@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::held::{Arrival, Packets};
-use super::transport::{Operation as Does, Target, Transport};
+use super::transport::{PacketKind, Target, Transport};
 use crate::carrier::operation::{OperationKind, Progress};
 
 /// Packets of a connection that may come between an acknowledgement and the late packet it acknowledges.
@@ -19,7 +19,7 @@ const MTUS: [u32; 5] = [4096, 2048, 1024, 512, 256];
 
 /// A Read request and the numbers its responses take.
 #[derive(Clone, Debug)]
-pub(super) struct Read {
+pub(super) struct ReadRequest {
     pub(super) first: u64,
     pub(super) end: u64,
     pub(super) length: u32,
@@ -36,7 +36,7 @@ pub(super) struct Write {
 
 /// One end's requests.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+pub(super) struct RequestStream {
     /// The number the next request must have, extended to 64 bits; `None` before the first.
     pub(super) next: Option<u64>,
     /// The highest number known to have arrived though it was not seen, and the arrival at which that was noticed.
@@ -50,7 +50,7 @@ pub(super) struct Stream {
     /// Requests that the receiver refused; used if they turn out to have been accepted after all.
     pub(super) refused: Packets,
     pub(super) holes: VecDeque<(u64, u64)>,
-    pub(super) reads: VecDeque<Read>,
+    pub(super) reads: VecDeque<ReadRequest>,
     /// Ranges in all of them.
     pub(super) ranges: usize,
     pub(super) write: Option<Write>,
@@ -59,7 +59,7 @@ pub(super) struct Stream {
     pub(super) unmeasured: Option<(u64, u32)>,
 }
 
-impl Stream {
+impl RequestStream {
     /// Something is known to have been sent at `next` or after it, and what is at `next` is not there.
     pub(super) fn has_hole(&self) -> bool {
         self.next.is_some_and(|next| {
@@ -121,10 +121,10 @@ impl Stream {
 
     /// How many numbers a request takes: one for each packet of the answer to a Read request.
     pub(super) fn span(&mut self, number: u64, packet: &Transport<'_>, mtu: Option<u32>) -> u64 {
-        let (Does::ReadRequest, Some(target)) = (packet.operation, packet.target) else { return 1 };
+        let (PacketKind::ReadRequest, Some(target)) = (packet.operation, packet.target) else { return 1 };
         // Without a path MTU the answer takes at most what the smallest one gives.
         let span = responses(target.length, mtu.unwrap_or(256));
-        let read = Read { first: number, end: number + span, length: target.length, seen: Vec::new() };
+        let read = ReadRequest { first: number, end: number + span, length: target.length, seen: Vec::new() };
         if self.reads.len() == READS {
             self.ranges -= self.reads.pop_front().map_or(0, |read| read.seen.len());
         }
@@ -145,19 +145,19 @@ impl Stream {
     ) -> Option<OperationKind<'a>> {
         let packet = &arrival.packet;
         match (packet.operation, packet.target) {
-            (Does::ReadRequest, Some(target)) => Some(OperationKind::ReadRequest {
+            (PacketKind::ReadRequest, Some(target)) => Some(OperationKind::ReadRequest {
                 request: number,
                 handle: target.handle,
                 offset: target.offset,
                 length: target.length,
             }),
-            (Does::Write, target) => {
+            (PacketKind::Write, target) => {
                 if let Some(target) = target {
                     self.write = Some(Write { first: number, target });
                 }
                 self.place(number, packet, mtu)
             }
-            (Does::Send, _) => Some(OperationKind::Send {
+            (PacketKind::Send, _) => Some(OperationKind::Send {
                 first: packet.first,
                 last: packet.last,
                 data: packet.data,
@@ -190,7 +190,7 @@ impl Stream {
     }
 }
 
-impl Read {
+impl ReadRequest {
     /// The number after its last response. What was noted when it was asked for is only a bound where the path MTU was
     /// not known then.
     pub(super) fn end(&self, mtu: Option<u32>) -> u64 {
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn of_more_than_32_holes_the_oldest_is_forgotten() {
-        let mut stream = Stream::default();
+        let mut stream = RequestStream::default();
         for hole in 0..33 {
             stream.remember_hole(hole * 10, hole * 10 + 3);
         }
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn late_packets_that_divide_a_hole_again_and_again_leave_32() {
-        let mut stream = Stream::default();
+        let mut stream = RequestStream::default();
         stream.remember_hole(0, 1 << 20);
         for number in (1..20_000).step_by(2) {
             stream.is_late(number);
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_hole_whose_packets_have_all_come_late_is_forgotten() {
-        let mut stream = Stream::default();
+        let mut stream = RequestStream::default();
         stream.remember_hole(7, 10);
         assert!([8, 7, 9].into_iter().all(|number| stream.is_late(number)));
         assert!(stream.holes.is_empty());

@@ -14,7 +14,7 @@ use rpcrdma::reader::{EndOfInput, Reader};
 
 /// What a packet of a reliable connection does, and where in its message it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum PacketKind {
     /// Part of a Send.
     Send,
     /// Part of an RDMA Write.
@@ -63,7 +63,7 @@ pub struct Transport<'a> {
     /// The opcode as it is on the wire.
     pub opcode: u8,
     /// What it does.
-    pub operation: Operation,
+    pub operation: PacketKind,
     /// The packet begins its message.
     pub first: bool,
     /// The packet ends its message.
@@ -92,25 +92,25 @@ const XRC: u8 = 0xa0;
 pub const LEN: usize = 12;
 
 /// The place of an opcode in the table of reliable-connection opcodes: operation, first, last.
-const fn meaning(operation: u8) -> (Operation, bool, bool) {
+const fn meaning(operation: u8) -> (PacketKind, bool, bool) {
     match operation {
-        0x00 => (Operation::Send, true, false),
-        0x01 => (Operation::Send, false, false),
-        0x02 | 0x03 | 0x16 => (Operation::Send, false, true),
-        0x04 | 0x05 | 0x17 => (Operation::Send, true, true),
-        0x06 => (Operation::Write, true, false),
-        0x07 => (Operation::Write, false, false),
-        0x08 | 0x09 => (Operation::Write, false, true),
-        0x0a | 0x0b => (Operation::Write, true, true),
-        0x0c => (Operation::ReadRequest, true, true),
-        0x0d => (Operation::ReadResponse, true, false),
-        0x0e => (Operation::ReadResponse, false, false),
-        0x0f => (Operation::ReadResponse, false, true),
-        0x10 => (Operation::ReadResponse, true, true),
-        0x11 => (Operation::Acknowledge, true, true),
-        0x12 => (Operation::AtomicAcknowledge, true, true),
-        0x13 | 0x14 => (Operation::Atomic, true, true),
-        _ => (Operation::Other, true, true),
+        0x00 => (PacketKind::Send, true, false),
+        0x01 => (PacketKind::Send, false, false),
+        0x02 | 0x03 | 0x16 => (PacketKind::Send, false, true),
+        0x04 | 0x05 | 0x17 => (PacketKind::Send, true, true),
+        0x06 => (PacketKind::Write, true, false),
+        0x07 => (PacketKind::Write, false, false),
+        0x08 | 0x09 => (PacketKind::Write, false, true),
+        0x0a | 0x0b => (PacketKind::Write, true, true),
+        0x0c => (PacketKind::ReadRequest, true, true),
+        0x0d => (PacketKind::ReadResponse, true, false),
+        0x0e => (PacketKind::ReadResponse, false, false),
+        0x0f => (PacketKind::ReadResponse, false, true),
+        0x10 => (PacketKind::ReadResponse, true, true),
+        0x11 => (PacketKind::Acknowledge, true, true),
+        0x12 => (PacketKind::AtomicAcknowledge, true, true),
+        0x13 | 0x14 => (PacketKind::Atomic, true, true),
+        _ => (PacketKind::Other, true, true),
     }
 }
 
@@ -125,7 +125,7 @@ impl<'a> Transport<'a> {
         let class = opcode & 0xe0;
         let (operation, first, last) = if class == 0 || class == XRC { meaning(opcode & 0x1f) } else { meaning(0xff) };
         let request =
-            matches!(operation, Operation::Send | Operation::Write | Operation::ReadRequest | Operation::Atomic);
+            matches!(operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadRequest | PacketKind::Atomic);
         if class == XRC && request {
             reader.array::<4>()?;
         }
@@ -155,15 +155,15 @@ impl<'a> Transport<'a> {
     fn extensions(&mut self, reader: &mut Reader<'a>) -> Result<(), EndOfInput> {
         let low = self.opcode & 0x1f;
         match self.operation {
-            Operation::Write | Operation::ReadRequest if self.first => {
+            PacketKind::Write | PacketKind::ReadRequest if self.first => {
                 self.target = Some(Target { offset: reader.u64()?, handle: reader.u32()?, length: reader.u32()? });
             }
-            Operation::ReadResponse if low != 0x0e => self.syndrome = Some(syndrome(reader.u32()?)),
-            Operation::Acknowledge | Operation::AtomicAcknowledge => self.syndrome = Some(syndrome(reader.u32()?)),
-            Operation::Send if low == 0x16 || low == 0x17 => self.invalidates = Some(reader.u32()?),
+            PacketKind::ReadResponse if low != 0x0e => self.syndrome = Some(syndrome(reader.u32()?)),
+            PacketKind::Acknowledge | PacketKind::AtomicAcknowledge => self.syndrome = Some(syndrome(reader.u32()?)),
+            PacketKind::Send if low == 0x16 || low == 0x17 => self.invalidates = Some(reader.u32()?),
             _ => {}
         }
-        if matches!(low, 0x03 | 0x05 | 0x09 | 0x0b) && self.operation != Operation::Other {
+        if matches!(low, 0x03 | 0x05 | 0x09 | 0x0b) && self.operation != PacketKind::Other {
             reader.u32()?; // immediate data: no RPC-over-RDMA peer uses it
         }
         Ok(())
@@ -172,7 +172,7 @@ impl<'a> Transport<'a> {
     /// Whether the packet takes a number of its own sender's sequence; the others carry the number they answer.
     #[must_use]
     pub const fn is_request(&self) -> bool {
-        matches!(self.operation, Operation::Send | Operation::Write | Operation::ReadRequest | Operation::Atomic)
+        matches!(self.operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadRequest | PacketKind::Atomic)
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
         let octets = self::octets("0a70ffff0000010a80a788bc 000055d4c0726000 000047b3 00000001 00000000");
         let packet = Transport::decode(&octets, octets.len()).unwrap();
         assert_eq!(packet.target, Some(Target { offset: 0x55d4_c072_6000, handle: 0x47b3, length: 1 }));
-        assert_eq!((packet.operation, packet.first, packet.last), (Operation::Write, true, true));
+        assert_eq!((packet.operation, packet.first, packet.last), (PacketKind::Write, true, true));
         assert_eq!((packet.queue_pair, packet.sequence), (0x10a, 0xa788bc));
         assert_eq!(packet.data, &[0]);
     }
@@ -247,11 +247,11 @@ mod tests {
             let mut octets = octets("0000ffff 00000011 00000001");
             octets[0] = opcode;
             let packet = Transport::decode(&octets, octets.len()).unwrap();
-            assert_eq!((packet.operation, packet.is_request()), (Operation::Atomic, true));
+            assert_eq!((packet.operation, packet.is_request()), (PacketKind::Atomic, true));
         }
         let octets = octets("1200ffff 00000011 00000001 1f000005 0102030405060708");
         let packet = Transport::decode(&octets, octets.len()).unwrap();
-        assert_eq!((packet.operation, packet.is_request()), (Operation::AtomicAcknowledge, false));
+        assert_eq!((packet.operation, packet.is_request()), (PacketKind::AtomicAcknowledge, false));
         assert_eq!((packet.syndrome, packet.data.len()), (Some(Syndrome::Acknowledged), 8));
     }
 

@@ -1,7 +1,7 @@
 //! Packets of a flow whose counterpart is not known yet.
 
 use super::flow::Flow;
-use super::transport::{Operation as Does, Transport};
+use super::transport::{PacketKind, Transport};
 use crate::carrier::operation::Stamp;
 use crate::link::Carrier;
 
@@ -11,7 +11,7 @@ const OCTETS: usize = 4 << 20;
 
 /// A flow whose counterpart is not known yet.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingFlow {
     pub(super) flow: Flow,
     pub(super) carrier: Carrier,
     pub(super) packets: Vec<Kept>,
@@ -29,7 +29,7 @@ pub(super) struct Kept {
     pub(super) span: u32,
 }
 
-impl Waiting {
+impl WaitingFlow {
     /// Octets of memory it takes.
     pub(super) const fn held(&self) -> usize {
         self.octets + self.packets.len() * size_of::<Kept>()
@@ -68,7 +68,7 @@ pub(super) fn span(transport: &Transport<'_>) -> u32 {
     match (transport.is_request(), transport.operation, transport.target) {
         (false, ..) => 0,
         // As many as the smallest path MTU would need.
-        (true, Does::ReadRequest, Some(target)) => target.length.div_ceil(256).max(1),
+        (true, PacketKind::ReadRequest, Some(target)) => target.length.div_ceil(256).max(1),
         _ => 1,
     }
 }
@@ -89,9 +89,9 @@ mod tests {
         Kept { stamp: Stamp::default(), octets: vec![0; length].into(), length, sequence, span }
     }
 
-    fn waiting(packets: Vec<Kept>) -> Waiting {
+    fn waiting(packets: Vec<Kept>) -> WaitingFlow {
         let octets = packets.iter().map(|kept| kept.octets.len()).sum();
-        Waiting { flow: flow(CLIENT, SERVER), carrier: Carrier::RoceV2, packets, octets }
+        WaitingFlow { flow: flow(CLIENT, SERVER), carrier: Carrier::RoceV2, packets, octets }
     }
 
     #[test]

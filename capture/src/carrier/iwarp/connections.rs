@@ -3,15 +3,15 @@
 //! Of all TCP connections those are followed that begin with an MPA request or reply, and those to a service port, also
 //! from their middle. Of the others nothing is kept.
 
-use super::framing::{Found, Framing};
+use super::framing::{Framed, Framing};
 use super::mpa::{Markers, Setup};
 use super::rdmap::{Did, Rdmap, Received};
-use super::tcp::{Piece, Reassembly, Step};
+use super::tcp::{Piece, Reassembly, StreamStep};
 use crate::carrier::connection::{Announced, Connection, Endpoint, Rejected, port_service};
 use crate::carrier::handler::Handler;
 use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::carrier::table::Table;
-use crate::link::{Address, Carrier, Segment};
+use crate::link::{Address, Carrier, TcpSegment};
 
 /// Connections that are followed at a time; the quarter unused for longest makes place.
 const CONNECTIONS: usize = 1024;
@@ -25,7 +25,7 @@ const FAR: u64 = 1 << 24;
 
 /// What a segment names: the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Flow {
+struct TcpFlow {
     source: (Address, u16),
     destination: (Address, u16),
 }
@@ -52,7 +52,7 @@ pub struct Choice {
 
 /// What a set-up frame said.
 #[derive(Clone, Copy, Debug)]
-struct Said {
+struct SetupTerms {
     markers: bool,
     crc: bool,
     /// Where what follows it begins.
@@ -60,9 +60,9 @@ struct Said {
 }
 
 #[derive(Debug)]
-struct Entry<S> {
+struct TcpEntry<S> {
     reassembly: Reassembly,
-    known: Known<S>,
+    known: IwarpConnection<S>,
     segments: u64,
     /// Octets of memory that are accounted for.
     held: usize,
@@ -70,13 +70,13 @@ struct Entry<S> {
 
 /// A connection above TCP.
 #[derive(Debug)]
-struct Known<S> {
+struct IwarpConnection<S> {
     connection: Connection,
     /// Since there was something to tell of it.
     session: Option<S>,
     framings: Sides<Framing>,
     rdmap: Rdmap,
-    said: Sides<Option<Said>>,
+    said: Sides<Option<SetupTerms>>,
     /// Something of iWARP was found in it.
     is_iwarp: bool,
     /// Orphans, and Terminates.
@@ -84,7 +84,7 @@ struct Known<S> {
 }
 
 /// Where what is found goes.
-struct Sink<'a, H> {
+struct IwarpSink<'a, H> {
     handler: &'a mut H,
     checked: &'a mut Checked,
     verify_crc: bool,
@@ -93,7 +93,7 @@ struct Sink<'a, H> {
 /// Everything known of the TCP connections in a capture.
 #[derive(Debug)]
 pub struct Connections<S> {
-    table: Table<Flow, Entry<S>>,
+    table: Table<TcpFlow, TcpEntry<S>>,
     last_key: u64,
     checked: Checked,
 }
@@ -110,7 +110,7 @@ impl<S> Connections<S> {
     pub fn segment(
         &mut self,
         stamp: Stamp,
-        segment: &Segment<'_>,
+        segment: &TcpSegment<'_>,
         choice: Choice,
         handler: &mut impl Handler<Session = S>,
     ) -> bool {
@@ -125,8 +125,8 @@ impl<S> Connections<S> {
         if segment.is_final() || segment.is_reset() {
             entry.known.connection.disconnected.get_or_insert((from, stamp));
         }
-        let mut sink = Sink { handler, checked: &mut self.checked, verify_crc: choice.verify_crc };
-        let Entry { reassembly, known, .. } = entry;
+        let mut sink = IwarpSink { handler, checked: &mut self.checked, verify_crc: choice.verify_crc };
+        let TcpEntry { reassembly, known, .. } = entry;
         reassembly.segment((from, stamp), segment, &mut |step| known.step(&step, &mut sink));
         entry.account(handler);
         for _ in 0..CONNECTIONS {
@@ -143,8 +143,8 @@ impl<S> Connections<S> {
         let excess = handler.account().excess();
         let Some(entry) = self.table.largest(|entry| entry.held) else { return };
         let enough = entry.held.saturating_sub(excess);
-        let mut sink = Sink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
-        let Entry { reassembly, known, .. } = &mut *entry;
+        let mut sink = IwarpSink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
+        let TcpEntry { reassembly, known, .. } = &mut *entry;
         reassembly.finish(&mut |step| known.step(&step, &mut sink));
         entry.account(handler);
         if entry.held > enough
@@ -154,9 +154,9 @@ impl<S> Connections<S> {
             entry.account(handler);
         }
         if entry.held > enough {
-            let mut sink = Sink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
+            let mut sink = IwarpSink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
             for side in [Side::Active, Side::Passive] {
-                entry.known.step(&Step::Lost(side, Stamp::default(), 0), &mut sink);
+                entry.known.step(&StreamStep::Lost(side, Stamp::default(), 0), &mut sink);
             }
             entry.account(handler);
         }
@@ -177,11 +177,11 @@ impl<S> Connections<S> {
     /// The connection of a segment, and who sent it. One that is not known begins with it, if it is to be followed.
     fn find(
         &mut self,
-        segment: &Segment<'_>,
+        segment: &TcpSegment<'_>,
         choice: Choice,
         handler: &mut impl Handler<Session = S>,
     ) -> Option<(u64, Side)> {
-        let flow = Flow {
+        let flow = TcpFlow {
             source: (segment.source, segment.source_port),
             destination: (segment.destination, segment.destination_port),
         };
@@ -207,13 +207,13 @@ impl<S> Connections<S> {
     }
 
     /// Begins a connection with a segment of `flow` by one end.
-    fn open(&mut self, flow: Flow, from: Side, verify_crc: bool, handler: &mut impl Handler<Session = S>) -> u64 {
+    fn open(&mut self, flow: TcpFlow, from: Side, verify_crc: bool, handler: &mut impl Handler<Session = S>) -> u64 {
         for key in self.table.crowd(CONNECTIONS) {
             self.close(key, verify_crc, handler);
         }
         self.last_key += 1;
         let key = FIRST_KEY | self.last_key;
-        let back = Flow { source: flow.destination, destination: flow.source };
+        let back = TcpFlow { source: flow.destination, destination: flow.source };
         let end = |(address, port)| Endpoint { address, queue_pair: None, port: Some(port) };
         let (active, passive) =
             if from == Side::Active { (flow.source, flow.destination) } else { (flow.destination, flow.source) };
@@ -227,7 +227,7 @@ impl<S> Connections<S> {
             paired: true,
             disconnected: None,
         };
-        let known = Known {
+        let known = IwarpConnection {
             connection,
             session: None,
             framings: Sides::default(),
@@ -237,7 +237,7 @@ impl<S> Connections<S> {
             counts: Sides::default(),
         };
         let reassembly = Reassembly::default();
-        let entry = Entry { reassembly, known, segments: 0, held: 0 };
+        let entry = TcpEntry { reassembly, known, segments: 0, held: 0 };
         self.table.insert(key, [(from.other(), back), (from, flow)], entry);
         key
     }
@@ -245,9 +245,9 @@ impl<S> Connections<S> {
     fn close(&mut self, key: u64, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
         let Some(mut entry) = self.table.remove(key, |entry| entry.known.flows()) else { return };
         handler.account().change(entry.held, 0);
-        let mut sink = Sink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
+        let mut sink = IwarpSink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
         entry.reassembly.finish(&mut |step| entry.known.step(&step, &mut sink));
-        let Known { connection, session, is_iwarp, counts: ours, .. } = entry.known;
+        let IwarpConnection { connection, session, is_iwarp, counts: ours, .. } = entry.known;
         let mut counts = entry.reassembly.counts;
         for side in [Side::Active, Side::Passive] {
             let (orphans, terminates) = ours.get(side);
@@ -262,10 +262,10 @@ impl<S> Connections<S> {
     }
 }
 
-impl<S> Entry<S> {
+impl<S> TcpEntry<S> {
     /// Brings what is accounted for up to date.
     fn account(&mut self, handler: &mut impl Handler<Session = S>) {
-        let Known { session, framings, .. } = &self.known;
+        let IwarpConnection { session, framings, .. } = &self.known;
         let session = session.as_ref().map_or(0, |session| handler.held(session));
         let now = self.reassembly.held() + framings.active.held() + framings.passive.held() + session;
         if now != self.held {
@@ -275,7 +275,7 @@ impl<S> Entry<S> {
 
     /// Whether a segment begins another connection between the same ports, or belongs to one that began unseen. A SYN may be
     /// captured late. A set-up frame fills its segment, and is none where octets of this connection are expected.
-    fn is_replaced_by(&self, from: Side, segment: &Segment<'_>) -> bool {
+    fn is_replaced_by(&self, from: Side, segment: &TcpSegment<'_>) -> bool {
         let reassembly = &self.reassembly;
         let is_setup = Setup::length(segment.octets) == Some(segment.length);
         let sequence = segment.sequence.wrapping_add(u32::from(segment.is_synchronizing()));
@@ -285,17 +285,17 @@ impl<S> Entry<S> {
     }
 }
 
-impl<S> Known<S> {
-    fn flows(&self) -> [Option<Flow>; 2] {
+impl<S> IwarpConnection<S> {
+    fn flows(&self) -> [Option<TcpFlow>; 2] {
         let Sides { active, passive } = self.connection.ends;
         let [active, passive] = [active, passive].map(|end| (end.address, end.port.unwrap_or_default()));
-        [(active, passive), (passive, active)].map(|(source, destination)| Some(Flow { source, destination }))
+        [(active, passive), (passive, active)].map(|(source, destination)| Some(TcpFlow { source, destination }))
     }
 
     /// Takes what TCP gives.
-    fn step<H: Handler<Session = S>>(&mut self, step: &Step<'_>, sink: &mut Sink<'_, H>) {
+    fn step<H: Handler<Session = S>>(&mut self, step: &StreamStep<'_>, sink: &mut IwarpSink<'_, H>) {
         match step {
-            Step::Octets(piece) => {
+            StreamStep::Octets(piece) => {
                 let before = self.said.get(piece.from).is_some();
                 let mut framing = core::mem::take(self.framings.get_mut(piece.from));
                 framing.piece(piece, &mut |found| self.found(piece, &found, sink));
@@ -304,7 +304,7 @@ impl<S> Known<S> {
                     self.agree();
                 }
             }
-            Step::Lost(from, stamp, octets) => {
+            StreamStep::Lost(from, stamp, octets) => {
                 let framing = self.framings.get_mut(*from);
                 framing.lose();
                 if *octets > FAR {
@@ -316,15 +316,15 @@ impl<S> Known<S> {
     }
 
     /// Takes what was found in a piece of an end's stream.
-    fn found<H: Handler<Session = S>>(&mut self, piece: &Piece<'_>, found: &Found<'_>, sink: &mut Sink<'_, H>) {
+    fn found<H: Handler<Session = S>>(&mut self, piece: &Piece<'_>, found: &Framed<'_>, sink: &mut IwarpSink<'_, H>) {
         let Piece { from, stamp, acknowledges, .. } = *piece;
         match *found {
-            Found::Setup(setup, end) => self.set_up((from, stamp), &setup, end, sink),
-            Found::Segment { is_wrong: true, .. } if sink.verify_crc => {
+            Framed::Setup(setup, end) => self.set_up((from, stamp), &setup, end, sink),
+            Framed::Segment { is_wrong: true, .. } if sink.verify_crc => {
                 sink.checked.wrong += 1;
                 self.lose((from, stamp), sink);
             }
-            Found::Segment { segment, end, is_wrong } => {
+            Framed::Segment { segment, end, is_wrong } => {
                 sink.checked.wrong += u64::from(is_wrong);
                 self.is_iwarp = true;
                 let received = Received { from, stamp, segment, end, acknowledges };
@@ -341,14 +341,14 @@ impl<S> Known<S> {
                     Did::Orphan => *orphans += 1,
                 });
             }
-            Found::Lost => {
+            Framed::Lost => {
                 self.counts.get_mut(from).0 += 1;
                 self.lose((from, stamp), sink);
             }
         }
     }
 
-    fn lose<H: Handler<Session = S>>(&mut self, (from, stamp): (Side, Stamp), sink: &mut Sink<'_, H>) {
+    fn lose<H: Handler<Session = S>>(&mut self, (from, stamp): (Side, Stamp), sink: &mut IwarpSink<'_, H>) {
         self.rdmap.lose(from);
         if let Some(session) = &mut self.session {
             let kind = OperationKind::Lost;
@@ -362,10 +362,10 @@ impl<S> Known<S> {
         (from, stamp): (Side, Stamp),
         setup: &Setup<'_>,
         end: u64,
-        sink: &mut Sink<'_, H>,
+        sink: &mut IwarpSink<'_, H>,
     ) {
         self.is_iwarp = true;
-        *self.said.get_mut(from) = Some(Said { markers: setup.markers, crc: setup.crc, end });
+        *self.said.get_mut(from) = Some(SetupTerms { markers: setup.markers, crc: setup.crc, end });
         let connection = &mut self.connection;
         *connection.announced.get_mut(from) = Some(Announced::new(stamp, setup.private_data));
         if setup.is_reply && setup.rejected {

@@ -120,7 +120,7 @@ pub enum Placement {
 
 /// A DDP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment<'a> {
+pub struct DdpSegment<'a> {
     /// What its message does.
     pub opcode: Opcode,
     /// It is the last of its message.
@@ -133,7 +133,7 @@ pub struct Segment<'a> {
     pub length: usize,
 }
 
-impl<'a> Segment<'a> {
+impl<'a> DdpSegment<'a> {
     /// Octets of a tagged header.
     pub const TAGGED_LEN: usize = 14;
     /// Octets of an untagged header.
@@ -183,33 +183,33 @@ mod tests {
     #[test]
     fn tagged_and_untagged_headers_are_told_apart() {
         let write = [0xc1, 0x40, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 16, 0, 9, 9];
-        let segment = Segment::decode(&write, 20).unwrap();
+        let segment = DdpSegment::decode(&write, 20).unwrap();
         assert_eq!((segment.opcode, segment.last), (Opcode::WRITE, true));
         assert_eq!(segment.placement, Placement::Tagged { handle: 0x0102_0304, offset: 0x1000 });
         assert_eq!((segment.data, segment.length), (&[9, 9][..], 6));
         let send = [0x01, 0x44, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 1, 0, 5];
-        let segment = Segment::decode(&send, 19).unwrap();
+        let segment = DdpSegment::decode(&send, 19).unwrap();
         assert_eq!((segment.opcode, segment.last, segment.data), (Opcode::SEND_INVALIDATE, false, &[5][..]));
         let invalidates = Some(0x0102_0304);
         assert_eq!(segment.placement, Placement::Untagged { invalidates, queue: 0, number: 7, offset: 256 });
         let mut plain = send;
         plain[1] = 0x43;
-        let placement = Segment::decode(&plain, 19).unwrap().placement;
+        let placement = DdpSegment::decode(&plain, 19).unwrap().placement;
         assert_eq!(placement, Placement::Untagged { invalidates: None, queue: 0, number: 7, offset: 256 });
     }
 
     #[test]
     fn what_no_specification_has_is_refused() {
         let send = [0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
-        assert!(Segment::decode(&send, 18).is_some());
+        assert!(DdpSegment::decode(&send, 18).is_some());
         for length in 0..send.len() {
-            assert_eq!(Segment::decode(&send[..length], 18), None, "{length} octets");
+            assert_eq!(DdpSegment::decode(&send[..length], 18), None, "{length} octets");
         }
-        assert_eq!(Segment::decode(&send, 17), None, "shorter than its header");
+        assert_eq!(DdpSegment::decode(&send, 17), None, "shorter than its header");
         for (at, value) in [(0, 0xc1), (0, 0x42), (0, 0x45), (1, 0x53), (1, 0x83), (1, 0x4c), (1, 0x40), (9, 1)] {
             let mut other = send;
             other[at] = value;
-            assert_eq!(Segment::decode(&other, 18), None, "{value:#04x} in octet {at}");
+            assert_eq!(DdpSegment::decode(&other, 18), None, "{value:#04x} in octet {at}");
         }
     }
 

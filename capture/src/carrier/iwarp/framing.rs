@@ -8,23 +8,23 @@
 //! Where the set-up is not in the capture, it is not known whether there are markers and CRCs. Then every FPDU has to pass
 //! that test until one is as long as the distance of two markers, or markers are found in exactly one place.
 
-use super::ddp::Segment;
+use super::ddp::DdpSegment;
 use super::mpa::{self, Markers, Setup};
 use super::tcp::Piece;
 
 /// Octets of an FPDU whose headers can be judged: length, and the longer of DDP's headers.
-const JUDGED: usize = mpa::LENGTH_LEN + Segment::UNTAGGED_LEN;
+const JUDGED: usize = mpa::LENGTH_LEN + DdpSegment::UNTAGGED_LEN;
 /// Octets of the stream in which there must be a marker where markers are in use.
 const SURELY_MARKED: usize = 512;
 
 /// What comes out.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Found<'a> {
+pub(super) enum Framed<'a> {
     /// The frame that set the connection up, and what octets follow it at which place.
     Setup(Setup<'a>, u64),
     /// What an FPDU holds.
     Segment {
-        segment: Segment<'a>,
+        segment: DdpSegment<'a>,
         /// Where the FPDU ends.
         end: u64,
         /// A CRC is in force, and it is wrong.
@@ -35,7 +35,7 @@ pub(super) enum Found<'a> {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum FramingState {
     /// Nothing came yet.
     #[default]
     Beginning,
@@ -48,7 +48,7 @@ enum State {
 /// The stream of one end.
 #[derive(Debug, Default)]
 pub(super) struct Framing {
-    state: State,
+    state: FramingState,
     /// Where the markers are, where that is known.
     markers: Option<Markers>,
     /// Whether CRCs are in force, where that is known; else whether one was wrong so far.
@@ -66,7 +66,7 @@ pub(super) struct Framing {
 }
 
 /// What became of a frame.
-enum Verdict {
+enum FpduVerdict {
     Given,
     /// It is none.
     Refused,
@@ -89,7 +89,7 @@ impl Framing {
         self.octets = Vec::new();
         self.room = Vec::new();
         self.length = 0;
-        self.state = State::Searching;
+        self.state = FramingState::Searching;
     }
 
     /// Octets of memory that the frame under way takes.
@@ -98,29 +98,29 @@ impl Framing {
     }
 
     /// Takes the next octets.
-    pub(super) fn piece(&mut self, piece: &Piece<'_>, out: &mut impl FnMut(Found<'_>)) {
+    pub(super) fn piece(&mut self, piece: &Piece<'_>, out: &mut impl FnMut(Framed<'_>)) {
         let mut at = 0;
-        if self.state == State::Beginning && self.length == 0 {
+        if self.state == FramingState::Beginning && self.length == 0 {
             self.start = piece.place;
             if !piece.octets.get(..Setup::LEN.min(piece.octets.len())).is_some_and(could_be_setup) {
-                self.state = State::Searching;
+                self.state = FramingState::Searching;
             }
         }
         while at < piece.length {
-            if self.state == State::Searching {
+            if self.state == FramingState::Searching {
                 let Some(found) = self.find(piece, at) else { return };
                 at = found;
                 self.start = piece.place + at as u64;
-                self.state = State::Following;
+                self.state = FramingState::Following;
                 self.is_doubtful = true;
             }
             match self.frame(piece, &mut at, out) {
-                Some(Verdict::Given) => self.start = piece.place + at as u64,
-                Some(Verdict::Refused) => {
+                Some(FpduVerdict::Given) => self.start = piece.place + at as u64,
+                Some(FpduVerdict::Refused) => {
                     // What comes next in this piece is looked at; of a frame that began before it, all of the piece.
                     at = self.start.checked_sub(piece.place).map_or(0, |began| began as usize + 1);
                     self.lose();
-                    out(Found::Lost);
+                    out(Framed::Lost);
                 }
                 None => return,
             }
@@ -128,7 +128,7 @@ impl Framing {
     }
 
     /// Gathers a frame, and gives it when it is whole. `None`: more is needed.
-    fn frame(&mut self, piece: &Piece<'_>, at: &mut usize, out: &mut impl FnMut(Found<'_>)) -> Option<Verdict> {
+    fn frame(&mut self, piece: &Piece<'_>, at: &mut usize, out: &mut impl FnMut(Framed<'_>)) -> Option<FpduVerdict> {
         let rest = piece.octets.get(*at..).unwrap_or_default();
         let left = piece.length - *at;
         if self.length == 0
@@ -154,7 +154,9 @@ impl Framing {
                     self.length = 0;
                     return Some(verdict);
                 }
-                None if self.octets.len() < self.length || self.length >= Setup::LEN => return Some(Verdict::Refused),
+                None if self.octets.len() < self.length || self.length >= Setup::LEN => {
+                    return Some(FpduVerdict::Refused);
+                }
                 _ => {}
             }
         }
@@ -172,7 +174,7 @@ impl Framing {
     /// Octets of the frame that begins with `octets`; `None` where they are too few, or it is no set-up frame.
     fn frame_length(&self, octets: &[u8]) -> Option<usize> {
         match self.state {
-            State::Beginning => Setup::length(octets),
+            FramingState::Beginning => Setup::length(octets),
             _ => self.assumed().fpdu_length(self.start, octets),
         }
     }
@@ -188,39 +190,39 @@ impl Framing {
         frame: &[u8],
         length: usize,
         after: (&[u8], usize),
-        out: &mut impl FnMut(Found<'_>),
-    ) -> Verdict {
+        out: &mut impl FnMut(Framed<'_>),
+    ) -> FpduVerdict {
         let end = self.start + length as u64;
-        if self.state == State::Beginning {
-            let Some(setup) = Setup::decode(frame) else { return Verdict::Refused };
-            self.state = State::Following;
-            out(Found::Setup(setup, end));
-            return Verdict::Given;
+        if self.state == FramingState::Beginning {
+            let Some(setup) = Setup::decode(frame) else { return FpduVerdict::Refused };
+            self.state = FramingState::Following;
+            out(Framed::Setup(setup, end));
+            return FpduVerdict::Given;
         }
         let markers = self.assumed();
         let crc = (self.crc != Some(false) && frame.len() == length).then(|| mpa::crc_is_right(frame));
         let is_doubtful = self.is_doubtful || self.markers.is_none();
         if is_doubtful && !self.is_confirmed(crc, end, after) || !markers.are_right(self.start, frame) {
-            return Verdict::Refused;
+            return FpduVerdict::Refused;
         }
         let mut room = core::mem::take(&mut self.room);
         let content = markers.without(self.start, frame, &mut room);
-        let decoded = mpa::ulpdu(content).and_then(|(ulpdu, length)| Segment::decode(ulpdu, length));
+        let decoded = mpa::ulpdu(content).and_then(|(ulpdu, length)| DdpSegment::decode(ulpdu, length));
         let verdict = match decoded {
             Some(segment) => {
                 let is_wrong = self.crc == Some(true) && crc == Some(false);
-                out(Found::Segment { segment, end, is_wrong });
-                Verdict::Given
+                out(Framed::Segment { segment, end, is_wrong });
+                FpduVerdict::Given
             }
             // What is cut is still as long as it says.
             None if frame.len() < length => {
-                out(Found::Lost);
-                Verdict::Given
+                out(Framed::Lost);
+                FpduVerdict::Given
             }
-            None => Verdict::Refused,
+            None => FpduVerdict::Refused,
         };
         self.room = room;
-        if matches!(verdict, Verdict::Given) {
+        if matches!(verdict, FpduVerdict::Given) {
             self.is_doubtful = false;
             self.learn(crc, length);
         }
@@ -311,7 +313,7 @@ fn looks_right(markers: Markers, place: u64, octets: &[u8]) -> bool {
     let mut room = Vec::new();
     let octets = octets.get(..octets.len().min(JUDGED + 4)).unwrap_or_default();
     let content = markers.without(place, octets, &mut room);
-    mpa::ulpdu(content).is_some_and(|(ulpdu, length)| Segment::decode(ulpdu, length).is_some())
+    mpa::ulpdu(content).is_some_and(|(ulpdu, length)| DdpSegment::decode(ulpdu, length).is_some())
 }
 
 #[cfg(test)]
@@ -340,12 +342,12 @@ mod tests {
             let (octets, begins, place) = (*octets, *begins, *place);
             let piece = Piece { from, stamp, place, octets, length, begins, acknowledges: None };
             framing.piece(&piece, &mut |found| match found {
-                Found::Setup(..) => words.push('S'),
-                Found::Segment { segment, is_wrong, .. } => {
+                Framed::Setup(..) => words.push('S'),
+                Framed::Segment { segment, is_wrong, .. } => {
                     words.push(char::from(b'0' + segment.data.first().copied().unwrap_or_default()));
                     words.push_str(if is_wrong { "?" } else { "" });
                 }
-                Found::Lost => words.push('!'),
+                Framed::Lost => words.push('!'),
             });
         }
         words
@@ -417,7 +419,7 @@ mod tests {
             let (from, stamp) = (Side::Active, Stamp::default());
             let piece = Piece { from, stamp, place, octets, length, begins: true, acknowledges: None };
             framing.piece(&piece, &mut |found| {
-                let Found::Segment { segment, .. } = found else { panic!("{found:?}") };
+                let Framed::Segment { segment, .. } = found else { panic!("{found:?}") };
                 words += &format!("{}/{} ", segment.data.len(), segment.length);
             });
         }

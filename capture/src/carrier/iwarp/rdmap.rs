@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use rpcrdma::reader::{EndOfInput, Reader};
 
-use super::ddp::{Opcode, Placement, Segment};
+use super::ddp::{DdpSegment, Opcode, Placement};
 use super::terminate::Terminate;
 use crate::carrier::operation::{Operation, OperationKind, Progress, Side, Sides, Stamp};
 
@@ -22,7 +22,7 @@ const READS: usize = 256;
 pub(super) struct Received<'a> {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
-    pub(super) segment: Segment<'a>,
+    pub(super) segment: DdpSegment<'a>,
     /// Where its FPDU ends.
     pub(super) end: u64,
     /// How far its sender had received what the other end sends.
@@ -40,7 +40,7 @@ pub(super) enum Did<'a> {
 
 /// A Read Request: its memory is that of the requester, which the data goes to.
 #[derive(Clone, Copy, Debug)]
-struct Read {
+struct ReadState {
     request: u64,
     handle: u32,
     offset: u64,
@@ -61,7 +61,7 @@ struct Sender {
     /// An RDMA Write is under way.
     is_writing: bool,
     /// Its Read Requests, in order.
-    reads: VecDeque<Read>,
+    reads: VecDeque<ReadState>,
     sent_terminate: bool,
 }
 
@@ -94,7 +94,7 @@ impl Rdmap {
             (Opcode::READ_RESPONSE, Placement::Tagged { handle, offset }) => {
                 match self.answered(received, (handle, offset)) {
                     Some((request, at)) => {
-                        let Segment { data, length, .. } = *segment;
+                        let DdpSegment { data, length, .. } = *segment;
                         out(received.did(OperationKind::ReadResponse { request, at, data, length }));
                     }
                     None => out(Did::Orphan),
@@ -123,7 +123,7 @@ impl Rdmap {
     }
 
     fn write(&mut self, received: &Received<'_>, (handle, offset): (u32, u64), out: &mut impl FnMut(Did<'_>)) {
-        let Segment { last, data, length, .. } = received.segment;
+        let DdpSegment { last, data, length, .. } = received.segment;
         let sender = self.senders.get_mut(received.from);
         let first = !sender.is_writing;
         sender.is_writing = !last;
@@ -140,7 +140,7 @@ impl Rdmap {
         invalidates: Option<u32>,
         out: &mut impl FnMut(Did<'_>),
     ) {
-        let Segment { opcode, last, data, length, .. } = received.segment;
+        let DdpSegment { opcode, last, data, length, .. } = received.segment;
         let (number, offset) = place;
         let sender = self.senders.get_mut(received.from);
         if sender.send.is_some_and(|expected| expected != place) {
@@ -173,7 +173,15 @@ impl Rdmap {
         if reads.len() == READS {
             reads.pop_front();
         }
-        reads.push_back(Read { request, handle, offset, length, end, requester_lost: false, responder_lost: false });
+        reads.push_back(ReadState {
+            request,
+            handle,
+            offset,
+            length,
+            end,
+            requester_lost: false,
+            responder_lost: false,
+        });
         let kind = OperationKind::ReadRequest { request, handle: source, offset: source_offset, length };
         Ok((length > 0).then_some(kind))
     }
@@ -183,7 +191,7 @@ impl Rdmap {
     fn answered(&mut self, received: &Received<'_>, (handle, offset): (u32, u64)) -> Option<(u64, u64)> {
         let length = received.segment.length as u64;
         let reads = &mut self.senders.get_mut(received.from.other()).reads;
-        let is_meant = |read: &Read| {
+        let is_meant = |read: &ReadState| {
             let at = offset.wrapping_sub(read.offset);
             let fits = read.handle == handle && at <= u64::from(read.length) && length <= u64::from(read.length) - at;
             fits && received.acknowledges.is_some_and(|received| received >= read.end)
@@ -209,17 +217,17 @@ mod tests {
 
     const SINK: (u32, u64) = (5, 0x100);
 
-    fn received<'a>(from: Side, segment: Segment<'a>, end: u64, acknowledges: u64) -> Received<'a> {
+    fn received<'a>(from: Side, segment: DdpSegment<'a>, end: u64, acknowledges: u64) -> Received<'a> {
         Received { from, stamp: Stamp::default(), segment, end, acknowledges: Some(acknowledges) }
     }
 
-    fn tagged(opcode: Opcode, (handle, offset): (u32, u64), last: bool, data: &[u8]) -> Segment<'_> {
-        Segment { opcode, last, placement: Placement::Tagged { handle, offset }, data, length: data.len() }
+    fn tagged(opcode: Opcode, (handle, offset): (u32, u64), last: bool, data: &[u8]) -> DdpSegment<'_> {
+        DdpSegment { opcode, last, placement: Placement::Tagged { handle, offset }, data, length: data.len() }
     }
 
-    fn send(number: u32, offset: u32, last: bool, data: &[u8]) -> Segment<'_> {
+    fn send(number: u32, offset: u32, last: bool, data: &[u8]) -> DdpSegment<'_> {
         let placement = Placement::Untagged { invalidates: None, queue: 0, number, offset };
-        Segment { opcode: Opcode::SEND, last, placement, data, length: data.len() }
+        DdpSegment { opcode: Opcode::SEND, last, placement, data, length: data.len() }
     }
 
     /// A Read Request by the passive end that ends at `end`.
@@ -229,7 +237,7 @@ mod tests {
         data[10] = 1;
         data[15] = 8;
         let placement = Placement::Untagged { invalidates: None, queue: 1, number: 1, offset: 0 };
-        let segment = Segment { opcode: Opcode::READ_REQUEST, last: true, placement, data: &data, length: 28 };
+        let segment = DdpSegment { opcode: Opcode::READ_REQUEST, last: true, placement, data: &data, length: 28 };
         given(rdmap, &received(Side::Passive, segment, end, 0))
     }
 
@@ -299,7 +307,7 @@ mod tests {
         assert_eq!(take(send(9, 0, false, &[0; 4])), "Send true false");
         assert_eq!(take(send(9, 8, true, &[0; 4])), "Lost, Send false true");
         assert_eq!(take(send(11, 0, true, &[0; 4])), "Lost, Send true true");
-        let immediate = Segment { opcode: Opcode::IMMEDIATE, ..send(12, 0, true, &[0; 8]) };
+        let immediate = DdpSegment { opcode: Opcode::IMMEDIATE, ..send(12, 0, true, &[0; 8]) };
         assert_eq!(take(immediate), "");
         assert_eq!(take(send(13, 0, true, &[0; 4])), "Send true true");
     }
@@ -312,7 +320,7 @@ mod tests {
             assert_eq!(take(tagged(Opcode::WRITE, SINK, last, &[1])), expected);
         }
         let placement = Placement::Untagged { invalidates: None, queue: 2, number: 1, offset: 0 };
-        let terminate = Segment { opcode: Opcode::TERMINATE, last: true, placement, data: &[1, 2, 0, 0], length: 4 };
+        let terminate = DdpSegment { opcode: Opcode::TERMINATE, last: true, placement, data: &[1, 2, 0, 0], length: 4 };
         assert_eq!((take(terminate), take(terminate)), ("Terminate".to_owned(), "Orphan".to_owned()));
     }
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use crate::carrier::connection::Counts;
 use crate::carrier::operation::{Side, Sides, Stamp};
-use crate::link::Segment;
+use crate::link::TcpSegment;
 
 /// Segments of a connection that may come between an acknowledgement and the late segment it acknowledges.
 const GRACE: u64 = 64;
@@ -50,7 +50,7 @@ pub(super) struct Piece<'a> {
 
 /// What comes out.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step<'a> {
+pub(super) enum StreamStep<'a> {
     /// The next octets of an end.
     Octets(Piece<'a>),
     /// The next octets of an end are not in the capture: how many.
@@ -59,7 +59,7 @@ pub(super) enum Step<'a> {
 
 /// A piece that waits; its place is its key.
 #[derive(Debug)]
-struct Held {
+struct HeldSegment {
     stamp: Stamp,
     octets: Box<[u8]>,
     length: usize,
@@ -70,7 +70,7 @@ struct Held {
 
 /// What one end sends.
 #[derive(Debug, Default)]
-struct Stream {
+struct TcpStream {
     /// The place of the next octet; `None` before the first segment.
     next: Option<u64>,
     /// Where it began, or where the capture began.
@@ -79,7 +79,7 @@ struct Stream {
     end: Option<u64>,
     /// What the other end has received though it was not seen: up to where, and the arrival at which that was noticed.
     acknowledged: Option<(u64, u64)>,
-    held: BTreeMap<u64, Held>,
+    held: BTreeMap<u64, HeldSegment>,
     strays: u32,
     repetitions: u32,
 }
@@ -87,7 +87,7 @@ struct Stream {
 /// Puts the octets of one connection in order.
 #[derive(Debug, Default)]
 pub(super) struct Reassembly {
-    streams: Sides<Stream>,
+    streams: Sides<TcpStream>,
     /// Counts by sender.
     pub(super) counts: Sides<Counts>,
     /// Pieces that are held, and octets of them.
@@ -125,15 +125,15 @@ impl Reassembly {
 
     /// Octets of memory that what waits takes.
     pub(super) const fn held(&self) -> usize {
-        self.held.1 + self.held.0 * 2 * size_of::<Held>()
+        self.held.1 + self.held.0 * 2 * size_of::<HeldSegment>()
     }
 
     /// Takes the next segment of the capture and gives what became known through it.
     pub(super) fn segment(
         &mut self,
         (from, stamp): (Side, Stamp),
-        segment: &Segment<'_>,
-        out: &mut impl FnMut(Step<'_>),
+        segment: &TcpSegment<'_>,
+        out: &mut impl FnMut(StreamStep<'_>),
     ) {
         self.arrivals += 1;
         self.counts.get_mut(from).packets += 1;
@@ -147,14 +147,14 @@ impl Reassembly {
             self.streams.get_mut(from).end = Some(place + segment.length as u64);
         }
         if segment.length > 0 {
-            let Segment { octets, length, .. } = *segment;
+            let TcpSegment { octets, length, .. } = *segment;
             self.take(Piece { from, stamp, place, octets, length, begins: true, acknowledges }, out);
         }
         self.advance(stamp, out);
     }
 
     /// Gives everything that is still held, at the end of the connection or of the capture.
-    pub(super) fn finish(&mut self, out: &mut impl FnMut(Step<'_>)) {
+    pub(super) fn finish(&mut self, out: &mut impl FnMut(StreamStep<'_>)) {
         self.drain(out);
         while self.held.0 > 0 && self.lose(Stamp::default(), out) {
             self.drain(out);
@@ -199,7 +199,7 @@ impl Reassembly {
         None
     }
 
-    fn take(&mut self, piece: Piece<'_>, out: &mut impl FnMut(Step<'_>)) {
+    fn take(&mut self, piece: Piece<'_>, out: &mut impl FnMut(StreamStep<'_>)) {
         let is_due = self.is_due(piece.from, piece.acknowledges);
         let stream = self.streams.get_mut(piece.from);
         let counts = self.counts.get_mut(piece.from);
@@ -233,17 +233,17 @@ impl Reassembly {
     }
 
     /// Gives what a piece holds beyond what was given.
-    fn give(&mut self, piece: &Piece<'_>, out: &mut impl FnMut(Step<'_>)) {
+    fn give(&mut self, piece: &Piece<'_>, out: &mut impl FnMut(StreamStep<'_>)) {
         let stream = self.streams.get_mut(piece.from);
         let known = stream.next.map_or(0, |next| next.saturating_sub(piece.place));
         stream.next = Some((piece.place + piece.length as u64).max(piece.place + known));
         if let Some(piece) = piece.behind(known) {
-            out(Step::Octets(piece));
+            out(StreamStep::Octets(piece));
         }
     }
 
     /// Gives what is there, and gives up what will not come.
-    fn advance(&mut self, stamp: Stamp, out: &mut impl FnMut(Step<'_>)) {
+    fn advance(&mut self, stamp: Stamp, out: &mut impl FnMut(StreamStep<'_>)) {
         if self.held.0 == 0 && !self.is_overdue() {
             return;
         }
@@ -253,11 +253,11 @@ impl Reassembly {
         }
     }
 
-    fn drain(&mut self, out: &mut impl FnMut(Step<'_>)) {
+    fn drain(&mut self, out: &mut impl FnMut(StreamStep<'_>)) {
         while let Some((from, place)) = self.due() {
             let Some(held) = self.streams.get_mut(from).held.remove(&place) else { return };
             self.held = (self.held.0 - 1, self.held.1 - held.octets.len());
-            let Held { stamp, octets, length, begins, acknowledges, .. } = &held;
+            let HeldSegment { stamp, octets, length, begins, acknowledges, .. } = &held;
             let (stamp, length, begins, acknowledges) = (*stamp, *length, *begins, *acknowledges);
             self.give(&Piece { from, stamp, place, octets, length, begins, acknowledges }, out);
         }
@@ -293,7 +293,7 @@ impl Reassembly {
 
     /// Goes on behind the hole that has waited longest: with the first octets that are there, or behind what is known to have
     /// arrived. False where there is no hole.
-    fn lose(&mut self, stamp: Stamp, out: &mut impl FnMut(Step<'_>)) -> bool {
+    fn lose(&mut self, stamp: Stamp, out: &mut impl FnMut(StreamStep<'_>)) -> bool {
         let since = |side: Side| {
             let stream = self.streams.get(side);
             let held = stream.held.first_key_value().map(|(_, held)| held.arrival);
@@ -308,12 +308,12 @@ impl Reassembly {
         let Some(end) = stream.missing().map(|(end, _)| end).into_iter().chain(held).min() else { return false };
         let octets = end.saturating_sub(stream.next.replace(end).unwrap_or(end));
         self.counts.get_mut(side).missed += 1;
-        out(Step::Lost(side, stamp, octets));
+        out(StreamStep::Lost(side, stamp, octets));
         true
     }
 }
 
-impl Stream {
+impl TcpStream {
     fn begin(&mut self, place: u64) {
         self.next = Some(place);
         self.first = place;
@@ -347,7 +347,7 @@ impl Stream {
             let held: Box<[u8]> = rest.octets.get(..length).unwrap_or(rest.octets).into();
             (pieces, octets) = (pieces + 1, octets + held.len());
             let Piece { stamp, begins, acknowledges, .. } = rest;
-            self.held.insert(at, Held { stamp, octets: held, length, begins, acknowledges, arrival });
+            self.held.insert(at, HeldSegment { stamp, octets: held, length, begins, acknowledges, arrival });
             at = stop;
         }
         (pieces, octets)
@@ -420,10 +420,10 @@ mod tests {
         }
     }
 
-    fn put(out: &mut Sides<String>, step: Step<'_>) {
+    fn put(out: &mut Sides<String>, step: StreamStep<'_>) {
         match step {
-            Step::Octets(piece) => *out.get_mut(piece.from) += core::str::from_utf8(piece.octets).unwrap(),
-            Step::Lost(from, ..) => out.get_mut(from).push('!'),
+            StreamStep::Octets(piece) => *out.get_mut(piece.from) += core::str::from_utf8(piece.octets).unwrap(),
+            StreamStep::Lost(from, ..) => out.get_mut(from).push('!'),
         }
     }
 

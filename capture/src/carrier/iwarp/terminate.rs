@@ -9,7 +9,7 @@
 
 use core::fmt;
 
-use super::ddp::Segment;
+use super::ddp::DdpSegment;
 
 const HAS_LENGTH: u8 = 0x80;
 const HAS_HEADER: u8 = 0x40;
@@ -37,7 +37,7 @@ impl Terminate {
         let [first, code, control, _, ..] = *octets else { return None };
         let length = octets.get(4..).and_then(|rest| rest.first_chunk()).map(|length| u16::from_be_bytes(*length));
         let header = octets.get(HEADER..).filter(|_| control & HAS_HEADER != 0);
-        let segment = header.and_then(|header| Segment::decode(header, header.len()));
+        let segment = header.and_then(|header| DdpSegment::decode(header, header.len()));
         Some(Self {
             layer: first >> 4,
             error_type: first & 0x0f,

@@ -2,7 +2,7 @@
 
 use rpcrdma::rules::Finding;
 
-use super::pending::{Order, Pending};
+use super::pending::{OrderProof, Pending};
 use super::provided::omitted;
 use super::requests::{self, ANSWER, Faulty};
 use super::state::History;
@@ -35,7 +35,7 @@ impl History {
             match used.kind {
                 MemoryUseKind::Outside { .. } => self.wait(found, used.owner, book),
                 MemoryUseKind::Shared { sent, .. } => {
-                    self.wait_for(found, (used.owner.other(), Order::Before(sent)), book);
+                    self.wait_for(found, (used.owner.other(), OrderProof::Before(sent)), book);
                 }
                 MemoryUseKind::Refused { .. } | MemoryUseKind::Pulled { .. } => book.keep(found),
             }
@@ -50,9 +50,9 @@ impl History {
         let whole = self.is_whole() && missed + active.orphans + passive.orphans == 0;
         for Pending { found, order, proven, .. } in std::mem::take(&mut self.pending) {
             let is_in_order = match order {
-                Order::Free => in_order,
-                Order::Told => in_order && !self.is_disordered,
-                Order::Before(_) => false,
+                OrderProof::Free => in_order,
+                OrderProof::Told => in_order && !self.is_disordered,
+                OrderProof::Before(_) => false,
             };
             if proven && is_in_order { book.keep(found) } else { book.unknown(found.rule) }
         }

@@ -5,7 +5,7 @@ use rpcrdma::rules::Rule;
 use rpcrdma::rules::{self, Exchange, Finding, Sent};
 use rpcrdma::v1::{self, Body};
 
-use super::pending::Order;
+use super::pending::OrderProof;
 use super::proof::has_received;
 use super::requests::Answers;
 use super::state::History;
@@ -131,7 +131,7 @@ impl History {
         // Then the requester shares a handle, and the responder could not know.
         let blame = if is_later { Blame::Either } else { Blame::Sender };
         let found = Found::new(about, &finding, Some(0)).by(blame);
-        self.wait_for(found, (subject.message.sender.other(), Order::Told), book);
+        self.wait_for(found, (subject.message.sender.other(), OrderProof::Told), book);
     }
 }
 

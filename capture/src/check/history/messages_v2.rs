@@ -8,7 +8,7 @@ use super::state::History;
 use crate::carrier::operation::Side;
 use crate::check::book::{Book, Group};
 use crate::check::found::About;
-use crate::rpc::header::{Header, Place};
+use crate::rpc::header::{Header, PayloadPlace};
 use crate::rpc::message::{Captured, Message};
 
 /// The rule about the XID of an RPC message.
@@ -37,9 +37,9 @@ impl History {
         match message.decode().map(|decoded| decoded.header.place()) {
             // What is dropped ends nothing that was begun.
             Ok(_) if message.dropped.is_some() => {}
-            Ok(Place::Inline) => *goes_on = false,
-            Ok(Place::Chunk | Place::Nowhere) => {}
-            Ok(Place::Part) | Err(_) => *goes_on = true,
+            Ok(PayloadPlace::Inline) => *goes_on = false,
+            Ok(PayloadPlace::Chunk | PayloadPlace::Nowhere) => {}
+            Ok(PayloadPlace::Part) | Err(_) => *goes_on = true,
         }
         let is_readable = sent.decoded.is_ok() || message.error().is_some();
         let is_malformed = message.is_malformed().is_some() && !self.suspect.get(message.sender);
@@ -93,7 +93,7 @@ fn offered(message: &Message) -> Option<u32> {
 
 /// Whether the Payload stream is in a chunk.
 fn is_in_chunk(message: &Message) -> bool {
-    message.decode().is_ok_and(|decoded| decoded.header.place() == Place::Chunk)
+    message.decode().is_ok_and(|decoded| decoded.header.place() == PayloadPlace::Chunk)
 }
 
 fn carries_reply(sent: &SentV2<'_>) -> bool {

@@ -16,14 +16,14 @@ pub(super) struct Pending {
     pub(super) found: Found,
     /// Whose Sends prove it.
     pub(super) proof: Side,
-    pub(super) order: Order,
+    pub(super) order: OrderProof,
     /// A Send of that end came since.
     pub(super) proven: bool,
 }
 
 /// How a finding rests on the order of the two directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum OrderProof {
     /// It does not.
     Free,
     /// What was sent at this place came before the next Send of the other end: that has to say so by what it acknowledges. Only

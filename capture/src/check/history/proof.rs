@@ -1,6 +1,6 @@
 //! Findings that rest on something not being there: what has to come before they stand.
 
-use super::pending::{DISORDER, Order, PENDING, Pending};
+use super::pending::{DISORDER, OrderProof, PENDING, Pending};
 use super::state::History;
 use crate::carrier::operation::Side;
 use crate::check::book::Book;
@@ -25,11 +25,11 @@ impl History {
 
     /// Keeps a finding until it is proven by what `proof` sends after it.
     pub(super) fn wait(&mut self, found: Found, proof: Side, book: &mut Book) {
-        self.wait_for(found, (proof, Order::Free), book);
+        self.wait_for(found, (proof, OrderProof::Free), book);
     }
 
     /// The same of one that may rest on the order of the two directions.
-    pub(super) fn wait_for(&mut self, found: Found, (proof, order): (Side, Order), book: &mut Book) {
+    pub(super) fn wait_for(&mut self, found: Found, (proof, order): (Side, OrderProof), book: &mut Book) {
         if self.pending.len() < PENDING {
             // What was held up may be given after what was sent later.
             // The end that need not go on may have said all it had to.
@@ -56,15 +56,15 @@ impl History {
                 return false;
             }
             match pending.order {
-                Order::Before(place) if has_received(message, place) => pending.order = Order::Told,
-                Order::Before(_) => {
+                OrderProof::Before(place) if has_received(message, place) => pending.order = OrderProof::Told,
+                OrderProof::Before(_) => {
                     unproven.push(pending.found.rule);
                     return false;
                 }
-                Order::Free | Order::Told => {}
+                OrderProof::Free | OrderProof::Told => {}
             }
             pending.proven |= frame > pending.found.stamp.frame;
-            let stands = pending.order == Order::Free && frame > pending.found.stamp.frame + DISORDER;
+            let stands = pending.order == OrderProof::Free && frame > pending.found.stamp.frame + DISORDER;
             if stands {
                 proven.push(pending.found.clone());
             }

@@ -8,7 +8,7 @@ use rpcrdma::v1::{self, ErrorBody};
 
 use super::exchanges::{called_xid, has_reply_chunk, is_long_call, is_nomsg};
 use super::messages::calls_in_version_1;
-use super::pending::Order;
+use super::pending::OrderProof;
 use super::requests::{self, Answers, Faulty, Request};
 use super::rules::{REPLY_UNEXPECTED, REVERSE_VERSION};
 use super::state::History;
@@ -129,7 +129,7 @@ impl History {
             // A reply that was missed would have ended a call.
             let sent = message.detail.as_ref().map(|detail| detail.progress.sent);
             match found.zip(sent) {
-                Some((found, sent)) => self.wait_for(found, (requester.other(), Order::Before(sent)), book),
+                Some((found, sent)) => self.wait_for(found, (requester.other(), OrderProof::Before(sent)), book),
                 None => book.unknown(rule),
             }
         }

@@ -11,7 +11,7 @@ use std::io;
 
 use rpcrdma::error::{DecodeError, Role};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
-use rpcrdma::prefix::Procedure as RdmaProcedure;
+use rpcrdma::prefix;
 use rpcrdma::segment::Segment;
 use rpcrdma::v1::{self, Body, ErrorReply};
 use serde::ser::SerializeStruct;
@@ -22,8 +22,8 @@ use crate::check::send::{Finding, findings};
 use crate::event::Terminated;
 use crate::file::{Files, Time};
 use crate::link::Address;
-use crate::nfs::{Callback, Operation};
-use crate::rpc::header::{Decoded, Dialect, ErrorBody, Header, Place as Where, Reaction};
+use crate::nfs::{Callback, CompoundOperation};
+use crate::rpc::header::{Decoded, Dialect, ErrorBody, Header, PayloadPlace, Reaction};
 use crate::rpc::known::{Direction, Rpc, Security, Status};
 use crate::rpc::message::{Captured, Dropped, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -34,13 +34,13 @@ use crate::rpc::transaction::{Form, Half, Transaction};
 /// # Errors
 /// Those of `out`.
 pub fn message(out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
-    let place = Place {
+    let place = PlaceObject {
         frame: message.stamp.frame,
         file: files.locate(message.stamp.frame),
         time: Seconds(message.stamp.time),
         connection: message.connection,
-        from: End(message.from),
-        to: End(message.to),
+        from: EndObject(message.from),
+        to: EndObject(message.to),
     };
     line(out, message, Some(place))
 }
@@ -71,7 +71,7 @@ pub fn terminated(out: &mut impl io::Write, terminated: &Terminated, files: &Fil
     out.write_all(b"\n")
 }
 
-fn line(out: &mut impl io::Write, message: &Message, place: Option<Place<'_>>) -> io::Result<()> {
+fn line(out: &mut impl io::Write, message: &Message, place: Option<PlaceObject<'_>>) -> io::Result<()> {
     if let Ok(decoded) = message.decode() {
         let mut object = MessageObject::new(message, place);
         object.take(&decoded, message);
@@ -102,13 +102,13 @@ fn trailing(message: &Message, header_length: usize) -> Option<usize> {
 
 /// Where and when a message was seen.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct PlaceObject<'a> {
     frame: u64,
     file: Option<(&'a str, u64)>,
     time: Seconds,
     connection: u32,
-    from: End,
-    to: End,
+    from: EndObject,
+    to: EndObject,
 }
 
 #[derive(Serialize)]
@@ -126,9 +126,9 @@ struct MessageObject<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     connection: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<End>,
+    from: Option<EndObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    to: Option<End>,
+    to: Option<EndObject>,
     rdma_xid: Option<Hex32>,
     rdma_vers: Option<u32>,
     rdma_credit: Option<u32>,
@@ -140,7 +140,7 @@ struct MessageObject<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     v2_family: Option<Option<&'static str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    credit: Option<v2::Credits>,
+    credit: Option<v2::CreditsObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rdma_flags: Option<v2::FlagNames>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,7 @@ struct MessageObject<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     earlier_length: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    dropped: Option<Shown<Dropped>>,
+    dropped: Option<ShownObject<Dropped>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rdma_align: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,14 +176,14 @@ struct MessageObject<'a> {
     malformed: Option<Malformed>,
     /// Of a message of no capture; `check` gives those of captures.
     #[serde(skip_serializing_if = "Option::is_none")]
-    findings: Option<Vec<FindingObject>>,
+    findings: Option<Vec<SendFindingObject>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<Incomplete>,
     rpc: Option<RpcObject<'a>>,
 }
 
 impl<'a> MessageObject<'a> {
-    fn new(message: &'a Message, place: Option<Place<'a>>) -> Self {
+    fn new(message: &'a Message, place: Option<PlaceObject<'a>>) -> Self {
         let prefix = message.prefix();
         let file = place.and_then(|place| place.file);
         Self {
@@ -226,7 +226,7 @@ impl<'a> MessageObject<'a> {
             invalidates: message.invalidates.map(Hex32),
             retransmitted: message.retransmitted,
             malformed: None,
-            findings: place.is_none().then(|| findings(message).into_iter().map(FindingObject::new).collect()),
+            findings: place.is_none().then(|| findings(message).into_iter().map(SendFindingObject::new).collect()),
             incomplete: Incomplete::new(message),
             rpc: message.rpc.as_ref().map(RpcObject::new),
         }
@@ -249,8 +249,8 @@ impl<'a> MessageObject<'a> {
         }
         let rest = message.length.saturating_sub(decoded.header_length);
         match decoded.header.place() {
-            Where::Inline | Where::Part => self.payload_length = Some(rest),
-            Where::Chunk | Where::Nowhere => {
+            PayloadPlace::Inline | PayloadPlace::Part => self.payload_length = Some(rest),
+            PayloadPlace::Chunk | PayloadPlace::Nowhere => {
                 self.payload_length = Some(0);
                 self.trailing_length = trailing(message, decoded.header_length);
             }
@@ -357,7 +357,7 @@ impl Named {
 #[serde(untagged)]
 enum ErrorObject {
     V1(Error1),
-    V2(v2::ErrorObject),
+    V2(v2::ErrorObjectV2),
 }
 
 #[derive(Serialize)]
@@ -373,7 +373,7 @@ impl ErrorObject {
     fn new(error: ErrorBody) -> Self {
         let error = match error {
             ErrorBody::V1(error) => error,
-            ErrorBody::V2(error) => return Self::V2(v2::ErrorObject::new(error)),
+            ErrorBody::V2(error) => return Self::V2(v2::ErrorObjectV2::new(error)),
         };
         let (low, high) = match error {
             v1::ErrorBody::Vers { low, high } => (Some(low), Some(high)),
@@ -393,13 +393,13 @@ struct Malformed {
 
 #[derive(Serialize)]
 struct Reactions {
-    requester: Shown<Reaction>,
-    responder: Shown<Reaction>,
+    requester: ShownObject<Reaction>,
+    responder: ShownObject<Reaction>,
 }
 
 /// A rule that a message breaks. Where nothing is asked of its receivers, there is no reaction.
 #[derive(Serialize)]
-struct FindingObject {
+struct SendFindingObject {
     rule: &'static str,
     severity: &'static str,
     offset: usize,
@@ -409,12 +409,14 @@ struct FindingObject {
     reaction: Option<Reactions>,
 }
 
-impl FindingObject {
+impl SendFindingObject {
     fn new(finding: Finding) -> Self {
         let Finding { rule, severity, offset, message, responder, requester } = finding;
         let reaction = requester.zip(responder);
-        let reaction = reaction
-            .map(|(requester, responder)| Reactions { requester: Shown(requester), responder: Shown(responder) });
+        let reaction = reaction.map(|(requester, responder)| Reactions {
+            requester: ShownObject(requester),
+            responder: ShownObject(responder),
+        });
         Self { rule: rule.slug, severity: severity.name(), offset, section: rule.section, message, reaction }
     }
 }
@@ -422,8 +424,8 @@ impl FindingObject {
 impl Malformed {
     const fn new(error: DecodeError, dialect: Dialect) -> Self {
         let reaction = Reactions {
-            requester: Shown(Reaction::to(error, dialect, Role::Requester)),
-            responder: Shown(Reaction::to(error, dialect, Role::Responder)),
+            requester: ShownObject(Reaction::to(error, dialect, Role::Requester)),
+            responder: ShownObject(Reaction::to(error, dialect, Role::Responder)),
         };
         Self { kind: error.kind.name(), offset: error.offset, reaction }
     }
@@ -500,7 +502,7 @@ fn is_compound(name: Option<&str>) -> bool {
     name.is_some_and(|name| name.ends_with("COMPOUND"))
 }
 
-struct OperationNames<'a>(&'a [Operation]);
+struct OperationNames<'a>(&'a [CompoundOperation]);
 
 impl Serialize for OperationNames<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -544,8 +546,8 @@ struct TerminateObject<'a> {
     file_frame: Option<u64>,
     time: Seconds,
     connection: u32,
-    from: End,
-    to: End,
+    from: EndObject,
+    to: EndObject,
     layer: u8,
     error_type: u8,
     code: u8,
@@ -565,8 +567,8 @@ impl<'a> TerminateObject<'a> {
             file_frame: file.map(|(_, frame)| frame),
             time: Seconds(stamp.time),
             connection,
-            from: End(from),
-            to: End(to),
+            from: EndObject(from),
+            to: EndObject(to),
             layer: terminate.layer,
             error_type: terminate.error_type,
             code: terminate.code,
@@ -582,8 +584,8 @@ struct TransactionObject<'a> {
     r#type: &'static str,
     connection: u32,
     rdma_xid: Hex32,
-    from: End,
-    to: End,
+    from: EndObject,
+    to: EndObject,
     call_frame: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     call_file: Option<&'a str>,
@@ -625,8 +627,8 @@ impl<'a> TransactionObject<'a> {
             r#type: "transaction",
             connection: transaction.connection,
             rdma_xid: Hex32(transaction.xid),
-            from: End(transaction.from),
-            to: End(transaction.to),
+            from: EndObject(transaction.from),
+            to: EndObject(transaction.to),
             call_frame: call.as_ref().map(|half| half.stamp.frame),
             call_file: call_file.map(|(file, _)| file),
             call_file_frame: call_file.map(|(_, frame)| frame),
@@ -653,7 +655,7 @@ impl<'a> TransactionObject<'a> {
     }
 }
 
-struct Operations<'a>(&'a [Operation]);
+struct Operations<'a>(&'a [CompoundOperation]);
 
 impl Serialize for Operations<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -678,14 +680,14 @@ struct HalfObject {
     #[serde(skip_serializing_if = "Option::is_none")]
     length: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<Shown<NotRebuilt>>,
+    reason: Option<ShownObject<NotRebuilt>>,
 }
 
 impl HalfObject {
     fn new(half: &Half) -> Self {
         let (length, reason) = match &half.message {
             Ok(rebuilt) => (Some(rebuilt.octets.len()), None),
-            Err(reason) => (None, Some(Shown(*reason))),
+            Err(reason) => (None, Some(ShownObject(*reason))),
         };
         Self { form: form(half.form), inline: half.inline, rebuilt: length.is_some(), length, reason }
     }
@@ -702,7 +704,7 @@ const fn form(form: Form) -> &'static str {
 }
 
 /// `rdma_proc`: its name, or the number where it has none.
-struct Name(RdmaProcedure);
+struct Name(prefix::Procedure);
 
 impl Serialize for Name {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -715,9 +717,9 @@ impl Serialize for Name {
 
 /// What is shown as it shows itself.
 #[derive(Clone, Copy)]
-struct Shown<T>(T);
+struct ShownObject<T>(T);
 
-impl<T: fmt::Display> Serialize for Shown<T> {
+impl<T: fmt::Display> Serialize for ShownObject<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
@@ -725,9 +727,9 @@ impl<T: fmt::Display> Serialize for Shown<T> {
 
 /// An address. Writing that of IPv4 through `fmt` takes several times as long.
 #[derive(Clone, Copy)]
-pub(super) struct End(pub(super) Address);
+pub(super) struct EndObject(pub(super) Address);
 
-impl Serialize for End {
+impl Serialize for EndObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Address::V4(octets) = self.0 else { return serializer.collect_str(&self.0) };
         let mut text = [0; 15];
@@ -839,15 +841,15 @@ mod tests {
     #[test]
     fn addresses_are_as_they_show_themselves() {
         for octets in [[0, 9, 10, 99], [100, 109, 200, 255], [192, 0, 2, 1]] {
-            assert_eq!(shown(End(Address::V4(octets))), format!("\"{}\"", Address::V4(octets)));
+            assert_eq!(shown(EndObject(Address::V4(octets))), format!("\"{}\"", Address::V4(octets)));
         }
-        assert_eq!(shown(End(Address::Lid(7))), r#""LID 7""#);
+        assert_eq!(shown(EndObject(Address::Lid(7))), r#""LID 7""#);
     }
 
     #[test]
     fn what_has_no_name_is_a_number() {
-        assert_eq!(shown(Name(RdmaProcedure(4))), r#""RDMA_ERROR""#);
-        assert_eq!(shown(Name(RdmaProcedure(5))), "5");
+        assert_eq!(shown(Name(prefix::Procedure(4))), r#""RDMA_ERROR""#);
+        assert_eq!(shown(Name(prefix::Procedure(5))), "5");
     }
 
     #[test]

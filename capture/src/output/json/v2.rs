@@ -3,7 +3,7 @@
 use rpcrdma::v2::{self, Credit, ErrorBody, Family, Header, PropertySet, PropertyValue, ReverseDirection, family_a};
 use serde::{Serialize, Serializer};
 
-use super::{Hex32, MessageObject, Reads, Shown};
+use super::{Hex32, MessageObject, Reads, ShownObject};
 use crate::rpc::header::Dialect;
 use crate::rpc::message::Message;
 
@@ -19,11 +19,11 @@ impl<'a> MessageObject<'a> {
             Family::A => "A",
             Family::B => "B",
         }));
-        self.credit = message.prefix().map(|prefix| Credits::new(Credit(prefix.credit), family));
+        self.credit = message.prefix().map(|prefix| CreditsObject::new(Credit(prefix.credit), family));
         let number = message.prefix().map_or(0, |prefix| prefix.procedure.0);
         self.rdma_htype = Some(message.type_name().map_or(Type::Number(number), Type::Name));
         self.earlier_length = Some(message.earlier_length()).filter(|length| *length > 0);
-        self.dropped = message.dropped.map(Shown);
+        self.dropped = message.dropped.map(ShownObject);
         let Some(header) = header else { return };
         self.rdma_inv_handle = header.inv_handle().map(Hex32);
         self.call = header.call_chunk().map(Reads);
@@ -45,14 +45,14 @@ pub(super) enum Type {
 /// The two halves of `rdma_credit` (version two draft -01, "Credits"). Where drafts -06 and -07 may be spoken, also the
 /// word as they read it: which of the two is right shows nowhere.
 #[derive(Serialize)]
-pub(super) struct Credits {
+pub(super) struct CreditsObject {
     granted: u16,
     maximum: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<u32>,
 }
 
-impl Credits {
+impl CreditsObject {
     fn new(credit: Credit, family: Option<Family>) -> Self {
         let limit = (family != Some(Family::A)).then(|| credit.limit());
         Self { granted: credit.granted(), maximum: credit.maximum(), limit }
@@ -103,19 +103,19 @@ enum Value {
     Default(()),
     Number(u32),
     Name(&'static str),
-    Octets(Octets),
+    Octets(OctetsObject),
 }
 
 /// Octets as hexadecimal digits.
-struct Octets(String);
+struct OctetsObject(String);
 
-impl From<&[u8]> for Octets {
+impl From<&[u8]> for OctetsObject {
     fn from(octets: &[u8]) -> Self {
         Self(octets.iter().map(|octet| format!("{octet:02x}")).collect())
     }
 }
 
-impl Serialize for Octets {
+impl Serialize for OctetsObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
     }
@@ -123,7 +123,7 @@ impl Serialize for Octets {
 
 /// The body of an `RDMA2_ERROR`.
 #[derive(Serialize)]
-pub(super) struct ErrorObject {
+pub(super) struct ErrorObjectV2 {
     code: Type,
     #[serde(skip_serializing_if = "Option::is_none")]
     low: Option<u32>,
@@ -139,7 +139,7 @@ pub(super) struct ErrorObject {
     length_needed: Option<u32>,
 }
 
-impl ErrorObject {
+impl ErrorObjectV2 {
     pub(super) fn new(error: ErrorBody) -> Self {
         let code = error.code();
         let mut object = Self {

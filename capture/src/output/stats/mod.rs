@@ -19,7 +19,7 @@ use crate::carrier::connection::Rejected;
 use crate::carrier::connection::service_port;
 use crate::dissector::Summary;
 use crate::event::{Event, Report};
-use crate::nfs::{self, Operation};
+use crate::nfs::{self, CompoundOperation};
 use crate::rpc::header::Dialect;
 use crate::rpc::known::{Direction, Status};
 use crate::rpc::message::{Captured, Message};
@@ -27,9 +27,9 @@ use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Form, Half, Transaction};
 use histogram::Histogram;
 pub use report::{
-    CaptureStatistics, ChunkStatistics, Chunks, ConnectionStatistics, Count, Credits, End, Forms, Inline, Latency,
-    MessageStatistics, Moved, OtherTraffic, ProcedureStatistics, Range, RejectedStatistics, RpcStatistics, Statistics,
-    StatusStatistics,
+    CaptureStatistics, ChunkStatistics, ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, Inline,
+    Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, Range, RejectedStatistics,
+    RpcStatistics, Statistics, StatusStatistics,
 };
 
 /// Connections that are told one by one.
@@ -79,7 +79,7 @@ pub struct Stats {
 #[derive(Debug, Default)]
 struct PerConnection {
     messages: u64,
-    credits: Credits,
+    credits: CreditCounts,
 }
 
 #[derive(Debug, Default)]
@@ -302,8 +302,8 @@ fn direction(message: &Message) -> Option<Direction> {
     }
 }
 
-fn counted(counts: Vec<(&'static str, u64)>) -> Vec<Count> {
-    counts.into_iter().map(|(name, count)| Count { name, count }).collect()
+fn counted(counts: Vec<(&'static str, u64)>) -> Vec<NamedCount> {
+    counts.into_iter().map(|(name, count)| NamedCount { name, count }).collect()
 }
 
 /// What an RPC is counted as: its procedure. A COMPOUND is counted as the first of its operations that does not only lead
@@ -314,7 +314,7 @@ fn procedure_name(transaction: &Transaction) -> String {
     let main = operations.iter().find(|operation| !operation.leads());
     let attributes = || operations.iter().find(|operation| operation.name.ends_with("GETATTR"));
     match main.or_else(attributes).or(operations.last()) {
-        Some(Operation { name: "unknown", code, .. }) => format!("NFSv4 operation {code}"),
+        Some(CompoundOperation { name: "unknown", code, .. }) => format!("NFSv4 operation {code}"),
         Some(operation) => format!("NFSv4 {}", operation.name),
         None => match transaction.name {
             Some(name) => name.to_owned(),

@@ -75,12 +75,12 @@ pub struct CaptureStatistics {
     /// FPDUs of them whose CRC is in force and wrong.
     pub bad_crc: u64,
     /// Frames that carry neither, by what they are.
-    pub others: Vec<Count>,
+    pub others: Vec<NamedCount>,
 }
 
 /// How often something was met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Count {
+pub struct NamedCount {
     /// What.
     pub name: &'static str,
     /// How often.
@@ -99,9 +99,9 @@ pub struct ConnectionStatistics {
     /// The capture holds the set-up; otherwise it begins in the middle of the connection.
     pub set_up: bool,
     /// The end that asked for the connection; where that is not known, the one that was seen first.
-    pub active: End,
+    pub active: EndReport,
     /// The other end.
-    pub passive: End,
+    pub passive: EndReport,
     /// The inline thresholds, where the capture holds the set-up (RFC 8797 section 4.2).
     pub inline: Option<Inline>,
     /// Both ends said that memory may be invalidated remotely (RFC 8797 section 4.1).
@@ -109,14 +109,14 @@ pub struct ConnectionStatistics {
     /// Messages it carried.
     pub messages: u64,
     /// Credits.
-    pub credits: Credits,
+    pub credits: CreditCounts,
     /// RDMA Writes and Reads that aimed at no memory that a call in the capture advertised.
     pub unclaimed: u64,
 }
 
 /// One end of a connection.
 #[derive(Clone, Debug, Serialize)]
-pub struct End {
+pub struct EndReport {
     /// Its address.
     pub address: String,
     /// Its queue pair, where the capture tells.
@@ -156,7 +156,7 @@ pub struct Inline {
 /// The values of `rdma_credit`: of version 1, and of version 2 in the wire format of drafts -00 to -02. In that of later drafts
 /// it does not show what they mean.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Credits {
+pub struct CreditCounts {
     /// In calls: what was requested.
     pub requested: Range,
     /// In replies: what was granted.
@@ -222,22 +222,22 @@ pub struct MessageStatistics {
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ChunkStatistics {
     /// Read chunks that are data items of a call.
-    pub reads: Chunks,
+    pub reads: ChunkTotals,
     /// Read chunks at Position Zero: calls as a whole.
-    pub position_zero: Chunks,
+    pub position_zero: ChunkTotals,
     /// Write chunks that calls provide.
-    pub writes: Chunks,
+    pub writes: ChunkTotals,
     /// Write chunks that replies return, used or not.
-    pub writes_returned: Chunks,
+    pub writes_returned: ChunkTotals,
     /// Reply chunks that calls provide.
-    pub reply: Chunks,
+    pub reply: ChunkTotals,
     /// Reply chunks that replies return.
-    pub reply_returned: Chunks,
+    pub reply_returned: ChunkTotals,
 }
 
 /// How many chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Chunks {
+pub struct ChunkTotals {
     /// Chunks.
     pub chunks: u64,
     /// Segments of them.
@@ -278,7 +278,7 @@ pub struct RpcStatistics {
     /// Replies that could not be put back together.
     pub replies_not_rebuilt: u64,
     /// Why.
-    pub not_rebuilt: Vec<Count>,
+    pub not_rebuilt: Vec<NamedCount>,
 }
 
 /// How RPC messages were sent (RFC 8166 section 3.5).
@@ -357,13 +357,13 @@ impl CaptureStatistics {
             bad_vcrc: summary.bad_vcrc,
             segments: summary.segments,
             bad_crc: summary.bad_crc,
-            others: summary.others.iter().map(|&(name, count)| Count { name, count }).collect(),
+            others: summary.others.iter().map(|&(name, count)| NamedCount { name, count }).collect(),
         }
     }
 }
 
 impl ConnectionStatistics {
-    pub(super) fn new(number: u32, report: &Report, messages: u64, credits: Credits) -> Self {
+    pub(super) fn new(number: u32, report: &Report, messages: u64, credits: CreditCounts) -> Self {
         let connection = &report.connection;
         let (active, passive) = (connection.said(Side::Active), connection.said(Side::Passive));
         let agreement = connection.agreement();
@@ -377,8 +377,8 @@ impl ConnectionStatistics {
             },
             port: connection.port(),
             set_up: connection.set_up,
-            active: End::new(&connection.ends.active, active, &report.counts.active),
-            passive: End::new(&connection.ends.passive, passive, &report.counts.passive),
+            active: EndReport::new(&connection.ends.active, active, &report.counts.active),
+            passive: EndReport::new(&connection.ends.passive, passive, &report.counts.passive),
             inline: agreement
                 .map(|agreement| Inline { call: agreement.client_to_server, reply: agreement.server_to_client }),
             remote_invalidation: agreement.map(|agreement| agreement.remote_invalidation),
@@ -393,7 +393,7 @@ fn invalidates(said: PrivateData) -> bool {
     said.flags.contains(Flags::REMOTE_INVALIDATION)
 }
 
-impl End {
+impl EndReport {
     fn new(end: &Endpoint, said: Option<PrivateData>, counts: &Counts) -> Self {
         let Counts { packets, retransmitted, early, sequence_errors, not_ready, failed, missed, orphans, .. } = *counts;
         Self {
@@ -421,7 +421,7 @@ impl Range {
     }
 }
 
-impl Chunks {
+impl ChunkTotals {
     pub(super) const fn put(&mut self, segments: usize, octets: u64) {
         self.chunks += 1;
         self.segments += segments as u64;

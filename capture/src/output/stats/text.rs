@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
-use super::report::{Chunks, ConnectionStatistics, Credits, End, Forms, Range, Statistics};
+use super::report::{ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, Range, Statistics};
 use crate::output::style::{DIM, Line, NAME, PLAIN};
 
 impl Statistics {
@@ -21,7 +21,7 @@ impl Statistics {
     /// # Errors
     /// Those of `out`.
     pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
-        let mut text = Text { out, colour };
+        let mut text = StatsText { out, colour };
         self.capture(&mut text)?;
         self.connections(&mut text)?;
         if self.messages.total + self.rpcs.total == 0 {
@@ -34,7 +34,7 @@ impl Statistics {
         self.failures(&mut text)
     }
 
-    fn capture<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+    fn capture<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
         let capture = &self.capture;
         text.heading("Capture")?;
         text.line(&format!("{}, {}, {}", frames(capture.frames), octets(capture.octets), time(capture.duration)))?;
@@ -72,7 +72,7 @@ impl Statistics {
         text.some(self.rejected_left_out, "more connection requests refused")
     }
 
-    fn connections<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+    fn connections<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
         text.heading("Connections")?;
         if self.connections.is_empty() {
             text.line("none carries RPC-over-RDMA")?;
@@ -116,7 +116,7 @@ impl Statistics {
         text.table(&names, 2, rows.collect())
     }
 
-    fn messages<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+    fn messages<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
         let messages = &self.messages;
         text.heading("Messages")?;
         let mut rows = vec![row("all", [messages.total])];
@@ -135,9 +135,9 @@ impl Statistics {
         text.table(&[], 1, rows)
     }
 
-    fn chunks<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+    fn chunks<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
         let chunks = &self.chunks;
-        let line = |name, Chunks { chunks, segments, octets }: Chunks| row(name, [chunks, segments, octets]);
+        let line = |name, ChunkTotals { chunks, segments, octets }: ChunkTotals| row(name, [chunks, segments, octets]);
         text.heading("Chunks")?;
         let rows = vec![
             line("Read", chunks.reads),
@@ -150,7 +150,7 @@ impl Statistics {
         text.table(&["", "chunks", "segments", "octets"], 1, rows)
     }
 
-    fn rpcs<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+    fn rpcs<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
         let rpcs = &self.rpcs;
         let line =
             |name, Forms { short, chunked, long, continued }: Forms| row(name, [short, chunked, long, continued]);
@@ -170,7 +170,7 @@ impl Statistics {
         Ok(())
     }
 
-    fn procedures<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+    fn procedures<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
         if self.procedures.is_empty() {
             return Ok(());
         }
@@ -190,7 +190,7 @@ impl Statistics {
         text.some(self.procedures_left_out, "RPCs of other procedures")
     }
 
-    fn failures<W: io::Write>(&self, text: &mut Text<'_, W>) -> io::Result<()> {
+    fn failures<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
         if self.failures.is_empty() {
             return Ok(());
         }
@@ -205,12 +205,12 @@ impl Statistics {
 }
 
 /// Lines of text.
-struct Text<'a, W> {
+struct StatsText<'a, W> {
     out: &'a mut W,
     colour: bool,
 }
 
-impl<W: io::Write> Text<'_, W> {
+impl<W: io::Write> StatsText<'_, W> {
     fn heading(&mut self, name: &str) -> io::Result<()> {
         let mut line = Line::new(self.colour, usize::MAX);
         line.push(NAME, name);
@@ -264,7 +264,7 @@ fn row<const N: usize>(name: &str, numbers: [u64; N]) -> Vec<String> {
     [name.to_owned()].into_iter().chain(numbers.map(grouped)).collect()
 }
 
-fn end(number: &str, arrow: &str, end: &End) -> Vec<String> {
+fn end(number: &str, arrow: &str, end: &EndReport) -> Vec<String> {
     let name = format!("{number} {arrow}");
     let tcp_port = end.tcp_port.map(|port| format!("TCP {port}"));
     let queue_pair = end.queue_pair.clone().or(tcp_port).unwrap_or_else(|| "?".to_owned());
@@ -291,7 +291,7 @@ fn invalidation(connection: &ConnectionStatistics) -> String {
     }
 }
 
-fn credits(credits: &Credits) -> String {
+fn credits(credits: &CreditCounts) -> String {
     format!("requested {}, granted {}", range(credits.requested), range(credits.granted))
 }
 

@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use rpcrdma::rpc::{AcceptStatus, Auth, Call as Header, Flavor, Reply, ReplyBody};
+use rpcrdma::rpc::{AcceptStatus, Auth, Call, Flavor, Reply, ReplyBody};
 use rpcrdma_capture::nfs::Procedure;
 use rpcrdma_verbs::Stream;
 
@@ -221,9 +221,9 @@ impl Compound {
 
     /// Puts the call into a stream, with the data if it is a WRITE.
     pub(super) fn put(&self, stream: &mut Stream, xid: u32, credential: &[u8], data: Vec<u8>) -> Result<(), Error> {
-        let header = Header {
+        let header = Call {
             xid,
-            rpc_version: Header::RPC_VERSION,
+            rpc_version: Call::RPC_VERSION,
             program: Procedure::NFS,
             version: 4,
             procedure: 1,
