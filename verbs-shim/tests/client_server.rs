@@ -399,7 +399,11 @@ fn calls_that_are_given_up_and_never_answered_end_the_connection_when_their_grac
         };
         assert_eq!(lost, Err(CallError::Lost(Ended::Unanswered, Progress::NotSent)));
         assert!(start.elapsed() >= timeout + grace);
-        assert!(client.connection().returned().is_some(), "then its buffers are back");
+        // The driver may have ended the connection, and be at taking the memory back.
+        while client.connection().returned().is_none() {
+            assert!(start.elapsed() < Duration::from_secs(20), "then its buffers come back");
+            thread::sleep(Duration::from_millis(1));
+        }
 
         // Without grace it ends with the first call that is given up.
         let without = Settings { grace: Duration::ZERO, ..Settings::client() };
