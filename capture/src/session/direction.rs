@@ -70,7 +70,8 @@ impl Session {
         let mut family = self.family;
         let dialect = Dialect::of(send, false, &mut family);
         let Ok(decoded) = Decoded::decode(dialect, send) else {
-            // An RDMA_ERROR of another version. What it refuses may be a version 2 message of a wire format that is not known: those are not kept as calls.
+            // An RDMA_ERROR of another version. What it refuses may be a version 2 message of a wire format that is not known:
+            // those are not kept as calls.
             let refuses_unknown = dialect == Dialect::Version1 && self.undecided;
             let error = ErrorReply::decode(send).is_ok() && answers && !refuses_unknown;
             return error && Prefix::decode(send).is_ok_and(|prefix| !self.waits(from.other(), prefix.xid));

@@ -76,9 +76,10 @@ pub enum Memory {
     Argument(Range<u32>),
     /// A range of the room for the result of this number, for remote write.
     Result(u16, Range<u32>),
-    /// A range of the room for a Long Reply, for remote write. The room has [`Call::reply_length`](super::Call::reply_length) octets, and under
-    /// integrity or privacy also those of [`Call::results`](super::Call::results), each result with its padding; and it ends at a multiple of
-    /// four. So ranges may end past `reply_length`.
+    /// A range of the room for a Long Reply, for remote write. The room has
+    /// [`Call::reply_length`](super::Call::reply_length) octets, and under integrity or privacy also those of
+    /// [`Call::results`](super::Call::results), each result with its padding; and it ends at a multiple of four. So ranges may
+    /// end past `reply_length`.
     Reply(Range<u32>),
 }
 

@@ -12,8 +12,9 @@ pub enum Output<'a> {
         /// The driver's name for it.
         receive: u32,
     },
-    /// Copy octets of a Receive into the memory a Call is put together in: [`Responder::length`](super::Responder::length) says how much of it
-    /// there is. All of a Call come before its first `Read`, and its Receive is released behind them.
+    /// Copy octets of a Receive into the memory a Call is put together in, of which
+    /// [`Responder::length`](super::Responder::length) says how much there is. All of a Call come before its first `Read`, and
+    /// its Receive is released behind them.
     Place {
         /// The Call.
         call: CallId,
@@ -96,7 +97,8 @@ pub enum Message {
         length: u32,
     },
     /// In the memory it was put together in: so many octets. Whether a Call that was pulled begins with the XID of its
-    /// header is for the upper layer to see, with [`Responder::xid`](super::Responder::xid); if it does not, [`Responder::refuse`](super::Responder::refuse).
+    /// header is for the upper layer to see, with [`Responder::xid`](super::Responder::xid); if it does not, it is for
+    /// [`Responder::refuse`](super::Responder::refuse).
     Assembled {
         /// Octets it has.
         length: u32,
