@@ -33,24 +33,25 @@ impl Session {
                 self.send(connection, from, &part, context);
                 Taken::Done
             }
-            OperationKind::Lost => {
-                self.loss(connection, operation, context);
-                return Taken::Done;
-            }
             _ if self.number.is_none() => {
                 self.watch.passed_over = true;
                 Taken::Done
+            }
+            OperationKind::Lost => {
+                self.loss(connection, operation, context);
+                return Taken::Done;
             }
             OperationKind::Write { .. } | OperationKind::ReadRequest { .. } => {
                 self.access(connection, operation, last, context)
             }
             OperationKind::ReadResponse { request, at, data, length } => {
                 self.response(from, (request, at), data, length);
-                // Responses are numbered by the other end, so they do not say that this one is heard.
-                return Taken::Done;
+                Taken::Done
             }
         };
-        *self.heard.get_mut(from) |= taken == Taken::Done;
+        // Responses are numbered by the other end, so they do not say that this one is heard.
+        let is_numbered = !matches!(kind, OperationKind::ReadResponse { .. });
+        *self.heard.get_mut(from) |= is_numbered && taken == Taken::Done;
         taken
     }
 

@@ -577,13 +577,23 @@ fn only_a_send_that_can_be_nothing_else_tells_what_a_connection_carries() {
 #[test]
 fn a_connection_is_whole_where_nothing_was_passed_over() {
     let null = call(1, &NONE);
-    let rows = [None, Some(send(&[1])), Some(write(7, 0, &[1])), Some(read(1, 7, 4))];
+    let passed_over = [send(&[1]), write(7, 0, &[1]), read(1, 7, 4), response(1, &[1]), LOST];
+    let rows = [None].into_iter().chain(passed_over.map(Some));
     for before in rows {
         let mut play = Play::unknown(true);
         before.into_iter().for_each(|kind| play.step(Client, kind));
         play.step(Client, send(&null));
         let Some(Event::Opened(opened)) = play.events.front() else { panic!("{:?}", play.events) };
         assert_eq!(opened.whole, before.is_none(), "{before:?}");
+    }
+}
+
+#[test]
+fn who_answers_a_read_is_not_heard_by_that() {
+    for (kind, is_heard) in [(write(7, 0, &[1]), true), (response(1, &[1]), false)] {
+        let mut play = Play::unknown(false);
+        play.step(Server, kind);
+        assert_eq!(play.session.heard.passive, is_heard, "{kind:?}");
     }
 }
 
