@@ -1,4 +1,8 @@
 //! RDMA operations and the memory they use (RFC 8166 sections 4.4 and 8.1).
+//!
+//! What an adapter refused is named by the memory rule that its operation broke. Requests are carried out in order, so
+//! it is the first Read without an answer, or the last Write. The owner of the memory broke the rule, unless the other
+//! end had invalidated the handle. After an operation that left its segment, nobody can tell which one was refused.
 
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 

@@ -1,4 +1,12 @@
-//! Takes events, gives findings.
+//! Takes events and gives findings.
+//!
+//! The dissector knows no rules. With [`Config::operations`](crate::dissector::Config::operations) it tells the checker
+//! more: a connection that was recognised (`Opened`), what the capture missed (`Lost`), memory that was used as no
+//! waiting call allows (`Memory`), and with each message what stepping through its body found and the call that it
+//! answers (`Message::detail`).
+//!
+//! A finding names a frame and says who broke the rule: the sender of the frame, the other end, or, if the capture does
+//! not tell, either.
 
 use std::collections::VecDeque;
 

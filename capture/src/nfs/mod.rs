@@ -1,10 +1,11 @@
-//! Stepping over the arguments and results of the NFS protocols, to name what is called and to find where the data
-//! items belong that a peer moved out of the Payload stream.
+//! Steps through the arguments and results of the NFS protocols, to name what is called, and to find where the data
+//! items that a peer moved out of the Payload stream belong.
 //!
-//! A Read chunk says itself where its data item belongs (its Position). A Write chunk does not: the returned chunks hold
+//! A Read chunk says where its data item belongs: it has a Position. A Write chunk does not. The returned chunks hold
 //! the DDP-eligible results in their order (RFC 8166 section 4.3.2.1), so these must be found by reading the results.
-//! Which items are DDP-eligible is said by RFC 8267, what surrounds them by the tables here, one row for each procedure
-//! or operation.
+//! RFC 8267 says which items are DDP-eligible. The tables here say what surrounds them, with one row for each procedure
+//! and operation. An operation without a row, or a chunk that fits no item, makes the RPC "not rebuilt", with the
+//! reason.
 
 mod acl;
 mod callback;

@@ -1,4 +1,7 @@
 //! Where the padding of an RDMA_MSGP is (RFC 5666 section 3.9).
+//!
+//! RDMA_MSGP aligns data. The arguments or results are stepped through with the padding that its two words ask for, and
+//! the padding is believed if they then end exactly where the Send ends.
 
 use core::ops::Range;
 

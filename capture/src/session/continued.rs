@@ -1,4 +1,8 @@
-//! How messages with parts of a Payload stream are joined (version 2).
+//! Joins the messages that carry parts of one Payload stream (version 2).
+//!
+//! Each end's parts are kept in the order that [`rpcrdma::v2::Continuation`] allows, and the last message gets them as
+//! `Message::earlier`. After a loss, the rest of a stream looks like a stream of its own, but only the beginning of one
+//! has the XID of its header in its first word. An RPC that lacks a part is "not rebuilt".
 
 use rpcrdma::v2;
 

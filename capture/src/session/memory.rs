@@ -1,4 +1,25 @@
-//! The memory that calls advertise, what RDMA Writes and Reads moved into and out of it, and how much of all that is kept.
+//! The memory that calls advertise, what RDMA Writes and Reads moved into and out of it, and how much of all that is
+//! kept.
+//!
+//! A call advertises segments: handle, offset, length. Each is filed under connection, end and handle for as long as
+//! the call waits; when the reply comes or the connection ends, it is withdrawn. A Write or a Read is looked up by
+//! handle and address. The latest call comes first, because a client may use a handle again before the capture has
+//! shown that the call before has ended.
+//!
+//! Data is kept in extents, by its offset within the segment. A hole stays a hole: a chunk is copied out only if every
+//! octet from 0 to its length is there.
+//!
+//! Which octets were moved is kept as ranges, apart from the data, because a capture may cut what a peer wrote. A gap
+//! in the ranges is the peer's doing only if nothing else explains it:
+//!
+//! - nothing was missed of either end since the call, nor of its responder just before it;
+//! - every RDMA operation since then found its place within one segment;
+//! - no other call in flight advertises the same handle;
+//! - the call was not sent before.
+//!
+//! Then the RPC is "not rebuilt" because the responder did not write what it returns, or did not read what it was
+//! given, and the checker is told the ranges (`Answered::moved`). In all other cases it is "not rebuilt" because the
+//! capture lacks the octets.
 
 use std::collections::BTreeMap;
 

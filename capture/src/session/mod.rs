@@ -5,6 +5,10 @@
 //!             └─→ memory, call                                     └ reply
 //! ```
 //! `memory_use` tells the checker how memory is used.
+//!
+//! A client chooses the program number of its callbacks. The session keeps the numbers that SETCLIENTID, CREATE_SESSION
+//! and BACKCHANNEL_CTL announce on the connection. If it saw none, it takes a transient program number (RFC 5531
+//! section 8.3) for that of NFSv4's callbacks, and the output says that this is a guess.
 
 mod assembly;
 mod call;

@@ -1,5 +1,9 @@
 //! Replies in Read chunks that the responder provides (draft-cel-nfsv4-reliable-reply): the requester reads them, and
-//! says with RDMA_DONE that it did.
+//! says so with RDMA_DONE.
+//!
+//! Such a reply waits as a call does: its segments are advertised memory of the end that sent it, and its call is kept
+//! with it. RDMA_DONE, the same XID again, or the end of the connection ends both. If the capture missed the call, the
+//! reply is taken for a long call of its sender until then: the octets that were read say what it is.
 
 use rpcrdma::prefix::Procedure;
 use rpcrdma::v1::Body;

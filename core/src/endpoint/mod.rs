@@ -77,6 +77,10 @@
 //!   Requester discards what has them.
 //! - Read chunks whose segments do not stand side by side in the Read list: they are answered with `ERR_CHUNK`.
 //! - A memory of handles that are in use no more: that a new one is not an old one is the driver's promise alone.
+//!
+//! # Why nothing here touches data
+//! Whether a message fits, what part of it goes inline, and which octets go to which segment follows from lengths and
+//! positions alone. So the data stays where the driver has it.
 
 mod direction;
 mod limits;

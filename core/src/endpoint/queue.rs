@@ -1,7 +1,7 @@
-//! Calls in the order they came.
+//! Calls in the order in which they came.
 //!
-//! heapless has a `Deque`; it computes its places with operators that could overflow, so that the absence of panics could
-//! not be shown.
+//! heapless has a `Deque`, but it computes its places with operators that could overflow, so it could not be proved
+//! free of panics.
 
 use super::CallId;
 

@@ -1,7 +1,7 @@
 //! The credits of the side that calls (RFC 8166 sections 3.3.1 and 3.3.3).
 //!
-//! [`rules::Credits`](crate::rules::Credits) judges a peer, and lets it send by a larger grant until it must have seen the
-//! smaller one. Here nothing is in doubt: the last grant holds.
+//! [`rules::Credits`](crate::rules::Credits) judges a peer and gives it the benefit of the doubt: the peer may use a
+//! larger grant until it must have seen the smaller one. A sender has no such doubt: the last grant holds.
 
 /// How many calls may be in flight, and are.
 #[derive(Debug)]

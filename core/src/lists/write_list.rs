@@ -1,8 +1,11 @@
-//! The Write list: memory for results, a chunk each (RFC 8166 section 4.3.2).
+//! The Write list: memory for results, one chunk each (RFC 8166 section 4.3.2).
 //!
 //! ```text
 //! 1 n HLOO HLOO ...  1 n HLOO ...  0
 //! ```
+//!
+//! Chunks differ in length, so unlike the other lists this one is not a slice of arrays. It is walked once while
+//! decoding, and has one other constructor.
 
 use core::fmt;
 use core::iter::FusedIterator;

@@ -220,8 +220,8 @@ pub struct Message<'a> {
     pub header: Header<'a>,
     /// Octets the header has.
     pub header_length: usize,
-    /// The octets after the header: the Payload stream of an `RDMA_MSG` or `RDMA_MSGP`. After any other header nothing
-    /// should follow, and what does has no meaning.
+    /// The octets after the header: the Payload stream of an `RDMA_MSG` or `RDMA_MSGP`. Nothing should follow any other
+    /// header, and what does has no meaning.
     pub payload: &'a [u8],
 }
 

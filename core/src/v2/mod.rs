@@ -5,8 +5,9 @@
 //! - [`family_a`]: drafts -00 to -02. A word of flags follows the four fixed words.
 //! - [`family_b`]: drafts -03 to -07. No flags, other header types.
 //!
-//! The two sides have to know which one they speak; [`Family::of`] says what a single Send tells about it. [`Header`] and
-//! [`Message`] are either, for those who look at both.
+//! The two sides have to know which one they use; [`Family::of`] says what a single Send shows about that. They are two
+//! modules, not one with a switch, so that nobody can make a header with flags and family B's types; what is the same
+//! on the wire is the same type. [`Header`] and [`Message`] are either, for programs that look at both.
 //!
 //! Segments, chunk lists and the Payload stream are those of version 1. New are transport properties ([`PropertySet`]),
 //! error codes that say what to do ([`ErrorBody`]), messages of several Sends ([`Continuation`]), invalidation of a handle

@@ -1,7 +1,18 @@
 //! What takes an adapter long: registering memory, taking it back, ending a connection.
 //!
-//! The Requester and the Responder ask for it while the connection is locked. It is done when nothing is locked, so that a call
-//! with much memory holds up no other, and what came of it is told to them later.
+//! The Requester and the Responder ask for it while the connection is locked. It is done when nothing is locked, so
+//! that a call with much memory holds up no other, and the outcome is told to them under the lock again.
+//!
+//! - Whoever asked for a job does it, rather than whichever thread comes along. A thread that calls, answers or waits
+//!   does all pending jobs before it waits. A thread that takes completions does the jobs that result from them, for
+//!   others' calls too, while another thread takes completions. In a server, that is the one thread that looks after
+//!   the connection.
+//! - Polling or dropping a future must not take that long, so it leaves its jobs to whoever attends to the connection:
+//!   the driver's thread, or the server. So does `start`, except before the first future is polled on a connection:
+//!   nobody attends to it yet, and `start` does its jobs itself. The driver's thread also ends a connection that it
+//!   attends to, whoever lets go of it last.
+//! - When a job ends, whoever waits for its outcome is woken, whether it waits for another thread or for the adapter
+//!   ([`Verbs::interrupt`](crate::Verbs::interrupt)).
 
 use std::collections::VecDeque;
 use std::mem;

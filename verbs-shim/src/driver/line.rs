@@ -1,8 +1,8 @@
-//! Who waits for a place among the calls of a connection, in the order of coming.
+//! The threads and futures that wait for a place among the calls of a connection, in order of arrival.
 //!
-//! A place that is free is for whoever is first, and nobody else is woken for it. Who was woken and leaves without taking
-//! it, as its future was dropped, has the next one woken: whatever changes the line or frees a place asks for
-//! [`Line::next`].
+//! A free place is for the first in line, and nobody else is woken for it. If the first was woken but leaves without
+//! taking the place, because its future was dropped, the next one is woken: whatever changes the line or frees a place
+//! calls [`Line::next`].
 
 use std::collections::BTreeMap;
 use std::task::Waker;

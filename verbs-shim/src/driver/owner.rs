@@ -1,4 +1,4 @@
-//! Whose memory it is that is registered.
+//! Who owns registered memory.
 
 use super::port::SINK;
 use crate::message::stream::Part;

@@ -1,4 +1,4 @@
-//! What never changes of a connection: its adapter, and the numbers of what is posted.
+//! The parts of a connection that never change: its adapter, and the numbering of what is posted.
 
 use crate::verbs::{Access, Verbs};
 

@@ -1,4 +1,4 @@
-//! What an end of a connection is set up with.
+//! The settings of one end of a connection.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A connection, as all that use it share it: who waits, and who does what takes long.
+//! A connection as all its users share it: who waits, and who does the slow work.
 
 use std::mem;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What is known of a connection, under its lock.
+//! The state of a connection, under its lock.
 
 use std::collections::VecDeque;
 use std::mem;

@@ -1,7 +1,8 @@
 //! The thread that takes completions for futures.
 //!
-//! One for the process, however many connections there are: it sleeps until something happens on one of those that futures
-//! have waited for. It begins with the first of them, and stays.
+//! There is one per process, however many connections there are. It sleeps until something happens on a connection that
+//! futures have waited for. It starts with the first of them and stays. It owns none of the connections: dropping the
+//! last `Connection`, `Pending` or `Request` of a connection ends it.
 
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};

@@ -1,8 +1,10 @@
 //! The threads of a server.
 //!
-//! All of them wait in one place, for whatever happens on any connection or at the listener. Who is woken looks after that,
-//! until there is nothing to do there, while another goes on waiting. So there are as many threads as connections that have
-//! something to do at once, and idle connections cost none.
+//! All of them wait in one place, for whatever happens on any connection or at the listener. The thread that is woken
+//! takes the key of one connection and looks after that connection until it is quiet, while another goes on waiting. So
+//! there are as many threads as connections that are being served at the moment, and two more. A slow service holds up
+//! its own connection only, a call to a sleeping server wakes one thread, and idle connections cost none. Threads
+//! beyond these end after two seconds.
 
 use std::collections::HashMap;
 use std::mem;

@@ -1,7 +1,8 @@
-//! What tells those who wait for a connection that something has changed there.
+//! Wakes those who wait for a connection when something has changed there.
 //!
-//! Its lock is held while nothing is waited for. So it can be rung by who holds memory, for which the owner of the connection's
-//! lock may wait.
+//! The loopback has no descriptors: whoever posts rings the bell of a connection, and tells its waiter. A bell counts,
+//! so that nobody falls asleep over a ring that came between a look and the sleep. Its lock is not the connection's,
+//! because the owner of that one may be waiting for memory that the ringer holds.
 
 use std::mem;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

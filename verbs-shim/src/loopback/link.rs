@@ -1,9 +1,9 @@
-//! A connection: two halves with their queues, and what carries out the work in them.
+//! A connection: two halves with their queues, and the code that carries out the work in them.
 //!
-//! Posting only queues. Queued is carried out by whichever side next waits for a completion, under the connection's lock,
-//! so there is no thread of the loopback's own, and one thread can drive both sides. RDMA Reads bring their data as
-//! late as the rules allow: when a fence, a full queue of reads or the end of the queue asks for it. What lacks a fence
-//! shows that here, each time, while on hardware it does so now and then.
+//! Posting only queues. Work is carried out by whichever side next waits for a completion, under the connection's lock.
+//! So the loopback needs no threads, and one thread can drive both sides. RDMA Reads bring their data as late as the
+//! rules allow: when a fence, a full queue of reads or the end of the queue demands it. So a missing fence shows every
+//! time, which on hardware it does only now and then.
 
 use std::collections::VecDeque;
 use std::mem;

@@ -1,12 +1,16 @@
 //! Registered memory, and the one copy that stands for the adapter's DMA.
 //!
-//! An adapter writes to memory while its owner may be looking at it, which safe Rust has no words for. So a region owns
-//! its buffer while it is registered, and each access holds the region's lock as long as it lasts: the owner's closure,
-//! or one operation of the adapter. What that costs is a lock where hardware has none; what it gives is that nobody
-//! ever sees half of an operation, and that no unsafe code is needed. Buffers move in and out without being copied.
+//! An adapter writes to memory while its owner may be looking at it, which safe Rust cannot express. So a region owns
+//! its buffer while it is registered, and each access holds the region's lock as long as it lasts: a closure of the
+//! owner, or one operation of the adapter. That costs a lock where hardware has none, and an owner that looks for long
+//! delays the adapter; in return, nobody ever sees half of an operation, and no unsafe code is needed. The races that
+//! hardware has between the two cannot be reproduced here. Buffers move in and out without being copied.
 //!
-//! A copy takes the locks of two regions, always the older region's first. A closure of the owner holds one lock, and
-//! can call nothing that takes another: see [`held`].
+//! A region that is deregistered leaves its place to the next one, under another handle, because handles never come
+//! twice. So nothing is allocated per call.
+//!
+//! A copy locks two regions, always the older one first. A thread inside a closure over a region holds one lock, and
+//! must not wait for another: that is refused (see [`held`]).
 
 use std::cell::Cell;
 use std::collections::HashMap;

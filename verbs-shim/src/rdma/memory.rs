@@ -1,9 +1,17 @@
 //! Registered memory, and who uses it at the moment.
 //!
-//! An adapter reads and writes memory beside the program, which Rust knows nothing of. So a slice of it is only given
-//! while no adapter can write there: each region counts the receives and RDMA Reads that are under way into it, and the
-//! other side's RDMA Writes are possible as long as one with that right is registered. The other way round, work is
-//! refused while a slice is out. Nothing waits for anything here, so nobody can come to wait for himself.
+//! An adapter reads and writes memory behind the program's back, and the compiler knows nothing of DMA. So there is
+//! never a slice of memory that an adapter may write. Each region counts the closures that look at it and the work that
+//! is posted on it, under one lock, and whichever comes second is refused ([`Error::InUse`]). While the other side may
+//! write to a region, it is not shown at all: the owner deregisters it and gets the buffer back. Nothing waits for
+//! anything here, so no thread can wait for itself.
+//!
+//! Whatever is posted holds a reference to its registration until its completion is taken or the adapter's queue pair
+//! is destroyed. So keys are never used again while work that names them is under way, and regions, queue pairs,
+//! domains and devices can be dropped in any order: each keeps alive what it was made from.
+//!
+//! A queue pair or registration that cannot be destroyed keeps its memory for good: it is leaked. An adapter is never
+//! given another adapter's memory, whose key it could take for one of its own.
 
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;

@@ -1,9 +1,9 @@
 //! A provider of [`Verbs`] for RDMA adapters: rdma-core's libibverbs, with connections by librdmacm.
 //!
-//! A [`Device`] is an adapter of this computer: InfiniBand, RoCE or iWARP, or the kernel's soft RoCE (`rdma_rxe`). All
-//! that rdma-core has a driver for is used in the same way. This needs Linux with the kernel modules `ib_uverbs` and
-//! `rdma_ucm`, and for each process the right to lock as much memory as it registers (`ulimit -l`); where that is used
-//! up, [`register`](Verbs::register) fails by [`Error::Exhausted`].
+//! A [`Device`] is an adapter of this computer: InfiniBand, RoCE or iWARP, or the kernel's soft RoCE (`rdma_rxe`).
+//! Everything that rdma-core has a driver for is used in the same way. This needs Linux with the kernel modules
+//! `ib_uverbs` and `rdma_ucm`, and for each process the right to lock as much memory as it registers (`ulimit -l`);
+//! where that is used up, [`register`](Verbs::register) fails by [`Error::Exhausted`].
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -63,6 +63,12 @@
 //! taken it: that the other side refuses it is seen by the end of the connection alone. Memory with [`Access::READ_SINK`] is
 //! registered with the right to be written by the other side there, as the data of an RDMA Read needs it, so it is not shown
 //! while it is registered.
+//!
+//! # Unsafe code
+//! Without the feature `rdma` the crate forbids unsafe code; with it, only this module may contain any, each with a
+//! `SAFETY` comment. What has to hold for memory is at the top of `memory.rs`. No work is longer than a message of the
+//! port (`max_msg_sz`), because drivers differ in what they do with longer work; the endpoints ask for several RDMA
+//! Reads or Writes if a segment is longer.
 
 mod completions;
 mod device;

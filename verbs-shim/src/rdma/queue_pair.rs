@@ -1,8 +1,9 @@
-//! A connection's end: what is posted, and what becomes of it.
+//! One end of a connection: what is posted, and what becomes of it.
 //!
-//! The adapter's queue pair is made when it is known where the connection goes; receives that were posted before wait
-//! here until then. When the connection is over it is destroyed at once: after that the adapter does nothing of what
-//! was posted, so what has no completion is flushed here, and its memory is free.
+//! The adapter's queue pair is created when librdmacm knows which adapter leads to the other side; receives that are
+//! posted before that wait here. When the connection ends, whoever ended it, the completions that are there are taken,
+//! the adapter's queue pair is destroyed, and the rest is flushed here. So nothing waits for an adapter to flush, and
+//! all memory is free at once.
 
 use std::collections::VecDeque;
 use std::ffi::c_int;

@@ -1,4 +1,10 @@
-//! Waiting for descriptors: Linux's epoll, by the package rustix.
+//! Waits for descriptors with Linux's epoll (package rustix).
+//!
+//! A thread that waits for one connection sleeps in `poll`, for completion and connection events both; of several such
+//! threads, one sleeps for all. A `Waiter` sleeps in `epoll`, in which each queue pair is one descriptor, itself an
+//! `epoll` of those two. Asynchronous runtimes can use that descriptor too (`AsFd`, `QueuePair::arm`). It is watched
+//! for one event (`EPOLLONESHOT`), which goes to one thread. A third descriptor (`eventfd`) reports what no event does:
+//! that this side has ended the connection, or that a wait is interrupted.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,8 +1,9 @@
 //! Where a few threads wait for many connections.
 //!
-//! Each of these has a key. [`Verbs::watch`](crate::Verbs::watch) has a waiter give the key once when something has happened
-//! there; then it is looked at, and watched again. A key is given to one thread, so that no two look at the same, and
-//! nobody wakes up while nothing happens.
+//! Each connection has a key. [`Verbs::watch`](crate::Verbs::watch) asks a waiter to return the key once, when the
+//! adapter has something for that connection. Each key is returned to one thread. That thread takes what there is, and
+//! has the connection watched again; if there is something by then, `watch` says so and nobody is woken for it. Nobody
+//! wakes up while nothing happens, and an idle connection costs no thread.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;

@@ -1,19 +1,31 @@
-//! From the packets of one connection, as a capture holds them, to what its ends did, in order and once.
+//! From the packets of one connection, as a capture holds them, to what its ends did: in order, and once each.
 //!
-//! Each end numbers its requests (Send, Write, Read request); responses and acknowledgements carry the number of the
-//! request they belong to. So three things are told apart by numbers alone:
+//! A queue pair numbers its requests (Send, Write, Read request). A Read request takes one number for each packet of
+//! its answer, and responses and acknowledgements carry the number of what they answer. The numbers have 24 bits and
+//! are extended to 64. A number is compared with the next expected one:
 //!
-//! - a number already passed is a repetition: it is counted and changes nothing;
-//! - a number ahead of the next one means that a packet is late, was lost on the way, or was missed by the capture. The
-//!   connection is then held: everything that comes is kept, in order, until the packet is there, so that no reply overtakes
-//!   the data it announces. A negative acknowledgement says that the receiver threw away what came after the hole: those
-//!   packets are set aside and their repetitions count;
-//! - when the other end acknowledges a packet that never came, the capture missed it: after 64 more packets it is given up
-//!   as [`OperationKind::Lost`] and everything else goes on. The same holds for a packet that speaks of something nobody
-//!   said, as a reply to an unknown call: whoever takes the operations says so, and is asked again later.
+//! - **Below**: a repetition. It is counted and changes nothing, unless it belongs to a hole that was given up.
+//! - **Equal**: the packet goes out at once.
+//! - **Above**: there is a hole. The packet is late, was lost on the way, or was missed by the capture. The connection
+//!   is held: whatever comes is kept, in order, so that no reply overtakes the data that it announces.
 //!
-//! What is held is bounded by 4096 packets and 8 MiB a connection; past that a hole is given up at once. All connections
-//! together are bounded by one `Account`.
+//! Two answers explain a hole:
+//!
+//! - A **negative acknowledgement** says that the receiver threw away everything after the hole. Those packets are set
+//!   aside, and their repetitions count. If it turns out that they were accepted, they are used after all.
+//! - An **acknowledgement** of the hole says that the receiver has the packet, so the capture missed it. A capture may
+//!   show the two directions out of order, so the hole is given up as [`OperationKind::Lost`] only 64 packets later, or
+//!   when the connection ends.
+//!
+//! Both streams of a connection are joined by what they say. A reply to an unknown call, or a Write to memory that
+//! nobody advertised, may only be early: the handler refuses it, and is asked again when more has come. The last time,
+//! it is told so.
+//!
+//! The path MTU says how many numbers a Read's answer takes. It is in the connection request, or is learnt from a
+//! packet that is not the last of its message.
+//!
+//! At most 4096 packets and 8 MiB are held per connection; past that, a hole is given up at once. One `Account` bounds
+//! all connections together.
 
 use super::held::{Arrival, HeldPacket, Packets};
 use super::stream::{GRACE, ReadRequest, RequestStream, extend};

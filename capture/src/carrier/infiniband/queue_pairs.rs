@@ -1,8 +1,8 @@
 //! Which packets belong to one connection.
 //!
-//! A packet names only the queue pair it goes to. Connection management ties the two queue pairs together; where the
-//! capture does not hold that, the numbers do: an acknowledgement that answers a request of the other flow. Until then the
-//! packets of a flow wait, within bounds.
+//! A packet names only the queue pair that it goes to. Connection management ties the two queue pairs of a connection
+//! together. If the capture lacks that, no packet names both, and flows wait, within bounds, until an acknowledgement
+//! in one fits a request of exactly one other. If none comes, half a connection is followed.
 
 use super::flow::Flow;
 use super::management::Management;

@@ -1,7 +1,9 @@
-//! Which segments belong to one connection, and what is known of it.
+//! Which segments belong to one connection, and what is known about it.
 //!
-//! Of all TCP connections those are followed that begin with an MPA request or reply, and those to a service port, also
-//! from their middle. Of the others nothing is kept.
+//! A TCP connection is followed if it begins with an MPA request or reply; one to or from a service port
+//! (`Config::ports`) is also followed from its middle. Nothing is kept of the others. A connection is over when another
+//! one uses its ports: a SYN or a set-up frame that is not its own shows that, and so does a long row of segments that
+//! do not fit it.
 
 use super::framing::{Framed, Framing};
 use super::mpa::{Markers, Setup};

@@ -1,12 +1,16 @@
 //! From the octets of one end to its set-up frame and its FPDUs.
 //!
-//! While nothing is missing, each FPDU says where the next begins. Behind a hole, or where the capture begins in the middle,
-//! that has to be found again: markers point to it; without them only the fact helps that senders begin a segment with an
-//! FPDU (RFC 5044 section 5). What is found so is believed when the FPDU's headers are right and its CRC is, or, without
-//! CRC, when it ends where a segment ends or where headers follow that are right too. Until then nothing is given.
+//! While nothing is missing, each FPDU says where the next one begins. After a hole, or if the capture begins in the
+//! middle, the next beginning has to be found: markers point to it; without them it is looked for at the start of a
+//! segment, where senders put it (RFC 5044 section 5). What is found is believed if the FPDU's headers are right and
+//! its CRC is too, or, without CRCs, if it ends where a segment ends or where more valid headers follow. Until then
+//! nothing is given.
 //!
-//! Where the set-up is not in the capture, it is not known whether there are markers and CRCs. Then every FPDU has to pass
-//! that test until one is as long as the distance of two markers, or markers are found in exactly one place.
+//! If the capture lacks the set-up, it is not known whether there are markers and CRCs. Then every FPDU has to pass
+//! that test until one is as long as the distance between two markers, or until markers are found in exactly one place.
+//!
+//! A CRC that is in force and wrong is always counted; with `verify_crc` the FPDU is also left out, as a receiver does.
+//! If no CRC is in force, the field is ignored.
 
 use super::ddp::DdpSegment;
 use super::mpa::{self, Markers, Setup};

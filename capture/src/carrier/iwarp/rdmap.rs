@@ -1,10 +1,12 @@
 //! From DDP segments to operations (RFC 5040 section 5).
 //!
-//! A segment says where it belongs: a tagged one by handle and offset, one of a Send by message number and offset. What is
-//! left is to notice what is missing between Sends, and to find the request that a Read Response answers. It names the memory
-//! the data goes to, which its requester may use again for another request. But one that comes in a segment which
-//! acknowledges a request and aims at that request's memory does answer it, unless both ends' octets were lost since: then
-//! neither the end of the first answer nor the second request need have been seen, and nothing is said.
+//! A segment says where it belongs: a tagged one by handle and offset, one of a Send by message number and offset. What
+//! remains is to notice what is missing between Sends, and to find the request that a Read Response answers.
+//!
+//! A Read Response names the requester's memory, not the request, and the requester may use that memory again for
+//! another request. It is taken to answer the latest request for that memory that its segment acknowledges. If octets
+//! of both ends were lost since that request, the end of the first answer and the second request may both have been
+//! missed; then the response is left out.
 
 use std::collections::VecDeque;
 

@@ -1,14 +1,17 @@
-//! From the segments of one TCP connection, as a capture holds them, to the octets of both ends, in order and once.
+//! From the segments of one TCP connection, as a capture holds them, to the octets of both ends: in order, and once
+//! each.
 //!
-//! - Octets that were seen before are a repetition: counted, and nothing else. Of octets that come twice the first count.
-//! - Octets ahead of the next ones mean that a segment is late, was lost on the way, or was missed by the capture. They are
-//!   held until it comes. When the other end has acknowledged what never came, the capture missed it: 64 segments later it
-//!   is given up as lost.
-//! - A segment acknowledges what its sender had received by then. So it is given when all of that was given, and what one
-//!   end says never overtakes what it answers, in whatever order the two directions were captured.
+//! - Octets that were seen before are a repetition: they are counted, and nothing else. If octets come twice, the first
+//!   count.
+//! - Octets ahead of the next ones mean that a segment is late, was lost on the way, or was missed by the capture. They
+//!   are held until it comes. If the other end has acknowledged what never came, the capture missed it, and it is given
+//!   up as lost 64 segments later.
+//! - A segment acknowledges what its sender had received by then. It is given once everything that it acknowledges was
+//!   given, so no reply overtakes its call, however the two directions were captured, and `session` need not be asked
+//!   twice.
 //!
-//! What is held is bounded by 4096 segments and 8 MiB a connection; past that a hole is given up at once. All connections
-//! together are bounded by one `Account`.
+//! At most 4096 segments and 8 MiB are held per connection; past that, a hole is given up at once. One `Account` bounds
+//! all connections together.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,15 @@
 //! Messages of version 2.
+//!
+//! They are judged by the rules of version 2, by what RDMA operations do to memory, and by those rules of version 1
+//! that the drafts keep and that need no more than the header (`header-short`, `list-flag`, `list-truncated`,
+//! `segment-wraps`, `segment-empty`, `error-range`; in family A also `read-in-reply`, `read-position-zero-in-msg`,
+//! `reply-chunk-in-msg`) or the chunk lists of call and reply (`write-list-echo`, `write-length`, `write-fill-order`).
+//! The other rules judge version 1 only.
+//!
+//! What `Continuation` says about the messages before is a rule of its own. The XID of a Payload stream, and whether it
+//! is a call or a reply, is judged only if it is known that the stream begins in this message. Once a message of
+//! version 1 was read, one of version 2 breaks `version`; a connection that begins with version 2 and goes on with
+//! version 1 breaks nothing.
 
 use rpcrdma::rules::{self, Exchange, Finding, SentV2};
 use rpcrdma::v2::{self, Family};

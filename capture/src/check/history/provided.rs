@@ -1,4 +1,7 @@
 //! Replies in Read chunks that the responder provides.
+//!
+//! Nothing negotiates that a reply may be read from the responder's memory. Such a reply is a hazard (`read-in-reply`)
+//! unless a requester of the connection reads one or says RDMA_DONE to it.
 
 use super::pulled::{PULLED, Pulled};
 use rpcrdma::error::Role;

@@ -1,7 +1,11 @@
 //! The requests of one end that may still be answered, and how their answers are judged (RFC 8166 section 4.5).
 //!
-//! An answer names its request by XID alone, and a Send that breaks a rule may have the XID of a call that waits. So all
-//! that was sent under an XID is kept together, and an answer that may be for one or another is judged by neither.
+//! `answer` is the one rule that judges how a responder reacts to a bad request, by the last column of the rule that
+//! the request broke. An answer names its request by XID alone, and a Send that breaks a rule may have the XID of a
+//! call that waits. So everything that was sent under an XID is kept together: a reply is for the call, if one waits,
+//! and an RDMA_ERROR that may refuse one Send or another is judged by neither.
+//!
+//! The same table counts credits: an XID takes one, until the first answer to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

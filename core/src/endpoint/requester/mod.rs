@@ -1,6 +1,6 @@
 //! The side that calls (RFC 8166 sections 3 and 4).
 //!
-//! A Call goes through these, and never back:
+//! A Call passes through these stages, and never goes back:
 //!
 //! ```text
 //! Waiting for a credit -> Registering memory -> Sent ------> answered -----> Fencing memory -> Done
@@ -9,10 +9,17 @@
 //!                                            Cancelled --------+    Pulling the reply, then RDMA_DONE
 //! ```
 //!
-//! `Done` is given when nothing of the Call can be touched any more: all of its memory is invalidated, and its Send is
-//! complete. The Responder does not learn that a Call is cancelled, and an RDMA Write to memory that is fenced would end the
-//! connection for all Calls. So one that was sent keeps its memory, its credit and its XID until its reply has come; the
-//! others are fenced at once.
+//! The number of segments is known before memory is registered: one for each `Register`, which has a greatest length.
+//! So the form of a Call is chosen once. A Call takes its credit first and registers then, so that memory is exposed no
+//! longer than needed. Registering and invalidating may take a driver long; other calls go on meanwhile.
+//!
+//! `Done` comes when nothing of the Call can be touched any more: all of its memory is invalidated, and its Send is
+//! complete. The Responder does not learn that a Call is cancelled, and an RDMA Write to memory that is fenced would
+//! end the connection for all Calls. So a Call that was sent keeps its memory, its credit and its XID until its reply
+//! has come; other Calls are fenced at once. How long to wait for that reply is up to the driver, which has the clock.
+//!
+//! A credit is used again when the Receive of its reply has gone back to the driver, and not before: with as many
+//! Receives as credits, none is ever missing. A Call whose reply is pulled keeps its credit until `RDMA_DONE` is sent.
 
 mod call;
 mod input;

@@ -1,6 +1,6 @@
 //! The side that is called (RFC 8166 sections 3 and 4).
 //!
-//! A Call goes through these, and never back; one that is refused goes to `Answering` at once:
+//! A Call passes through these stages, and never goes back; one that is refused goes to `Answering` at once:
 //!
 //! ```text
 //! Pulling Read chunks -> Delivered -> Answering: pushing results, then the Send -> forgotten
@@ -9,8 +9,18 @@
 //!                         Registering the reply      Provided until RDMA_DONE -> Invalidating
 //! ```
 //!
-//! The Send is the last that is heard of a Call, unless its reply is [`Form::Provided`]. When it is complete, so are
-//! the RDMA Writes before it, and the memory of the reply is free; that is for the driver to see.
+//! A Call is forgotten when its Send is posted, not when it is complete, because the next Call may arrive before the
+//! completion does. When the Send is complete, so are the RDMA Writes before it, and the memory of the reply is free;
+//! that is for the driver to see. A reply that is [`Form::Provided`] lasts longer: its Call keeps its place, and one
+//! credit less is granted. So `RDMA_DONE` needs no table and no Receive of its own, and a peer that never says it gets
+//! no more than the table holds. The whole reply is registered once, and the segments are parts of it.
+//!
+//! Memory that takes long to register holds up no other call: what is to be moved into it is `Postponed` until it is
+//! there.
+//!
+//! If RDMA fails behind a Send, the Responder has already forgotten the Call, and the requests that fail after it are
+//! merely flushed. Only the driver knows which Call ended the connection, so the driver hands on its XID
+//! ([`Responder::refuse_xid`]).
 
 mod input;
 mod output;
