@@ -61,12 +61,14 @@ struct Package {
     imports: BTreeMap<Module, Vec<Module>>,
     /// What `pub use` calls by another name.
     names: BTreeMap<Module, Module>,
+    /// What each file consists of, without comments and tests.
+    code: BTreeMap<Module, String>,
 }
 
 impl Package {
     fn read(name: &str) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
-        let mut package = Self { imports: BTreeMap::new(), names: BTreeMap::new() };
+        let mut package = Self { imports: BTreeMap::new(), names: BTreeMap::new(), code: BTreeMap::new() };
         let mut folders = vec![(root, Module::new())];
         while let Some((folder, module)) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
@@ -95,6 +97,7 @@ impl Package {
                 imports.push(path);
             }
         }
+        self.code.insert(module.clone(), code);
         self.imports.insert(module, imports);
     }
 
@@ -226,5 +229,37 @@ fn no_folder_imports_one_that_comes_after_it() {
             let up: Vec<String> = to.iter().filter(|to| layer(to) > layer(from)).map(|to| shown(to)).collect();
             assert!(up.is_empty(), "{name}: {} imports {up:?}", shown(from));
         }
+    }
+}
+
+/// Packages whose names of types are unique, with the files whose twins are told apart by their module's name: it is written
+/// wherever one of them is used.
+const NAMES: [(&str, &[&[&str]]); 2] =
+    [("core", &[&["v1", "v2/family_a", "v2/family_b"], &["endpoint/requester", "endpoint/responder"]]), ("fuzz", &[])];
+
+/// The names of the types that a file defines.
+fn types(code: &str) -> impl Iterator<Item = &str> {
+    code.lines().filter(|line| !line.starts_with(' ')).filter_map(|line| {
+        let line =
+            ["pub ", "pub(crate) ", "pub(super) "].iter().find_map(|start| line.strip_prefix(start)).unwrap_or(line);
+        let name = ["struct ", "enum ", "trait ", "union ", "type "].iter().find_map(|kind| line.strip_prefix(kind))?;
+        name.split(|c: char| !c.is_alphanumeric()).next()
+    })
+}
+
+#[test]
+fn no_name_of_a_type_is_used_twice() {
+    for (name, twins) in NAMES {
+        let package = Package::read(name);
+        let mut owners: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (module, code) in &package.code {
+            types(code).for_each(|type_name| owners.entry(type_name).or_default().push(shown(module)));
+        }
+        assert!(!owners.is_empty(), "{name}: types were found");
+        owners.retain(|_, files| {
+            let are_twins = |group: &&[&str]| files.iter().all(|file| group.iter().any(|twin| file.starts_with(twin)));
+            files.len() > 1 && !twins.iter().any(are_twins)
+        });
+        assert!(owners.is_empty(), "{name}: {owners:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! What can be wrong with a transport header, and what the receiver has to do about it.
 //!
 //! The kinds are those of all versions. What the receiver does is RFC 8166 section 4.5 for version 1
-//! ([`DecodeError::reaction`]); for version 2 see [`v2::Reaction`](crate::v2::Reaction).
+//! ([`DecodeError::reaction`]); for version 2 see [`v2::ReactionV2`](crate::v2::ReactionV2).
 
 use core::fmt;
 

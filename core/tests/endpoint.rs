@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use rpcrdma::endpoint::requester::{self, CallError, End, InputError};
-use rpcrdma::endpoint::responder::{self, Form, Message, ReplyFault};
-use rpcrdma::endpoint::{CallId, Direction, Item, Limits, Requester, Responder, Terms};
+use rpcrdma::endpoint::requester::{self, CallRefusal, End};
+use rpcrdma::endpoint::responder::{self, CallMessage, Form, ReplyFault};
+use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Limits, Requester, Responder, Terms};
 use rpcrdma::private_data::{Agreement, PrivateData};
 use rpcrdma::rpc::{self, Auth, Flavor, GssCredential, GssProcedure, GssService};
 use rpcrdma::segment::Segment;
@@ -73,8 +73,8 @@ impl Pair {
                 Output::Deliver { call, message } => {
                     self.answer = Some(call);
                     match message {
-                        Message::Inline { from, length, .. } => format!("deliver inline {from} {length}"),
-                        Message::Assembled { length } => format!("deliver assembled {length}"),
+                        CallMessage::Inline { from, length, .. } => format!("deliver inline {from} {length}"),
+                        CallMessage::Assembled { length } => format!("deliver assembled {length}"),
                     }
                 }
                 Output::Register { length, .. } => format!("register {length}"),
@@ -155,7 +155,7 @@ fn wire(header: &[u8], head: &[u8], ranges: &[std::ops::Range<u32>]) -> Vec<u8> 
 
 fn call_head(xid: u32, credential: Auth<'_>) -> &'static [u8] {
     let (program, version, procedure, verifier) = (100_003, 3, 0, Auth::NONE);
-    let call = rpc::Call { xid, rpc_version: 2, program, version, procedure, credential, verifier };
+    let call = rpc::RpcCall { xid, rpc_version: 2, program, version, procedure, credential, verifier };
     let mut octets = vec![0; call.encoded_len()];
     call.encode(&mut octets).unwrap();
     octets.leak()
@@ -665,8 +665,8 @@ fn never_more_calls_than_granted() {
     }
     assert!(pair.requester.is_full());
     assert!(pair.requester_outputs(&[]).is_empty(), "one until the first reply");
-    assert_eq!(pair.requester.call(&plain(heads[0], 40, 24)), Err(CallError::XidInUse));
-    assert_eq!(pair.requester.call(&plain(call_head(99, Auth::NONE), 40, 24)), Err(CallError::TooManyCalls));
+    assert_eq!(pair.requester.call(&plain(heads[0], 40, 24)), Err(CallRefusal::XidInUse));
+    assert_eq!(pair.requester.call(&plain(call_head(99, Auth::NONE), 40, 24)), Err(CallRefusal::TooManyCalls));
     pair.received_by_responder();
     pair.responder.grant(2).unwrap();
     assert!(pair.responder.grant(0).is_err());
@@ -759,7 +759,7 @@ fn what_cannot_be_posted_is_err_chunk_and_other_calls_go_on() {
     assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Release { .. }))));
     let Ok(Some(Output::Read { call, .. })) = pair.responder.poll(&mut buffer) else { panic!("a Read") };
     pair.responder.handle(Input::NotPosted { call }).unwrap();
-    assert_eq!(pair.responder.handle(Input::NotPosted { call }), Err(responder::InputError::Unexpected));
+    assert_eq!(pair.responder.handle(Input::NotPosted { call }), Err(InputError::Unexpected));
     assert_eq!(pair.responder_outputs(&[]), [refused]);
     // The one RDMA Read that there may be is free again.
     assert_eq!(pair.responder_receives(&sent), ["release 5", "read 51 7d0 1000 at 0"]);
@@ -773,7 +773,7 @@ fn what_cannot_be_posted_is_err_chunk_and_other_calls_go_on() {
         let reply = responder::Reply { head: reply_head(XID), length: 3000, results: &[], protected: false };
         let call = pair.answer.unwrap();
         pair.responder.reply(call, &reply).unwrap();
-        assert_eq!(pair.responder.handle(Input::NotPosted { call }), Err(responder::InputError::Unexpected));
+        assert_eq!(pair.responder.handle(Input::NotPosted { call }), Err(InputError::Unexpected));
         assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Release { .. }))));
         for _ in 0..=written {
             assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Write { .. }))));
@@ -785,7 +785,7 @@ fn what_cannot_be_posted_is_err_chunk_and_other_calls_go_on() {
 
 #[test]
 fn what_is_postponed_is_asked_for_again_and_other_calls_go_on() {
-    use responder::{Input, InputError, Output};
+    use responder::{Input, Output};
     let mut pair = Pair::new();
     pair.responder.limit_reads(1);
     pair.call(&plain(null(), 2000, 24));
@@ -904,7 +904,7 @@ fn a_cancelled_call_keeps_its_memory_and_its_credit_until_its_reply() {
         }
         assert_eq!(pair.requester.in_flight(), 1);
         assert!(pair.requester.awaits(XID));
-        assert_eq!(pair.requester.call(&plain(null(), 40, 24)), Err(CallError::XidInUse));
+        assert_eq!(pair.requester.call(&plain(null(), 40, 24)), Err(CallRefusal::XidInUse));
         pair.received_by_responder();
         assert_eq!(pair.reply(2000, &[])[1], "write 0 51 7d0 1000");
         if remote_invalidation {
@@ -1029,7 +1029,7 @@ fn a_failed_completion_ends_the_connection_and_all_calls() {
     assert_eq!(pair.requester_outputs(&[]), ["disconnect"]);
     pair.requester.handle(requester::Input::Disconnected).unwrap();
     assert_eq!(pair.requester_outputs(&[]), ["done Lost []", "done Lost []"]);
-    assert_eq!(pair.requester.call(&plain(null(), 40, 24)), Err(CallError::Closed));
+    assert_eq!(pair.requester.call(&plain(null(), 40, 24)), Err(CallRefusal::Closed));
 
     pair.received_by_responder();
     pair.responder.handle(responder::Input::Failed).unwrap();
@@ -1058,15 +1058,15 @@ fn what_cannot_be_called_or_replied_is_refused() {
     let mut pair = Pair::new();
     let head = null();
     for (length, arguments, error) in [
-        (36, &[][..], CallError::Items),
-        (42, &[], CallError::Items),
-        (2000, &[Item { position: 44, length: 1957 }], CallError::Items),
+        (36, &[][..], CallRefusal::Items),
+        (42, &[], CallRefusal::Items),
+        (2000, &[Item { position: 44, length: 1957 }], CallRefusal::Items),
     ] {
         let call = requester::Call { arguments, ..plain(head, length, 24) };
         assert_eq!(pair.requester.call(&call), Err(error), "{length}");
     }
-    assert!(matches!(pair.requester.call(&plain(&head[..39], 40, 24)), Err(CallError::Rpc(_))));
-    assert_eq!(pair.requester.call(&plain(head, 40, 9 * 0x1_0000)), Err(CallError::TooManySegments));
+    assert!(matches!(pair.requester.call(&plain(&head[..39], 40, 24)), Err(CallRefusal::Rpc(_))));
+    assert_eq!(pair.requester.call(&plain(head, 40, 9 * 0x1_0000)), Err(CallRefusal::TooManySegments));
     // The header of a Long Call of three segments has 100 octets, of four 124.
     for (length, fits) in [(120, true), (124, false)] {
         let mut requester = Requester::<1, 8>::new(Terms { call_threshold: 100, ..Terms::default() }, 1, 40);
@@ -1229,7 +1229,7 @@ fn provided_replies_are_bounded_and_expire() {
         provided.push(pair.answer.unwrap());
         if handle == 0x62 {
             let again = responder::Input::Registered { call: provided[1], memory: Some((0x61, 0)) };
-            assert_eq!(pair.responder.handle(again), Err(responder::InputError::HandleInUse));
+            assert_eq!(pair.responder.handle(again), Err(InputError::HandleInUse));
         }
         let send = format!("send 7 1 {grant:x} 1 1 0 {handle:x} 7d0 0 9000 0 0 0 + []");
         assert_eq!(pair.provided(handle), [send]);
@@ -1239,11 +1239,11 @@ fn provided_replies_are_bounded_and_expire() {
 
     pair.responder.expire(provided[1]).unwrap();
     assert_eq!(pair.responder_outputs(&[]), ["invalidate 62"]);
-    assert_eq!(pair.responder.expire(provided[1]), Err(responder::InputError::Unexpected));
+    assert_eq!(pair.responder.expire(provided[1]), Err(InputError::Unexpected));
     pair.answer = Some(provided[1]);
     pair.forgotten();
     let forgotten = responder::Input::Invalidated { call: provided[1] };
-    assert_eq!(pair.responder.handle(forgotten), Err(responder::InputError::Unexpected));
+    assert_eq!(pair.responder.handle(forgotten), Err(InputError::Unexpected));
     // Memory that cannot be registered takes no place.
     for _ in 0..2 {
         pair.responder_receives(&call);
@@ -1363,16 +1363,15 @@ fn a_provided_reply_is_dropped_where_it_is_not_wanted_or_not_sound() {
 fn each_error_has_a_text_of_its_own() {
     let not_a_call = Pair::new().requester.call(&plain(&[], 40, 24)).unwrap_err();
     let texts = [
-        CallError::Closed.to_string(),
+        CallRefusal::Closed.to_string(),
         not_a_call.to_string(),
-        CallError::Items.to_string(),
-        CallError::XidInUse.to_string(),
-        CallError::TooManyCalls.to_string(),
-        CallError::TooManySegments.to_string(),
+        CallRefusal::Items.to_string(),
+        CallRefusal::XidInUse.to_string(),
+        CallRefusal::TooManyCalls.to_string(),
+        CallRefusal::TooManySegments.to_string(),
         InputError::NotPolled.to_string(),
         InputError::Unexpected.to_string(),
         InputError::HandleInUse.to_string(),
-        responder::InputError::HandleInUse.to_string(),
         ReplyFault::NoCall.to_string(),
         ReplyFault::Xid.to_string(),
         ReplyFault::Items.to_string(),

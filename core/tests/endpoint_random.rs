@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use support::Random;
 
-use rpcrdma::endpoint::requester::{self, CallError, End, Memory};
-use rpcrdma::endpoint::responder::{self, Message};
+use rpcrdma::endpoint::requester::{self, CallRefusal, End, Memory};
+use rpcrdma::endpoint::responder::{self, CallMessage};
 use rpcrdma::endpoint::{CallId, Item, Limits, Requester, Responder, Terms};
 use rpcrdma::error::Role;
 use rpcrdma::rpc::{self, Auth};
@@ -198,7 +198,7 @@ impl World {
     }
 
     fn call(&mut self, xid: u32) {
-        let header = rpc::Call {
+        let header = rpc::RpcCall {
             xid,
             rpc_version: 2,
             program: 1,
@@ -229,7 +229,9 @@ impl World {
                 assert!(self.by_xid.insert(xid, id).is_none());
                 self.calls.insert(id, Called { xid, call, results, room, ..Called::default() });
             }
-            Err(error) => assert!(matches!(error, CallError::TooManyCalls | CallError::TooManySegments), "{error:?}"),
+            Err(error) => {
+                assert!(matches!(error, CallRefusal::TooManyCalls | CallRefusal::TooManySegments), "{error:?}")
+            }
         }
     }
 
@@ -408,14 +410,14 @@ impl World {
         memory[at as usize..at as usize + octets.len()].copy_from_slice(octets);
     }
 
-    fn deliver(&mut self, call: CallId, message: Message) {
+    fn deliver(&mut self, call: CallId, message: CallMessage) {
         let octets = match message {
-            Message::Inline { receive, from, length } => {
+            CallMessage::Inline { receive, from, length } => {
                 let octets = self.receives_there[&receive][from..].to_vec();
                 assert_eq!(octets.len(), length as usize);
                 octets
             }
-            Message::Assembled { length } => {
+            CallMessage::Assembled { length } => {
                 self.counts.assembled += 1;
                 let octets = self.assembled.remove(&call).unwrap();
                 assert!(octets.len() == length as usize);

@@ -5,7 +5,7 @@ mod support;
 
 use rpcrdma::error::Role;
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
-use rpcrdma::rpc::{AuthSys, Call, GssCredential, MessageType, Reply};
+use rpcrdma::rpc::{AuthSys, GssCredential, MessageType, RpcCall, RpcReply};
 use rpcrdma::rules::{self, Sent, SentV2};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{Body, ErrorBody, Header, Message};
@@ -118,8 +118,8 @@ fn decode_version_2(octets: &[u8]) {
         });
         let is_version_2 = octets.get(4..8) == Some(&[0, 0, 0, 2]);
         assert!(refused || sent.decoded.is_ok() || !is_version_2, "{octets:02x?}");
-        match v2::Message::decode(family, octets) {
-            Ok(v2::Message { header, header_length, payload }) => {
+        match v2::MessageV2::decode(family, octets) {
+            Ok(v2::MessageV2 { header, header_length, payload }) => {
                 let mut again = vec![0xa5; header_length];
                 assert_eq!(header.encode(&mut again), Ok(header_length));
                 assert_eq!([&again, payload].concat(), octets);
@@ -133,15 +133,15 @@ fn decode_version_2(octets: &[u8]) {
 }
 
 impl Random {
-    fn version_2_error(&mut self) -> v2::ErrorBody {
+    fn version_2_error(&mut self) -> v2::ErrorBodyV2 {
         match self.below(8) {
-            0 => v2::ErrorBody::Vers { low: self.word(), high: self.word() },
-            1 => v2::ErrorBody::ReadChunks { max_chunks: self.word() },
-            2 => v2::ErrorBody::WriteChunks { max_chunks: self.word() },
-            3 => v2::ErrorBody::Segments { max_segments: self.word() },
-            4 => v2::ErrorBody::WriteResource { chunk_index: self.word(), length_needed: self.word() },
-            5 => v2::ErrorBody::ReplyResource { length_needed: self.word() },
-            _ => v2::ErrorBody::Void(v2::ErrorCode([2, 3, 4, 5, 11, 12, 100, u32::MAX][self.below(8)])),
+            0 => v2::ErrorBodyV2::Vers { low: self.word(), high: self.word() },
+            1 => v2::ErrorBodyV2::ReadChunks { max_chunks: self.word() },
+            2 => v2::ErrorBodyV2::WriteChunks { max_chunks: self.word() },
+            3 => v2::ErrorBodyV2::Segments { max_segments: self.word() },
+            4 => v2::ErrorBodyV2::WriteResource { chunk_index: self.word(), length_needed: self.word() },
+            5 => v2::ErrorBodyV2::ReplyResource { length_needed: self.word() },
+            _ => v2::ErrorBodyV2::Void(v2::ErrorCode([2, 3, 4, 5, 11, 12, 100, u32::MAX][self.below(8)])),
         }
     }
 
@@ -180,7 +180,7 @@ fn any_version_2_header_comes_back() {
         let error = random.version_2_error();
         let (xid, credit, remaining) = (random.word(), v2::Credit(random.word()), random.word());
         let header = if random.below(3) == 0 {
-            let flags = family_a::Flags::from_bits_retain(random.word() & random.word());
+            let flags = family_a::HeaderFlags::from_bits_retain(random.word() & random.word());
             let body = match random.below(5) {
                 0 => family_a::Body::Msg(lists),
                 1 => family_a::Body::Nomsg(lists),
@@ -188,7 +188,7 @@ fn any_version_2_header_comes_back() {
                 3 => family_a::Body::Connprop(properties),
                 _ => family_a::Body::Grant,
             };
-            v2::Header::A(family_a::Header { xid, credit, flags, body })
+            v2::HeaderV2::A(family_a::Header { xid, credit, flags, body })
         } else {
             let body = match random.below(10) {
                 0 => family_b::Body::Error(error),
@@ -202,15 +202,15 @@ fn any_version_2_header_comes_back() {
                 8 => family_b::Body::ReplyMiddle { remaining },
                 _ => family_b::Body::ReplyInline { writes },
             };
-            v2::Header::B(family_b::Header { xid, credit, body })
+            v2::HeaderV2::B(family_b::Header { xid, credit, body })
         };
         let mut octets = vec![0xa5; header.encoded_len()];
         let header_length = octets.len();
         assert_eq!(header.encode(&mut octets), Ok(header_length));
         let payload = &[0x5a; 9][..random.below(10)];
         octets.extend_from_slice(payload);
-        let message = v2::Message { header, header_length, payload };
-        assert_eq!(v2::Message::decode(header.family(), &octets), Ok(message));
+        let message = v2::MessageV2 { header, header_length, payload };
+        assert_eq!(v2::MessageV2::decode(header.family(), &octets), Ok(message));
         for _ in 0..4 {
             let at = random.below(octets.len() as u64);
             octets[at] = [0, 1, 2, 0xff][random.below(4)];
@@ -231,13 +231,13 @@ fn parts_follow_each_other_without_a_gap() {
             let xid = random.below(2) as u32;
             let length = random.below(3);
             let header = if random.below(2) == 0 {
-                let flags = family_a::Flags::from_bits_retain([0, 0, 1, 2, 2, 3, 4][random.below(7)]);
+                let flags = family_a::HeaderFlags::from_bits_retain([0, 0, 1, 2, 2, 3, 4][random.below(7)]);
                 let body = match random.below(6) {
                     0 => family_a::Body::Nomsg(v2::ChunkLists::default()),
                     1 => family_a::Body::Grant,
                     _ => family_a::Body::Msg(v2::ChunkLists::default()),
                 };
-                v2::Header::A(family_a::Header { xid, credit: v2::Credit(1), flags, body })
+                v2::HeaderV2::A(family_a::Header { xid, credit: v2::Credit(1), flags, body })
             } else {
                 let remaining = random.below(4) as u32;
                 let body = match random.below(4) {
@@ -245,7 +245,7 @@ fn parts_follow_each_other_without_a_gap() {
                     1 => family_b::Body::ReplyMiddle { remaining },
                     _ => family_b::Body::CallMiddle { remaining },
                 };
-                v2::Header::B(family_b::Header { xid, credit: v2::Credit(1), body })
+                v2::HeaderV2::B(family_b::Header { xid, credit: v2::Credit(1), body })
             };
             let was_open = continuation.is_open();
             match continuation.accept(&header, length) {
@@ -281,11 +281,11 @@ fn any_octets_are_judged() {
             version.copy_from_slice(&[0, 0, 0, 2]);
         }
         decode_version_2(&of_version_2);
-        if let Ok((call, arguments)) = Call::decode(octets) {
+        if let Ok((call, arguments)) = RpcCall::decode(octets) {
             assert_eq!(call.encoded_len() + arguments.len(), octets.len());
             assert_eq!(MessageType::peek(octets), Some((call.xid, MessageType::CALL)));
         }
-        if let Ok((reply, results)) = Reply::decode(octets) {
+        if let Ok((reply, results)) = RpcReply::decode(octets) {
             assert_eq!(reply.encoded_len() + results.len(), octets.len());
             assert_eq!(MessageType::peek(octets), Some((reply.xid, MessageType::REPLY)));
         }

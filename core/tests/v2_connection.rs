@@ -5,12 +5,12 @@ mod support;
 
 use rpcrdma::error::Role;
 use rpcrdma::lists::{Chunks, WriteChunk};
-use rpcrdma::rpc::{Call, MessageType};
-use rpcrdma::v2::family_a::{self, Flags};
+use rpcrdma::rpc::{MessageType, RpcCall};
+use rpcrdma::v2::family_a::{self, HeaderFlags};
 use rpcrdma::v2::family_b::{self, Body};
 use rpcrdma::v2::{
-    ChunkLists, Continuation, ContinuationError as Error, Credit, ErrorBody, ErrorCode, Family, Header, Message, Part,
-    PropertySet, Reaction,
+    ChunkLists, Continuation, ContinuationError, Credit, ErrorBodyV2, ErrorCode, Family, HeaderV2, MessageV2, Part,
+    PropertySet, ReactionV2,
 };
 use support::{names_of, vector_of};
 
@@ -20,7 +20,7 @@ fn reassembled(family: Family, folder: &str, names: &[&str]) -> Vec<u8> {
     let mut stream = Vec::new();
     for (index, name) in names.iter().enumerate() {
         let octets = vector_of(folder, name);
-        let Message { header, payload, .. } = Message::decode(family, &octets).unwrap();
+        let MessageV2 { header, payload, .. } = MessageV2::decode(family, &octets).unwrap();
         let is_last = index + 1 == names.len();
         let part = continuation.accept(&header, payload.len());
         assert_eq!(part, Ok(Part::Payload { offset: stream.len() as u64, is_last }), "{name}");
@@ -39,7 +39,7 @@ fn the_parts_of_a_call_are_one_payload_stream() {
     );
     let b = reassembled(Family::B, "v2/family-b", &["call_middle_1_of_3", "call_middle_2_of_3", "call_middle_3_of_3"]);
     assert_eq!(a, b);
-    let (call, arguments) = Call::decode(&a).unwrap();
+    let (call, arguments) = RpcCall::decode(&a).unwrap();
     assert_eq!((call.xid, call.program, call.version, call.procedure, arguments.len()), (0x51, 100_003, 3, 0, 0));
     let reply = reassembled(Family::B, "v2/family-b", &["reply_middle_1_of_2", "reply_middle_2_of_2"]);
     assert_eq!(MessageType::peek(&reply), Some((0x52, MessageType::REPLY)));
@@ -51,7 +51,7 @@ fn a_message_of_one_send_is_whole() {
     for (family, folder) in [(Family::A, "v2/family-a"), (Family::B, "v2/family-b")] {
         for name in names_of(folder, "").into_iter().filter(|name| !name.contains("_of_")) {
             let octets = vector_of(folder, &name);
-            let Message { header, payload, .. } = Message::decode(family, &octets).unwrap();
+            let MessageV2 { header, payload, .. } = MessageV2::decode(family, &octets).unwrap();
             let whole = Part::Payload { offset: 0, is_last: true };
             let expected = if header.has_payload() { whole } else { Part::Nothing };
             assert_eq!(Continuation::new().accept(&header, payload.len()), Ok(expected), "{name}");
@@ -59,15 +59,15 @@ fn a_message_of_one_send_is_whole() {
     }
 }
 
-fn a(xid: u32, flags: u32, body: family_a::Body<'_>) -> Header<'_> {
-    Header::A(family_a::Header { xid, credit: Credit(1), flags: Flags::from_bits_retain(flags), body })
+fn a(xid: u32, flags: u32, body: family_a::Body<'_>) -> HeaderV2<'_> {
+    HeaderV2::A(family_a::Header { xid, credit: Credit(1), flags: HeaderFlags::from_bits_retain(flags), body })
 }
 
-fn b(xid: u32, body: Body<'_>) -> Header<'_> {
-    Header::B(family_b::Header { xid, credit: Credit(1), body })
+fn b(xid: u32, body: Body<'_>) -> HeaderV2<'_> {
+    HeaderV2::B(family_b::Header { xid, credit: Credit(1), body })
 }
 
-fn msg(xid: u32, flags: u32) -> Header<'static> {
+fn msg(xid: u32, flags: u32) -> HeaderV2<'static> {
     a(xid, flags, family_a::Body::Msg(ChunkLists::default()))
 }
 
@@ -89,12 +89,12 @@ const REPLY: Body<'static> = Body::ReplyInline { writes: rpcrdma::lists::WriteLi
 const MORE: u32 = 2;
 const TPMORE: u32 = 4;
 
-fn part(offset: u64, is_last: bool) -> Result<Part, Error> {
+fn part(offset: u64, is_last: bool) -> Result<Part, ContinuationError> {
     Ok(Part::Payload { offset, is_last })
 }
 
 /// Each message, its octets of payload, and what is to be made of it.
-fn play(messages: &[(Header<'_>, usize, Result<Part, Error>)]) {
+fn play(messages: &[(HeaderV2<'_>, usize, Result<Part, ContinuationError>)]) {
     let mut continuation = Continuation::new();
     for (index, (header, length, expected)) in messages.iter().enumerate() {
         assert_eq!(continuation.accept(header, *length), *expected, "message {index}: {header}");
@@ -103,7 +103,7 @@ fn play(messages: &[(Header<'_>, usize, Result<Part, Error>)]) {
 
 #[test]
 fn what_comes_into_a_sequence_is_dropped_and_the_sequence_goes_on() {
-    let other = Err(Error::OtherMessage);
+    let other = Err(ContinuationError::OtherMessage);
     play(&[
         (msg(1, MORE), 10, part(0, false)),
         (msg(2, 0), 5, other),
@@ -129,7 +129,7 @@ fn what_comes_into_a_sequence_is_dropped_and_the_sequence_goes_on() {
 
 #[test]
 fn errors_and_grants_come_between() {
-    let error = ErrorBody::Void(ErrorCode::BAD_XDR);
+    let error = ErrorBodyV2::Void(ErrorCode::BAD_XDR);
     play(&[
         (msg(1, MORE), 10, part(0, false)),
         (a(0, 0, family_a::Body::Nomsg(ChunkLists::default())), 0, Ok(Part::Nothing)),
@@ -153,7 +153,7 @@ fn a_sequence_with_a_fault_is_discarded_to_its_end() {
     let with_chunks = |flags| a(1, flags, family_a::Body::Msg(ChunkLists { inv_handle: 0, chunks }));
     play(&[
         (msg(1, MORE), 10, part(0, false)),
-        (with_chunks(MORE), 10, Err(Error::Chunks)),
+        (with_chunks(MORE), 10, Err(ContinuationError::Chunks)),
         (msg(1, MORE), 10, Ok(Part::Discard)),
         (msg(2, 0), 4, part(0, true)),
         (msg(1, 0), 10, Ok(Part::Discard)),
@@ -162,7 +162,7 @@ fn a_sequence_with_a_fault_is_discarded_to_its_end() {
     // Another header type under the same XID.
     play(&[
         (msg(1, MORE), 10, part(0, false)),
-        (a(1, 0, NOMSG), 0, Err(Error::OtherMessage)),
+        (a(1, 0, NOMSG), 0, Err(ContinuationError::OtherMessage)),
         (msg(1, MORE), 10, Ok(Part::Discard)),
         (a(1, 0, NOMSG), 0, Ok(Part::Discard)),
         (a(1, 1, NOMSG), 0, Ok(Part::Nothing)), // a Reply with the same XID
@@ -174,9 +174,9 @@ fn a_sequence_with_a_fault_is_discarded_to_its_end() {
 #[test]
 fn flags_belong_to_their_header_types() {
     play(&[
-        (a(1, MORE, NOMSG), 0, Err(Error::MoreNotAllowed)),
-        (msg(1, TPMORE), 0, Err(Error::TpmoreNotAllowed)),
-        (a(1, TPMORE, NOMSG), 0, Err(Error::TpmoreNotAllowed)),
+        (a(1, MORE, NOMSG), 0, Err(ContinuationError::MoreNotAllowed)),
+        (msg(1, TPMORE), 0, Err(ContinuationError::TpmoreNotAllowed)),
+        (a(1, TPMORE, NOMSG), 0, Err(ContinuationError::TpmoreNotAllowed)),
         (msg(2, 0x8000_0010), 3, part(0, true)),
     ]);
 }
@@ -185,7 +185,7 @@ fn flags_belong_to_their_header_types() {
 #[test]
 fn what_remains_counts_down_in_one_way_or_the_other() {
     let middle = |remaining| b(1, Body::CallMiddle { remaining });
-    let wrong = Err(Error::Remaining);
+    let wrong = Err(ContinuationError::Remaining);
     play(&[(middle(30), 10, part(0, false)), (middle(20), 10, part(10, false)), (b(1, CALL), 10, part(20, true))]);
     play(&[(middle(20), 10, part(0, false)), (middle(10), 10, part(10, false)), (b(1, CALL), 10, part(20, true))]);
     // From one way to the other.
@@ -202,7 +202,7 @@ fn what_remains_counts_down_in_one_way_or_the_other() {
 fn properties_come_in_one_piece_and_end() {
     let middle = || b(0, Body::ConnpropMiddle(PropertySet::EMPTY));
     let last = || b(5, Body::ConnpropFinal(PropertySet::EMPTY));
-    let interrupted = Err(Error::PropertiesInterrupted);
+    let interrupted = Err(ContinuationError::PropertiesInterrupted);
     play(&[
         (middle(), 0, Ok(Part::Nothing)),
         (b(1, CALL), 9, interrupted),
@@ -210,8 +210,8 @@ fn properties_come_in_one_piece_and_end() {
         (middle(), 0, Ok(Part::Nothing)),
         (last(), 0, Ok(Part::Nothing)),
         (b(1, CALL), 9, part(0, true)),
-        (last(), 0, Err(Error::PropertiesAfterLast(Family::B))),
-        (middle(), 0, Err(Error::PropertiesAfterLast(Family::B))),
+        (last(), 0, Err(ContinuationError::PropertiesAfterLast(Family::B))),
+        (middle(), 0, Err(ContinuationError::PropertiesAfterLast(Family::B))),
     ]);
     play(&[
         (a(1, MORE | TPMORE, CONNPROP), 0, Ok(Part::Nothing)),
@@ -219,24 +219,24 @@ fn properties_come_in_one_piece_and_end() {
         (msg(1, 0), 4, interrupted),
         (a(1, TPMORE, CONNPROP), 0, Ok(Part::Nothing)),
         (a(2, 0, CONNPROP), 0, Ok(Part::Nothing)),
-        (a(3, 0, CONNPROP), 0, Err(Error::PropertiesAfterLast(Family::A))),
+        (a(3, 0, CONNPROP), 0, Err(ContinuationError::PropertiesAfterLast(Family::A))),
     ]);
 }
 
 #[test]
 fn what_a_responder_answers_to_a_broken_sequence() {
     for (error, code, requester_answers) in [
-        (Error::OtherMessage, ErrorCode::INVAL_CONT, false),
-        (Error::Chunks, ErrorCode::INVAL_CONT, false),
-        (Error::MoreNotAllowed, ErrorCode::INVAL_CONT, false),
-        (Error::Remaining, ErrorCode::INVAL_CONT, false),
-        (Error::TpmoreNotAllowed, ErrorCode::INVAL_HTYPE, true),
-        (Error::PropertiesInterrupted, ErrorCode::INVAL_CONT, true),
-        (Error::PropertiesAfterLast(Family::A), ErrorCode::INVAL_HTYPE, true),
-        (Error::PropertiesAfterLast(Family::B), ErrorCode::INVAL_CONT, true),
+        (ContinuationError::OtherMessage, ErrorCode::INVAL_CONT, false),
+        (ContinuationError::Chunks, ErrorCode::INVAL_CONT, false),
+        (ContinuationError::MoreNotAllowed, ErrorCode::INVAL_CONT, false),
+        (ContinuationError::Remaining, ErrorCode::INVAL_CONT, false),
+        (ContinuationError::TpmoreNotAllowed, ErrorCode::INVAL_HTYPE, true),
+        (ContinuationError::PropertiesInterrupted, ErrorCode::INVAL_CONT, true),
+        (ContinuationError::PropertiesAfterLast(Family::A), ErrorCode::INVAL_HTYPE, true),
+        (ContinuationError::PropertiesAfterLast(Family::B), ErrorCode::INVAL_CONT, true),
     ] {
-        assert_eq!(error.reaction(Role::Responder), Reaction::Answer(code), "{error:?}");
-        let requester = if requester_answers { Reaction::Answer(code) } else { Reaction::Discard };
+        assert_eq!(error.reaction(Role::Responder), ReactionV2::Answer(code), "{error:?}");
+        let requester = if requester_answers { ReactionV2::Answer(code) } else { ReactionV2::Discard };
         assert_eq!(error.reaction(Role::Requester), requester, "{error:?}");
     }
 }

@@ -3,13 +3,13 @@
 
 mod support;
 
-use rpcrdma::error::{DecodeError, DecodeErrorKind as Kind, EncodeError, Role};
+use rpcrdma::error::{DecodeError, DecodeErrorKind, EncodeError, Role};
 use rpcrdma::lists::{Chunks, ReadList};
 use rpcrdma::rules::{self, SentV2};
 use rpcrdma::segment::Segment;
 use rpcrdma::v2::{
-    ChunkLists, Credit, ErrorBody, ErrorCode, Family, Properties, PropertySet, PropertySubset, PropertyValue, Reaction,
-    ReverseDirection, family_a, family_b,
+    ChunkLists, Credit, ErrorBodyV2, ErrorCode, Family, Properties, PropertySet, PropertySubset, PropertyValue,
+    ReactionV2, ReverseDirection, family_a, family_b,
 };
 use support::{names_of, vector_of};
 
@@ -80,7 +80,7 @@ macro_rules! every_vector {
                             assert!(length < header_length && error.offset <= length, "{name}: {length}: {error}");
                             let is_error = matches!(header.body, $family::Body::Error(_));
                             let short = length < $family::Header::PREFIX_LEN || is_error;
-                            assert_eq!(error.kind == Kind::HeaderShort, short, "{name}: {length}: {error}");
+                            assert_eq!(error.kind == DecodeErrorKind::HeaderShort, short, "{name}: {length}: {error}");
                         }
                     }
                 }
@@ -103,9 +103,9 @@ macro_rules! refused {
                 let octets = vector_of($folder, &format!("invalid/{name}"));
                 let error = $family::Header::decode(&octets).unwrap_err();
                 assert_eq!(error, DecodeError { kind, offset }, "{name}");
-                let answer = |code: Option<ErrorCode>| code.map_or(Reaction::Discard, Reaction::Answer);
-                assert_eq!(Reaction::to(error, Role::Responder), answer(responder), "{name}");
-                assert_eq!(Reaction::to(error, Role::Requester), answer(requester), "{name}");
+                let answer = |code: Option<ErrorCode>| code.map_or(ReactionV2::Discard, ReactionV2::Answer);
+                assert_eq!(ReactionV2::to(error, Role::Responder), answer(responder), "{name}");
+                assert_eq!(ReactionV2::to(error, Role::Requester), answer(requester), "{name}");
             }
         }
     };
@@ -121,23 +121,23 @@ refused!(
     family_a,
     A,
     [
-        ("connprop_count_cut", Kind::HeaderTruncated, 20, BAD_XDR, None),
-        ("connprop_counts_too_many", Kind::HeaderTruncated, 36, BAD_XDR, None),
-        ("error_code_cut", Kind::HeaderShort, 20, None, None),
-        ("error_vers_cut", Kind::HeaderShort, 28, None, None),
-        ("header_type_2", Kind::HeaderType, 12, INVAL_HTYPE, INVAL_HTYPE),
-        ("header_type_7", Kind::HeaderType, 12, INVAL_HTYPE, INVAL_HTYPE),
-        ("hostauth_longer_than_its_value", Kind::PropertyValue, 28, BAD_PROPVAL, BAD_PROPVAL),
-        ("hostauth_with_more_behind", Kind::PropertyValue, 28, BAD_PROPVAL, BAD_PROPVAL),
-        ("inv_handle_cut", Kind::HeaderTruncated, 20, BAD_XDR, None),
-        ("property_longer_than_the_message", Kind::PropertyValue, 28, BAD_PROPVAL, BAD_PROPVAL),
-        ("property_of_eight_octets", Kind::PropertyValue, 28, BAD_PROPVAL, BAD_PROPVAL),
-        ("property_of_three_octets", Kind::PropertyValue, 40, BAD_PROPVAL, BAD_PROPVAL),
-        ("read_list_cut", Kind::ListTruncated, 24, BAD_XDR, None),
-        ("reply_chunk_counts_too_many", Kind::SegmentCount, 36, BAD_XDR, None),
-        ("shorter_than_20", Kind::HeaderShort, 16, None, None),
-        ("version_1", Kind::Version, 4, VERS, None),
-        ("write_list_flag_2", Kind::ListFlag, 28, BAD_XDR, None),
+        ("connprop_count_cut", DecodeErrorKind::HeaderTruncated, 20, BAD_XDR, None),
+        ("connprop_counts_too_many", DecodeErrorKind::HeaderTruncated, 36, BAD_XDR, None),
+        ("error_code_cut", DecodeErrorKind::HeaderShort, 20, None, None),
+        ("error_vers_cut", DecodeErrorKind::HeaderShort, 28, None, None),
+        ("header_type_2", DecodeErrorKind::HeaderType, 12, INVAL_HTYPE, INVAL_HTYPE),
+        ("header_type_7", DecodeErrorKind::HeaderType, 12, INVAL_HTYPE, INVAL_HTYPE),
+        ("hostauth_longer_than_its_value", DecodeErrorKind::PropertyValue, 28, BAD_PROPVAL, BAD_PROPVAL),
+        ("hostauth_with_more_behind", DecodeErrorKind::PropertyValue, 28, BAD_PROPVAL, BAD_PROPVAL),
+        ("inv_handle_cut", DecodeErrorKind::HeaderTruncated, 20, BAD_XDR, None),
+        ("property_longer_than_the_message", DecodeErrorKind::PropertyValue, 28, BAD_PROPVAL, BAD_PROPVAL),
+        ("property_of_eight_octets", DecodeErrorKind::PropertyValue, 28, BAD_PROPVAL, BAD_PROPVAL),
+        ("property_of_three_octets", DecodeErrorKind::PropertyValue, 40, BAD_PROPVAL, BAD_PROPVAL),
+        ("read_list_cut", DecodeErrorKind::ListTruncated, 24, BAD_XDR, None),
+        ("reply_chunk_counts_too_many", DecodeErrorKind::SegmentCount, 36, BAD_XDR, None),
+        ("shorter_than_20", DecodeErrorKind::HeaderShort, 16, None, None),
+        ("version_1", DecodeErrorKind::Version, 4, VERS, None),
+        ("write_list_flag_2", DecodeErrorKind::ListFlag, 28, BAD_XDR, None),
     ]
 );
 
@@ -146,24 +146,24 @@ refused!(
     family_b,
     B,
     [
-        ("call_chunk_cut", Kind::ListTruncated, 20, BAD_XDR, None),
-        ("call_chunk_flag_3", Kind::ListFlag, 20, BAD_XDR, None),
-        ("call_external_three_lists", Kind::ListTruncated, 56, BAD_XDR, None),
-        ("connprop_which_cut", Kind::HeaderTruncated, 20, BAD_XDR, None),
-        ("error_code_cut", Kind::HeaderShort, 16, None, None),
-        ("error_segments_cut", Kind::HeaderShort, 20, None, None),
-        ("header_type_0", Kind::HeaderType, 12, INVAL_HTYPE, INVAL_HTYPE),
-        ("header_type_14", Kind::HeaderType, 12, INVAL_HTYPE, INVAL_HTYPE),
-        ("hostauth_without_count", Kind::PropertyValue, 24, BAD_PROPVAL, BAD_PROPVAL),
-        ("inv_handle_cut", Kind::HeaderTruncated, 16, BAD_XDR, None),
-        ("property_of_five_octets", Kind::PropertyValue, 24, BAD_PROPVAL, BAD_PROPVAL),
-        ("property_without_length", Kind::PropertyValue, 24, BAD_PROPVAL, BAD_PROPVAL),
-        ("remaining_cut", Kind::HeaderTruncated, 16, BAD_XDR, None),
-        ("reply_external_write_list_cut", Kind::ListTruncated, 24, BAD_XDR, None),
-        ("reply_inline_counts_4294967295", Kind::SegmentCount, 20, BAD_XDR, None),
-        ("reply_middle_remaining_cut", Kind::HeaderTruncated, 16, BAD_XDR, None),
-        ("shorter_than_16", Kind::HeaderShort, 12, None, None),
-        ("version_3", Kind::Version, 4, VERS, None),
+        ("call_chunk_cut", DecodeErrorKind::ListTruncated, 20, BAD_XDR, None),
+        ("call_chunk_flag_3", DecodeErrorKind::ListFlag, 20, BAD_XDR, None),
+        ("call_external_three_lists", DecodeErrorKind::ListTruncated, 56, BAD_XDR, None),
+        ("connprop_which_cut", DecodeErrorKind::HeaderTruncated, 20, BAD_XDR, None),
+        ("error_code_cut", DecodeErrorKind::HeaderShort, 16, None, None),
+        ("error_segments_cut", DecodeErrorKind::HeaderShort, 20, None, None),
+        ("header_type_0", DecodeErrorKind::HeaderType, 12, INVAL_HTYPE, INVAL_HTYPE),
+        ("header_type_14", DecodeErrorKind::HeaderType, 12, INVAL_HTYPE, INVAL_HTYPE),
+        ("hostauth_without_count", DecodeErrorKind::PropertyValue, 24, BAD_PROPVAL, BAD_PROPVAL),
+        ("inv_handle_cut", DecodeErrorKind::HeaderTruncated, 16, BAD_XDR, None),
+        ("property_of_five_octets", DecodeErrorKind::PropertyValue, 24, BAD_PROPVAL, BAD_PROPVAL),
+        ("property_without_length", DecodeErrorKind::PropertyValue, 24, BAD_PROPVAL, BAD_PROPVAL),
+        ("remaining_cut", DecodeErrorKind::HeaderTruncated, 16, BAD_XDR, None),
+        ("reply_external_write_list_cut", DecodeErrorKind::ListTruncated, 24, BAD_XDR, None),
+        ("reply_inline_counts_4294967295", DecodeErrorKind::SegmentCount, 20, BAD_XDR, None),
+        ("reply_middle_remaining_cut", DecodeErrorKind::HeaderTruncated, 16, BAD_XDR, None),
+        ("shorter_than_16", DecodeErrorKind::HeaderShort, 12, None, None),
+        ("version_3", DecodeErrorKind::Version, 4, VERS, None),
     ]
 );
 
@@ -212,20 +212,20 @@ fn family_a_grants() {
 }
 
 /// What the vectors of a family with `RDMA2_ERROR` say.
-fn errors(max_read_chunks: u32, write_resource: (u32, u32)) -> Vec<(&'static str, u32, ErrorBody)> {
-    let void = |code| ErrorBody::Void(code);
+fn errors(max_read_chunks: u32, write_resource: (u32, u32)) -> Vec<(&'static str, u32, ErrorBodyV2)> {
+    let void = |code| ErrorBodyV2::Void(code);
     let (chunk_index, length_needed) = write_resource;
     vec![
-        ("error_vers", 0x61, ErrorBody::Vers { low: 1, high: 1 }),
+        ("error_vers", 0x61, ErrorBodyV2::Vers { low: 1, high: 1 }),
         ("error_bad_xdr", 0x62, void(ErrorCode(2))),
         ("error_bad_propval", 0x63, void(ErrorCode(3))),
         ("error_inval_htype", 0x64, void(ErrorCode(4))),
         ("error_inval_cont", 0x65, void(ErrorCode(5))),
-        ("error_read_chunks", 0x66, ErrorBody::ReadChunks { max_chunks: max_read_chunks }),
-        ("error_write_chunks", 0x67, ErrorBody::WriteChunks { max_chunks: 1 }),
-        ("error_segments", 0x68, ErrorBody::Segments { max_segments: 16 }),
-        ("error_write_resource", 0x69, ErrorBody::WriteResource { chunk_index, length_needed }),
-        ("error_reply_resource", 0x6a, ErrorBody::ReplyResource { length_needed: 8192 }),
+        ("error_read_chunks", 0x66, ErrorBodyV2::ReadChunks { max_chunks: max_read_chunks }),
+        ("error_write_chunks", 0x67, ErrorBodyV2::WriteChunks { max_chunks: 1 }),
+        ("error_segments", 0x68, ErrorBodyV2::Segments { max_segments: 16 }),
+        ("error_write_resource", 0x69, ErrorBodyV2::WriteResource { chunk_index, length_needed }),
+        ("error_reply_resource", 0x6a, ErrorBodyV2::ReplyResource { length_needed: 8192 }),
         ("error_system", 0x6b, void(ErrorCode(100))),
         ("error_unknown", 0x6c, void(ErrorCode(77))),
     ]
@@ -236,7 +236,7 @@ fn family_a_errors() {
     for (name, xid, error) in errors(2, (2, 131_072)) {
         let octets = vector_of(A, name);
         let body = family_a::Body::Error(error);
-        let header = family_a::Header { xid, credit: Credit::new(1, 32), flags: family_a::Flags::RESPONSE, body };
+        let header = family_a::Header { xid, credit: Credit::new(1, 32), flags: family_a::HeaderFlags::RESPONSE, body };
         assert_eq!(family_a::Header::decode(&octets), Ok((header, &[][..])), "{name}");
         assert_eq!(error.code().name().is_none(), name == "error_unknown");
     }
@@ -245,7 +245,7 @@ fn family_a_errors() {
 #[test]
 fn family_b_errors() {
     let mut errors = errors(0, (0, 0));
-    errors.push(("error_vers_mismatch", 0x6d, ErrorBody::Void(ErrorCode(11))));
+    errors.push(("error_vers_mismatch", 0x6d, ErrorBodyV2::Void(ErrorCode(11))));
     for (name, xid, error) in errors {
         let octets = vector_of(B, name);
         let header = family_b::Header { xid, credit: Credit::new(1, 32), body: family_b::Body::Error(error) };
@@ -257,7 +257,7 @@ fn values(set: PropertySet<'_>) -> Vec<(u32, PropertyValue<'_>)> {
     set.iter().map(|property| (property.id.0, property.value)).collect()
 }
 
-fn properties_a(name: &str, use_it: impl FnOnce(PropertySet<'_>, family_a::Flags, usize)) {
+fn properties_a(name: &str, use_it: impl FnOnce(PropertySet<'_>, family_a::HeaderFlags, usize)) {
     let octets = vector_of(A, name);
     let family_a::Message { header, header_length, .. } = family_a::Message::decode(&octets).unwrap();
     let family_a::Body::Connprop(set) = header.body else { panic!("{name}") };
@@ -304,13 +304,13 @@ fn a_subset_has_a_bit_for_each_property() {
     assert_eq!(again[..], octets);
     for length in 0..octets.len() {
         let offset = if length < 4 { 0 } else { 4 };
-        let error = DecodeError { kind: Kind::HeaderTruncated, offset };
+        let error = DecodeError { kind: DecodeErrorKind::HeaderTruncated, offset };
         assert_eq!(PropertySubset::decode(&octets[..length]).unwrap_err(), error, "{length}");
     }
 }
 
 /// Slug, offset, and what a Responder does, of what is found in a Send.
-fn broken(sent: &SentV2<'_>) -> Vec<(&'static str, usize, Option<Reaction>)> {
+fn broken(sent: &SentV2<'_>) -> Vec<(&'static str, usize, Option<ReactionV2>)> {
     let mut found = Vec::new();
     rules::send_v2(sent, &mut |finding| {
         found.push((finding.rule.slug, finding.offset, sent.reaction(finding.rule, Role::Responder)));
@@ -332,7 +332,7 @@ fn vectors_that_break_a_rule() {
             sent.length += if is_alone { 40 } else { 0 };
             let expected = match name.as_str() {
                 "reply_external_without_reply_chunk" => {
-                    vec![("v2-external", 20, Some(Reaction::Answer(ErrorCode::BAD_XDR)))]
+                    vec![("v2-external", 20, Some(ReactionV2::Answer(ErrorCode::BAD_XDR)))]
                 }
                 "msg_reserved_flags" => vec![("v2-reserved-flag", 16, None)],
                 _ => vec![],
@@ -344,7 +344,7 @@ fn vectors_that_break_a_rule() {
 
 #[test]
 fn broken_vectors() {
-    let bad_xdr = Some(Reaction::Answer(ErrorCode::BAD_XDR));
+    let bad_xdr = Some(ReactionV2::Answer(ErrorCode::BAD_XDR));
     let (a, b) = (names_of(A, "broken"), names_of(B, "broken"));
     let expected = [
         (Family::A, "error_vers_low_above_high", "error-range", 24, None),

@@ -6,7 +6,7 @@ mod support;
 use rpcrdma::error::{DecodeError, DecodeErrorKind, EncodeError, Reaction, Role};
 use rpcrdma::lists::Chunks;
 use rpcrdma::prefix::{Prefix, Procedure};
-use rpcrdma::rpc::{Auth, Call};
+use rpcrdma::rpc::{Auth, RpcCall};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{Body, ErrorBody, ErrorReply, Header, Message, ReplyError, ReplyHeader};
 use support::{names, vector};
@@ -48,16 +48,15 @@ fn check(
 
 #[test]
 fn messages_with_lists() {
-    use Procedure as P;
-    check("msg_no_chunks", (0x5a7a_4583, 128, P::RDMA_MSG, 28), (&[], &[], None));
+    check("msg_no_chunks", (0x5a7a_4583, 128, Procedure::RDMA_MSG, 28), (&[], &[], None));
     check(
         "msg_one_write_chunk",
-        (0x0b5e_55ed, 128, P::RDMA_MSG, 52),
+        (0x0b5e_55ed, 128, Procedure::RDMA_MSG, 52),
         (&[], &[&[(0xa94, 131_072, 0xa506_4bf4_ce8c_6000)]], None),
     );
     check(
         "msg_two_read_segments_and_reply_chunk",
-        (0x11, 64, P::RDMA_MSG, 96),
+        (0x11, 64, Procedure::RDMA_MSG, 96),
         (
             &[(180, 0x101, 4096, 0x1000_0000), (180, 0x102, 801, 0x2000_0000)],
             &[],
@@ -66,12 +65,12 @@ fn messages_with_lists() {
     );
     check(
         "msg_read_chunk_of_three",
-        (0x21, 1, P::RDMA_MSG, 100),
+        (0x21, 1, Procedure::RDMA_MSG, 100),
         (&[(120, 1, 1024, 1), (120, 2, 2048, 2), (120, 3, 5, 3)], &[], None),
     );
     check(
         "msg_write_list_of_three_and_two",
-        (0x23, 1, P::RDMA_MSG, 124),
+        (0x23, 1, Procedure::RDMA_MSG, 124),
         (
             &[],
             &[&[(1, 0x100, 0x1000), (2, 0x200, 0x2000), (3, 0x300, 0x3000)], &[(4, 0x400, 0x4000), (5, 0x500, 0x5000)]],
@@ -80,14 +79,22 @@ fn messages_with_lists() {
     );
     check(
         "msg_reply_chunk_of_two",
-        (0x24, 1, P::RDMA_MSG, 64),
+        (0x24, 1, Procedure::RDMA_MSG, 64),
         (&[], &[], Some(&[(1, 4096, 0x1111_1111_1111_1111), (2, 4095, 0x2222_2222_2222_2222)])),
     );
-    check("msg_empty_write_chunk", (0x25, 1, P::RDMA_MSG, 60), (&[], &[&[], &[(9, 64, 0x900)]], None));
-    check("msg_unused_write_chunk", (0x26, 1, P::RDMA_MSG, 68), (&[], &[&[(9, 0, 0x900), (10, 0, 0xa00)]], None));
-    check("nomsg_call_position_zero", (0x31, 128, P::RDMA_NOMSG, 52), (&[(0, 0xbeef, 0x1234, 0xc0ff_ee00)], &[], None));
-    check("nomsg_reply", (0x32, 128, P::RDMA_NOMSG, 48), (&[], &[], Some(&[(0xbeef, 0xabc, 0xc0ff_ee00)])));
-    check("msgp_no_chunks", (0x41, 2, P::RDMA_MSGP, 36), (&[], &[], None));
+    check("msg_empty_write_chunk", (0x25, 1, Procedure::RDMA_MSG, 60), (&[], &[&[], &[(9, 64, 0x900)]], None));
+    check(
+        "msg_unused_write_chunk",
+        (0x26, 1, Procedure::RDMA_MSG, 68),
+        (&[], &[&[(9, 0, 0x900), (10, 0, 0xa00)]], None),
+    );
+    check(
+        "nomsg_call_position_zero",
+        (0x31, 128, Procedure::RDMA_NOMSG, 52),
+        (&[(0, 0xbeef, 0x1234, 0xc0ff_ee00)], &[], None),
+    );
+    check("nomsg_reply", (0x32, 128, Procedure::RDMA_NOMSG, 48), (&[], &[], Some(&[(0xbeef, 0xabc, 0xc0ff_ee00)])));
+    check("msgp_no_chunks", (0x41, 2, Procedure::RDMA_MSGP, 36), (&[], &[], None));
 }
 
 #[test]
@@ -134,7 +141,7 @@ fn the_payload_stream_follows_the_header() {
     let octets = vector("msg_short_call");
     let message = Message::decode(&octets).unwrap();
     assert_eq!((message.header_length, message.payload), (28, &octets[28..]));
-    let (call, arguments) = Call::decode(message.payload).unwrap();
+    let (call, arguments) = RpcCall::decode(message.payload).unwrap();
     assert_eq!((call.xid, call.program, call.version, call.procedure), (7, 100_003, 3, 0));
     assert_eq!((call.credential, call.verifier, arguments), (Auth::NONE, Auth::NONE, &[][..]));
 }
@@ -202,21 +209,20 @@ fn every_truncation_of_every_vector() {
 
 #[test]
 fn what_is_refused_and_what_the_responder_answers() {
-    use DecodeErrorKind as Kind;
     let table = [
-        ("error_code_3", Kind::ErrorCode, 16, Reaction::Discard),
-        ("error_vers_cut", Kind::HeaderShort, 24, Reaction::Discard),
-        ("procedure_5", Kind::Procedure, 12, Reaction::ErrChunk),
-        ("read_list_cut", Kind::ListTruncated, 40, Reaction::ErrChunk),
-        ("read_list_flag_2", Kind::ListFlag, 40, Reaction::ErrChunk),
-        ("reply_chunk_flag_256", Kind::ListFlag, 24, Reaction::ErrChunk),
-        ("reply_chunk_flag_cut", Kind::ListTruncated, 32, Reaction::ErrChunk),
-        ("shorter_than_28", Kind::HeaderShort, 24, Reaction::Discard),
-        ("version_2", Kind::Version, 4, Reaction::ErrVers),
-        ("version_2_shorter_than_28", Kind::HeaderShort, 16, Reaction::Discard),
-        ("write_chunk_counts_4294967295", Kind::SegmentCount, 24, Reaction::ErrChunk),
-        ("write_chunk_counts_too_many", Kind::SegmentCount, 24, Reaction::ErrChunk),
-        ("write_list_cut", Kind::ListTruncated, 44, Reaction::ErrChunk),
+        ("error_code_3", DecodeErrorKind::ErrorCode, 16, Reaction::Discard),
+        ("error_vers_cut", DecodeErrorKind::HeaderShort, 24, Reaction::Discard),
+        ("procedure_5", DecodeErrorKind::Procedure, 12, Reaction::ErrChunk),
+        ("read_list_cut", DecodeErrorKind::ListTruncated, 40, Reaction::ErrChunk),
+        ("read_list_flag_2", DecodeErrorKind::ListFlag, 40, Reaction::ErrChunk),
+        ("reply_chunk_flag_256", DecodeErrorKind::ListFlag, 24, Reaction::ErrChunk),
+        ("reply_chunk_flag_cut", DecodeErrorKind::ListTruncated, 32, Reaction::ErrChunk),
+        ("shorter_than_28", DecodeErrorKind::HeaderShort, 24, Reaction::Discard),
+        ("version_2", DecodeErrorKind::Version, 4, Reaction::ErrVers),
+        ("version_2_shorter_than_28", DecodeErrorKind::HeaderShort, 16, Reaction::Discard),
+        ("write_chunk_counts_4294967295", DecodeErrorKind::SegmentCount, 24, Reaction::ErrChunk),
+        ("write_chunk_counts_too_many", DecodeErrorKind::SegmentCount, 24, Reaction::ErrChunk),
+        ("write_list_cut", DecodeErrorKind::ListTruncated, 44, Reaction::ErrChunk),
     ];
     assert_eq!(names("invalid"), table.map(|(name, ..)| name), "every invalid vector is in the table");
     for (name, kind, offset, reaction) in table {

@@ -66,16 +66,16 @@ fn error_reply(octets: &[u8]) {
 }
 
 fn rpc(payload: &[u8]) {
-    let call = rpc::Call::decode(payload).map_err(rpc_refusal).map(|(call, rest)| (self::call(&call), rest.len()));
+    let call = rpc::RpcCall::decode(payload).map_err(rpc_refusal).map(|(call, rest)| (self::call(&call), rest.len()));
     same("Call", call, reference::call(payload));
-    let reply = rpc::Reply::decode(payload).map_err(rpc_refusal);
+    let reply = rpc::RpcReply::decode(payload).map_err(rpc_refusal);
     let reply = reply.map(|(reply, rest)| ((reply.xid, self::reply(&reply.body)), rest.len()));
     same("Reply", reply, reference::reply(payload));
     let peeked = payload.first_chunk().map(|first: &[u8; 8]| u64::from_be_bytes(*first));
     let found = MessageType::peek(payload).map(|(xid, kind)| u64::from(xid) << 32 | u64::from(kind.0));
     assert_eq!(found, peeked, "XID and message type");
     credentials(payload);
-    if let Ok((call, _)) = rpc::Call::decode(payload) {
+    if let Ok((call, _)) = rpc::RpcCall::decode(payload) {
         credentials(call.credential.body);
     }
 }
@@ -120,7 +120,7 @@ fn auth(auth: rpc::Auth<'_>) -> reference::Auth {
     (auth.flavor.0, auth.body.to_vec())
 }
 
-fn call(call: &rpc::Call<'_>) -> reference::Call {
+fn call(call: &rpc::RpcCall<'_>) -> reference::Call {
     reference::Call {
         words: [call.xid, call.rpc_version, call.program, call.version, call.procedure],
         credential: auth(call.credential),

@@ -6,7 +6,7 @@ use arbitrary::{Arbitrary, Unstructured};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk};
 use rpcrdma::private_data::PrivateData;
 use rpcrdma::reader::padding;
-use rpcrdma::rpc::{Call, GssCredential, Reply, ReplyBody};
+use rpcrdma::rpc::{GssCredential, ReplyBody, RpcCall, RpcReply};
 use rpcrdma::v1::{Body, ErrorBody, ErrorReply, Header, Message, ReplyError, ReplyHeader};
 
 use crate::lists::ChosenLists;
@@ -21,7 +21,7 @@ use crate::version_2;
 pub fn round_trip(octets: &[u8]) {
     same_octets(octets);
     let mut choices = Unstructured::new(octets);
-    if let Ok(chosen) = version_2::Chosen::arbitrary(&mut Unstructured::new(octets)) {
+    if let Ok(chosen) = version_2::ChosenV2::arbitrary(&mut Unstructured::new(octets)) {
         chosen.same_header();
     }
     if let Ok(chosen) = Chosen::arbitrary(&mut choices) {
@@ -55,13 +55,13 @@ fn same_octets(octets: &[u8]) {
 
 /// The octets of RPC headers are the same but for the padding, which is zero whatever it was.
 fn rpc(octets: &[u8]) {
-    if let Ok((call, rest)) = Call::decode(octets) {
+    if let Ok((call, rest)) = RpcCall::decode(octets) {
         let again = encoded(call.encoded_len(), |buffer| call.encode(buffer));
         let credential = padding_after(32, call.credential.body);
         let verifier = padding_after(credential.end + 8, call.verifier.body);
         assert_eq!([&again, rest].concat(), with_zeros(octets, [credential, verifier]), "Call");
     }
-    if let Ok((reply, rest)) = Reply::decode(octets) {
+    if let Ok((reply, rest)) = RpcReply::decode(octets) {
         let again = encoded(reply.encoded_len(), |buffer| reply.encode(buffer));
         let zeros = match reply.body {
             ReplyBody::Accepted { verifier, .. } => padding_after(20, verifier.body),

@@ -4,8 +4,8 @@ use arbitrary::Arbitrary;
 use rpcrdma::error::{DecodeError, Role};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::v2::{
-    ChunkLists, Continuation, Credit, ErrorBody, ErrorCode, ErrorReply, Family, Header, Message, Part, Property,
-    PropertyId, PropertySet, PropertyValue, Reaction, Refusal, family_a, family_b,
+    ChunkLists, Continuation, Credit, ErrorBodyV2, ErrorCode, ErrorReplyV2, Family, HeaderV2, MessageV2, Part,
+    Property, PropertyId, PropertySet, PropertyValue, ReactionV2, Refusal, family_a, family_b,
 };
 
 use crate::lists::{ChosenLists, chunks, read_segments, visit};
@@ -25,7 +25,7 @@ fn versions(octets: &[u8]) -> [Vec<u8>; 2] {
 pub(crate) fn decode(octets: &[u8]) {
     for octets in versions(octets) {
         for (family, expected) in [(Family::A, v2::family_a(&octets)), (Family::B, v2::family_b(&octets))] {
-            let decoded = Message::decode(family, &octets);
+            let decoded = MessageV2::decode(family, &octets);
             if Family::of(&octets) == Some(family) {
                 assert!(decoded.is_ok(), "{family:?} is only said of what decodes");
             }
@@ -48,8 +48,8 @@ pub(crate) fn decode(octets: &[u8]) {
     }
 }
 
-fn looked_at(message: &Message<'_>, octets: &[u8]) {
-    let Message { header, header_length, payload } = message;
+fn looked_at(message: &MessageV2<'_>, octets: &[u8]) {
+    let MessageV2 { header, header_length, payload } = message;
     assert_eq!(header_length + payload.len(), octets.len());
     assert!(octets.ends_with(payload), "the payload is the end of the Send");
     if let Some(chunks) = header.chunks() {
@@ -74,9 +74,9 @@ fn looked_at(message: &Message<'_>, octets: &[u8]) {
 fn judged(error: DecodeError, length: usize) {
     assert!(error.offset <= length, "{error}");
     for (role, is_responder) in [(Role::Requester, false), (Role::Responder, true)] {
-        let answer = match Reaction::to(error, role) {
-            Reaction::Discard => None,
-            Reaction::Answer(code) => Some(code.0),
+        let answer = match ReactionV2::to(error, role) {
+            ReactionV2::Discard => None,
+            ReactionV2::Answer(code) => Some(code.0),
         };
         assert_eq!(answer, v2::reaction(error.kind.name(), is_responder), "{role}: {error}");
     }
@@ -86,54 +86,54 @@ fn judged(error: DecodeError, length: usize) {
 fn error_reply(octets: &[u8]) {
     let [_, patched] = versions(octets);
     for (family, expected) in [(Family::A, v2::family_a(&patched)), (Family::B, v2::family_b(&patched))] {
-        let found = ErrorReply::decode(family, octets).ok().map(|(reply, rest)| (error(reply.error()), rest.len()));
+        let found = ErrorReplyV2::decode(family, octets).ok().map(|(reply, rest)| (error(reply.error()), rest.len()));
         let expected = expected.ok().filter(|(header, _)| header.htype == 4).map(|(header, rest)| (header.body, rest));
         assert_eq!(found, expected, "RDMA2_ERROR of {family:?}");
     }
     if let Some(refusal) = Refusal::decode(octets) {
-        let expected = v2::Body::Error(1, vec![refusal.low, refusal.high]);
-        let reply = ErrorReply::decode(refusal.layout, octets).ok().map(|(reply, rest)| (error(reply.error()), rest));
+        let expected = v2::BodyV2::Error(1, vec![refusal.low, refusal.high]);
+        let reply = ErrorReplyV2::decode(refusal.layout, octets).ok().map(|(reply, rest)| (error(reply.error()), rest));
         assert_eq!(reply, Some((expected, &[][..])), "ERR_VERS");
     }
 }
 
-fn error(body: ErrorBody) -> v2::Body {
+fn error(body: ErrorBodyV2) -> v2::BodyV2 {
     let words = match body {
-        ErrorBody::Vers { low, high } => vec![low, high],
-        ErrorBody::ReadChunks { max_chunks } | ErrorBody::WriteChunks { max_chunks } => vec![max_chunks],
-        ErrorBody::Segments { max_segments } => vec![max_segments],
-        ErrorBody::WriteResource { chunk_index, length_needed } => vec![chunk_index, length_needed],
-        ErrorBody::ReplyResource { length_needed } => vec![length_needed],
-        ErrorBody::Void(_) => vec![],
+        ErrorBodyV2::Vers { low, high } => vec![low, high],
+        ErrorBodyV2::ReadChunks { max_chunks } | ErrorBodyV2::WriteChunks { max_chunks } => vec![max_chunks],
+        ErrorBodyV2::Segments { max_segments } => vec![max_segments],
+        ErrorBodyV2::WriteResource { chunk_index, length_needed } => vec![chunk_index, length_needed],
+        ErrorBodyV2::ReplyResource { length_needed } => vec![length_needed],
+        ErrorBodyV2::Void(_) => vec![],
     };
-    v2::Body::Error(body.code().0, words)
+    v2::BodyV2::Error(body.code().0, words)
 }
 
-fn fields(header: &Header<'_>) -> v2::Header {
+fn fields(header: &HeaderV2<'_>) -> v2::HeaderV2 {
     let prefix = header.prefix();
     let flags = match header {
-        Header::A(header) => Some(header.flags.bits()),
-        Header::B(_) => None,
+        HeaderV2::A(header) => Some(header.flags.bits()),
+        HeaderV2::B(_) => None,
     };
-    v2::Header { xid: prefix.xid, credit: prefix.credit, flags, htype: prefix.procedure.0, body: body(header) }
+    v2::HeaderV2 { xid: prefix.xid, credit: prefix.credit, flags, htype: prefix.procedure.0, body: body(header) }
 }
 
-fn body(header: &Header<'_>) -> v2::Body {
+fn body(header: &HeaderV2<'_>) -> v2::BodyV2 {
     if let Some(body) = header.error() {
         return error(body);
     }
     if let Some(set) = header.properties() {
-        return v2::Body::Properties(set.iter().map(|property| (property.id.0, value(property.value))).collect());
+        return v2::BodyV2::Properties(set.iter().map(|property| (property.id.0, value(property.value))).collect());
     }
     if let Some(lists) = header.chunks() {
-        return v2::Body::Lists(header.inv_handle(), header.call_chunk().map(read_segments), chunks(&lists));
+        return v2::BodyV2::Lists(header.inv_handle(), header.call_chunk().map(read_segments), chunks(&lists));
     }
     match header {
-        Header::B(family_b::Header {
+        HeaderV2::B(family_b::Header {
             body: family_b::Body::CallMiddle { remaining } | family_b::Body::ReplyMiddle { remaining },
             ..
-        }) => v2::Body::Remaining(*remaining),
-        _ => v2::Body::Grant,
+        }) => v2::BodyV2::Remaining(*remaining),
+        _ => v2::BodyV2::Grant,
     }
 }
 
@@ -150,12 +150,12 @@ fn value(value: PropertyValue<'_>) -> reference::v2::Value {
 pub(crate) fn same_octets(octets: &[u8]) {
     for octets in versions(octets) {
         for family in [Family::A, Family::B] {
-            if let Ok(Message { header, header_length, payload }) = Message::decode(family, &octets) {
+            if let Ok(MessageV2 { header, header_length, payload }) = MessageV2::decode(family, &octets) {
                 let again = encoded(header.encoded_len(), |buffer| header.encode(buffer));
                 assert_eq!([&again, payload].concat(), octets, "version 2");
                 assert_eq!(header_length, again.len());
             }
-            if let Ok((reply, rest)) = ErrorReply::decode(family, &octets) {
+            if let Ok((reply, rest)) = ErrorReplyV2::decode(family, &octets) {
                 let again = encoded(reply.encoded_len(), |buffer| reply.encode(buffer));
                 assert_eq!([&again, rest].concat(), octets, "RDMA2_ERROR");
             }
@@ -165,19 +165,19 @@ pub(crate) fn same_octets(octets: &[u8]) {
 
 /// A header, as it is chosen.
 #[derive(Arbitrary, Debug)]
-pub(crate) struct Chosen {
+pub(crate) struct ChosenV2 {
     xid: u32,
     credit: u32,
     flags: u32,
     inv_handle: u32,
-    body: ChosenBody,
+    body: ChosenBodyV2,
     call: Vec<(u32, (u32, u32, u64))>,
     lists: ChosenLists,
     properties: Vec<(u8, ChosenValue)>,
 }
 
 #[derive(Arbitrary, Debug)]
-enum ChosenBody {
+enum ChosenBodyV2 {
     A(u8),
     B(u8),
     ErrorA(ChosenError),
@@ -204,17 +204,19 @@ enum ChosenValue {
 }
 
 impl ChosenError {
-    fn body(&self) -> ErrorBody {
+    fn body(&self) -> ErrorBodyV2 {
         match *self {
-            Self::Vers(low, high) => ErrorBody::Vers { low, high },
-            Self::ReadChunks(max_chunks) => ErrorBody::ReadChunks { max_chunks },
-            Self::WriteChunks(max_chunks) => ErrorBody::WriteChunks { max_chunks },
-            Self::Segments(max_segments) => ErrorBody::Segments { max_segments },
-            Self::WriteResource(chunk_index, length_needed) => ErrorBody::WriteResource { chunk_index, length_needed },
-            Self::ReplyResource(length_needed) => ErrorBody::ReplyResource { length_needed },
+            Self::Vers(low, high) => ErrorBodyV2::Vers { low, high },
+            Self::ReadChunks(max_chunks) => ErrorBodyV2::ReadChunks { max_chunks },
+            Self::WriteChunks(max_chunks) => ErrorBodyV2::WriteChunks { max_chunks },
+            Self::Segments(max_segments) => ErrorBodyV2::Segments { max_segments },
+            Self::WriteResource(chunk_index, length_needed) => {
+                ErrorBodyV2::WriteResource { chunk_index, length_needed }
+            }
+            Self::ReplyResource(length_needed) => ErrorBodyV2::ReplyResource { length_needed },
             // The numbers without a body.
-            Self::Void(code @ (1 | 6..=10)) => ErrorBody::Void(ErrorCode(u32::from(code) + 100)),
-            Self::Void(code) => ErrorBody::Void(ErrorCode(u32::from(code))),
+            Self::Void(code @ (1 | 6..=10)) => ErrorBodyV2::Void(ErrorCode(u32::from(code) + 100)),
+            Self::Void(code) => ErrorBodyV2::Void(ErrorCode(u32::from(code))),
         }
     }
 }
@@ -231,7 +233,7 @@ fn property((id, value): &(u8, ChosenValue)) -> Property<'_> {
     Property { id: PropertyId(id), value }
 }
 
-impl Chosen {
+impl ChosenV2 {
     /// What is encoded decodes to the same, and nothing shorter does.
     pub(crate) fn same_header(&self) {
         let properties: Vec<_> = self.properties.iter().map(property).collect();
@@ -239,42 +241,41 @@ impl Chosen {
         self.lists.with(|chunks| {
             let header = self.header(chunks, PropertySet::from_properties(&properties), ReadList::new(&call));
             let octets = encoded(header.encoded_len(), |buffer| header.encode(buffer));
-            assert_eq!(Header::decode(header.family(), &octets), Ok((header, &[][..])));
+            assert_eq!(HeaderV2::decode(header.family(), &octets), Ok((header, &[][..])));
             for cut in (0..octets.len()).step_by(octets.len() / 256 + 1) {
                 let cut = octets.get(..cut).unwrap_or_default();
-                assert!(Header::decode(header.family(), cut).is_err(), "{} of {} octets", cut.len(), octets.len());
+                assert!(HeaderV2::decode(header.family(), cut).is_err(), "{} of {} octets", cut.len(), octets.len());
             }
         });
     }
 
-    fn header<'a>(&self, chunks: Chunks<'a>, properties: PropertySet<'a>, call: ReadList<'a>) -> Header<'a> {
-        use family_b::Body as B;
+    fn header<'a>(&self, chunks: Chunks<'a>, properties: PropertySet<'a>, call: ReadList<'a>) -> HeaderV2<'a> {
         let Self { xid, credit, .. } = *self;
-        let (credit, flags) = (Credit(credit), family_a::Flags::from_bits_retain(self.flags));
+        let (credit, flags) = (Credit(credit), family_a::HeaderFlags::from_bits_retain(self.flags));
         let lists = ChunkLists { inv_handle: self.inv_handle, chunks };
-        let a = |body| Header::A(family_a::Header { xid, credit, flags, body });
-        let b = |body| Header::B(family_b::Header { xid, credit, body });
+        let a = |body| HeaderV2::A(family_a::Header { xid, credit, flags, body });
+        let b = |body| HeaderV2::B(family_b::Header { xid, credit, body });
         let (writes, reply): (WriteList<'a>, Option<WriteChunk<'a>>) = (chunks.writes, chunks.reply);
         match &self.body {
-            ChosenBody::A(which) => a(match which % 4 {
+            ChosenBodyV2::A(which) => a(match which % 4 {
                 0 => family_a::Body::Msg(lists),
                 1 => family_a::Body::Nomsg(lists),
                 2 => family_a::Body::Connprop(properties),
                 _ => family_a::Body::Grant,
             }),
-            ChosenBody::B(which) => b(match which % 7 {
-                0 => B::CallInline(lists),
-                1 => B::CallExternal(family_b::CallExternal { lists, call }),
-                2 => B::ReplyInline { writes },
-                3 => B::ReplyExternal { writes, reply },
-                4 => B::ConnpropMiddle(properties),
-                5 => B::ConnpropFinal(properties),
-                _ => B::Grant,
+            ChosenBodyV2::B(which) => b(match which % 7 {
+                0 => family_b::Body::CallInline(lists),
+                1 => family_b::Body::CallExternal(family_b::CallExternal { lists, call }),
+                2 => family_b::Body::ReplyInline { writes },
+                3 => family_b::Body::ReplyExternal { writes, reply },
+                4 => family_b::Body::ConnpropMiddle(properties),
+                5 => family_b::Body::ConnpropFinal(properties),
+                _ => family_b::Body::Grant,
             }),
-            ChosenBody::ErrorA(error) => a(family_a::Body::Error(error.body())),
-            ChosenBody::ErrorB(error) => b(B::Error(error.body())),
-            ChosenBody::Middle(true, remaining) => b(B::CallMiddle { remaining: *remaining }),
-            ChosenBody::Middle(false, remaining) => b(B::ReplyMiddle { remaining: *remaining }),
+            ChosenBodyV2::ErrorA(error) => a(family_a::Body::Error(error.body())),
+            ChosenBodyV2::ErrorB(error) => b(family_b::Body::Error(error.body())),
+            ChosenBodyV2::Middle(true, remaining) => b(family_b::Body::CallMiddle { remaining: *remaining }),
+            ChosenBodyV2::Middle(false, remaining) => b(family_b::Body::ReplyMiddle { remaining: *remaining }),
         }
     }
 }

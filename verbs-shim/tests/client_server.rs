@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::Limits;
 use rpcrdma::endpoint::responder::Form;
-use rpcrdma::rpc::{AcceptStatus, Auth, Call as Header, ReplyBody};
+use rpcrdma::rpc::{AcceptStatus, Auth, ReplyBody, RpcCall};
 use rpcrdma::v1::ErrorBody;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults};
 use rpcrdma_verbs::{
@@ -65,7 +65,7 @@ fn data(length: usize, seed: u8) -> Vec<u8> {
 }
 
 fn header(xid: u32, procedure: u32) -> Vec<u8> {
-    let header = Header {
+    let header = RpcCall {
         xid,
         rpc_version: 2,
         program: 400_100,
@@ -244,7 +244,7 @@ fn an_answer_can_be_given_later_and_elsewhere() {
 fn answered_with_system_err(client: &Client<Adapter>) {
     let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
     client.call(&mut call).unwrap();
-    let (reply, _) = rpcrdma::rpc::Reply::decode(call.reply()).unwrap();
+    let (reply, _) = rpcrdma::rpc::RpcReply::decode(call.reply()).unwrap();
     assert!(matches!(reply.body, ReplyBody::Accepted { status: AcceptStatus::SYSTEM_ERR, .. }));
 }
 

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Wake};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma::rpc::{Auth, Call as Header};
+use rpcrdma::rpc::{Auth, RpcCall};
 use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{Call, CallError, Client, Request, Server, Settings, Stream};
 
@@ -24,7 +24,7 @@ use stopping::Stopping;
 const OCTETS: usize = 5000;
 
 fn message(client: &Client<Slow>, procedure: u32) -> Stream {
-    let header = Header {
+    let header = RpcCall {
         xid: client.xid(),
         rpc_version: 2,
         program: 400_100,

@@ -671,7 +671,7 @@ fn invalidate_foreign(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
 
 fn reply_chunk_missing(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let error = subject.message.error();
-    let (Some(header::ErrorBody::V1(ErrorBody::Chunk)), Some(offered), false) =
+    let (Some(header::AnyErrorBody::V1(ErrorBody::Chunk)), Some(offered), false) =
         (error, subject.offered(), subject.faulty)
     else {
         return true;

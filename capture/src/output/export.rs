@@ -229,11 +229,11 @@ fn record(half: &Half, is_right: fn(&[u8]) -> bool) -> Result<Vec<u8>, &'static 
 }
 
 fn is_call(octets: &[u8]) -> bool {
-    rpcrdma::rpc::Call::decode(octets).is_ok()
+    rpcrdma::rpc::RpcCall::decode(octets).is_ok()
 }
 
 fn is_reply(octets: &[u8]) -> bool {
-    rpcrdma::rpc::Reply::decode(octets).is_ok()
+    rpcrdma::rpc::RpcReply::decode(octets).is_ok()
 }
 
 /// The port of a client. Reserved ones first, as NFS clients have: those that no well-known protocol claims, by which a tool

@@ -46,7 +46,7 @@ pub enum Field {
     /// `rdma_credit` of version 2, in the wire format that says how to read it, if that is known.
     Credit(Credit, Option<Family>),
     /// `rdma_flags`.
-    Flags(family_a::Flags),
+    Flags(family_a::HeaderFlags),
     /// `rdma_inv_handle`.
     InvHandle(u32),
     /// `rdma_err` of version 2.
@@ -123,9 +123,9 @@ impl<F: FnMut(usize, Field)> FieldWalker<'_, F> {
     }
 
     fn family_a(&mut self) -> Option<()> {
-        use family_a::{Flags, HeaderType};
+        use family_a::{HeaderFlags, HeaderType};
         let htype = self.start(Some(Family::A), |htype| HeaderType(htype).name())?;
-        self.word(|word| Field::Flags(Flags::from_bits_retain(word)))?;
+        self.word(|word| Field::Flags(HeaderFlags::from_bits_retain(word)))?;
         match HeaderType(htype) {
             HeaderType::RDMA2_MSG | HeaderType::RDMA2_NOMSG => {
                 self.word(Field::InvHandle)?;

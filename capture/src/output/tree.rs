@@ -4,7 +4,7 @@ use std::io;
 
 use anstyle::Style;
 use rpcrdma::reader::padding;
-use rpcrdma::rpc::{Auth, Call, MessageType, Reply, ReplyBody, RpcError};
+use rpcrdma::rpc::{Auth, MessageType, ReplyBody, RpcCall, RpcError, RpcReply};
 use rpcrdma::rules::Severity;
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::ErrorBody;
@@ -191,11 +191,11 @@ impl<W: io::Write> Tree<'_, W> {
     /// The RPC header at the start of a Payload stream that begins at `at`.
     fn rpc(&mut self, at: usize, payload: &[u8], rpc: Option<&Rpc>) -> io::Result<()> {
         match MessageType::peek(payload) {
-            Some((xid, MessageType::CALL)) => match Call::decode(payload) {
+            Some((xid, MessageType::CALL)) => match RpcCall::decode(payload) {
                 Ok((call, arguments)) => self.call(at, &call, arguments.len(), rpc),
                 Err(error) => self.no_rpc(at, xid, "CALL", error),
             },
-            Some((xid, MessageType::REPLY)) => match Reply::decode(payload) {
+            Some((xid, MessageType::REPLY)) => match RpcReply::decode(payload) {
                 Ok((reply, results)) => self.reply(at, &reply, (payload.len(), results.len()), rpc),
                 Err(error) => self.no_rpc(at, xid, "REPLY", error),
             },
@@ -211,7 +211,7 @@ impl<W: io::Write> Tree<'_, W> {
         self.line(Some(offset), FAULT, "  RPC header", &format!("in the Payload stream at {error}"))
     }
 
-    fn call(&mut self, at: usize, call: &Call<'_>, arguments: usize, rpc: Option<&Rpc>) -> io::Result<()> {
+    fn call(&mut self, at: usize, call: &RpcCall<'_>, arguments: usize, rpc: Option<&Rpc>) -> io::Result<()> {
         self.line(Some(at), PLAIN, "  xid", &format!("{:#010x}", call.xid))?;
         self.line(Some(at + 4), PLAIN, "  msg_type", "0 (CALL)")?;
         self.line(Some(at + 8), PLAIN, "  rpcvers", &call.rpc_version.to_string())?;
@@ -227,7 +227,7 @@ impl<W: io::Write> Tree<'_, W> {
         self.operations(rpc)
     }
 
-    fn reply(&mut self, at: usize, reply: &Reply<'_>, lengths: (usize, usize), rpc: Option<&Rpc>) -> io::Result<()> {
+    fn reply(&mut self, at: usize, reply: &RpcReply<'_>, lengths: (usize, usize), rpc: Option<&Rpc>) -> io::Result<()> {
         self.line(Some(at), PLAIN, "  xid", &format!("{:#010x}", reply.xid))?;
         self.line(Some(at + 4), PLAIN, "  msg_type", "1 (REPLY)")?;
         match &reply.body {

@@ -3,7 +3,7 @@
 
 use rpcrdma::reader::Reader;
 use rpcrdma::rpc::{
-    AcceptStatus, Call, Denial, Flavor, GssCredential, GssProcedure, GssService, MessageType, Reply, ReplyBody,
+    AcceptStatus, Denial, Flavor, GssCredential, GssProcedure, GssService, MessageType, ReplyBody, RpcCall, RpcReply,
 };
 
 use crate::nfs::{self, Callback, DataItem, Procedure, Reduced, WalkError};
@@ -87,8 +87,8 @@ impl Described {
 
 /// Looks through a call. `reads` are its Read chunks: Position and length.
 pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<(Called, Described)> {
-    let Ok((header, arguments)) = Call::decode(payload) else { return cut_call(payload, way) };
-    let Call { program, version, procedure, credential, .. } = header;
+    let Ok((header, arguments)) = RpcCall::decode(payload) else { return cut_call(payload, way) };
+    let RpcCall { program, version, procedure, credential, .. } = header;
     let procedure = Procedure { program, version, procedure };
     let security = match credential.flavor {
         Flavor::RPCSEC_GSS => {
@@ -106,7 +106,7 @@ pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<(Ca
 fn cut_call(payload: &[u8], way: Way) -> Option<(Called, Described)> {
     let mut reader = Reader::new(payload);
     let [_xid, kind, rpc_version] = [reader.u32().ok()?, reader.u32().ok()?, reader.u32().ok()?];
-    if (MessageType(kind), rpc_version) != (MessageType::CALL, Call::RPC_VERSION) {
+    if (MessageType(kind), rpc_version) != (MessageType::CALL, RpcCall::RPC_VERSION) {
         return None;
     }
     let procedure =
@@ -130,7 +130,7 @@ fn cut_credential(credential: &[u8]) -> Result<Option<Security>, CutCredential> 
 
 /// Looks through a reply. `written` are the lengths of its Write chunks.
 pub(crate) fn reply(payload: &[u8], called: Option<&Called>, written: &[u64]) -> Option<Described> {
-    let (header, results) = Reply::decode(payload).ok()?;
+    let (header, results) = RpcReply::decode(payload).ok()?;
     let status = match header.body {
         ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. } => Status::Success(None),
         ReplyBody::Accepted { status, .. } => Status::Refused(status.name().unwrap_or("unknown accept_stat")),

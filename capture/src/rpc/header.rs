@@ -26,7 +26,7 @@ pub enum Header<'a> {
     /// Version 1.
     V1(v1::Header<'a>),
     /// Version 2.
-    V2(v2::Header<'a>),
+    V2(v2::HeaderV2<'a>),
 }
 
 /// One Send: the header, and what follows it.
@@ -55,11 +55,11 @@ pub enum PayloadPlace {
 
 /// What an RDMA_ERROR says, in either version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorBody {
+pub enum AnyErrorBody {
     /// Version 1.
     V1(v1::ErrorBody),
     /// Version 2.
-    V2(v2::ErrorBody),
+    V2(v2::ErrorBodyV2),
 }
 
 /// What the receiver of a bad message has to do, in either version.
@@ -68,7 +68,7 @@ pub enum Reaction {
     /// Version 1.
     V1(error::Reaction),
     /// Version 2.
-    V2(v2::Reaction),
+    V2(v2::ReactionV2),
 }
 
 impl Reaction {
@@ -77,14 +77,14 @@ impl Reaction {
     pub const fn to(error: DecodeError, dialect: Dialect, role: Role) -> Self {
         match dialect {
             Dialect::Version1 | Dialect::Version2Unknown => Self::V1(error.reaction(role)),
-            Dialect::Version2(_) => Self::V2(v2::Reaction::to(error, role)),
+            Dialect::Version2(_) => Self::V2(v2::ReactionV2::to(error, role)),
         }
     }
 
     /// Nothing goes back.
     #[must_use]
     pub const fn is_discard(self) -> bool {
-        matches!(self, Self::V1(error::Reaction::Discard) | Self::V2(v2::Reaction::Discard))
+        matches!(self, Self::V1(error::Reaction::Discard) | Self::V2(v2::ReactionV2::Discard))
     }
 }
 
@@ -110,7 +110,7 @@ impl Dialect {
         if family.is_none() && (is_whole || !is_of_both) {
             *family = Family::of(octets);
         }
-        let is_possible = |family| v2::Message::decode(family, octets).is_ok();
+        let is_possible = |family| v2::MessageV2::decode(family, octets).is_ok();
         match family {
             Some(Family::A) if is_whole && is_refusal_of_version_1(octets) => Self::Version1,
             Some(family) => Self::Version2(*family),
@@ -127,7 +127,7 @@ impl Dialect {
 fn is_refusal_of_version_1(octets: &[u8]) -> bool {
     let Ok((reply, rest)) = v1::ErrorReply::decode(octets) else { return false };
     let refuses = matches!(reply.error(), v1::ErrorBody::Vers { .. });
-    refuses && v2::Message::decode(Family::A, octets).map_or(true, |message| message.payload.len() > rest.len())
+    refuses && v2::MessageV2::decode(Family::A, octets).map_or(true, |message| message.payload.len() > rest.len())
 }
 
 impl<'a> Decoded<'a> {
@@ -142,7 +142,7 @@ impl<'a> Decoded<'a> {
                 Ok(Self { header: Header::V1(header), header_length, payload })
             }
             Dialect::Version2(family) => {
-                let v2::Message { header, header_length, payload } = v2::Message::decode(family, octets)?;
+                let v2::MessageV2 { header, header_length, payload } = v2::MessageV2::decode(family, octets)?;
                 Ok(Self { header: Header::V2(header), header_length, payload })
             }
         }
@@ -199,13 +199,13 @@ impl<'a> Header<'a> {
                 v1::Body::Nomsg(_) => PayloadPlace::Chunk,
                 v1::Body::Done | v1::Body::Error(_) => PayloadPlace::Nowhere,
             },
-            Self::V2(v2::Header::A(header)) => match header.body {
-                family_a::Body::Msg(_) if header.flags.contains(family_a::Flags::MORE) => PayloadPlace::Part,
+            Self::V2(v2::HeaderV2::A(header)) => match header.body {
+                family_a::Body::Msg(_) if header.flags.contains(family_a::HeaderFlags::MORE) => PayloadPlace::Part,
                 family_a::Body::Msg(_) => PayloadPlace::Inline,
                 family_a::Body::Nomsg(_) if !header.is_grant() => PayloadPlace::Chunk,
                 _ => PayloadPlace::Nowhere,
             },
-            Self::V2(v2::Header::B(header)) => match header.body {
+            Self::V2(v2::HeaderV2::B(header)) => match header.body {
                 family_b::Body::CallInline(_) | family_b::Body::ReplyInline { .. } => PayloadPlace::Inline,
                 family_b::Body::CallMiddle { .. } | family_b::Body::ReplyMiddle { .. } => PayloadPlace::Part,
                 family_b::Body::CallExternal(_) | family_b::Body::ReplyExternal { .. } => PayloadPlace::Chunk,
@@ -215,7 +215,7 @@ impl<'a> Header<'a> {
     }
 }
 
-impl ErrorBody {
+impl AnyErrorBody {
     /// The name of the error, or of its kind.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -229,7 +229,7 @@ impl ErrorBody {
     }
 }
 
-impl fmt::Display for ErrorBody {
+impl fmt::Display for AnyErrorBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::V1(error) => error.fmt(f),

@@ -1,6 +1,6 @@
 //! What is known of an RPC message.
 
-use super::header::ErrorBody;
+use super::header::AnyErrorBody;
 use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure, WalkError};
 
 /// Whether an RPC message asks or answers.
@@ -56,7 +56,7 @@ pub enum Status {
     /// The RPC was denied.
     Denied(&'static str),
     /// RDMA_ERROR.
-    Error(ErrorBody),
+    Error(AnyErrorBody),
 }
 
 /// What stepping over arguments or results has found.

@@ -14,7 +14,7 @@ use rpcrdma::v2::{self, ContinuationError, Family, family_a, family_b};
 
 use crate::carrier::operation::{Progress, Side, Stamp};
 use crate::link::Address;
-use crate::rpc::header::{Decoded, Dialect, ErrorBody, Header, PayloadPlace};
+use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::known::{Direction, Rpc, Walked};
 use crate::rpc::msgp::Msgp;
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -258,12 +258,12 @@ impl Message {
 
     /// What an RDMA_ERROR says, of whatever version it is: one that refuses a version carries that version.
     #[must_use]
-    pub fn error(&self) -> Option<ErrorBody> {
+    pub fn error(&self) -> Option<AnyErrorBody> {
         if let Dialect::Version2(family) = self.dialect {
-            let decoded = v2::Message::decode(family, self.readable()).ok()?;
-            return decoded.header.error().map(ErrorBody::V2);
+            let decoded = v2::MessageV2::decode(family, self.readable()).ok()?;
+            return decoded.header.error().map(AnyErrorBody::V2);
         }
-        v1::ErrorReply::decode(self.readable()).ok().map(|(reply, _)| ErrorBody::V1(reply.error()))
+        v1::ErrorReply::decode(self.readable()).ok().map(|(reply, _)| AnyErrorBody::V1(reply.error()))
     }
 
     /// Whether the capture lacks what of the Send says whether it asks or answers.

@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use rpcrdma::rpc::{AcceptStatus, Call, Flavor, Reply, ReplyBody};
+use rpcrdma::rpc::{AcceptStatus, Flavor, ReplyBody, RpcCall, RpcReply};
 
 use super::describe::{Called, Way};
 use crate::nfs::{self, Padding, Procedure, Reduced};
@@ -24,8 +24,8 @@ impl Msgp {
         if self.pads_nothing(payload) {
             return Some(Vec::new());
         }
-        let (header, arguments) = Call::decode(payload).ok()?;
-        let Call { program, version, procedure, credential, .. } = header;
+        let (header, arguments) = RpcCall::decode(payload).ok()?;
+        let RpcCall { program, version, procedure, credential, .. } = header;
         let procedure = Procedure { program, version, procedure };
         if credential.flavor == Flavor::RPCSEC_GSS {
             return None;
@@ -39,7 +39,7 @@ impl Msgp {
 
     /// The same of a reply. `written` are the lengths of its Write chunks.
     pub(crate) fn padding_of_reply(self, payload: &[u8], called: &Called, written: &[u64]) -> Option<Paddings> {
-        let (header, results) = Reply::decode(payload).ok()?;
+        let (header, results) = RpcReply::decode(payload).ok()?;
         let has_results = matches!(header.body, ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. });
         if !has_results || self.pads_nothing(payload) {
             return Some(Vec::new());

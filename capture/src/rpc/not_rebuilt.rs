@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::header::ErrorBody;
+use super::header::AnyErrorBody;
 use crate::nfs::WalkError;
 
 /// Why an RPC message could not be put back together.
@@ -44,7 +44,7 @@ pub enum NotRebuilt {
     /// Where the reduced results belong is not known.
     Results(WalkError),
     /// The server ended the RPC with RDMA_ERROR: there is no RPC message.
-    Error(ErrorBody),
+    Error(AnyErrorBody),
     /// The header cannot be read.
     Header,
     /// The message has no Payload stream.

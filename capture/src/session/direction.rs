@@ -51,7 +51,7 @@ impl Session {
         &self,
         message: &Message,
         decoded: &Decoded<'_>,
-        header: &v2::Header<'_>,
+        header: &v2::HeaderV2<'_>,
     ) -> Option<Direction> {
         let announced = header.is_response().map(|is| if is { Direction::Reply } else { Direction::Call });
         match decoded.header.place() {

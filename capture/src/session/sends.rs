@@ -106,7 +106,7 @@ fn is_rpc_over_rdma(octets: &[u8]) -> bool {
             let [Ok(xid), Ok(kind), Ok(third)] = words else { return false };
             xid == prefix.xid
                 && match MessageType(kind) {
-                    MessageType::CALL => third == rpcrdma::rpc::Call::RPC_VERSION,
+                    MessageType::CALL => third == rpcrdma::rpc::RpcCall::RPC_VERSION,
                     MessageType::REPLY => third <= 1,
                     _ => false,
                 }

@@ -9,7 +9,7 @@ use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::prefix::{Prefix, Procedure};
 use rpcrdma::private_data::{Agreement, Flags, PrivateData};
 use rpcrdma::reader::{Reader, padding};
-use rpcrdma::rpc::{Auth, AuthSys, Call, Flavor, GssCredential, MessageType, Reply, RpcError};
+use rpcrdma::rpc::{Auth, AuthSys, RpcCall, Flavor, GssCredential, MessageType, RpcReply, RpcError};
 use rpcrdma::rules::{self, Credits, Exchange, Finding, Report, Sent, SentV2};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{ErrorReply, Header, Message, ReplyError, ReplyHeader};
@@ -240,7 +240,7 @@ fn rpc_error(error: RpcError) {
 
 #[inline(never)]
 fn call(input: &[u8], output: &mut [u8]) {
-    match Call::decode(input) {
+    match RpcCall::decode(input) {
         Ok((call, arguments)) => {
             see(arguments);
             show(&call);
@@ -251,9 +251,9 @@ fn call(input: &[u8], output: &mut [u8]) {
     }
     // Made by hand, the bodies may have any length.
     let auth = Auth { flavor: Flavor(black_box(1)), body: input };
-    let call = Call {
+    let call = RpcCall {
         xid: 1,
-        rpc_version: Call::RPC_VERSION,
+        rpc_version: RpcCall::RPC_VERSION,
         program: 2,
         version: 3,
         procedure: 4,
@@ -269,7 +269,7 @@ fn rpc_reply(input: &[u8], output: &mut [u8]) {
         see(xid);
         show(&kind);
     }
-    match Reply::decode(input) {
+    match RpcReply::decode(input) {
         Ok((reply, results)) => {
             see(results);
             show(&reply);
@@ -317,7 +317,7 @@ fn private_data(input: &[u8], output: &mut [u8]) {
 #[inline(never)]
 fn version_2(input: &[u8], output: &mut [u8]) {
     for family in [v2::Family::A, v2::Family::B] {
-        match v2::Message::decode(family, input) {
+        match v2::MessageV2::decode(family, input) {
             Ok(message) => {
                 see((message.header_length, message.payload));
                 version_2_header(&message.header);
@@ -341,7 +341,7 @@ fn version_2(input: &[u8], output: &mut [u8]) {
 }
 
 #[inline(never)]
-fn version_2_header(header: &v2::Header<'_>) {
+fn version_2_header(header: &v2::HeaderV2<'_>) {
     show(header);
     see((header.family(), header.xid(), header.type_name(), header.prefix(), header.encoded_len()));
     see((header.inv_handle(), header.error(), header.is_grant(), header.has_payload(), header.is_response()));
@@ -365,7 +365,7 @@ fn version_2_header(header: &v2::Header<'_>) {
 fn version_2_between(input: &[u8]) {
     let mut continuation = black_box(v2::Continuation::new());
     for family in [v2::Family::A, v2::Family::B] {
-        let Ok((header, _)) = v2::Header::decode(family, input) else { continue };
+        let Ok((header, _)) = v2::HeaderV2::decode(family, input) else { continue };
         for _ in 0..black_box(3) {
             match continuation.accept(&header, black_box(9)) {
                 Ok(part) => see((part, continuation.is_open())),
@@ -419,17 +419,17 @@ fn properties(input: &[u8], output: &mut [u8]) {
 #[inline(never)]
 fn version_2_errors(input: &[u8], output: &mut [u8]) {
     for family in [v2::Family::A, v2::Family::B] {
-        match v2::ErrorReply::decode(family, input) {
+        match v2::ErrorReplyV2::decode(family, input) {
             Ok((reply, rest)) => {
                 show(&reply.error());
                 see((rest, reply.family(), reply.prefix(), reply.error().code().name(), reply.encoded_len()));
                 encoded(reply.encode(output));
             }
             Err(error) => {
-                let reaction = v2::Reaction::to(error, black_box(Role::Responder));
+                let reaction = v2::ReactionV2::to(error, black_box(Role::Responder));
                 show(&reaction);
                 if let (Some(error), Ok(request)) = (reaction.error(1, black_box(2)), Prefix::decode(input)) {
-                    encoded(v2::ErrorReply::new(family, &request, v2::Credit(black_box(3)), error).encode(output));
+                    encoded(v2::ErrorReplyV2::new(family, &request, v2::Credit(black_box(3)), error).encode(output));
                 }
             }
         }

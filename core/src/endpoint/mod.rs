@@ -31,7 +31,7 @@
 //!
 //! ```
 //! use rpcrdma::endpoint::requester::{self, End, Input, Output, Requester};
-//! use rpcrdma::endpoint::responder::{self, Message, Responder};
+//! use rpcrdma::endpoint::responder::{self, CallMessage, Responder};
 //! use rpcrdma::endpoint::{Limits, Terms};
 //!
 //! // At most 8 calls, each of 16 segments; headers of Calls of 1024 octets, with 2 chunks of a kind.
@@ -52,7 +52,7 @@
 //! let input = responder::Input::Received { receive: 1, octets: &send[..header + 40] };
 //! responder.handle(input).unwrap();
 //! let Some(responder::Output::Deliver { message, .. }) = responder.poll(&mut []).unwrap() else { unreachable!() };
-//! assert_eq!(message, Message::Inline { receive: 1, from: 28, length: 40 });
+//! assert_eq!(message, CallMessage::Inline { receive: 1, from: 28, length: 40 });
 //! # requester.handle(Input::Sent { call }).unwrap();
 //! # requester.handle(Input::Disconnected).unwrap();
 //! # assert!(matches!(requester.poll(&mut send), Ok(Some(Output::Done { end: End::Lost, .. }))));
@@ -83,6 +83,7 @@
 //! positions alone. So the data stays where the driver has it.
 
 mod direction;
+mod input_error;
 mod limits;
 mod queue;
 pub mod requester;
@@ -92,6 +93,7 @@ mod stream;
 mod window;
 
 pub use direction::Direction;
+pub use input_error::InputError;
 pub use limits::Limits;
 pub use requester::Requester;
 pub use responder::Responder;
@@ -99,7 +101,7 @@ pub use slots::CallId;
 pub use stream::{Item, Ranges};
 
 use crate::private_data::{Agreement, PrivateData};
-use crate::rpc::{Call, Flavor, GssCredential, GssService};
+use crate::rpc::{Flavor, GssCredential, GssService, RpcCall};
 
 /// What holds for a connection from its set-up on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +150,7 @@ impl Default for Terms {
 /// Whether RPCSEC_GSS covers arguments and results, so that none may be reduced (RFC 8166 section 8.2.2.3). What cannot
 /// be read is taken for covered.
 #[must_use]
-pub fn is_protected(call: &Call<'_>) -> bool {
+pub fn is_protected(call: &RpcCall<'_>) -> bool {
     let open = |gss: GssCredential<'_>| matches!(gss.service, GssService::NONE | GssService::CHANNEL_PROTECTION);
     call.credential.flavor == Flavor::RPCSEC_GSS && !GssCredential::decode(call.credential.body).is_ok_and(open)
 }

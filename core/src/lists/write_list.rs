@@ -20,11 +20,11 @@ use crate::sink::Sink;
 /// A list of Write chunks: as it was received, or made of the caller's own chunks.
 #[derive(Clone, Copy)]
 pub struct WriteList<'a> {
-    form: Form<'a>,
+    form: WriteListForm<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum Form<'a> {
+enum WriteListForm<'a> {
     /// Made by `decode` only, which has walked it: `octets` begin with `count` chunks.
     Received {
         octets: &'a [u8],
@@ -41,7 +41,7 @@ impl<'a> WriteList<'a> {
     #[inline]
     #[must_use]
     pub const fn from_chunks(chunks: &'a [WriteChunk<'a>]) -> Self {
-        Self { form: Form::Chunks(chunks) }
+        Self { form: WriteListForm::Chunks(chunks) }
     }
 
     #[inline(always)]
@@ -53,7 +53,7 @@ impl<'a> WriteList<'a> {
             // Each chunk takes octets of the input, so this cannot overflow.
             count = count.wrapping_add(1);
         }
-        Ok(Self { form: Form::Received { octets, count } })
+        Ok(Self { form: WriteListForm::Received { octets, count } })
     }
 
     /// How many Write chunks there are.
@@ -61,8 +61,8 @@ impl<'a> WriteList<'a> {
     #[must_use]
     pub const fn len(&self) -> usize {
         match self.form {
-            Form::Received { count, .. } => count,
-            Form::Chunks(chunks) => chunks.len(),
+            WriteListForm::Received { count, .. } => count,
+            WriteListForm::Chunks(chunks) => chunks.len(),
         }
     }
 
@@ -86,8 +86,10 @@ impl<'a> WriteList<'a> {
     pub fn iter(&self) -> WriteChunks<'a> {
         WriteChunks {
             rest: match self.form {
-                Form::Received { octets, count } => Rest::Received { reader: Reader::new(octets), count },
-                Form::Chunks(chunks) => Rest::Chunks(chunks.iter()),
+                WriteListForm::Received { octets, count } => {
+                    WriteListRest::Received { reader: Reader::new(octets), count }
+                }
+                WriteListForm::Chunks(chunks) => WriteListRest::Chunks(chunks.iter()),
             },
         }
     }
@@ -123,11 +125,11 @@ impl Eq for WriteList<'_> {}
 /// Iterator over the chunks of a [`WriteList`].
 #[derive(Clone, Debug)]
 pub struct WriteChunks<'a> {
-    rest: Rest<'a>,
+    rest: WriteListRest<'a>,
 }
 
 #[derive(Clone, Debug)]
-enum Rest<'a> {
+enum WriteListRest<'a> {
     Received { reader: Reader<'a>, count: usize },
     Chunks(slice::Iter<'a, WriteChunk<'a>>),
 }
@@ -138,22 +140,22 @@ impl<'a> Iterator for WriteChunks<'a> {
     #[inline]
     fn next(&mut self) -> Option<WriteChunk<'a>> {
         match &mut self.rest {
-            Rest::Received { reader, count } => {
+            WriteListRest::Received { reader, count } => {
                 *count = count.checked_sub(1)?;
                 // The first word is a 1. `WriteList::decode` has read all of this before, so neither read fails.
                 let [_, _, _, _, segments @ ..] = *reader.array::<8>().ok()?;
                 let segments = u32::from_be_bytes(segments) as usize;
                 reader.arrays::<{ Segment::LEN }>(segments).ok().map(WriteChunk::new)
             }
-            Rest::Chunks(chunks) => chunks.next().copied(),
+            WriteListRest::Chunks(chunks) => chunks.next().copied(),
         }
     }
 
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
         let count = match &self.rest {
-            Rest::Received { count, .. } => *count,
-            Rest::Chunks(chunks) => chunks.len(),
+            WriteListRest::Received { count, .. } => *count,
+            WriteListRest::Chunks(chunks) => chunks.len(),
         };
         (count, Some(count))
     }

@@ -17,12 +17,12 @@ use crate::sink::{self, Emit, Sink};
 /// The header of an RPC Call.
 ///
 /// ```
-/// use rpcrdma::rpc::{Auth, Call};
+/// use rpcrdma::rpc::{Auth, RpcCall};
 ///
 /// // NFSv3 NULL.
-/// let call = Call {
+/// let call = RpcCall {
 ///     xid: 7,
-///     rpc_version: Call::RPC_VERSION,
+///     rpc_version: RpcCall::RPC_VERSION,
 ///     program: 100_003,
 ///     version: 3,
 ///     procedure: 0,
@@ -31,10 +31,10 @@ use crate::sink::{self, Emit, Sink};
 /// };
 /// let mut payload = [0; 40];
 /// assert_eq!(call.encode(&mut payload), Ok(40));
-/// assert_eq!(Call::decode(&payload), Ok((call, &[][..])));
+/// assert_eq!(RpcCall::decode(&payload), Ok((call, &[][..])));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Call<'a> {
+pub struct RpcCall<'a> {
     /// The transaction ID.
     pub xid: u32,
     /// `rpcvers`, the version of RPC itself; not judged here.
@@ -51,7 +51,7 @@ pub struct Call<'a> {
     pub verifier: Auth<'a>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> RpcCall<'a> {
     /// The value of [`Self::rpc_version`] there is.
     pub const RPC_VERSION: u32 = 2;
 
@@ -91,7 +91,7 @@ impl<'a> Call<'a> {
     }
 }
 
-impl Emit for Call<'_> {
+impl Emit for RpcCall<'_> {
     #[inline]
     fn emit<S: Sink>(&self, sink: &mut S) {
         sink.word(self.xid);
@@ -105,7 +105,7 @@ impl Emit for Call<'_> {
     }
 }
 
-impl fmt::Display for Call<'_> {
+impl fmt::Display for RpcCall<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { xid, program, version, procedure, credential, .. } = self;
         write!(
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_call_has_a_program_and_a_caller() {
-        let (call, arguments) = Call::decode(&CALL).unwrap();
+        let (call, arguments) = RpcCall::decode(&CALL).unwrap();
         assert_eq!((call.xid, call.rpc_version, call.program), (0x5a7a_4583, 2, 100_003));
         assert_eq!((call.version, call.procedure), (4, 1));
         assert_eq!(call.credential, Auth { flavor: Flavor(6), body: &[1, 2, 3, 4, 5] });
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_cut_call_is_an_error_at_the_item_that_is_cut() {
         for length in 0..48 {
-            let error = Call::decode(&CALL[..length]).unwrap_err();
+            let error = RpcCall::decode(&CALL[..length]).unwrap_err();
             assert_eq!(error.kind, RpcErrorKind::Truncated, "{length}");
             assert!(error.offset <= length);
         }
@@ -156,10 +156,10 @@ mod tests {
     fn a_reply_is_not_a_call_and_401_octets_not_a_credential() {
         let mut reply = CALL;
         reply[7] = 1;
-        assert_eq!(Call::decode(&reply).unwrap_err(), RpcError { kind: RpcErrorKind::MessageType, offset: 4 });
+        assert_eq!(RpcCall::decode(&reply).unwrap_err(), RpcError { kind: RpcErrorKind::MessageType, offset: 4 });
         let mut long: Vec<u8> = CALL[..28].into();
         long.extend([0, 0, 1, 0x91]);
         long.resize(1000, 0);
-        assert_eq!(Call::decode(&long).unwrap_err(), RpcError { kind: RpcErrorKind::AuthLength, offset: 28 });
+        assert_eq!(RpcCall::decode(&long).unwrap_err(), RpcError { kind: RpcErrorKind::AuthLength, offset: 28 });
     }
 }

@@ -14,8 +14,8 @@ mod call;
 mod reply;
 
 pub use auth::{Auth, AuthSys, Flavor, GssCredential, GssProcedure, GssService};
-pub use call::Call;
-pub use reply::{AcceptStatus, AuthStatus, Denial, Mismatch, Reply, ReplyBody};
+pub use call::RpcCall;
+pub use reply::{AcceptStatus, AuthStatus, Denial, Mismatch, ReplyBody, RpcReply};
 
 use core::fmt;
 

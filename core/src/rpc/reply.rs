@@ -19,16 +19,16 @@ use crate::sink::{self, Emit, Sink};
 /// The header of an RPC Reply.
 ///
 /// ```
-/// use rpcrdma::rpc::{AcceptStatus, Auth, Reply, ReplyBody};
+/// use rpcrdma::rpc::{AcceptStatus, Auth, RpcReply, ReplyBody};
 ///
 /// let body = ReplyBody::Accepted { verifier: Auth::NONE, status: AcceptStatus::SUCCESS, mismatch: None };
-/// let reply = Reply { xid: 7, body };
+/// let reply = RpcReply { xid: 7, body };
 /// let mut payload = [0; 24];
 /// assert_eq!(reply.encode(&mut payload), Ok(24));
-/// assert_eq!(Reply::decode(&payload), Ok((reply, &[][..])));
+/// assert_eq!(RpcReply::decode(&payload), Ok((reply, &[][..])));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Reply<'a> {
+pub struct RpcReply<'a> {
     /// The transaction ID, that of the Call.
     pub xid: u32,
     /// Whether the server has looked at the Call, and what came of it.
@@ -136,7 +136,7 @@ const DENIED: u32 = 1;
 const RPC_MISMATCH: u32 = 0;
 const AUTH_ERROR: u32 = 1;
 
-impl<'a> Reply<'a> {
+impl<'a> RpcReply<'a> {
     /// Reads the header of a Reply at the start of a Payload stream; gives it, and the results that follow.
     ///
     /// # Errors
@@ -205,7 +205,7 @@ impl Emit for Mismatch {
     }
 }
 
-impl Emit for Reply<'_> {
+impl Emit for RpcReply<'_> {
     #[inline]
     fn emit<S: Sink>(&self, sink: &mut S) {
         sink.word(self.xid);
@@ -252,7 +252,7 @@ impl fmt::Display for AuthStatus {
     }
 }
 
-impl fmt::Display for Reply<'_> {
+impl fmt::Display for RpcReply<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "REPLY xid {:#010x} ", self.xid)?;
         match self.body {
@@ -272,13 +272,13 @@ mod tests {
     use crate::rpc::Flavor;
 
     fn there_and_back(octets: &[u8], body: ReplyBody<'_>) {
-        let reply = Reply { xid: 0x0102_0304, body };
-        assert_eq!(Reply::decode(octets), Ok((reply, &[][..])));
+        let reply = RpcReply { xid: 0x0102_0304, body };
+        assert_eq!(RpcReply::decode(octets), Ok((reply, &[][..])));
         let mut again = [0xa5; 64];
         let length = reply.encode(&mut again).unwrap();
         assert_eq!(&again[..length], octets);
         for length in 0..octets.len() {
-            assert_eq!(Reply::decode(&octets[..length]).unwrap_err().kind, RpcErrorKind::Truncated);
+            assert_eq!(RpcReply::decode(&octets[..length]).unwrap_err().kind, RpcErrorKind::Truncated);
         }
     }
 
@@ -306,9 +306,9 @@ mod tests {
 
     #[test]
     fn unknown_arms_are_named() {
-        let error = Reply::decode(&[1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 2]).unwrap_err();
+        let error = RpcReply::decode(&[1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 2]).unwrap_err();
         assert_eq!(error, RpcError { kind: RpcErrorKind::ReplyStatus, offset: 8 });
-        let error = Reply::decode(&[1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2]).unwrap_err();
+        let error = RpcReply::decode(&[1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2]).unwrap_err();
         assert_eq!(error, RpcError { kind: RpcErrorKind::RejectStatus, offset: 12 });
     }
 }

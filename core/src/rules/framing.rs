@@ -1,6 +1,6 @@
 //! How a message is framed (RFC 8166 sections 4.1 to 4.6).
 
-use super::{Count, Report, Rule, SendRow, Sent, Severity, place};
+use super::{Counted, Report, Rule, SendRow, Sent, Severity, place};
 use crate::error::{DecodeErrorKind, Reaction, Role};
 use crate::v1::{self, Body, ErrorBody};
 use crate::v2::{self, Family};
@@ -202,7 +202,7 @@ fn header_short(sent: &Sent<'_>, report: &mut Report<'_>) {
     {
         report.broken(
             error.offset,
-            format_args!("the Send has {} and ends inside the header", Count(sent.length, "octet")),
+            format_args!("the Send has {} and ends inside the header", Counted(sent.length, "octet")),
         );
     }
 }
@@ -266,7 +266,7 @@ fn list_truncated(sent: &Sent<'_>, report: &mut Report<'_>) {
         }
         DecodeErrorKind::SegmentCount => {
             let count = sent.word(error.offset);
-            let count = Count(count, "segment");
+            let count = Counted(count, "segment");
             let values = format_args!("a chunk counts {count} in a Send of {} octets", sent.length);
             report.broken(error.offset, values);
         }
@@ -294,8 +294,10 @@ fn nomsg_trailing(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Ok(message) = sent.decoded else { return };
     let trailing = sent.after_header(&message);
     if matches!(message.header.body, Body::Nomsg(_)) && trailing > 0 {
-        report
-            .broken(message.header_length, format_args!("{} after the lists of RDMA_NOMSG", Count(trailing, "octet")));
+        report.broken(
+            message.header_length,
+            format_args!("{} after the lists of RDMA_NOMSG", Counted(trailing, "octet")),
+        );
     }
 }
 
@@ -308,7 +310,7 @@ fn msg_no_payload(sent: &Sent<'_>, report: &mut Report<'_>) {
         length @ 0..4 => {
             report.broken(
                 message.header_length,
-                format_args!("the Payload stream has {}, fewer than an XID", Count(length, "octet")),
+                format_args!("the Payload stream has {}, fewer than an XID", Counted(length, "octet")),
             );
         }
         length @ 4..8 => {
@@ -353,8 +355,8 @@ pub(super) fn version_range((low, high): (u32, u32), refused: u32, at: usize, re
 /// Whether this may be an `ERR_VERS` as version 2 has it in the wire format of drafts -00 to -02, where it is a word longer.
 /// An error carries the version that it refuses, and so does not say of which version it is itself.
 fn may_be_of_family_a(sent: &Sent<'_>) -> bool {
-    let Ok((reply, [])) = v2::ErrorReply::decode(Family::A, sent.octets) else { return false };
-    let is_range = matches!(reply.error(), v2::ErrorBody::Vers { low, high } if low <= high);
+    let Ok((reply, [])) = v2::ErrorReplyV2::decode(Family::A, sent.octets) else { return false };
+    let is_range = matches!(reply.error(), v2::ErrorBodyV2::Vers { low, high } if low <= high);
     is_range && reply.prefix().version != v1::VERSION
 }
 
@@ -365,6 +367,6 @@ fn error_trailing(sent: &Sent<'_>, report: &mut Report<'_>) {
     if rest > 0 && !may_be_of_family_a(sent) {
         let at = sent.length.saturating_sub(rest);
         let severity = if rest == EXTRA { Severity::Hazard } else { report.rule.severity };
-        report.broken_as(severity, at, format_args!("{} after the body of {}", Count(rest, "octet"), error.name()));
+        report.broken_as(severity, at, format_args!("{} after the body of {}", Counted(rest, "octet"), error.name()));
     }
 }

@@ -107,9 +107,9 @@ impl fmt::Display for Finding<'_> {
 
 /// How many there are of something whose name takes an `s`.
 #[derive(Clone, Copy, Debug)]
-struct Count<N>(N, &'static str);
+struct Counted<N>(N, &'static str);
 
-impl<N: fmt::Display + PartialEq + From<u8>> fmt::Display for Count<N> {
+impl<N: fmt::Display + PartialEq + From<u8>> fmt::Display for Counted<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(count, name) = self;
         let plural = if *count == N::from(1) { "" } else { "s" };

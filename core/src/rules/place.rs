@@ -81,12 +81,12 @@ impl<'a> From<&Message<'a>> for Lists<'a> {
 }
 
 /// The Call chunk is not among them.
-impl<'a> From<&v2::Header<'a>> for Lists<'a> {
-    fn from(header: &v2::Header<'a>) -> Self {
+impl<'a> From<&v2::HeaderV2<'a>> for Lists<'a> {
+    fn from(header: &v2::HeaderV2<'a>) -> Self {
         // Before the lists of a Call comes `rdma_inv_handle`.
         let (start, no_reads) = match header {
-            v2::Header::A(_) => (family_a::Header::PREFIX_LEN.saturating_add(FLAG), false),
-            v2::Header::B(header) => match (header.call_chunk(), header.inv_handle()) {
+            v2::HeaderV2::A(_) => (family_a::Header::PREFIX_LEN.saturating_add(FLAG), false),
+            v2::HeaderV2::B(header) => match (header.call_chunk(), header.inv_handle()) {
                 (Some(call), _) => (call.len().saturating_mul(ReadSegment::LEN).saturating_add(24), false),
                 (None, Some(_)) => (20, false),
                 (None, None) => (16, true),
@@ -97,7 +97,7 @@ impl<'a> From<&v2::Header<'a>> for Lists<'a> {
 }
 
 /// The Call chunk of family B, as the Read list that it looks like; empty where there is none.
-pub(super) fn call_chunk<'a>(header: &v2::Header<'a>) -> Lists<'a> {
+pub(super) fn call_chunk<'a>(header: &v2::HeaderV2<'a>) -> Lists<'a> {
     let reads = header.call_chunk().unwrap_or_default();
     Lists { chunks: Chunks { reads, ..Chunks::default() }, start: Prefix::LEN.saturating_add(FLAG), no_reads: false }
 }

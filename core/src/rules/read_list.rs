@@ -1,7 +1,7 @@
 //! The Read list (RFC 8166 sections 3.4.5 and 4.3.1).
 
 use super::place::counted;
-use super::{Count, Lists, Place, Report, Rule, SendRow, Sent, Severity, place, segments};
+use super::{Counted, Lists, Place, Report, Rule, SendRow, Sent, Severity, place, segments};
 use crate::error::Role;
 use crate::lists::ReadList;
 use crate::v1::{Body, Message};
@@ -167,7 +167,7 @@ fn read_in_reply(sent: &Sent<'_>, report: &mut Report<'_>) {
     let is_pulled = matches!(message.header.body, Body::Nomsg(_)) && chunks.reads.iter().all(|read| read.position == 0);
     if !chunks.reads.is_empty() && !is_pulled {
         let at = place::read_list(message);
-        let values = format_args!("a reply with {} in its Read list", Count(chunks.reads.len(), "segment"));
+        let values = format_args!("a reply with {} in its Read list", Counted(chunks.reads.len(), "segment"));
         report.broken(at, values);
     }
 }

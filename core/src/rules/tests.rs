@@ -597,7 +597,7 @@ fn a_reply_of_version_2_returns_the_write_chunks_of_its_call() {
     let good = [7, 2, 0x0020_0001, 13, 1, 2, 1, 60, 0, 16, 2, 30, 0, 32, 0, 7, 1];
     let judged = |words_of: &[u32]| {
         let reply = words(words_of);
-        let decode = |octets| crate::v2::Message::decode(Family::B, octets).unwrap().header;
+        let decode = |octets| crate::v2::MessageV2::decode(Family::B, octets).unwrap().header;
         let pair = Exchange { call: (&decode(&call)).into(), reply: (&decode(&reply)).into() };
         let mut found = Vec::new();
         exchange_v2(&pair, &mut |finding| found.push((finding.rule.slug, finding.offset)));
@@ -616,7 +616,7 @@ fn a_reply_of_version_2_returns_the_write_chunks_of_its_call() {
 
 #[test]
 fn what_a_receiver_has_to_do_follows_from_what_is_broken() {
-    use crate::v2::{ErrorCode, Reaction};
+    use crate::v2::{ErrorCode, ReactionV2};
     use Role::{Requester, Responder};
     let of = |family, htype, rest: &[u32], dropped| {
         let octets = words(&[&[7, 2, 0x0020_0001, htype], rest].concat());
@@ -627,7 +627,7 @@ fn what_a_receiver_has_to_do_follows_from_what_is_broken() {
         });
         reactions.unwrap()
     };
-    let (drop, by) = (Some(Reaction::Discard), |code| Some(Reaction::Answer(code)));
+    let (drop, by) = (Some(ReactionV2::Discard), |code| Some(ReactionV2::Answer(code)));
     let bad_xdr = [by(ErrorCode::BAD_XDR), drop];
     let inval_cont = [by(ErrorCode::INVAL_CONT), drop];
     for (family, htype, rest, expected) in [

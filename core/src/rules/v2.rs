@@ -7,15 +7,15 @@ mod payload;
 
 use core::fmt;
 
-use super::{Count, Exchange, Finding, Lists, Report, Rule, Sent, Severity, framing, place, read_list, write_list};
+use super::{Counted, Exchange, Finding, Lists, Report, Rule, Sent, Severity, framing, place, read_list, write_list};
 use crate::error::{DecodeError, DecodeErrorKind, Role};
 use crate::lists::Chunks;
 use crate::prefix::Prefix;
 use crate::rpc::MessageType;
-use crate::v2::family_a::{self, Body, Flags};
+use crate::v2::family_a::{self, Body, HeaderFlags};
 use crate::v2::{
-    ChunkLists, ContinuationError, ErrorBody, ErrorCode, FIRST_MESSAGE, Family, Header, Message, Reaction, VERSION,
-    family_b,
+    ChunkLists, ContinuationError, ErrorBodyV2, ErrorCode, FIRST_MESSAGE, Family, HeaderV2, MessageV2, ReactionV2,
+    VERSION, family_b,
 };
 
 /// A Send of version 2 that is to be judged.
@@ -24,7 +24,7 @@ pub struct SentV2<'a> {
     /// Its octets.
     pub octets: &'a [u8],
     /// Its header, or why it has none.
-    pub decoded: Result<Message<'a>, DecodeError>,
+    pub decoded: Result<MessageV2<'a>, DecodeError>,
     /// Its first four words.
     pub prefix: Option<Prefix>,
     /// Octets it had on the wire; those at hand may be fewer.
@@ -47,7 +47,7 @@ impl<'a> SentV2<'a> {
     pub fn new(family: Family, octets: &'a [u8]) -> Self {
         Self {
             octets,
-            decoded: Message::decode(family, octets),
+            decoded: MessageV2::decode(family, octets),
             prefix: Prefix::decode(octets).ok(),
             length: octets.len(),
             is_first: false,
@@ -58,14 +58,14 @@ impl<'a> SentV2<'a> {
         }
     }
 
-    fn header(&self) -> Option<Header<'a>> {
+    fn header(&self) -> Option<HeaderV2<'a>> {
         self.decoded.as_ref().ok().map(|message| message.header)
     }
 
     fn family_a(&self) -> Option<family_a::Header<'a>> {
         match self.header()? {
-            Header::A(header) => Some(header),
-            Header::B(_) => None,
+            HeaderV2::A(header) => Some(header),
+            HeaderV2::B(_) => None,
         }
     }
 
@@ -75,7 +75,7 @@ impl<'a> SentV2<'a> {
     /// ```
     /// use rpcrdma::error::Role;
     /// use rpcrdma::rules::{self, SentV2};
-    /// use rpcrdma::v2::{ErrorCode, Family, Reaction};
+    /// use rpcrdma::v2::{ErrorCode, Family, ReactionV2};
     ///
     /// // RDMA2_REPLY_EXTERNAL without the Reply chunk it is about.
     /// let octets = [0, 0, 0, 9, 0, 0, 0, 2, 0, 1, 0, 1, 0, 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -84,20 +84,20 @@ impl<'a> SentV2<'a> {
     /// rules::send_v2(&sent, &mut |finding| {
     ///     reactions = Some([Role::Responder, Role::Requester].map(|role| sent.reaction(finding.rule, role)));
     /// });
-    /// assert_eq!(reactions, Some([Some(Reaction::Answer(ErrorCode::BAD_XDR)), Some(Reaction::Discard)]));
+    /// assert_eq!(reactions, Some([Some(ReactionV2::Answer(ErrorCode::BAD_XDR)), Some(ReactionV2::Discard)]));
     /// ```
     #[must_use]
-    pub fn reaction(&self, rule: &Rule, role: Role) -> Option<Reaction> {
+    pub fn reaction(&self, rule: &Rule, role: Role) -> Option<ReactionV2> {
         let message = match self.decoded {
-            Err(error) => return Some(Reaction::to(error, role)),
+            Err(error) => return Some(ReactionV2::to(error, role)),
             Ok(message) => message,
         };
         let code = rows().find(|row| core::ptr::eq(&row.rule, rule))?.answer?;
         Some(match self.dropped {
             Some(error) => error.reaction(role),
             // An error is never answered.
-            None if message.header.error().is_some() => Reaction::Discard,
-            None => Reaction::by(code, role),
+            None if message.header.error().is_some() => ReactionV2::Discard,
+            None => ReactionV2::by(code, role),
         })
     }
 
@@ -365,7 +365,7 @@ pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
 }
 
 /// Judges a header by the rules of version 1 that are the same in version 2.
-fn as_in_version_1(header: &Header<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
+fn as_in_version_1(header: &HeaderV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     let lists = Lists::from(header);
     for lists in [lists, place::call_chunk(header)] {
         if lists.chunks.is_empty() {
@@ -376,10 +376,10 @@ fn as_in_version_1(header: &Header<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
         }
     }
     match *header {
-        Header::A(header) => chunks_of_family_a(&header, lists, take),
-        Header::B(_) => {}
+        HeaderV2::A(header) => chunks_of_family_a(&header, lists, take),
+        HeaderV2::B(_) => {}
     }
-    if let (Some(ErrorBody::Vers { low, high }), Some(rule)) = (header.error(), super::find("error-range")) {
+    if let (Some(ErrorBodyV2::Vers { low, high }), Some(rule)) = (header.error(), super::find("error-range")) {
         let at = prefix_length(header).saturating_add(4);
         framing::version_range((low, high), VERSION, at, &mut Report::new(rule, take));
     }
@@ -388,7 +388,7 @@ fn as_in_version_1(header: &Header<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
 /// Chunks of family A where the receiver looks for none.
 fn chunks_of_family_a(header: &family_a::Header<'_>, lists: Lists<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     let Lists { chunks: Chunks { reads, reply, .. }, .. } = lists;
-    let is_reply = header.flags.contains(Flags::RESPONSE);
+    let is_reply = header.flags.contains(HeaderFlags::RESPONSE);
     let is_inline = matches!(header.body, Body::Msg(_));
     let mut broken = |slug, at, values: fmt::Arguments<'_>| {
         if let Some(rule) = super::find(slug) {
@@ -396,7 +396,7 @@ fn chunks_of_family_a(header: &family_a::Header<'_>, lists: Lists<'_>, take: &mu
         }
     };
     if is_reply && !reads.is_empty() {
-        let values = format_args!("a reply with {} in its Read list", Count(reads.len(), "segment"));
+        let values = format_args!("a reply with {} in its Read list", Counted(reads.len(), "segment"));
         broken("read-in-reply", place::read_list(lists), values);
     }
     if !is_reply
@@ -426,7 +426,7 @@ pub fn send_v2_rules() -> impl Iterator<Item = &'static Rule> {
 
 fn reserved_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
     let Some(header) = sent.family_a() else { return };
-    let reserved = header.flags.difference(Flags::RESPONSE.union(Flags::MORE).union(Flags::TPMORE));
+    let reserved = header.flags.difference(HeaderFlags::RESPONSE.union(HeaderFlags::MORE).union(HeaderFlags::TPMORE));
     if !reserved.is_empty() {
         report.broken(FLAGS, format_args!("rdma_flags has the bits {:#x}", reserved.bits()));
     }
@@ -434,7 +434,7 @@ fn reserved_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
 
 fn response_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
     let (Some(header), Ok(message)) = (sent.family_a(), &sent.decoded) else { return };
-    let is_set = header.flags.contains(Flags::RESPONSE);
+    let is_set = header.flags.contains(HeaderFlags::RESPONSE);
     match header.body {
         Body::Error(_) if !is_set => report.broken(FLAGS, format_args!("RDMA2_F_RESPONSE is clear in RDMA2_ERROR")),
         Body::Msg(_) if sent.begins => match MessageType::peek(message.payload) {
@@ -452,7 +452,7 @@ fn response_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
 
 fn more_type(sent: &SentV2<'_>, report: &mut Report<'_>) {
     let Some(header) = sent.family_a() else { return };
-    if header.flags.contains(Flags::MORE) && !matches!(header.body, Body::Msg(_) | Body::Connprop(_)) {
+    if header.flags.contains(HeaderFlags::MORE) && !matches!(header.body, Body::Msg(_) | Body::Connprop(_)) {
         report.broken(FLAGS, format_args!("RDMA2_F_MORE is set in {}", header.header_type()));
     }
 }
@@ -468,7 +468,7 @@ fn more_sequence(sent: &SentV2<'_>, report: &mut Report<'_>) {
 fn more_chunks(sent: &SentV2<'_>, report: &mut Report<'_>) {
     let Some(header) = sent.family_a() else { return };
     if let Body::Msg(ChunkLists { chunks, .. }) = header.body
-        && header.flags.contains(Flags::MORE)
+        && header.flags.contains(HeaderFlags::MORE)
         && !chunks.is_empty()
     {
         report.broken(FLAGS, format_args!("RDMA2_F_MORE is set, and the message has chunks"));
@@ -477,7 +477,7 @@ fn more_chunks(sent: &SentV2<'_>, report: &mut Report<'_>) {
 
 fn tpmore(sent: &SentV2<'_>, report: &mut Report<'_>) {
     let Some(header) = sent.family_a() else { return };
-    if header.flags.contains(Flags::TPMORE) && !matches!(header.body, Body::Connprop(_)) {
+    if header.flags.contains(HeaderFlags::TPMORE) && !matches!(header.body, Body::Connprop(_)) {
         report.broken(FLAGS, format_args!("RDMA2_F_TPMORE is set in {}", header.header_type()));
     }
     if let Some(error @ ContinuationError::PropertiesAfterLast(_)) = sent.misplaced(Family::A) {
@@ -517,15 +517,15 @@ fn inv_handle(sent: &SentV2<'_>, report: &mut Report<'_>) {
 }
 
 /// Octets that every header of this wire format begins with.
-const fn prefix_length(header: &Header<'_>) -> usize {
+const fn prefix_length(header: &HeaderV2<'_>) -> usize {
     match header {
-        Header::A(_) => family_a::Header::PREFIX_LEN,
-        Header::B(_) => family_b::Header::PREFIX_LEN,
+        HeaderV2::A(_) => family_a::Header::PREFIX_LEN,
+        HeaderV2::B(_) => family_b::Header::PREFIX_LEN,
     }
 }
 
 /// Judges a Send With Invalidate.
-fn invalidated(header: &Header<'_>, handle: u32, offered: Option<u32>, report: &mut Report<'_>) {
+fn invalidated(header: &HeaderV2<'_>, handle: u32, offered: Option<u32>, report: &mut Report<'_>) {
     let carries_rpc = header.has_payload() || (header.chunks().is_some() && !header.is_grant());
     if !carries_rpc {
         let severity = if header.family() == Family::A { Severity::Hazard } else { Severity::Error };
@@ -557,7 +557,7 @@ fn property(sent: &SentV2<'_>, report: &mut Report<'_>) {
 fn continuation(sent: &SentV2<'_>, report: &mut Report<'_>) {
     if let (Some(error), Some(prefix)) = (sent.misplaced(Family::B), sent.prefix) {
         let remaining = match sent.header() {
-            Some(Header::B(header)) => header.remaining(),
+            Some(HeaderV2::B(header)) => header.remaining(),
             _ => None,
         };
         let at = if error == ContinuationError::Remaining && remaining.is_some() { Prefix::LEN } else { 0 };
@@ -573,18 +573,18 @@ fn htype(sent: &SentV2<'_>, report: &mut Report<'_>) {
 }
 
 fn grant_xid(sent: &SentV2<'_>, report: &mut Report<'_>) {
-    if let Some(Header::B(family_b::Header { xid: xid @ 1.., body: family_b::Body::Grant, .. })) = sent.header() {
+    if let Some(HeaderV2::B(family_b::Header { xid: xid @ 1.., body: family_b::Body::Grant, .. })) = sent.header() {
         report.broken(0, format_args!("RDMA2_GRANT has the XID {xid:#010x}"));
     }
 }
 
 fn trailing(sent: &SentV2<'_>, report: &mut Report<'_>) {
-    let Ok(Message { header, header_length, .. }) = sent.decoded else { return };
+    let Ok(MessageV2 { header, header_length, .. }) = sent.decoded else { return };
     let trailing = sent.length.saturating_sub(header_length);
     if trailing > 0 && !header.has_payload() {
         report.broken(
             header_length,
-            format_args!("{} after the header of {}", Count(trailing, "octet"), header.type_name()),
+            format_args!("{} after the header of {}", Counted(trailing, "octet"), header.type_name()),
         );
     }
 }

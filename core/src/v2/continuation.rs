@@ -12,7 +12,7 @@
 
 use core::fmt;
 
-use super::{ErrorCode, Family, Header, Reaction, family_a, family_b};
+use super::{ErrorCode, Family, HeaderV2, ReactionV2, family_a, family_b};
 use crate::error::Role;
 
 /// What one side of a connection has sent so far, as far as it matters for what it may send next.
@@ -24,7 +24,7 @@ use crate::error::Role;
 /// use rpcrdma::v2::family_b::{Body, Header};
 /// use rpcrdma::v2::{self, Continuation, Credit, Part};
 ///
-/// let of = |body| v2::Header::B(Header { xid: 7, credit: Credit::new(1, 32), body });
+/// let of = |body| v2::HeaderV2::B(Header { xid: 7, credit: Credit::new(1, 32), body });
 /// let mut sender = Continuation::new();
 /// let first = sender.accept(&of(Body::CallMiddle { remaining: 40 }), 100);
 /// assert_eq!(first, Ok(Part::Payload { offset: 0, is_last: false }));
@@ -41,7 +41,7 @@ pub struct Continuation {
     open: Option<Sequence>,
     /// The RPC whose messages are discarded up to its last one.
     refused: Option<Rpc>,
-    properties: Exchange,
+    properties: PropertyExchange,
 }
 
 /// Where the payload of a message belongs.
@@ -97,7 +97,7 @@ struct Sequence {
 
 /// How far the sender is with its transport properties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Exchange {
+enum PropertyExchange {
     #[default]
     Open,
     /// The next message has to have properties, too; in family A under the same XID.
@@ -129,17 +129,17 @@ enum Shape {
 }
 
 impl Shape {
-    fn of(header: &Header<'_>) -> Self {
+    fn of(header: &HeaderV2<'_>) -> Self {
         match header {
-            Header::A(header) => Self::of_a(header),
-            Header::B(header) => Self::of_b(header),
+            HeaderV2::A(header) => Self::of_a(header),
+            HeaderV2::B(header) => Self::of_b(header),
         }
     }
 
     fn of_a(header: &family_a::Header<'_>) -> Self {
         let is = |flag| header.flags.contains(flag);
-        let rpc = Rpc { xid: header.xid, is_reply: is(family_a::Flags::RESPONSE) };
-        let more = is(family_a::Flags::MORE);
+        let rpc = Rpc { xid: header.xid, is_reply: is(family_a::HeaderFlags::RESPONSE) };
+        let more = is(family_a::HeaderFlags::MORE);
         match header.body {
             _ if header.is_grant() => Self::Control,
             family_a::Body::Msg(lists) => {
@@ -150,7 +150,7 @@ impl Shape {
                 family: Family::A,
                 xid: Some(header.xid),
                 is_continued: more,
-                is_last: !more && !is(family_a::Flags::TPMORE),
+                is_last: !more && !is(family_a::HeaderFlags::TPMORE),
             },
             family_a::Body::Error(_) | family_a::Body::Grant => Self::Control,
         }
@@ -186,7 +186,7 @@ impl Continuation {
     /// A side that has sent nothing yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { open: None, refused: None, properties: Exchange::Open }
+        Self { open: None, refused: None, properties: PropertyExchange::Open }
     }
 
     /// Whether a sequence has begun and is not complete.
@@ -204,7 +204,7 @@ impl Continuation {
     /// # Errors
     /// A [`ContinuationError`] where the message is to be dropped. The rest of its own sequence is then
     /// [`Part::Discard`]; another sequence that it came into goes on.
-    pub fn accept(&mut self, header: &Header<'_>, length: usize) -> Result<Part, ContinuationError> {
+    pub fn accept(&mut self, header: &HeaderV2<'_>, length: usize) -> Result<Part, ContinuationError> {
         let shape = Shape::of(header);
         if let Some(error) = misused_flag(header) {
             // An error is dropped as anything else, but it is not answered.
@@ -241,8 +241,8 @@ impl Continuation {
 
     fn next_is_not_properties(&self) -> Result<(), ContinuationError> {
         match self.properties {
-            Exchange::Continued { .. } => Err(ContinuationError::PropertiesInterrupted),
-            Exchange::Open | Exchange::Finished => Ok(()),
+            PropertyExchange::Continued { .. } => Err(ContinuationError::PropertiesInterrupted),
+            PropertyExchange::Open | PropertyExchange::Finished => Ok(()),
         }
     }
 
@@ -254,17 +254,17 @@ impl Continuation {
         is_last: bool,
     ) -> Result<Part, ContinuationError> {
         match self.properties {
-            Exchange::Finished => return Err(ContinuationError::PropertiesAfterLast(family)),
-            Exchange::Continued { xid: expected } if expected != xid => {
+            PropertyExchange::Finished => return Err(ContinuationError::PropertiesAfterLast(family)),
+            PropertyExchange::Continued { xid: expected } if expected != xid => {
                 return Err(ContinuationError::PropertiesInterrupted);
             }
             _ if self.open.is_some() => return Err(ContinuationError::OtherMessage),
-            Exchange::Continued { .. } | Exchange::Open => {}
+            PropertyExchange::Continued { .. } | PropertyExchange::Open => {}
         }
         self.properties = match (is_last, is_continued) {
-            (true, _) => Exchange::Finished,
-            (false, true) => Exchange::Continued { xid },
-            (false, false) => Exchange::Open,
+            (true, _) => PropertyExchange::Finished,
+            (false, true) => PropertyExchange::Continued { xid },
+            (false, false) => PropertyExchange::Open,
         };
         Ok(Part::Nothing)
     }
@@ -331,13 +331,13 @@ fn totals(
     if agreed == [None, None] { Err(ContinuationError::Remaining) } else { Ok(Some(agreed)) }
 }
 
-fn misused_flag(header: &Header<'_>) -> Option<ContinuationError> {
-    use family_a::{Body, Flags};
-    let Header::A(header) = header else { return None };
+fn misused_flag(header: &HeaderV2<'_>) -> Option<ContinuationError> {
+    use family_a::{Body, HeaderFlags};
+    let HeaderV2::A(header) = header else { return None };
     let (msg, connprop) = (matches!(header.body, Body::Msg(_)), matches!(header.body, Body::Connprop(_)));
-    if header.flags.contains(Flags::TPMORE) && !connprop {
+    if header.flags.contains(HeaderFlags::TPMORE) && !connprop {
         Some(ContinuationError::TpmoreNotAllowed)
-    } else if header.flags.contains(Flags::MORE) && !msg && !connprop {
+    } else if header.flags.contains(HeaderFlags::MORE) && !msg && !connprop {
         Some(ContinuationError::MoreNotAllowed)
     } else {
         None
@@ -362,11 +362,11 @@ impl ContinuationError {
     /// What the receiver has to do besides dropping the message. A Requester answers only what is wrong with the
     /// exchange of transport properties.
     #[must_use]
-    pub const fn reaction(self, role: Role) -> Reaction {
+    pub const fn reaction(self, role: Role) -> ReactionV2 {
         match (self, role) {
             (Self::TpmoreNotAllowed | Self::PropertiesInterrupted | Self::PropertiesAfterLast(_), _)
-            | (_, Role::Responder) => Reaction::Answer(self.code()),
-            (_, Role::Requester) => Reaction::Discard,
+            | (_, Role::Responder) => ReactionV2::Answer(self.code()),
+            (_, Role::Requester) => ReactionV2::Discard,
         }
     }
 }

@@ -12,7 +12,7 @@ use core::fmt;
 
 use super::credit::Credit;
 use super::family::Family;
-use super::flags::Flags;
+use super::flags::HeaderFlags;
 use crate::error::{DecodeError, DecodeErrorKind, EncodeError, Role};
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::{EndOfInput, Reader};
@@ -74,7 +74,7 @@ impl ErrorCode {
 
 /// What the sender of an `RDMA2_ERROR` found wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ErrorBody {
+pub enum ErrorBodyV2 {
     /// [`ErrorCode::VERS`].
     Vers {
         /// `rdma_vers_low`: the lowest version it supports.
@@ -113,7 +113,7 @@ pub enum ErrorBody {
     Void(ErrorCode),
 }
 
-impl ErrorBody {
+impl ErrorBodyV2 {
     /// An `RDMA2_ERROR` that is cut is not answered: an error never is.
     pub(super) fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let mut word = || reader.u32().map_err(|end: EndOfInput| DecodeError::short(end.offset));
@@ -143,7 +143,7 @@ impl ErrorBody {
     }
 }
 
-impl Emit for ErrorBody {
+impl Emit for ErrorBodyV2 {
     fn emit<S: Sink>(&self, sink: &mut S) {
         sink.word(self.code().0);
         match *self {
@@ -169,7 +169,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-impl fmt::Display for ErrorBody {
+impl fmt::Display for ErrorBodyV2 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.code().fmt(f)?;
         match self {
@@ -190,21 +190,21 @@ impl fmt::Display for ErrorBody {
 ///
 /// ```
 /// use rpcrdma::error::Role;
-/// use rpcrdma::v2::{ErrorCode, Reaction, family_b};
+/// use rpcrdma::v2::{ErrorCode, ReactionV2, family_b};
 ///
 /// let send = [0, 0, 0, 9, 0, 0, 0, 2, 0, 1, 0, 1, 0, 0, 0, 14];
 /// let error = family_b::Header::decode(&send).unwrap_err();
-/// assert_eq!(Reaction::to(error, Role::Responder), Reaction::Answer(ErrorCode::INVAL_HTYPE));
+/// assert_eq!(ReactionV2::to(error, Role::Responder), ReactionV2::Answer(ErrorCode::INVAL_HTYPE));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reaction {
+pub enum ReactionV2 {
     /// Nothing goes back.
     Discard,
     /// An `RDMA2_ERROR` with this code goes back.
     Answer(ErrorCode),
 }
 
-impl Reaction {
+impl ReactionV2 {
     /// What the drafts ask of the receiver of a header that cannot be decoded (-01 "Error Handling"; -07 section 7).
     ///
     /// - Shorter than the prefix, or an `RDMA2_ERROR` that is cut: silence.
@@ -239,16 +239,16 @@ impl Reaction {
 
     /// The body of the answer, by a receiver that supports the versions from `low` to `high`; `None` where nothing is sent.
     #[must_use]
-    pub const fn error(self, low: u32, high: u32) -> Option<ErrorBody> {
+    pub const fn error(self, low: u32, high: u32) -> Option<ErrorBodyV2> {
         match self {
             Self::Discard => None,
-            Self::Answer(ErrorCode::VERS) => Some(ErrorBody::Vers { low, high }),
-            Self::Answer(code) => Some(ErrorBody::Void(code)),
+            Self::Answer(ErrorCode::VERS) => Some(ErrorBodyV2::Vers { low, high }),
+            Self::Answer(code) => Some(ErrorBodyV2::Void(code)),
         }
     }
 }
 
-impl fmt::Display for Reaction {
+impl fmt::Display for ReactionV2 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Discard => f.write_str("discard"),
@@ -261,34 +261,34 @@ impl fmt::Display for Reaction {
 ///
 /// ```
 /// use rpcrdma::prefix::Prefix;
-/// use rpcrdma::v2::{Credit, ErrorBody, ErrorCode, ErrorReply, Family};
+/// use rpcrdma::v2::{Credit, ErrorBodyV2, ErrorCode, ErrorReplyV2, Family};
 ///
 /// let request = Prefix::decode(&[0, 0, 0, 7, 0, 0, 0, 2, 0, 1, 0, 1, 0, 0, 0, 10])?;
-/// let error = ErrorBody::Void(ErrorCode::BAD_XDR);
+/// let error = ErrorBodyV2::Void(ErrorCode::BAD_XDR);
 /// let mut send = [0; 24];
-/// let reply = ErrorReply::new(Family::B, &request, Credit(0x10_0001), error);
+/// let reply = ErrorReplyV2::new(Family::B, &request, Credit(0x10_0001), error);
 /// assert_eq!(reply.encode(&mut send), Ok(20));
 /// assert_eq!(send[..20], [0, 0, 0, 7, 0, 0, 0, 2, 0, 0x10, 0, 1, 0, 0, 0, 4, 0, 0, 0, 2]);
 /// // Family A has the flags, with RDMA2_F_RESPONSE, before it.
-/// let reply = ErrorReply::new(Family::A, &request, Credit(0x10_0001), error);
+/// let reply = ErrorReplyV2::new(Family::A, &request, Credit(0x10_0001), error);
 /// assert_eq!(reply.encode(&mut send), Ok(24));
 /// assert_eq!(send[16..], [0, 0, 0, 1, 0, 0, 0, 2]);
 /// # Ok::<(), rpcrdma::error::DecodeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ErrorReply {
+pub struct ErrorReplyV2 {
     family: Family,
     prefix: Prefix,
-    flags: Flags,
-    error: ErrorBody,
+    flags: HeaderFlags,
+    error: ErrorBodyV2,
 }
 
-impl ErrorReply {
+impl ErrorReplyV2 {
     /// The answer to the message that began with `request`, in the layout of `family`, granting `credit`.
     #[must_use]
-    pub const fn new(family: Family, request: &Prefix, credit: Credit, error: ErrorBody) -> Self {
+    pub const fn new(family: Family, request: &Prefix, credit: Credit, error: ErrorBodyV2) -> Self {
         let prefix = Prefix { credit: credit.0, procedure: Procedure(ERROR), ..*request };
-        Self { family, prefix, flags: Flags::RESPONSE, error }
+        Self { family, prefix, flags: HeaderFlags::RESPONSE, error }
     }
 
     /// Reads an `RDMA2_ERROR` of any version in the layout of `family`; gives it, and what follows.
@@ -304,10 +304,10 @@ impl ErrorReply {
         let short = |end: EndOfInput| DecodeError::short(end.offset);
         reader.array::<{ Prefix::LEN }>().map_err(short)?;
         let flags = match family {
-            Family::A => Flags::from_bits_retain(reader.u32().map_err(short)?),
-            Family::B => Flags::RESPONSE,
+            Family::A => HeaderFlags::from_bits_retain(reader.u32().map_err(short)?),
+            Family::B => HeaderFlags::RESPONSE,
         };
-        let error = ErrorBody::decode(&mut reader)?;
+        let error = ErrorBodyV2::decode(&mut reader)?;
         Ok((Self { family, prefix, flags, error }, reader.rest()))
     }
 
@@ -325,7 +325,7 @@ impl ErrorReply {
 
     /// What the answer says.
     #[must_use]
-    pub const fn error(&self) -> ErrorBody {
+    pub const fn error(&self) -> ErrorBodyV2 {
         self.error
     }
 
@@ -344,7 +344,7 @@ impl ErrorReply {
     }
 }
 
-impl Emit for ErrorReply {
+impl Emit for ErrorReplyV2 {
     fn emit<S: Sink>(&self, sink: &mut S) {
         self.prefix.emit(sink);
         if self.family == Family::A {
@@ -360,28 +360,28 @@ mod tests {
 
     #[test]
     fn what_goes_back() {
-        let answer = Reaction::Answer;
+        let answer = ReactionV2::Answer;
         for (kind, responder, requester) in [
-            (DecodeErrorKind::HeaderShort, Reaction::Discard, Reaction::Discard),
-            (DecodeErrorKind::Version, answer(ErrorCode::VERS), Reaction::Discard),
+            (DecodeErrorKind::HeaderShort, ReactionV2::Discard, ReactionV2::Discard),
+            (DecodeErrorKind::Version, answer(ErrorCode::VERS), ReactionV2::Discard),
             (DecodeErrorKind::HeaderType, answer(ErrorCode::INVAL_HTYPE), answer(ErrorCode::INVAL_HTYPE)),
             (DecodeErrorKind::PropertyValue, answer(ErrorCode::BAD_PROPVAL), answer(ErrorCode::BAD_PROPVAL)),
-            (DecodeErrorKind::HeaderTruncated, answer(ErrorCode::BAD_XDR), Reaction::Discard),
-            (DecodeErrorKind::ListFlag, answer(ErrorCode::BAD_XDR), Reaction::Discard),
-            (DecodeErrorKind::ListTruncated, answer(ErrorCode::BAD_XDR), Reaction::Discard),
-            (DecodeErrorKind::SegmentCount, answer(ErrorCode::BAD_XDR), Reaction::Discard),
+            (DecodeErrorKind::HeaderTruncated, answer(ErrorCode::BAD_XDR), ReactionV2::Discard),
+            (DecodeErrorKind::ListFlag, answer(ErrorCode::BAD_XDR), ReactionV2::Discard),
+            (DecodeErrorKind::ListTruncated, answer(ErrorCode::BAD_XDR), ReactionV2::Discard),
+            (DecodeErrorKind::SegmentCount, answer(ErrorCode::BAD_XDR), ReactionV2::Discard),
         ] {
             let error = DecodeError::new(kind, 0);
-            assert_eq!(Reaction::to(error, Role::Responder), responder, "{kind:?}");
-            assert_eq!(Reaction::to(error, Role::Requester), requester, "{kind:?}");
+            assert_eq!(ReactionV2::to(error, Role::Responder), responder, "{kind:?}");
+            assert_eq!(ReactionV2::to(error, Role::Requester), requester, "{kind:?}");
         }
     }
 
     #[test]
     fn only_a_refused_version_has_a_range() {
-        assert_eq!(Reaction::Discard.error(1, 2), None);
-        assert_eq!(Reaction::Answer(ErrorCode::VERS).error(1, 2), Some(ErrorBody::Vers { low: 1, high: 2 }));
-        let void = Some(ErrorBody::Void(ErrorCode::INVAL_CONT));
-        assert_eq!(Reaction::Answer(ErrorCode::INVAL_CONT).error(1, 2), void);
+        assert_eq!(ReactionV2::Discard.error(1, 2), None);
+        assert_eq!(ReactionV2::Answer(ErrorCode::VERS).error(1, 2), Some(ErrorBodyV2::Vers { low: 1, high: 2 }));
+        let void = Some(ErrorBodyV2::Void(ErrorCode::INVAL_CONT));
+        assert_eq!(ReactionV2::Answer(ErrorCode::INVAL_CONT).error(1, 2), void);
     }
 }

@@ -14,9 +14,9 @@
 
 use core::fmt;
 
-pub use super::flags::Flags;
+pub use super::flags::HeaderFlags;
 
-use super::error::{ERROR, ErrorBody};
+use super::error::{ERROR, ErrorBodyV2};
 use super::{ChunkLists, Credit, PropertySet, VERSION};
 use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
 use crate::lists::Chunks;
@@ -60,14 +60,14 @@ impl HeaderType {
 /// ```
 /// use rpcrdma::lists::{Chunks, ReadList};
 /// use rpcrdma::segment::{ReadSegment, Segment};
-/// use rpcrdma::v2::family_a::{Body, Flags, Header};
+/// use rpcrdma::v2::family_a::{Body, HeaderFlags, Header};
 /// use rpcrdma::v2::{ChunkLists, Credit};
 ///
 /// let target = Segment { handle: 0xa94, length: 4096, offset: 0x6000 };
 /// let entries = [ReadSegment { position: 120, target }.to_entry()];
 /// let chunks = Chunks { reads: ReadList::new(&entries), ..Chunks::default() };
 /// let body = Body::Msg(ChunkLists { inv_handle: 0xa94, chunks });
-/// let header = Header { xid: 7, credit: Credit::new(1, 32), flags: Flags::empty(), body };
+/// let header = Header { xid: 7, credit: Credit::new(1, 32), flags: HeaderFlags::empty(), body };
 ///
 /// let mut send = [0; 1024];
 /// let length = header.encode(&mut send)?;
@@ -83,7 +83,7 @@ pub struct Header<'a> {
     /// `rdma_credit`.
     pub credit: Credit,
     /// `rdma_flags`.
-    pub flags: Flags,
+    pub flags: HeaderFlags,
     /// What `rdma_htype` selects.
     pub body: Body<'a>,
 }
@@ -96,7 +96,7 @@ pub enum Body<'a> {
     /// `RDMA2_NOMSG`: the Payload stream is in a chunk; or see [`Header::is_grant`].
     Nomsg(ChunkLists<'a>),
     /// `RDMA2_ERROR`.
-    Error(ErrorBody),
+    Error(ErrorBodyV2),
     /// `RDMA2_CONNPROP`.
     Connprop(PropertySet<'a>),
     /// `RDMA2_GRANT`: draft -02 has a header type for what an empty `RDMA2_NOMSG` was for before.
@@ -123,7 +123,7 @@ impl<'a> Header<'a> {
         let prefix = Prefix::from_octets(start);
         let Prefix { xid, version, credit, procedure: Procedure(htype) } = prefix;
         let htype = HeaderType(htype);
-        let flags = Flags::from_bits_retain(u32::from_be_bytes([*f0, *f1, *f2, *f3]));
+        let flags = HeaderFlags::from_bits_retain(u32::from_be_bytes([*f0, *f1, *f2, *f3]));
         // As in version 1: the usual ones here, the others apart.
         let body = if version == VERSION && matches!(htype, HeaderType::RDMA2_MSG | HeaderType::RDMA2_NOMSG) {
             let lists = ChunkLists::decode(&mut reader)?;
@@ -215,7 +215,7 @@ impl<'a> Body<'a> {
             return Err(DecodeError::new(DecodeErrorKind::Version, 4));
         }
         match htype {
-            HeaderType::RDMA2_ERROR => Ok(Self::Error(ErrorBody::decode(reader)?)),
+            HeaderType::RDMA2_ERROR => Ok(Self::Error(ErrorBodyV2::decode(reader)?)),
             HeaderType::RDMA2_CONNPROP => Ok(Self::Connprop(PropertySet::decode(reader)?)),
             HeaderType::RDMA2_GRANT => Ok(Self::Grant),
             _ => Err(DecodeError::new(DecodeErrorKind::HeaderType, 12)),
@@ -293,14 +293,14 @@ mod tests {
     #[test]
     fn flags_show_their_names_and_what_has_none() {
         for (bits, text) in [(0, ""), (1, "RESPONSE"), (7, "RESPONSE MORE TPMORE"), (0x12, "MORE 0x10"), (8, "0x8")] {
-            assert_eq!(Flags::from_bits_retain(bits).to_string(), text);
+            assert_eq!(HeaderFlags::from_bits_retain(bits).to_string(), text);
         }
     }
 
     #[test]
     fn an_empty_nomsg_grants_only_without_an_xid() {
         let empty =
-            |xid| Header { xid, credit: Credit(1), flags: Flags::empty(), body: Body::Nomsg(Default::default()) };
+            |xid| Header { xid, credit: Credit(1), flags: HeaderFlags::empty(), body: Body::Nomsg(Default::default()) };
         assert!(empty(0).is_grant());
         assert!(!empty(1).is_grant());
     }

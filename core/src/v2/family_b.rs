@@ -18,7 +18,7 @@
 
 use core::fmt;
 
-use super::error::{ERROR, ErrorBody};
+use super::error::{ERROR, ErrorBodyV2};
 use super::{ChunkLists, Credit, PropertySet, VERSION};
 use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
 use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
@@ -117,7 +117,7 @@ pub struct CallExternal<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
     /// `RDMA2_ERROR`.
-    Error(ErrorBody),
+    Error(ErrorBodyV2),
     /// `RDMA2_GRANT`.
     Grant,
     /// `RDMA2_CONNPROP_MIDDLE`.
@@ -277,7 +277,7 @@ impl<'a> Body<'a> {
         }
         let remaining = |reader: &mut Reader<'_>| reader.u32().map_err(DecodeError::truncated);
         Ok(match htype {
-            HeaderType::RDMA2_ERROR => Self::Error(ErrorBody::decode(reader)?),
+            HeaderType::RDMA2_ERROR => Self::Error(ErrorBodyV2::decode(reader)?),
             HeaderType::RDMA2_GRANT => Self::Grant,
             HeaderType::RDMA2_CONNPROP_MIDDLE => Self::ConnpropMiddle(PropertySet::decode(reader)?),
             HeaderType::RDMA2_CONNPROP_FINAL => Self::ConnpropFinal(PropertySet::decode(reader)?),

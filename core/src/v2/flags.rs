@@ -5,7 +5,7 @@ use core::fmt;
 bitflags::bitflags! {
     /// `rdma_flags`; those without a meaning are kept as they were received, and are to be ignored.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct Flags: u32 {
+    pub struct HeaderFlags: u32 {
         /// `RDMA2_F_RESPONSE`: the XID is one of the receiver's own Calls. Set in Replies and in every `RDMA2_ERROR`.
         const RESPONSE = 1;
         /// `RDMA2_F_MORE`: the payload goes on in the next message. For `RDMA2_MSG` and `RDMA2_CONNPROP` only.
@@ -16,7 +16,7 @@ bitflags::bitflags! {
     }
 }
 
-impl fmt::Display for Flags {
+impl fmt::Display for HeaderFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = [(Self::RESPONSE, "RESPONSE"), (Self::MORE, "MORE"), (Self::TPMORE, "TPMORE")];
         let mut left = *self;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Credit, ErrorBody, Family, PropertySet, family_a, family_b};
+use super::{Credit, ErrorBodyV2, Family, PropertySet, family_a, family_b};
 use crate::error::{DecodeError, EncodeError};
 use crate::lists::{Chunks, ReadList};
 use crate::prefix::Prefix;
@@ -10,28 +10,28 @@ use crate::prefix::Prefix;
 /// The transport header of one message, of either family.
 ///
 /// ```
-/// use rpcrdma::v2::{Family, Header};
+/// use rpcrdma::v2::{Family, HeaderV2};
 ///
 /// // A grant of 16 credits: RDMA2_GRANT, and an RDMA2_NOMSG without chunks.
 /// let b = [0, 0, 0, 0, 0, 0, 0, 2, 0, 0x80, 0, 16, 0, 0, 0, 5];
 /// let mut a = [0; 36];
 /// a[..16].copy_from_slice(&[0, 0, 0, 0, 0, 0, 0, 2, 0, 0x80, 0, 16, 0, 0, 0, 1]);
 /// for (family, octets) in [(Family::A, &a[..]), (Family::B, &b[..])] {
-///     let (header, _) = Header::decode(family, octets)?;
+///     let (header, _) = HeaderV2::decode(family, octets)?;
 ///     assert!(header.is_grant());
 ///     assert_eq!(header.credit().granted(), 16);
 /// }
 /// # Ok::<(), rpcrdma::error::DecodeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Header<'a> {
+pub enum HeaderV2<'a> {
     /// Of drafts -00 to -02.
     A(family_a::Header<'a>),
     /// Of drafts -03 to -07.
     B(family_b::Header<'a>),
 }
 
-impl<'a> Header<'a> {
+impl<'a> HeaderV2<'a> {
     /// Reads the header of a Send in the wire format of `family`; gives it, and the octets that follow it.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl<'a> Header<'a> {
 
     /// What an `RDMA2_ERROR` says.
     #[must_use]
-    pub const fn error(&self) -> Option<ErrorBody> {
+    pub const fn error(&self) -> Option<ErrorBodyV2> {
         match self {
             Self::A(family_a::Header { body: family_a::Body::Error(error), .. })
             | Self::B(family_b::Header { body: family_b::Body::Error(error), .. }) => Some(*error),
@@ -173,7 +173,7 @@ impl<'a> Header<'a> {
     #[must_use]
     pub const fn is_response(&self) -> Option<bool> {
         match self {
-            Self::A(header) => Some(header.flags.contains(family_a::Flags::RESPONSE)),
+            Self::A(header) => Some(header.flags.contains(family_a::HeaderFlags::RESPONSE)),
             Self::B(header) => match header.body {
                 family_b::Body::CallExternal(_) | family_b::Body::CallMiddle { .. } | family_b::Body::CallInline(_) => {
                     Some(false)
@@ -208,7 +208,7 @@ impl<'a> Header<'a> {
     }
 }
 
-impl fmt::Display for Header<'_> {
+impl fmt::Display for HeaderV2<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::A(header) => header.fmt(f),
@@ -219,23 +219,23 @@ impl fmt::Display for Header<'_> {
 
 /// One Send: the header, and what follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message<'a> {
+pub struct MessageV2<'a> {
     /// The transport header.
-    pub header: Header<'a>,
+    pub header: HeaderV2<'a>,
     /// Octets the header has.
     pub header_length: usize,
-    /// The octets after the header: the Payload stream, or a part of it, where [`Header::has_payload`]. After any other
+    /// The octets after the header: the Payload stream, or a part of it, where [`HeaderV2::has_payload`]. After any other
     /// header nothing should follow, and what does has no meaning.
     pub payload: &'a [u8],
 }
 
-impl<'a> Message<'a> {
+impl<'a> MessageV2<'a> {
     /// Reads one Send in the wire format of `family`.
     ///
     /// # Errors
     /// A [`DecodeError`] where it does not begin with a header of this format.
     pub fn decode(family: Family, octets: &'a [u8]) -> Result<Self, DecodeError> {
-        let (header, payload) = Header::decode(family, octets)?;
+        let (header, payload) = HeaderV2::decode(family, octets)?;
         Ok(Self { header, header_length: octets.len().saturating_sub(payload.len()), payload })
     }
 }

@@ -7,14 +7,14 @@
 //!
 //! The two sides have to know which one they use; [`Family::of`] says what a single Send shows about that. They are two
 //! modules, not one with a switch, so that nobody can make a header with flags and family B's types; what is the same
-//! on the wire is the same type. [`Header`] and [`Message`] are either, for programs that look at both.
+//! on the wire is the same type. [`HeaderV2`] and [`MessageV2`] are either, for programs that look at both.
 //!
 //! Segments, chunk lists and the Payload stream are those of version 1. New are transport properties ([`PropertySet`]),
-//! error codes that say what to do ([`ErrorBody`]), messages of several Sends ([`Continuation`]), invalidation of a handle
+//! error codes that say what to do ([`ErrorBodyV2`]), messages of several Sends ([`Continuation`]), invalidation of a handle
 //! the Requester names ([`ChunkLists::inv_handle`]) and grants of credits at any time. Which version to go on with after
 //! a refusal is in [`Outcome`].
 //!
-//! A receiver asks three things about a message, each with its reaction: does it decode ([`Reaction::to`]), may it come now
+//! A receiver asks three things about a message, each with its reaction: does it decode ([`ReactionV2::to`]), may it come now
 //! ([`Continuation::accept`]), and is something else wrong with it ([`rules::send_v2`](crate::rules::send_v2)).
 
 mod chunk_lists;
@@ -33,9 +33,9 @@ mod recognise;
 pub use chunk_lists::ChunkLists;
 pub use continuation::{Continuation, ContinuationError, Part};
 pub use credit::Credit;
-pub use error::{ErrorBody, ErrorCode, ErrorReply, Reaction};
+pub use error::{ErrorBodyV2, ErrorCode, ErrorReplyV2, ReactionV2};
 pub use family::Family;
-pub use message::{Header, Message};
+pub use message::{HeaderV2, MessageV2};
 pub use negotiation::{FIRST_MESSAGE, Outcome, Refusal};
 pub use property::{
     Properties, Property, PropertyId, PropertyIter, PropertySet, PropertySubset, PropertyValue, ReverseDirection,

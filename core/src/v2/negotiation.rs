@@ -10,7 +10,7 @@
 //!
 //! The first word after the four is 1 in both, as the flags are `RDMA2_F_RESPONSE`. Only the length tells them apart.
 
-use super::{ErrorBody, ErrorReply, Family, VERSION};
+use super::{ErrorBodyV2, ErrorReplyV2, Family, VERSION};
 use crate::v1;
 
 /// Octets of the first message a client sends, at most: it may be received by a server of version 1.
@@ -54,8 +54,8 @@ impl Refusal {
             32 => Family::A,
             _ => return None,
         };
-        let (reply, _) = ErrorReply::decode(layout, octets).ok()?;
-        let ErrorBody::Vers { low, high } = reply.error() else { return None };
+        let (reply, _) = ErrorReplyV2::decode(layout, octets).ok()?;
+        let ErrorBodyV2::Vers { low, high } = reply.error() else { return None };
         Some(Self { xid: reply.prefix().xid, version: reply.prefix().version, low, high, layout })
     }
 }

@@ -9,7 +9,7 @@
 //!  7 to 13                   CONNPROP_FINAL, ...  B
 //! ```
 
-use super::{ErrorBody, Family, VERSION, family_a, family_b};
+use super::{ErrorBodyV2, Family, VERSION, family_a, family_b};
 use crate::prefix::Prefix;
 
 impl Family {
@@ -48,13 +48,15 @@ impl Family {
     }
 
     fn can_be_a(octets: &[u8]) -> bool {
-        use family_a::{Body, Flags};
+        use family_a::{Body, HeaderFlags};
         let Ok((header, rest)) = family_a::Header::decode(octets) else { return false };
         let flags = header.flags;
         match header.body {
             Body::Msg(_) | Body::Nomsg(_) => true,
-            Body::Error(error) => rest.is_empty() && flags == Flags::RESPONSE && is_known(error),
-            Body::Connprop(_) => rest.is_empty() && (Flags::RESPONSE | Flags::MORE | Flags::TPMORE).contains(flags),
+            Body::Error(error) => rest.is_empty() && flags == HeaderFlags::RESPONSE && is_known(error),
+            Body::Connprop(_) => {
+                rest.is_empty() && (HeaderFlags::RESPONSE | HeaderFlags::MORE | HeaderFlags::TPMORE).contains(flags)
+            }
             Body::Grant => rest.is_empty() && flags.is_empty() && header.xid == 0,
         }
     }
@@ -64,7 +66,7 @@ impl Family {
         use family_b::Body;
         let Ok((header, rest)) = family_b::Header::decode(octets) else { return Some(false) };
         match header.body {
-            Body::Error(ErrorBody::Vers { .. }) if rest.is_empty() => None,
+            Body::Error(ErrorBodyV2::Vers { .. }) if rest.is_empty() => None,
             Body::Error(error) => Some(rest.is_empty() && is_known(error)),
             Body::Grant => Some(rest.is_empty() && header.xid == 0),
             Body::ConnpropMiddle(_) => Some(rest.is_empty()),
@@ -73,7 +75,7 @@ impl Family {
     }
 }
 
-fn is_known(error: ErrorBody) -> bool {
+fn is_known(error: ErrorBodyV2) -> bool {
     error.code().name().is_some()
 }
 

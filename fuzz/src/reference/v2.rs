@@ -9,7 +9,7 @@ use super::{Chunks, Fault, Parsed, Refusal, Segment, chunks, fault, finish, opaq
 
 /// A transport header of either wire format.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct HeaderV2 {
     /// `rdma_xid`.
     pub xid: u32,
     /// `rdma_credit`.
@@ -19,12 +19,12 @@ pub struct Header {
     /// `rdma_htype`.
     pub htype: u32,
     /// What it selects.
-    pub body: Body,
+    pub body: BodyV2,
 }
 
 /// The part of a header that depends on `rdma_htype`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum BodyV2 {
     /// `rdma_inv_handle` and the Call chunk, where there are such; and the lists, empty where there are none.
     Lists(Option<u32>, Option<Vec<(u32, Segment)>>, Chunks),
     /// `rdma_err`, and the words of its arm.
@@ -54,11 +54,11 @@ pub enum Value {
 ///
 /// # Errors
 /// Where there is none.
-pub fn family_a(input: &[u8]) -> Result<(Header, usize), Refusal> {
+pub fn family_a(input: &[u8]) -> Result<(HeaderV2, usize), Refusal> {
     finish(input, "header_truncated", parse_a(input))
 }
 
-fn parse_a(input: &[u8]) -> Parsed<'_, Header> {
+fn parse_a(input: &[u8]) -> Parsed<'_, HeaderV2> {
     if input.len() < 20 {
         return fault("header_short", input.len() % 4);
     }
@@ -67,24 +67,24 @@ fn parse_a(input: &[u8]) -> Parsed<'_, Header> {
         return fault("version", input.len() - 4);
     }
     let (rest, body) = match htype {
-        0 | 1 => map((be_u32, chunks), |(handle, lists)| Body::Lists(Some(handle), None, lists)).parse(rest),
+        0 | 1 => map((be_u32, chunks), |(handle, lists)| BodyV2::Lists(Some(handle), None, lists)).parse(rest),
         4 => error(rest),
         5 => properties(rest),
-        6 => success(Body::Grant).parse(rest),
+        6 => success(BodyV2::Grant).parse(rest),
         _ => fault("header_type", input.len() - 12),
     }?;
-    Ok((rest, Header { xid, credit, flags: Some(flags), htype, body }))
+    Ok((rest, HeaderV2 { xid, credit, flags: Some(flags), htype, body }))
 }
 
 /// A header of drafts -03 to -07, and how many octets follow it.
 ///
 /// # Errors
 /// Where there is none.
-pub fn family_b(input: &[u8]) -> Result<(Header, usize), Refusal> {
+pub fn family_b(input: &[u8]) -> Result<(HeaderV2, usize), Refusal> {
     finish(input, "header_truncated", parse_b(input))
 }
 
-fn parse_b(input: &[u8]) -> Parsed<'_, Header> {
+fn parse_b(input: &[u8]) -> Parsed<'_, HeaderV2> {
     if input.len() < 16 {
         return fault("header_short", input.len() % 4);
     }
@@ -94,25 +94,25 @@ fn parse_b(input: &[u8]) -> Parsed<'_, Header> {
     }
     let (rest, body) = match htype {
         4 => error(rest),
-        5 => success(Body::Grant).parse(rest),
+        5 => success(BodyV2::Grant).parse(rest),
         6 | 7 => properties(rest),
-        8 => map((be_u32, reads, chunks), |(handle, call, lists)| Body::Lists(Some(handle), Some(call), lists))
+        8 => map((be_u32, reads, chunks), |(handle, call, lists)| BodyV2::Lists(Some(handle), Some(call), lists))
             .parse(rest),
-        9 | 12 => map(be_u32, Body::Remaining).parse(rest),
-        10 => map((be_u32, chunks), |(handle, lists)| Body::Lists(Some(handle), None, lists)).parse(rest),
+        9 | 12 => map(be_u32, BodyV2::Remaining).parse(rest),
+        10 => map((be_u32, chunks), |(handle, lists)| BodyV2::Lists(Some(handle), None, lists)).parse(rest),
         11 => map((writes, reply_chunk), |(writes, reply)| {
-            Body::Lists(None, None, Chunks { writes, reply, ..Chunks::default() })
+            BodyV2::Lists(None, None, Chunks { writes, reply, ..Chunks::default() })
         })
         .parse(rest),
-        13 => map(writes, |writes| Body::Lists(None, None, Chunks { writes, ..Chunks::default() })).parse(rest),
+        13 => map(writes, |writes| BodyV2::Lists(None, None, Chunks { writes, ..Chunks::default() })).parse(rest),
         _ => fault("header_type", input.len() - 12),
     }?;
-    Ok((rest, Header { xid, credit, flags: None, htype, body }))
+    Ok((rest, HeaderV2 { xid, credit, flags: None, htype, body }))
 }
 
-fn error(input: &[u8]) -> Parsed<'_, Body> {
+fn error(input: &[u8]) -> Parsed<'_, BodyV2> {
     error_words(input)
-        .map(|(rest, (code, words))| (rest, Body::Error(code, words)))
+        .map(|(rest, (code, words))| (rest, BodyV2::Error(code, words)))
         .map_err(|error| error.map(|fault: Fault| Fault { kind: Some("header_short"), ..fault }))
 }
 
@@ -126,9 +126,9 @@ fn error_words(input: &[u8]) -> Parsed<'_, (u32, Vec<u32>)> {
     map(count(be_u32, words), |words| (code, words)).parse(rest)
 }
 
-fn properties(input: &[u8]) -> Parsed<'_, Body> {
+fn properties(input: &[u8]) -> Parsed<'_, BodyV2> {
     let (rest, number) = be_u32(input)?;
-    map(count(property, number as usize), Body::Properties).parse(rest)
+    map(count(property, number as usize), BodyV2::Properties).parse(rest)
 }
 
 fn property(input: &[u8]) -> Parsed<'_, (u32, Value)> {

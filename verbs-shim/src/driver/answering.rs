@@ -5,8 +5,8 @@ use std::mem;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use rpcrdma::endpoint::responder::{self, Form, Input, InputError, Message, Output, ReplyFault};
-use rpcrdma::endpoint::{CallId, Item, Responder, Terms};
+use rpcrdma::endpoint::responder::{self, CallMessage, Form, Input, Output, ReplyFault};
+use rpcrdma::endpoint::{CallId, InputError, Item, Responder, Terms};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 
@@ -473,12 +473,12 @@ impl<V: Provider> Answering<V> {
         port: &Port<V>,
         buffers: &Buffers<V>,
         jobs: &mut Jobs<V>,
-        (call, message): (CallId, Message),
+        (call, message): (CallId, CallMessage),
     ) -> Result<(), Ended> {
         let number = self.number_or_begin(call)?;
         let answer = self.answer(number)?;
         match message {
-            Message::Inline { receive, from, length } => {
+            CallMessage::Inline { receive, from, length } => {
                 let copied = buffers.look(port, receive, |octets| {
                     let octets = octets.get(from..).and_then(|rest| rest.get(..length as usize))?;
                     answer.message.copy_from_slice(octets);
@@ -486,7 +486,7 @@ impl<V: Provider> Answering<V> {
                 })?;
                 copied.ok_or(Ended::Protocol)?;
             }
-            Message::Assembled { .. } => {
+            CallMessage::Assembled { .. } => {
                 if answer.take_back_call(jobs, number) {
                     return Ok(());
                 }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use rpcrdma::endpoint::requester::{self, End, Input, InputError, Memory, Output};
-use rpcrdma::endpoint::{CallId, Direction, Item, Requester, Terms};
+use rpcrdma::endpoint::requester::{self, End, Input, Memory, Output};
+use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
 
 use super::buffers::{Buffers, Sent};
@@ -175,13 +175,13 @@ impl<V: Provider> Calling<V> {
     fn take(&mut self, call: &mut Call) -> Result<Option<usize>, CallError> {
         let refused = |error| Err(CallError::Refused(error));
         let Some(length) = call.stream.places(&mut self.items) else {
-            return refused(requester::CallError::Items);
+            return refused(requester::CallRefusal::Items);
         };
         self.rooms.clear();
         for room in &call.results {
             match u32::try_from(room.len()) {
                 Ok(room) if room <= SEGMENT_LENGTH => self.rooms.push(room),
-                _ => return refused(requester::CallError::Items),
+                _ => return refused(requester::CallRefusal::Items),
             }
         }
         call.begin();
@@ -195,7 +195,7 @@ impl<V: Provider> Calling<V> {
         };
         let id = match self.requester.call(&asked) {
             Ok(id) => id,
-            Err(requester::CallError::TooManyCalls) => return Ok(None),
+            Err(requester::CallRefusal::TooManyCalls) => return Ok(None),
             Err(error) => return refused(error),
         };
         let xid = MessageType::peek(head).map_or(0, |(xid, _)| xid);

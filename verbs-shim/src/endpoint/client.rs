@@ -36,7 +36,7 @@ use crate::verbs::Error;
 ///
 /// // A call of procedure 1 of program 400100: with room for the octets apart from the reply.
 /// let client = Client::connect(&here, address, &Settings::client())?;
-/// let header = rpcrdma::rpc::Call {
+/// let header = rpcrdma::rpc::RpcCall {
 ///     xid: client.xid(),
 ///     rpc_version: 2,
 ///     program: 400_100,

@@ -80,8 +80,8 @@ impl<V: Provider> Request<V> {
     ///
     /// # Errors
     /// Where it is none of RPC version 2; there is no answer to that but `ERR_CHUNK` or an RPC error.
-    pub fn decode(&self) -> Result<(rpc::Call<'_>, &[u8]), rpc::RpcError> {
-        rpc::Call::decode(self.message())
+    pub fn decode(&self) -> Result<(rpc::RpcCall<'_>, &[u8]), rpc::RpcError> {
+        rpc::RpcCall::decode(self.message())
     }
 
     /// Where the reply goes: an empty stream, which has the buffers of replies before.
@@ -107,7 +107,7 @@ impl<V: Provider> Request<V> {
 
     /// Puts the header of a reply into it, and nothing behind it.
     fn begin(&mut self, body: ReplyBody<'_>, room: &mut [u8]) {
-        let header = rpc::Reply { xid: self.xid(), body };
+        let header = rpc::RpcReply { xid: self.xid(), body };
         if let Ok(length) = header.encode(room) {
             let reply = self.reply();
             reply.clear();
@@ -146,7 +146,7 @@ impl<V: Provider> Request<V> {
 
     fn send(&mut self) -> Result<Form, ReplyFault> {
         let Some(asked) = &mut self.asked else { return Err(ReplyFault::NoCall) };
-        let protected = rpc::Call::decode(&asked.message).is_ok_and(|(call, _)| is_protected(&call));
+        let protected = rpc::RpcCall::decode(&asked.message).is_ok_and(|(call, _)| is_protected(&call));
         let mut state = self.shared.lock();
         let done = state.answer(self.shared.port(), |answering| answering.reply(asked, protected));
         self.shared.finish(state);

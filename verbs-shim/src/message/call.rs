@@ -38,7 +38,7 @@ pub struct Call {
 #[non_exhaustive]
 pub enum CallError {
     /// The call was not made: it cannot be, or not on this connection.
-    Refused(requester::CallError),
+    Refused(requester::CallRefusal),
     /// Memory could not be registered.
     NotRegistered,
     /// The other side says that it cannot answer this call; to make it again does not help (RFC 8166 section 4.5).

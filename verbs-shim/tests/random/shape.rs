@@ -1,7 +1,7 @@
 //! What a call is like, and every octet of it and of its reply: all of it follows from a seed and the XID, so each side
 //! knows what it has to see.
 
-use rpcrdma::rpc::{AcceptStatus, Auth, Call as Header, Flavor, Reply, ReplyBody};
+use rpcrdma::rpc::{AcceptStatus, Auth, Flavor, ReplyBody, RpcCall, RpcReply};
 use rpcrdma_verbs::{Call, Stream};
 
 /// The finalizer of SplitMix64.
@@ -121,7 +121,7 @@ impl Shape {
         // Version 1, DATA, sequence number, integrity, a handle of four octets.
         let body = [[0, 0, 0, 1], [0; 4], [0, 0, 0, 9], [0, 0, 0, 2], [0, 0, 0, 4], [7; 4]];
         let gss = Auth { flavor: Flavor::RPCSEC_GSS, body: body.as_flattened() };
-        let header = Header {
+        let header = RpcCall {
             xid: self.xid,
             rpc_version: 2,
             program: 400_100,
@@ -140,7 +140,7 @@ impl Shape {
         let status = if self.does == Does::Drop { AcceptStatus::SYSTEM_ERR } else { AcceptStatus::SUCCESS };
         let body = ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None };
         let mut octets = vec![0; REPLY_HEADER];
-        assert_eq!(Reply { xid: self.xid, body }.encode(&mut octets), Ok(REPLY_HEADER));
+        assert_eq!(RpcReply { xid: self.xid, body }.encode(&mut octets), Ok(REPLY_HEADER));
         octets
     }
 

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 use std::{mem, thread};
 
-use rpcrdma::rpc::{Auth, Call as Header};
+use rpcrdma::rpc::{Auth, RpcCall};
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
 use rpcrdma_verbs::{Call, Client, Connection, Request, Server, Settings, Stream};
 
@@ -44,7 +44,7 @@ impl Kind {
 }
 
 fn header(kind: Kind) -> [u8; 40] {
-    let header = Header {
+    let header = RpcCall {
         xid: 0,
         rpc_version: 2,
         program: 400_100,

@@ -182,7 +182,7 @@ impl File {
         let data = rest.get(..1 + random.below(MOST) as usize).unwrap_or(rest);
         let credential = Auth { flavor: Flavor::SYS, body: &[0; 20] };
         let (program, version, procedure, verifier) = (100_003, 4, 1, Auth::NONE);
-        let header = rpc::Call { xid, rpc_version: 2, program, version, procedure, credential, verifier };
+        let header = rpc::RpcCall { xid, rpc_version: 2, program, version, procedure, credential, verifier };
         let mut message = vec![0; header.encoded_len()];
         header.encode(&mut message).map_err(|error| error.to_string())?;
         let mut put = |words: &[u32]| words.iter().for_each(|word| message.extend(word.to_be_bytes()));

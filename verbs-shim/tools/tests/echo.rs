@@ -149,14 +149,14 @@ fn the_buffers_of_a_caller_stay() {
 }
 
 /// What comes back to a call with this header and these arguments.
-fn answer(client: &Client<Adapter>, header: &rpc::Call<'_>, arguments: &[u8]) -> (AcceptStatus, Option<Mismatch>) {
+fn answer(client: &Client<Adapter>, header: &rpc::RpcCall<'_>, arguments: &[u8]) -> (AcceptStatus, Option<Mismatch>) {
     let mut octets = vec![0; 40];
     header.encode(&mut octets).unwrap();
     let mut stream = Stream::from(octets);
     stream.push(arguments);
     let mut call = Call::new(stream, 100);
     client.call(&mut call).unwrap();
-    match rpc::Reply::decode(call.reply()).unwrap().0.body {
+    match rpc::RpcReply::decode(call.reply()).unwrap().0.body {
         ReplyBody::Accepted { status, mismatch, .. } => (status, mismatch),
         ReplyBody::Denied(denial) => {
             let versions = Mismatch { low: 2, high: 2 };
@@ -171,7 +171,7 @@ fn what_a_server_does_not_have_is_refused_as_rfc_5531_says() {
     let programs = Programs::default().with_null(100_003, 3).with_null(100_003, 4);
     let fabric = Fabric::new();
     with_server(&fabric, &programs, &Settings::server(), |client| {
-        let call = |rpc_version, program, version, procedure| rpc::Call {
+        let call = |rpc_version, program, version, procedure| rpc::RpcCall {
             xid: client.xid(),
             rpc_version,
             program,
@@ -180,7 +180,7 @@ fn what_a_server_does_not_have_is_refused_as_rfc_5531_says() {
             credential: Auth::NONE,
             verifier: Auth::NONE,
         };
-        let ask = |header: rpc::Call<'_>, arguments: &[u8]| answer(&client, &header, arguments);
+        let ask = |header: rpc::RpcCall<'_>, arguments: &[u8]| answer(&client, &header, arguments);
         let (ok, garbage) = ((AcceptStatus::SUCCESS, None), (AcceptStatus::GARBAGE_ARGS, None));
         assert_eq!(ask(call(2, 100_003, 4, 0), &[]), ok);
         assert_eq!(ask(call(2, 100_003, 3, 0), &[]), ok);

@@ -108,7 +108,7 @@ fn is_in_chunk(message: &Message) -> bool {
 }
 
 fn carries_reply(sent: &SentV2<'_>) -> bool {
-    let header = sent.decoded.as_ref().ok().map(|message: &v2::Message<'_>| message.header);
+    let header = sent.decoded.as_ref().ok().map(|message: &v2::MessageV2<'_>| message.header);
     header
         .is_some_and(|header| header.is_response() == Some(true) && (header.has_payload() || header.chunks().is_some()))
 }

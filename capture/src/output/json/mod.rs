@@ -23,7 +23,7 @@ use crate::event::Terminated;
 use crate::file::{Files, Time};
 use crate::link::Address;
 use crate::nfs::{Callback, CompoundOperation};
-use crate::rpc::header::{Decoded, Dialect, ErrorBody, Header, PayloadPlace, Reaction};
+use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};
 use crate::rpc::known::{Direction, Rpc, Security, Status};
 use crate::rpc::message::{Captured, Dropped, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -82,7 +82,7 @@ fn line(out: &mut impl io::Write, message: &Message, place: Option<PlaceObject<'
     Salvaged::from_octets(message.dialect, octets).with(|chunks| {
         let mut object = MessageObject::new(message, place);
         // An RDMA_ERROR of another version is no version 1 header, and has the same layout all the same.
-        if let (Some(ErrorBody::V1(_)), Ok((error, _))) = (message.error(), ErrorReply::decode(octets)) {
+        if let (Some(AnyErrorBody::V1(_)), Ok((error, _))) = (message.error(), ErrorReply::decode(octets)) {
             object.header_length = Some(error.encoded_len());
             object.payload_length = Some(0);
             object.trailing_length = trailing(message, error.encoded_len());
@@ -370,10 +370,10 @@ struct Error1 {
 }
 
 impl ErrorObject {
-    fn new(error: ErrorBody) -> Self {
+    fn new(error: AnyErrorBody) -> Self {
         let error = match error {
-            ErrorBody::V1(error) => error,
-            ErrorBody::V2(error) => return Self::V2(v2::ErrorObjectV2::new(error)),
+            AnyErrorBody::V1(error) => error,
+            AnyErrorBody::V2(error) => return Self::V2(v2::ErrorObjectV2::new(error)),
         };
         let (low, high) = match error {
             v1::ErrorBody::Vers { low, high } => (Some(low), Some(high)),
@@ -855,9 +855,9 @@ mod tests {
     #[test]
     fn an_error_has_the_versions_only_where_it_is_about_versions() {
         assert_eq!(
-            shown(ErrorObject::new(ErrorBody::V1(v1::ErrorBody::Vers { low: 1, high: 2 }))),
+            shown(ErrorObject::new(AnyErrorBody::V1(v1::ErrorBody::Vers { low: 1, high: 2 }))),
             r#"{"code":"ERR_VERS","low":1,"high":2}"#
         );
-        assert_eq!(shown(ErrorObject::new(ErrorBody::V1(v1::ErrorBody::Chunk))), r#"{"code":"ERR_CHUNK"}"#);
+        assert_eq!(shown(ErrorObject::new(AnyErrorBody::V1(v1::ErrorBody::Chunk))), r#"{"code":"ERR_CHUNK"}"#);
     }
 }

@@ -1,6 +1,8 @@
 //! What a version 2 message has that one of version 1 does not.
 
-use rpcrdma::v2::{self, Credit, ErrorBody, Family, Header, PropertySet, PropertyValue, ReverseDirection, family_a};
+use rpcrdma::v2::{
+    self, Credit, ErrorBodyV2, Family, HeaderV2, PropertySet, PropertyValue, ReverseDirection, family_a,
+};
 use serde::{Serialize, Serializer};
 
 use super::{Hex32, MessageObject, Reads, ShownObject};
@@ -9,7 +11,7 @@ use crate::rpc::message::Message;
 
 impl<'a> MessageObject<'a> {
     /// Takes what a message of version 2 has; of its header, where that can be read.
-    pub(super) fn take_v2(&mut self, message: &Message, header: Option<&Header<'a>>) {
+    pub(super) fn take_v2(&mut self, message: &Message, header: Option<&HeaderV2<'a>>) {
         let family = match message.dialect {
             Dialect::Version1 => return,
             Dialect::Version2(family) => Some(family),
@@ -29,8 +31,8 @@ impl<'a> MessageObject<'a> {
         self.call = header.call_chunk().map(Reads);
         self.properties = header.properties().map(Properties);
         match header {
-            Header::A(header) => self.rdma_flags = Some(FlagNames(header.flags)),
-            Header::B(header) => self.rdma_remaining = header.remaining(),
+            HeaderV2::A(header) => self.rdma_flags = Some(FlagNames(header.flags)),
+            HeaderV2::B(header) => self.rdma_remaining = header.remaining(),
         }
     }
 }
@@ -59,12 +61,14 @@ impl CreditsObject {
     }
 }
 
-pub(super) struct FlagNames(family_a::Flags);
+pub(super) struct FlagNames(family_a::HeaderFlags);
 
 impl Serialize for FlagNames {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let named = self.0.iter_names().map(|(name, _)| name.to_owned());
-        let rest = self.0.difference(family_a::Flags::RESPONSE | family_a::Flags::MORE | family_a::Flags::TPMORE);
+        let rest = self
+            .0
+            .difference(family_a::HeaderFlags::RESPONSE | family_a::HeaderFlags::MORE | family_a::HeaderFlags::TPMORE);
         let rest = (!rest.is_empty()).then(|| format!("{:#010x}", rest.bits()));
         serializer.collect_seq(named.chain(rest))
     }
@@ -140,7 +144,7 @@ pub(super) struct ErrorObjectV2 {
 }
 
 impl ErrorObjectV2 {
-    pub(super) fn new(error: ErrorBody) -> Self {
+    pub(super) fn new(error: ErrorBodyV2) -> Self {
         let code = error.code();
         let mut object = Self {
             code: code.name().map_or(Type::Number(code.0), Type::Name),
@@ -152,16 +156,16 @@ impl ErrorObjectV2 {
             length_needed: None,
         };
         match error {
-            ErrorBody::Vers { low, high } => (object.low, object.high) = (Some(low), Some(high)),
-            ErrorBody::ReadChunks { max_chunks } | ErrorBody::WriteChunks { max_chunks } => {
+            ErrorBodyV2::Vers { low, high } => (object.low, object.high) = (Some(low), Some(high)),
+            ErrorBodyV2::ReadChunks { max_chunks } | ErrorBodyV2::WriteChunks { max_chunks } => {
                 object.max_chunks = Some(max_chunks);
             }
-            ErrorBody::Segments { max_segments } => object.max_segments = Some(max_segments),
-            ErrorBody::WriteResource { chunk_index, length_needed } => {
+            ErrorBodyV2::Segments { max_segments } => object.max_segments = Some(max_segments),
+            ErrorBodyV2::WriteResource { chunk_index, length_needed } => {
                 (object.chunk_index, object.length_needed) = (Some(chunk_index), Some(length_needed));
             }
-            ErrorBody::ReplyResource { length_needed } => object.length_needed = Some(length_needed),
-            ErrorBody::Void(_) => {}
+            ErrorBodyV2::ReplyResource { length_needed } => object.length_needed = Some(length_needed),
+            ErrorBodyV2::Void(_) => {}
         }
         object
     }

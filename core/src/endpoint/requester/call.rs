@@ -25,7 +25,7 @@ pub struct Call<'a> {
 
 /// Why a Call is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallError {
+pub enum CallRefusal {
     /// The connection is over, or is being ended.
     Closed,
     /// `head` does not begin with a whole RPC Call header.
@@ -40,7 +40,7 @@ pub enum CallError {
     TooManySegments,
 }
 
-impl fmt::Display for CallError {
+impl fmt::Display for CallRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed => f.write_str("the connection is over"),
@@ -53,4 +53,4 @@ impl fmt::Display for CallError {
     }
 }
 
-impl core::error::Error for CallError {}
+impl core::error::Error for CallRefusal {}

@@ -1,7 +1,5 @@
 //! What a Requester is told.
 
-use core::fmt;
-
 use crate::endpoint::CallId;
 
 /// What happened.
@@ -48,26 +46,3 @@ pub enum Input<'a> {
     /// or about to be, is the driver's to undo.
     Disconnected,
 }
-
-/// What the driver should not have said. Nothing was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InputError {
-    /// Outputs are to be taken first.
-    NotPolled,
-    /// There is nothing for which this could be said: no such call or region, or not now.
-    Unexpected,
-    /// This handle is that of another region. The memory is to be given another one.
-    HandleInUse,
-}
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotPolled => "outputs are to be taken first",
-            Self::Unexpected => "there is nothing for which this could be said",
-            Self::HandleInUse => "the handle is that of another region",
-        })
-    }
-}
-
-impl core::error::Error for InputError {}

@@ -26,8 +26,8 @@ mod input;
 mod output;
 mod slot;
 
-pub use call::{Call, CallError};
-pub use input::{Input, InputError};
+pub use call::{Call, CallRefusal};
+pub use input::Input;
 pub use output::{End, Memory, Output};
 
 use core::mem;
@@ -39,7 +39,7 @@ use super::queue::Queue;
 use super::slots::Slots;
 use super::stream::{self, Ranges};
 use super::window::Window;
-use super::{CallId, Terms, is_protected};
+use super::{CallId, InputError, Terms, is_protected};
 use crate::error::EncodeError;
 use crate::rpc;
 use crate::segment::Segment;
@@ -119,7 +119,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.window.in_flight()
     }
 
-    /// Whether there is no room for one more Call: [`call`](Self::call) would say [`CallError::TooManyCalls`].
+    /// Whether there is no room for one more Call: [`call`](Self::call) would say [`CallRefusal::TooManyCalls`].
     #[must_use]
     pub const fn is_full(&self) -> bool {
         self.slots.count() == CALLS
@@ -128,23 +128,23 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// Begins a Call. It waits where there is no credit.
     ///
     /// # Errors
-    /// A [`CallError`] where it cannot be made; nothing is done then.
-    pub fn call(&mut self, call: &Call<'_>) -> Result<CallId, CallError> {
+    /// A [`CallRefusal`] where it cannot be made; nothing is done then.
+    pub fn call(&mut self, call: &Call<'_>) -> Result<CallId, CallRefusal> {
         if self.state != State::Open {
-            return Err(CallError::Closed);
+            return Err(CallRefusal::Closed);
         }
-        let (header, _) = rpc::Call::decode(call.head).map_err(CallError::Rpc)?;
+        let (header, _) = rpc::RpcCall::decode(call.head).map_err(CallRefusal::Rpc)?;
         if !stream::is_sound(call.head, call.length, call.arguments) {
-            return Err(CallError::Items);
+            return Err(CallRefusal::Items);
         }
         if self.slots.iter().any(|(_, slot)| slot.xid == header.xid) {
-            return Err(CallError::XidInUse);
+            return Err(CallRefusal::XidInUse);
         }
-        let (id, slot) = self.slots.take().ok_or(CallError::TooManyCalls)?;
+        let (id, slot) = self.slots.take().ok_or(CallRefusal::TooManyCalls)?;
         let protected = is_protected(&header);
         if slot.plan(header.xid, call, protected, &self.how).is_none() {
             self.slots.free(id);
-            return Err(CallError::TooManySegments);
+            return Err(CallRefusal::TooManySegments);
         }
         self.waiting.push(id);
         self.start();

@@ -6,10 +6,9 @@ use core::ops::Range;
 use heapless::Vec;
 
 use super::call::Call;
-use super::input::InputError;
 use super::output::{End, Memory};
-use crate::endpoint::Terms;
 use crate::endpoint::stream::{self, Item, Piece, Ranges, roundup};
+use crate::endpoint::{InputError, Terms};
 use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use crate::rpc::MessageType;

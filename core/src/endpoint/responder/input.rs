@@ -55,32 +55,9 @@ pub enum Input<'a> {
     Disconnected,
 }
 
-/// What the driver should not have said. Nothing was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InputError {
-    /// Outputs are to be taken first.
-    NotPolled,
-    /// There is nothing for which this could be said.
-    Unexpected,
-    /// This handle is that of another reply. The memory is to be given another one.
-    HandleInUse,
-}
-
 /// A grant that cannot be given: 0, or more than there is room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrantError;
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotPolled => "outputs are to be taken first",
-            Self::Unexpected => "there is nothing for which this could be said",
-            Self::HandleInUse => "the handle is that of another reply",
-        })
-    }
-}
-
-impl core::error::Error for InputError {}
 
 impl fmt::Display for GrantError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

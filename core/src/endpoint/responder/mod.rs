@@ -27,8 +27,8 @@ mod output;
 mod reply;
 mod slot;
 
-pub use input::{GrantError, Input, InputError};
-pub use output::{Message, Output};
+pub use input::{GrantError, Input};
+pub use output::{CallMessage, Output};
 pub use reply::{Form, Reply, ReplyFault};
 
 use core::ops::Range;
@@ -40,7 +40,7 @@ use super::limits::Assembly;
 use super::queue::Queue;
 use super::slots::Slots;
 use super::stream::{self, Ranges};
-use super::{CallId, Limits, Terms, is_protected};
+use super::{CallId, InputError, Limits, Terms, is_protected};
 use crate::error::{EncodeError, Reaction, Role};
 use crate::lists::Chunks;
 use crate::prefix::Prefix;
@@ -475,7 +475,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             (slot.items, slot.length) = (assembly.items, assembly.length);
             slot.form = if matches!(message.header.body, Body::Nomsg(_)) { Form::Long } else { Form::Short };
             slot.protected = !chunks.writes.is_empty()
-                && rpc::Call::decode(message.payload).is_ok_and(|(call, _)| is_protected(&call));
+                && rpc::RpcCall::decode(message.payload).is_ok_and(|(call, _)| is_protected(&call));
         }
     }
 

@@ -42,7 +42,7 @@ pub enum Output<'a> {
         /// The Call.
         call: CallId,
         /// Where its Payload stream is.
-        message: Message,
+        message: CallMessage,
     },
     /// Register the whole Payload stream of the reply, for remote read, and say `Registered`. Only after
     /// [`Responder::provide_replies`](super::Responder::provide_replies).
@@ -86,7 +86,7 @@ pub enum Output<'a> {
 
 /// Where a Call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message {
+pub enum CallMessage {
     /// In a Receive, which stays as it is until the Call is answered.
     Inline {
         /// The driver's name for the Receive.

@@ -5,7 +5,7 @@ use core::{iter, mem};
 
 use heapless::Vec;
 
-use super::output::Message;
+use super::output::CallMessage;
 use super::reply::{Form, Reply};
 use crate::endpoint::Terms;
 use crate::endpoint::stream::{self, Item, Piece, Ranges};
@@ -221,10 +221,10 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         true
     }
 
-    pub(super) fn message(&self) -> Message {
+    pub(super) fn message(&self) -> CallMessage {
         match self.receive {
-            Some(receive) => Message::Inline { receive, from: self.from, length: self.length },
-            None => Message::Assembled { length: self.length },
+            Some(receive) => CallMessage::Inline { receive, from: self.from, length: self.length },
+            None => CallMessage::Assembled { length: self.length },
         }
     }
 

@@ -1,14 +1,14 @@
 //! Where the Payload stream of a version 2 message is, and how it begins (version two draft -01, "Header Types"; -07
 //! sections 4.5.1 and 6.3).
 
-use super::super::Count;
+use super::super::Counted;
 use super::super::place::{self, counted};
 use super::{Lists, Report, Rule, SendV2Row, SentV2, Severity};
 use crate::lists::{ReadList, WriteChunk};
 use crate::reader::Reader;
 use crate::rpc::MessageType;
 use crate::v2::family_b::{Body, CallExternal};
-use crate::v2::{ErrorCode, Family, Header, Message, family_a};
+use crate::v2::{ErrorCode, Family, HeaderV2, MessageV2, family_a};
 
 pub(super) static RULES: [SendV2Row; 5] = [
     SendV2Row {
@@ -91,7 +91,7 @@ pub(super) static RULES: [SendV2Row; 5] = [
 ];
 
 /// The message, where the Payload stream begins behind its header, and its octets there.
-fn beginning<'a>(sent: &SentV2<'a>) -> Option<(Message<'a>, &'a [u8])> {
+fn beginning<'a>(sent: &SentV2<'a>) -> Option<(MessageV2<'a>, &'a [u8])> {
     let message = sent.decoded.ok().filter(|message| sent.begins && message.header.has_payload())?;
     Some((message, message.payload))
 }
@@ -108,7 +108,9 @@ fn xid_mismatch(sent: &SentV2<'_>, report: &mut Report<'_>) {
 }
 
 fn direction(sent: &SentV2<'_>, report: &mut Report<'_>) {
-    let Some((Message { header: header @ Header::B(_), header_length, .. }, payload)) = beginning(sent) else { return };
+    let Some((MessageV2 { header: header @ HeaderV2::B(_), header_length, .. }, payload)) = beginning(sent) else {
+        return;
+    };
     let is = match (MessageType::peek(payload), header.is_response()) {
         (Some((_, MessageType::CALL)), Some(true)) => "Call",
         (Some((_, MessageType::REPLY)), Some(false)) => "Reply",
@@ -120,8 +122,8 @@ fn direction(sent: &SentV2<'_>, report: &mut Report<'_>) {
 
 fn no_payload(sent: &SentV2<'_>, report: &mut Report<'_>) {
     let Ok(message) = sent.decoded else { return };
-    let Message { header, header_length, .. } = message;
-    if let Header::A(nomsg) = header
+    let MessageV2 { header, header_length, .. } = message;
+    if let HeaderV2::A(nomsg) = header
         && matches!(nomsg.body, family_a::Body::Nomsg(_))
     {
         return nomsg_without_payload(&nomsg, report);
@@ -133,7 +135,7 @@ fn no_payload(sent: &SentV2<'_>, report: &mut Report<'_>) {
         0 => report.broken(header_length, format_args!("nothing follows the header of {}", header.type_name())),
         // The last part of a Payload stream may be as short.
         length @ 1..4 if sent.begins => {
-            let length = Count(length, "octet");
+            let length = Counted(length, "octet");
             report.broken(header_length, format_args!("the Payload stream has {length}, fewer than an XID"));
         }
         _ => {}
@@ -141,9 +143,9 @@ fn no_payload(sent: &SentV2<'_>, report: &mut Report<'_>) {
 }
 
 fn nomsg_without_payload(header: &family_a::Header<'_>, report: &mut Report<'_>) {
-    let lists = Lists::from(&Header::A(*header));
+    let lists = Lists::from(&HeaderV2::A(*header));
     let chunks = lists.chunks;
-    let is_reply = header.flags.contains(family_a::Flags::RESPONSE);
+    let is_reply = header.flags.contains(family_a::HeaderFlags::RESPONSE);
     let has_position_zero = chunks.reads.iter().any(|read| read.position == 0 && read.target.length > 0);
     if header.is_grant() || has_position_zero || (is_reply && !is_empty(chunks.reply)) {
         return;
@@ -170,7 +172,7 @@ fn is_empty(reply: Option<WriteChunk<'_>>) -> bool {
 }
 
 fn external(sent: &SentV2<'_>, report: &mut Report<'_>) {
-    let Some(header @ Header::B(of_b)) = sent.header() else { return };
+    let Some(header @ HeaderV2::B(of_b)) = sent.header() else { return };
     let lists = Lists::from(&header);
     match of_b.body {
         Body::CallExternal(CallExternal { call, .. }) => {

@@ -31,11 +31,11 @@ use crate::sink::{Emit, Sink};
 /// ```
 #[derive(Clone, Copy)]
 pub struct PropertySet<'a> {
-    form: Form<'a>,
+    form: PropertySetForm<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum Form<'a> {
+enum PropertySetForm<'a> {
     /// Made by `decode` only, which has walked it: `octets` are `count` properties, and nothing else.
     Received {
         octets: &'a [u8],
@@ -51,7 +51,7 @@ impl<'a> PropertySet<'a> {
     /// A set of these properties.
     #[must_use]
     pub const fn from_properties(properties: &'a [Property<'a>]) -> Self {
-        Self { form: Form::Properties(properties) }
+        Self { form: PropertySetForm::Properties(properties) }
     }
 
     pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
@@ -63,15 +63,15 @@ impl<'a> PropertySet<'a> {
         }
         let length = before.len().saturating_sub(reader.rest().len());
         let octets = before.get(..length).unwrap_or_default();
-        Ok(Self { form: Form::Received { octets, count } })
+        Ok(Self { form: PropertySetForm::Received { octets, count } })
     }
 
     /// How many properties there are.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self.form {
-            Form::Received { count, .. } => count,
-            Form::Properties(properties) => properties.len(),
+            PropertySetForm::Received { count, .. } => count,
+            PropertySetForm::Properties(properties) => properties.len(),
         }
     }
 
@@ -86,8 +86,10 @@ impl<'a> PropertySet<'a> {
     pub fn iter(&self) -> PropertyIter<'a> {
         PropertyIter {
             rest: match self.form {
-                Form::Received { octets, count } => Rest::Received { reader: Reader::new(octets), count },
-                Form::Properties(properties) => Rest::Properties(properties.iter()),
+                PropertySetForm::Received { octets, count } => {
+                    PropertySetRest::Received { reader: Reader::new(octets), count }
+                }
+                PropertySetForm::Properties(properties) => PropertySetRest::Properties(properties.iter()),
             },
         }
     }
@@ -105,8 +107,8 @@ impl Emit for PropertySet<'_> {
         sink.count(self.len());
         match self.form {
             // As they came, padding and all.
-            Form::Received { octets, .. } => sink.put(octets),
-            Form::Properties(properties) => properties.iter().for_each(|property| property.emit(sink)),
+            PropertySetForm::Received { octets, .. } => sink.put(octets),
+            PropertySetForm::Properties(properties) => properties.iter().for_each(|property| property.emit(sink)),
         }
     }
 }
@@ -129,11 +131,11 @@ impl Eq for PropertySet<'_> {}
 /// Iterator over a [`PropertySet`].
 #[derive(Clone, Debug)]
 pub struct PropertyIter<'a> {
-    rest: Rest<'a>,
+    rest: PropertySetRest<'a>,
 }
 
 #[derive(Clone, Debug)]
-enum Rest<'a> {
+enum PropertySetRest<'a> {
     Received { reader: Reader<'a>, count: usize },
     Properties(slice::Iter<'a, Property<'a>>),
 }
@@ -143,19 +145,19 @@ impl<'a> Iterator for PropertyIter<'a> {
 
     fn next(&mut self) -> Option<Property<'a>> {
         match &mut self.rest {
-            Rest::Received { reader, count } => {
+            PropertySetRest::Received { reader, count } => {
                 *count = count.checked_sub(1)?;
                 // `PropertySet::decode` has read all of this before, so it does not fail.
                 Property::decode(reader).ok()
             }
-            Rest::Properties(properties) => properties.next().copied(),
+            PropertySetRest::Properties(properties) => properties.next().copied(),
         }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         let count = match &self.rest {
-            Rest::Received { count, .. } => *count,
-            Rest::Properties(properties) => properties.len(),
+            PropertySetRest::Received { count, .. } => *count,
+            PropertySetRest::Properties(properties) => properties.len(),
         };
         (count, Some(count))
     }

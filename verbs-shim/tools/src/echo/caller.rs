@@ -124,9 +124,9 @@ impl Caller {
 
     /// The next call, for callers that make it themselves. [`check`](Self::check) it then.
     pub fn prepare(&mut self, xid: u32) -> &mut Call {
-        let header = rpc::Call {
+        let header = rpc::RpcCall {
             xid,
-            rpc_version: rpc::Call::RPC_VERSION,
+            rpc_version: rpc::RpcCall::RPC_VERSION,
             program: self.program,
             version: self.version,
             procedure: self.carry.map_or(0, Carry::procedure),
@@ -200,7 +200,7 @@ impl Caller {
     /// # Errors
     /// What is [`Wrong`].
     pub fn check(&self) -> Result<(), Wrong> {
-        let (reply, results) = rpc::Reply::decode(self.call.reply()).map_err(Wrong::Header)?;
+        let (reply, results) = rpc::RpcReply::decode(self.call.reply()).map_err(Wrong::Header)?;
         if reply.xid != self.xid {
             return Err(Wrong::Xid(reply.xid));
         }

@@ -1,7 +1,7 @@
 //! The end that answers: the echo program, and the NULL procedure of others.
 
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
-use rpcrdma::rpc::{AcceptStatus, Auth, Call, Denial, Mismatch, ReplyBody};
+use rpcrdma::rpc::{AcceptStatus, Auth, Denial, Mismatch, ReplyBody, RpcCall};
 use rpcrdma_verbs::{Provider, Request, Service, Stream};
 
 use super::{ECHO, GIVE, GIVE_WHOLE, MAX_FILLER, PROGRAM, TAKE, TAKE_WHOLE, VERSION, opaque, padding, pattern, word};
@@ -52,10 +52,13 @@ impl Programs {
     fn carry_out(&self, message: &[u8], reply: &mut Stream) -> Verdict {
         // Of another version of RPC no more is known than where the version stands (RFC 5531 section 9).
         let version = message.get(8..12).map(|version| u32::from_be_bytes(version.try_into().unwrap_or_default()));
-        if version.is_some_and(|version| version != Call::RPC_VERSION) {
-            return Verdict::Deny(Denial::RpcMismatch(Mismatch { low: Call::RPC_VERSION, high: Call::RPC_VERSION }));
+        if version.is_some_and(|version| version != RpcCall::RPC_VERSION) {
+            return Verdict::Deny(Denial::RpcMismatch(Mismatch {
+                low: RpcCall::RPC_VERSION,
+                high: RpcCall::RPC_VERSION,
+            }));
         }
-        let Ok((call, arguments)) = Call::decode(message) else { return GARBAGE };
+        let Ok((call, arguments)) = RpcCall::decode(message) else { return GARBAGE };
         let versions = || {
             let echo = Some((PROGRAM, VERSION)).into_iter();
             echo.chain(self.others.iter().copied()).filter(|other| other.0 == call.program).map(|other| other.1)

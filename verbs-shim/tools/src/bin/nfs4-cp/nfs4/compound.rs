@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use rpcrdma::rpc::{AcceptStatus, Auth, Call, Flavor, Reply, ReplyBody};
+use rpcrdma::rpc::{AcceptStatus, Auth, Flavor, ReplyBody, RpcCall, RpcReply};
 use rpcrdma_capture::nfs::Procedure;
 use rpcrdma_verbs::Stream;
 
@@ -221,9 +221,9 @@ impl Compound {
 
     /// Puts the call into a stream, with the data if it is a WRITE.
     pub(super) fn put(&self, stream: &mut Stream, xid: u32, credential: &[u8], data: Vec<u8>) -> Result<(), Error> {
-        let header = Call {
+        let header = RpcCall {
             xid,
-            rpc_version: Call::RPC_VERSION,
+            rpc_version: RpcCall::RPC_VERSION,
             program: Procedure::NFS,
             version: 4,
             procedure: 1,
@@ -246,7 +246,7 @@ impl Compound {
 
     /// The results of a reply, where all operations succeeded.
     pub(super) fn results<'a>(&'a self, reply: &'a [u8]) -> Result<Results<'a>, Error> {
-        let (reply, results) = Reply::decode(reply).map_err(|error| Error::Rpc(error.to_string()))?;
+        let (reply, results) = RpcReply::decode(reply).map_err(|error| Error::Rpc(error.to_string()))?;
         if !matches!(reply.body, ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. }) {
             return Err(Error::Rpc(reply.to_string()));
         }
