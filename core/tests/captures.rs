@@ -6,6 +6,7 @@ mod support;
 
 use rpcrdma::error::{DecodeErrorKind, Reaction, Role};
 use rpcrdma::prefix::{Prefix, Procedure};
+use rpcrdma::rpc::{AuthSys, Flavor, RpcCall};
 use rpcrdma::v1::{ErrorReply, Header, Message};
 
 /// Every Send in a classic little-endian pcap file of RoCEv2 over Ethernet where no packet is lost or sent again.
@@ -66,6 +67,34 @@ fn headers_of_linux() {
     check("nfs42_mtu9000", [112, 12]);
     check("nfs41_krb5", [110, 12]);
     check("nfs41_krb5i", [99, 23]);
+}
+
+/// The credentials of Linux, forward and backward: the same octets when made from their parts.
+#[test]
+fn users_of_linux() {
+    let mut users = Vec::new();
+    for name in ["nfs3", "nfs40", "nfs41_callback"] {
+        let file = std::fs::read(support::testdata(&format!("captures/{name}.pcap"))).unwrap();
+        for send in sends(&file) {
+            let Ok((call, _)) = RpcCall::decode(Message::decode(&send).unwrap().payload) else { continue };
+            if call.credential.flavor != Flavor::SYS {
+                continue;
+            }
+            let seen = AuthSys::decode(call.credential.body).unwrap();
+            let gids: Vec<u32> = seen.gids().collect();
+            let mut made = AuthSys::new(seen.machine_name(), seen.uid, seen.gid, &gids).unwrap();
+            made.stamp = seen.stamp;
+            let mut body = vec![0xa5; made.encoded_len()];
+            made.encode(&mut body).unwrap();
+            assert_eq!(body, call.credential.body, "{name}");
+            users.push((name, String::from_utf8(seen.machine_name().to_vec()).unwrap(), seen.uid, seen.gid, gids));
+        }
+    }
+    users.sort();
+    users.dedup();
+    let root = |capture, machine: &str| (capture, machine.to_owned(), 0, 0, vec![]);
+    let (forward, backward) = (root("nfs41_callback", "client"), root("nfs41_callback", "server"));
+    assert_eq!(users, [root("nfs3", "client"), root("nfs40", "client"), forward, backward]);
 }
 
 /// One bad request each on many connections: what this crate would answer is what Linux has answered, octet for octet.

@@ -290,7 +290,7 @@ fn any_octets_are_judged() {
             assert_eq!(MessageType::peek(octets), Some((reply.xid, MessageType::REPLY)));
         }
         if let Ok(sys) = AuthSys::decode(octets) {
-            assert!(sys.gids().len() <= 16 && sys.machine_name.len() <= 255);
+            assert!(sys.gids().len() <= 16 && sys.machine_name().len() <= 255);
         }
         if let Ok(gss) = GssCredential::decode(octets) {
             assert!(gss.encoded_len() <= octets.len());

@@ -83,8 +83,13 @@ fn rpc(payload: &[u8]) {
 fn credentials(body: &[u8]) {
     let sys = rpc::AuthSys::decode(body)
         .map_err(rpc_refusal)
-        .map(|sys| (sys.stamp, sys.machine_name.to_vec(), sys.uid, sys.gid, sys.gids().collect::<Vec<_>>()));
+        .map(|sys| (sys.stamp, sys.machine_name().to_vec(), sys.uid, sys.gid, sys.gids().collect::<Vec<_>>()));
     same("AUTH_SYS", sys, reference::auth_sys(body).map(|(sys, _)| sys));
+    if let Ok(sys) = rpc::AuthSys::decode(body) {
+        let mut again = vec![0xa5; sys.encoded_len()];
+        assert_eq!(sys.encode(&mut again), Ok(again.len()), "AUTH_SYS");
+        assert_eq!(rpc::AuthSys::decode(&again), Ok(sys), "AUTH_SYS");
+    }
     let gss = rpc::GssCredential::decode(body)
         .map_err(rpc_refusal)
         .map(|gss| ([gss.version, gss.procedure.0, gss.sequence, gss.service.0], gss.handle.to_vec()));

@@ -287,9 +287,20 @@ fn credentials(input: &[u8], output: &mut [u8]) {
             for gid in sys.gids() {
                 see(gid);
             }
-            see(sys);
+            see(sys.machine_name());
+            see(sys.encoded_len());
+            encoded(sys.encode(output));
+            see(Ok(sys) == AuthSys::decode(output));
         }
         Err(error) => rpc_error(error),
+    }
+    let gids = [black_box(7); 17];
+    match AuthSys::new(input, 1, 2, gids.get(..black_box(3)).unwrap_or_default()) {
+        Ok(sys) => {
+            see(sys.gids().next_back());
+            encoded(sys.encode(output));
+        }
+        Err(error) => show(&error),
     }
     match GssCredential::decode(input) {
         Ok(gss) => {

@@ -9,6 +9,7 @@
 //! ```
 
 use core::fmt;
+use core::hash::{Hash, Hasher};
 
 use super::{RpcError, RpcErrorKind};
 use crate::error::EncodeError;
@@ -94,22 +95,66 @@ impl fmt::Display for Flavor {
 }
 
 /// The body of an `AUTH_SYS` credential.
+///
+/// ```
+/// use rpcrdma::rpc::{Auth, AuthSys, Flavor};
+///
+/// let user = AuthSys::new(b"host1", 1000, 100, &[4, 24])?;
+/// let mut body = [0; AuthSys::MAX_LEN];
+/// let length = user.encode(&mut body)?;
+/// let credential = Auth { flavor: Flavor::SYS, body: &body[..length] };
+/// assert_eq!(AuthSys::decode(credential.body)?, user);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AuthSys<'a> {
     /// Any number the client chose.
     pub stamp: u32,
-    /// The name of the client's machine, at most 255 octets.
-    pub machine_name: &'a [u8],
+    machine_name: &'a [u8],
     /// The caller's user ID.
     pub uid: u32,
     /// The caller's group ID.
     pub gid: u32,
-    gids: &'a [[u8; 4]],
+    gids: Gids<'a>,
+}
+
+/// Groups as they are on the wire, or as a caller has them.
+#[derive(Clone, Copy)]
+enum Gids<'a> {
+    Decoded(&'a [[u8; 4]]),
+    Given(&'a [u32]),
+}
+
+/// Why there can be no such `AUTH_SYS` credential (RFC 5531 appendix A).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AuthSysError {
+    /// The machine name is this long: more than [`AuthSys::MAX_MACHINE_NAME`] octets.
+    MachineName(usize),
+    /// There are this many further groups: more than [`AuthSys::MAX_GIDS`].
+    Gids(usize),
 }
 
 impl<'a> AuthSys<'a> {
-    const MAX_NAME: usize = 255;
-    const MAX_GIDS: usize = 16;
+    /// Octets a machine name may have.
+    pub const MAX_MACHINE_NAME: usize = 255;
+    /// Groups there may be besides the first.
+    pub const MAX_GIDS: usize = 16;
+    /// Octets of the longest body: five words, the name with its padding, and the groups.
+    pub const MAX_LEN: usize = 5 * 4 + Self::MAX_MACHINE_NAME.next_multiple_of(4) + Self::MAX_GIDS * 4;
+
+    /// The credential of a user, with the stamp 0. `gids` are the further groups.
+    ///
+    /// # Errors
+    /// An [`AuthSysError`] where the name is too long, or the groups are too many.
+    pub const fn new(machine_name: &'a [u8], uid: u32, gid: u32, gids: &'a [u32]) -> Result<Self, AuthSysError> {
+        if machine_name.len() > Self::MAX_MACHINE_NAME {
+            return Err(AuthSysError::MachineName(machine_name.len()));
+        }
+        if gids.len() > Self::MAX_GIDS {
+            return Err(AuthSysError::Gids(gids.len()));
+        }
+        Ok(Self { stamp: 0, machine_name, uid, gid, gids: Gids::Given(gids) })
+    }
 
     /// Reads the body of a credential of flavor [`Flavor::SYS`].
     ///
@@ -120,7 +165,7 @@ impl<'a> AuthSys<'a> {
         let stamp = reader.u32()?;
         let offset = reader.offset();
         let machine_name = reader.opaque()?;
-        if machine_name.len() > Self::MAX_NAME {
+        if machine_name.len() > Self::MAX_MACHINE_NAME {
             return Err(RpcError::new(RpcErrorKind::AuthSysLength, offset));
         }
         let (uid, gid) = (reader.u32()?, reader.u32()?);
@@ -129,14 +174,101 @@ impl<'a> AuthSys<'a> {
         if count > Self::MAX_GIDS {
             return Err(RpcError::new(RpcErrorKind::AuthSysLength, offset));
         }
-        Ok(Self { stamp, machine_name, uid, gid, gids: reader.arrays(count)? })
+        Ok(Self { stamp, machine_name, uid, gid, gids: Gids::Decoded(reader.arrays(count)?) })
     }
 
-    /// The further groups of the caller, at most 16.
+    /// The name of the client's machine, at most [`Self::MAX_MACHINE_NAME`] octets.
+    #[must_use]
+    pub const fn machine_name(&self) -> &'a [u8] {
+        self.machine_name
+    }
+
+    /// The further groups of the caller, at most [`Self::MAX_GIDS`].
     pub fn gids(&self) -> impl ExactSizeIterator<Item = u32> + DoubleEndedIterator + Clone + use<'a> {
-        self.gids.iter().map(|gid| u32::from_be_bytes(*gid))
+        let gids = self.gids;
+        (0..gids.len()).map(move |number| gids.at(number))
+    }
+
+    /// Octets the body has on the wire.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        sink::encoded_len(self)
+    }
+
+    /// Writes the body at the start of `buffer`; gives its length.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        sink::encode(self, buffer)
     }
 }
+
+impl Gids<'_> {
+    const fn len(self) -> usize {
+        match self {
+            Self::Decoded(gids) => gids.len(),
+            Self::Given(gids) => gids.len(),
+        }
+    }
+
+    fn at(self, number: usize) -> u32 {
+        let gid = match self {
+            Self::Decoded(gids) => gids.get(number).map(|gid| u32::from_be_bytes(*gid)),
+            Self::Given(gids) => gids.get(number).copied(),
+        };
+        gid.unwrap_or_default()
+    }
+
+    fn iter(self) -> impl Iterator<Item = u32> {
+        (0..self.len()).map(move |number| self.at(number))
+    }
+}
+
+impl PartialEq for Gids<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Gids<'_> {}
+
+impl Hash for Gids<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.len().hash(state);
+        self.iter().for_each(|gid| gid.hash(state));
+    }
+}
+
+impl fmt::Debug for Gids<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl Emit for AuthSys<'_> {
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        sink.word(self.stamp);
+        sink.opaque(self.machine_name);
+        sink.word(self.uid);
+        sink.word(self.gid);
+        sink.count(self.gids.len());
+        sink.put_each(self.gids().map(u32::to_be_bytes));
+    }
+}
+
+impl fmt::Display for AuthSysError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MachineName(octets) => {
+                write!(f, "a machine name of {octets} octets; AUTH_SYS allows {}", AuthSys::MAX_MACHINE_NAME)
+            }
+            Self::Gids(count) => write!(f, "{count} further groups; AUTH_SYS allows {}", AuthSys::MAX_GIDS),
+        }
+    }
+}
+
+impl core::error::Error for AuthSysError {}
 
 /// The body of an `RPCSEC_GSS` credential; versions 1 to 3 have the same fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -245,11 +377,38 @@ mod tests {
     #[test]
     fn auth_sys_has_a_name_and_groups() {
         let sys = AuthSys::decode(&SYS).unwrap();
-        assert_eq!((sys.stamp, sys.machine_name, sys.uid, sys.gid), (9, &b"host1"[..], 1000, 100));
+        assert_eq!((sys.stamp, sys.machine_name(), sys.uid, sys.gid), (9, &b"host1"[..], 1000, 100));
         assert_eq!(sys.gids().collect::<Vec<_>>(), [4, 24]);
+        assert_eq!(sys.gids().next_back(), Some(24));
         for length in 0..SYS.len() {
             assert_eq!(AuthSys::decode(&SYS[..length]).unwrap_err().kind, RpcErrorKind::Truncated, "{length}");
         }
+    }
+
+    #[test]
+    fn a_user_is_written_as_appendix_a_has_it() {
+        let sys = AuthSys { stamp: 9, ..AuthSys::new(b"host1", 1000, 100, &[4, 24]).unwrap() };
+        assert_eq!(sys.encoded_len(), SYS.len());
+        let mut again = [0xa5; 40];
+        assert_eq!(sys.encode(&mut again), Ok(36));
+        assert_eq!(again, [&SYS[..], &[0xa5; 4]].concat()[..]);
+        assert_eq!(AuthSys::decode(&SYS), Ok(sys));
+        assert_ne!(AuthSys::decode(&SYS), Ok(AuthSys::new(b"host1", 1000, 100, &[4, 25]).unwrap()));
+        let mut short = [0xa5; 35];
+        assert!(sys.encode(&mut short).is_err());
+        assert_eq!(short, [0xa5; 35]);
+    }
+
+    #[test]
+    fn the_longest_body_fits_a_credential() {
+        let (name, gids) = ([b'x'; 256], [7; 17]);
+        let longest = AuthSys::new(&name[..255], 0, 0, &gids[..16]).unwrap();
+        assert_eq!(longest.encoded_len(), AuthSys::MAX_LEN);
+        let mut body = [0xa5; Auth::MAX_BODY];
+        let length = longest.encode(&mut body).unwrap();
+        assert_eq!(AuthSys::decode(&body[..length]), Ok(longest));
+        assert_eq!(AuthSys::new(&name, 0, 0, &[]), Err(AuthSysError::MachineName(256)));
+        assert_eq!(AuthSys::new(b"", 0, 0, &gids), Err(AuthSysError::Gids(17)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod auth;
 mod call;
 mod reply;
 
-pub use auth::{Auth, AuthSys, Flavor, GssCredential, GssProcedure, GssService};
+pub use auth::{Auth, AuthSys, AuthSysError, Flavor, GssCredential, GssProcedure, GssService};
 pub use call::RpcCall;
 pub use reply::{AcceptStatus, AuthStatus, Denial, Mismatch, ReplyBody, RpcReply};
 
