@@ -1,6 +1,6 @@
 //! What can be wrong with a transport header, and what the receiver has to do about it.
 //!
-//! The kinds are those of all versions. What the receiver does is RFC 8166 section 4.5 for version 1
+//! The kinds cover all versions. What the receiver does is specified by RFC 8166 section 4.5 for version 1
 //! ([`DecodeError::reaction`]); for version 2 see [`v2::ReactionV2`](crate::v2::ReactionV2).
 
 use core::fmt;
@@ -12,19 +12,20 @@ use crate::reader::EndOfInput;
 pub struct DecodeError {
     /// What is wrong.
     pub kind: DecodeErrorKind,
-    /// Octets from the start of the Send to the item that is wrong, or that is not there whole.
+    /// Octets from the start of the Send to the item that is wrong, or that is incomplete.
     pub offset: usize,
 }
 
 /// What is wrong with a transport header.
-// As wide as what it shares its place with in a `Result`: otherwise the decoder takes its pointers apart octet by octet.
+// As wide as the value that it shares its place with in a `Result`; otherwise the compiler handles the pointers octet
+// by octet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
-    /// Fewer octets than the smallest header of this procedure has: 28, or 16 for `RDMA_DONE`, 20 for `RDMA_ERROR` with
-    /// `ERR_CHUNK` (section 4.5 says 28 for all of them, which would discard every `ERR_CHUNK` unseen). In version 2: fewer
-    /// than the prefix has, or an `RDMA2_ERROR` that is not there whole.
+    /// Fewer octets than the smallest header of this procedure: 28, or 16 for `RDMA_DONE`, 20 for `RDMA_ERROR` with
+    /// `ERR_CHUNK` (section 4.5 says 28 for all of them, which would discard every `ERR_CHUNK` unseen). In version 2:
+    /// fewer than the prefix has, or an `RDMA2_ERROR` that is incomplete.
     HeaderShort,
     /// `rdma_vers` is not the version that is decoded (section 4.5.1).
     Version,
@@ -42,7 +43,8 @@ pub enum DecodeErrorKind {
     SegmentCount,
     /// The octets of a version 2 message end within its header, outside of a chunk list.
     HeaderTruncated,
-    /// A transport property of version 2 has a value that is not of its type, or that goes on past the end of the message.
+    /// A transport property of version 2 has a value that is not of its type, or that extends past the end of the
+    /// message.
     PropertyValue,
 }
 
@@ -123,7 +125,7 @@ impl DecodeError {
         Self { kind, offset }
     }
 
-    /// The Send has only `length` octets: the word that is not whole is where it goes wrong.
+    /// The Send has only `length` octets: the offset is that of the incomplete word.
     pub(crate) const fn short(length: usize) -> Self {
         Self { kind: DecodeErrorKind::HeaderShort, offset: length & !3 }
     }
@@ -149,7 +151,7 @@ impl fmt::Display for DecodeError {
 impl core::error::Error for DecodeError {}
 
 impl Reaction {
-    /// What the receiver in this role does about what a Responder meets with `self`. A Requester never answers.
+    /// The reaction of a receiver in this role, if `self` is that of a Responder. A Requester never answers.
     #[must_use]
     pub const fn of(self, role: Role) -> Self {
         match role {
@@ -178,7 +180,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// The buffer is too small for what is to be encoded; nothing was written.
+/// The buffer is too small for the encoded item; nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EncodeError {
     /// Octets the whole item has.

@@ -1,4 +1,4 @@
-//! RPC-over-RDMA version 1 (RFC 8166) and version 2 (its drafts): octets to messages and back.
+//! RPC-over-RDMA version 1 (RFC 8166) and version 2 (its drafts): from octets to messages and back.
 //!
 //! Everything a peer sends on an RPC-over-RDMA connection can be read and written with this crate: the transport header
 //! ([`v1`], [`v2`]), the RPC header that follows it ([`rpc`]), and the private data exchanged while the connection is set up

@@ -1,4 +1,4 @@
-//! The four words every RPC-over-RDMA message begins with, in every version (RFC 8166 section 4.2).
+//! The four words with which every RPC-over-RDMA message begins, in every version (RFC 8166 section 4.2).
 //!
 //! ```text
 //!  0        4        8        12       16
@@ -27,7 +27,7 @@ pub struct Prefix {
     pub procedure: Procedure,
 }
 
-/// `rdma_proc`; every number can be held, whether it has a meaning or not (RFC 8166 section 4.2.4).
+/// `rdma_proc`; any number can be represented, with or without a meaning (RFC 8166 section 4.2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Procedure(pub u32);
 
@@ -36,14 +36,14 @@ impl Procedure {
     pub const RDMA_MSG: Self = Self(0);
     /// Chunk lists only: the Payload stream is in a chunk.
     pub const RDMA_NOMSG: Self = Self(1);
-    /// As [`Self::RDMA_MSG`], with padding before large items; not to be used (section 4.6.1).
+    /// Like [`Self::RDMA_MSG`], with padding before large items; not to be used (section 4.6.1).
     pub const RDMA_MSGP: Self = Self(2);
     /// The Requester has read the reply's chunks; not to be used (section 4.6.2).
     pub const RDMA_DONE: Self = Self(3);
     /// The header of a Call was in error (section 4.5).
     pub const RDMA_ERROR: Self = Self(4);
 
-    /// The name RFC 8166 has for it.
+    /// Its name in RFC 8166.
     #[inline]
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
@@ -65,7 +65,7 @@ impl Prefix {
     /// Reads the four words of a Send, of any version.
     ///
     /// # Errors
-    /// [`DecodeErrorKind::HeaderShort`](crate::error::DecodeErrorKind::HeaderShort) where there are fewer than 16 octets.
+    /// [`DecodeErrorKind::HeaderShort`](crate::error::DecodeErrorKind::HeaderShort) if there are fewer than 16 octets.
     #[inline]
     pub const fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
         match octets.first_chunk::<{ Self::LEN }>() {

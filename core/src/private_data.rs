@@ -38,22 +38,22 @@ bitflags::bitflags! {
 pub struct PrivateData {
     /// What the sender can do.
     pub flags: Flags,
-    /// Octets it sends at most in one Send: 1024 to 262144, a multiple of 1024.
+    /// The most octets it sends in one Send: 1024 to 262144, a multiple of 1024.
     pub send_size: u32,
-    /// Octets it can receive in one Send: 1024 to 262144, a multiple of 1024.
+    /// The most octets it can receive in one Send: 1024 to 262144, a multiple of 1024.
     pub receive_size: u32,
 }
 
 impl PrivateData {
     /// Octets on the wire.
     pub const LEN: usize = 8;
-    /// The format identifier it begins with.
+    /// The format identifier at the start.
     pub const IDENTIFIER: [u8; 4] = [0xf6, 0xab, 0x0e, 0x18];
     /// The version of the format.
     pub const VERSION: u8 = 1;
-    /// The smallest size there is, and the one of a side that has sent no private data.
+    /// The smallest size, and that of a side that sent no private data.
     pub const SMALLEST_SIZE: u32 = 1024;
-    /// The largest size that can be said.
+    /// The largest size that can be expressed.
     pub const LARGEST_SIZE: u32 = 262_144;
 
     /// Looks for it in the private data of a connection manager's message, at any alignment.
@@ -69,8 +69,8 @@ impl PrivateData {
         None
     }
 
-    /// Looks for what [`find`](Self::find) finds, or else what begins as it does and is of another version, or cut: gives
-    /// its octets.
+    /// Looks for what [`find`](Self::find) finds, or else for private data that begins in the same way but has another
+    /// version or is cut, and returns its octets.
     #[must_use]
     pub fn locate(octets: &[u8]) -> Option<&[u8]> {
         let (mut rest, mut other) = (octets, None);
@@ -90,7 +90,7 @@ impl PrivateData {
         }
     }
 
-    /// Reads it; `None` where identifier or version are others.
+    /// Reads it; `None` if the identifier or the version is another.
     #[inline]
     #[must_use]
     pub const fn from_octets(octets: &[u8; Self::LEN]) -> Option<Self> {
@@ -104,7 +104,7 @@ impl PrivateData {
         }
     }
 
-    /// Its octets. A size that cannot be said becomes the next smaller one that can, or the smallest.
+    /// Its octets. A size that cannot be expressed becomes the next smaller one that can, or the smallest.
     #[must_use]
     pub const fn to_octets(self) -> [u8; Self::LEN] {
         let [i0, i1, i2, i3] = Self::IDENTIFIER;
@@ -112,16 +112,16 @@ impl PrivateData {
         [i0, i1, i2, i3, Self::VERSION, self.flags.bits(), send, receive]
     }
 
-    /// Writes it at the start of `buffer`; gives its length.
+    /// Writes it at the start of `buffer` and returns its length.
     ///
     /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         sink::encode(self, buffer)
     }
 }
 
-/// What a side without private data is taken to have said.
+/// What a side without private data is assumed to have said.
 impl Default for PrivateData {
     fn default() -> Self {
         Self { flags: Flags::empty(), send_size: Self::SMALLEST_SIZE, receive_size: Self::SMALLEST_SIZE }
@@ -150,12 +150,12 @@ impl fmt::Display for PrivateData {
     }
 }
 
-/// What follows for a connection from what both sides have said.
+/// What applies to a connection, from what both sides have said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Agreement {
-    /// The inline threshold from client to server, octets (section 4.2).
+    /// The inline threshold from client to server, in octets (section 4.2).
     pub client_to_server: u32,
-    /// The inline threshold from server to client, octets.
+    /// The inline threshold from server to client, in octets.
     pub server_to_client: u32,
     /// Whether a Responder may use Send with Invalidate (section 4.1).
     pub remote_invalidation: bool,

@@ -1,4 +1,4 @@
-//! The one place that knows where in the input we are.
+//! The only place that keeps track of the position in the input.
 //!
 //! XDR (RFC 4506) is made of big-endian words of four octets; everything an RPC-over-RDMA peer sends is read through
 //! [`Reader`], so an error always knows the offset it happened at.
@@ -13,10 +13,10 @@
 //! assert_eq!(reader.rest(), [0xff]);
 //! ```
 
-/// The input ended before the item that was asked for: `offset` is where the item began.
+/// The input ended before the item that was asked for: `offset` is where that item began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndOfInput {
-    /// Octets from the start of the input to the start of the item that is not there whole.
+    /// Octets from the start of the input to the start of the item that is incomplete.
     pub offset: usize,
 }
 
@@ -39,11 +39,11 @@ impl<'a> Reader<'a> {
     #[inline]
     #[must_use]
     pub const fn offset(&self) -> usize {
-        // What is left never is more than there was.
+        // What is left is never more than there was.
         self.length.wrapping_sub(self.rest.len())
     }
 
-    /// What was not read yet.
+    /// The octets that were not read yet.
     #[inline]
     #[must_use]
     pub const fn rest(&self) -> &'a [u8] {
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
     /// The next `N` octets.
     ///
     /// # Errors
-    /// [`EndOfInput`] where fewer are left; nothing is consumed then.
+    /// [`EndOfInput`] if fewer are left; then nothing is consumed.
     #[inline]
     pub const fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], EndOfInput> {
         match self.rest.split_first_chunk::<N>() {
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
     /// An XDR unsigned integer (RFC 4506 section 4.2).
     ///
     /// # Errors
-    /// [`EndOfInput`] where fewer than 4 octets are left.
+    /// [`EndOfInput`] if fewer than 4 octets are left.
     #[inline]
     pub const fn u32(&mut self) -> Result<u32, EndOfInput> {
         match self.array::<4>() {
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
     /// An XDR unsigned hyper integer (RFC 4506 section 4.5).
     ///
     /// # Errors
-    /// [`EndOfInput`] where fewer than 8 octets are left.
+    /// [`EndOfInput`] if fewer than 8 octets are left.
     #[inline]
     pub const fn u64(&mut self) -> Result<u64, EndOfInput> {
         match self.array::<8>() {
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
     /// The next `length` octets, without padding.
     ///
     /// # Errors
-    /// [`EndOfInput`] where fewer are left; nothing is consumed then.
+    /// [`EndOfInput`] if fewer are left; then nothing is consumed.
     #[inline]
     pub const fn take(&mut self, length: usize) -> Result<&'a [u8], EndOfInput> {
         match self.rest.split_at_checked(length) {
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
     /// The next `count` items of `N` octets each.
     ///
     /// # Errors
-    /// [`EndOfInput`] where they are not all there; nothing is consumed then.
+    /// [`EndOfInput`] if they are not all there; then nothing is consumed.
     #[inline]
     pub const fn arrays<const N: usize>(&mut self, count: usize) -> Result<&'a [[u8; N]], EndOfInput> {
         let Some(length) = count.checked_mul(N) else { return Err(self.end()) };
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
     /// XDR fixed-length opaque data (RFC 4506 section 4.9): `length` octets and the padding to a multiple of four.
     ///
     /// # Errors
-    /// [`EndOfInput`] where data or padding are not all there; nothing is consumed then.
+    /// [`EndOfInput`] if data or padding are not all there; then nothing is consumed.
     #[inline]
     pub const fn opaque_fixed(&mut self, length: usize) -> Result<&'a [u8], EndOfInput> {
         let before = *self;
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
     /// XDR variable-length opaque data (RFC 4506 section 4.10): a count, that many octets, and padding.
     ///
     /// # Errors
-    /// [`EndOfInput`] where count, data or padding are not all there; nothing is consumed then.
+    /// [`EndOfInput`] if count, data or padding are not all there; then nothing is consumed.
     #[inline]
     pub const fn opaque(&mut self) -> Result<&'a [u8], EndOfInput> {
         let before = *self;

@@ -8,15 +8,15 @@
 //! +--------+--------+---//--+       +--------+--------+-----------//----+
 //! ```
 //!
-//! A read segment is only ever found in the Read list, where the word that says "an entry follows" comes before it. So an
-//! entry has 24 octets, always.
+//! A read segment only occurs in the Read list, after the word that says "an entry follows". So an entry always has 24
+//! octets.
 
 use core::fmt;
 
 /// A plain segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Segment {
-    /// The steering tag (`STag`, `R_key`) the memory is registered under.
+    /// The steering tag (`STag`, `R_key`) under which the memory is registered.
     pub handle: u32,
     /// Octets in the segment; 0 makes it an empty segment.
     pub length: u32,
@@ -27,7 +27,7 @@ pub struct Segment {
 /// A read segment: a piece of an argument, and where in the Payload stream it belongs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ReadSegment {
-    /// Octets from the start of the unreduced Payload stream to the item this is a part of.
+    /// Octets from the start of the unreduced Payload stream to the item that this is a part of.
     pub position: u32,
     /// Where the piece is.
     pub target: Segment,
@@ -37,8 +37,8 @@ impl Segment {
     /// Octets on the wire.
     pub const LEN: usize = 16;
 
-    /// Whether it passes the end of the address space: offset + length is more than 2^64 (RFC 8166 section 3.4.3). Its
-    /// last octet may be the last there is.
+    /// Whether it extends past the end of the address space: offset + length is more than 2^64 (RFC 8166 section
+    /// 3.4.3). Its last octet may be the last of that space.
     #[inline]
     #[must_use]
     pub const fn wraps(self) -> bool {
@@ -69,10 +69,10 @@ impl Segment {
 }
 
 impl ReadSegment {
-    /// Octets of an entry of the Read list: the word that says it is there, the position, the segment.
+    /// Octets of an entry of the Read list: the word that says that it is there, the Position, the segment.
     pub const LEN: usize = 24;
 
-    /// Reads an entry of the Read list. The first word is not looked at.
+    /// Reads an entry of the Read list. The first word is ignored.
     #[inline]
     #[must_use]
     pub const fn from_entry(entry: &[u8; Self::LEN]) -> Self {

@@ -1,15 +1,15 @@
-//! Where encoded octets go: counted only, or written.
+//! Where encoded octets go: they are either counted or written.
 //!
 //! Each type says once, in [`Emit::emit`], what it looks like on the wire; its size and its octets both come from there.
 
 use crate::error::EncodeError;
 use crate::reader::padding;
 
-/// What takes octets in the order they have on the wire.
+/// Takes octets in the order of the wire.
 pub(crate) trait Sink {
     fn put(&mut self, octets: &[u8]);
 
-    /// One after the other. Of these the number says the size.
+    /// Items that all have the same size, one after the other.
     fn put_each<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>);
 
     #[inline]
@@ -34,7 +34,7 @@ pub(crate) trait Sink {
     }
 }
 
-/// A thing of the wire that can be written.
+/// Anything on the wire that can be written.
 pub(crate) trait Emit {
     fn emit<S: Sink>(&self, sink: &mut S);
 }
@@ -53,7 +53,7 @@ impl Sink for Count {
     }
 }
 
-/// A buffer that was measured before, with [`Count`] over the same `emit`: there always is room.
+/// A buffer that was measured before by [`Count`], with the same `emit`, so there is always room.
 struct Buffer<'b>(&'b mut [u8]);
 
 impl<'b> Buffer<'b> {
@@ -91,7 +91,7 @@ pub(crate) fn encoded_len(item: &impl Emit) -> usize {
     count.0
 }
 
-/// Writes `item` at the start of `buffer`; says how long it is. A buffer that is too small is left as it was.
+/// Writes `item` at the start of `buffer` and returns its length. A buffer that is too small stays unchanged.
 #[inline(always)]
 pub(crate) fn encode(item: &impl Emit, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let needed = encoded_len(item);

@@ -4,7 +4,7 @@ use crate::prefix::Prefix;
 use crate::rpc::MessageType;
 use crate::v1::{Body, Header};
 
-/// Who on this end of the connection a Send is for.
+/// The endpoint that a Send is for, on this end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// The Requester: a Reply, or an `RDMA_ERROR`.
@@ -14,13 +14,13 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Looks at a Send, as far as needed.
+    /// Looks at a Send, no further than needed.
     ///
-    /// What is damaged may not tell. `is_awaited` is then asked whether this end has sent a Call with that XID and has no
-    /// reply to it: [`Requester::awaits`](super::Requester::awaits). If so, it is taken for the Reply, and dropped: an
-    /// `RDMA_ERROR` would answer a Reply, and might be taken for the answer to a Call of the other end that has the same XID.
-    /// Anything else is a Call, and owed its `ERR_CHUNK` (RFC 8166 section 4.5). Neither of the two takes credits from it
-    /// (RFC 8167 section 4.1).
+    /// A damaged Send may not show it. Then `is_awaited` is asked whether this end has sent a Call with that XID and
+    /// has no reply to it yet: [`Requester::awaits`](super::Requester::awaits). If so, the Send is taken for the Reply
+    /// and dropped: answering a Reply with `RDMA_ERROR` could be mistaken for the answer to a Call of the other end
+    /// with the same XID. Anything else is a Call, and is owed `ERR_CHUNK` (RFC 8166 section 4.5). Neither endpoint
+    /// takes credits from a damaged Send (RFC 8167 section 4.1).
     #[must_use]
     pub fn of(octets: &[u8], is_awaited: impl FnOnce(u32) -> bool) -> Self {
         Self::told(octets).unwrap_or_else(|| {
@@ -29,7 +29,7 @@ impl Direction {
         })
     }
 
-    /// What the Send itself says.
+    /// What the Send itself shows.
     fn told(octets: &[u8]) -> Option<Self> {
         let (header, payload) = Header::decode(octets).ok()?;
         match header.body {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    /// What it is where a reply to XID 7 is awaited, and where none is.
+    /// The direction if a reply to XID 7 is awaited, and if none is.
     fn both(words: &[u32]) -> [Direction; 2] {
         let octets: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
         [Direction::of(&octets, |xid| xid == 7), Direction::of(&octets, |_| false)]

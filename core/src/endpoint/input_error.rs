@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputError {
-    /// Outputs are to be taken first.
+    /// Outputs have to be taken first.
     NotPolled,
     /// There is nothing for which this could be said: no such call or region, or not now.
     Unexpected,

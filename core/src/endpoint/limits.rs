@@ -1,4 +1,5 @@
-//! What a Responder takes from a peer that may be hostile (RFC 8166 section 8.1.4), and which of it can be put together.
+//! What a Responder accepts from a peer that may be hostile (RFC 8166 section 8.1.4), and which Calls can be put
+//! together.
 
 use core::cmp::Ordering;
 use core::mem;
@@ -9,26 +10,27 @@ use super::stream::{Item, in_order, taken};
 use crate::lists::Chunks;
 use crate::segment::Segment;
 
-/// How much a Call may bring. What goes beyond is answered with `ERR_CHUNK`, before anything is pulled.
+/// How large a Call may be. A larger one is answered with `ERR_CHUNK` before anything is pulled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Read chunks in a Call, a Position Zero chunk apart.
+    /// Read chunks in a Call, not counting a Position Zero chunk.
     pub read_chunks: usize,
     /// Write chunks in a Call.
     pub write_chunks: usize,
     /// Segments in all chunks of a Call together.
     pub segments: usize,
-    /// Octets of a Call, put together.
+    /// Octets of a Call that was put together.
     pub octets: u32,
 }
 
 impl Limits {
-    /// No chunk at all, and so Calls within the inline threshold only: enough for a reverse direction whose upper layer
+    /// No chunks at all, so only Calls within the inline threshold: enough for a reverse direction whose upper layer
     /// needs no more (RFC 8167 section 5.3).
     pub const NO_CHUNKS: Self = Self { read_chunks: 0, write_chunks: 0, segments: 0, octets: u32::MAX };
 }
 
-/// One chunk of each kind of 16 segments, which a server of NFS has to take (RFC 8267 section 6.4.2), and 1 MiB of data.
+/// One chunk of each kind with 16 segments, which an NFS server has to accept (RFC 8267 section 6.4.2), and 1 MiB of
+/// data.
 impl Default for Limits {
     fn default() -> Self {
         Self { read_chunks: 1, write_chunks: 1, segments: 64, octets: 0x11_0000 }
@@ -37,15 +39,15 @@ impl Default for Limits {
 
 /// How a Call is put together.
 pub(super) struct Assembly<const CHUNKS: usize> {
-    /// What Read chunks are inserted.
+    /// The Read chunks to insert.
     pub(super) items: Vec<Item, CHUNKS>,
     /// Octets of the whole.
     pub(super) length: u32,
 }
 
 impl Limits {
-    /// Judges the chunks of a Call that has `inline` octets of Payload stream behind its header; `None` where the Call
-    /// is to be answered with `ERR_CHUNK`.
+    /// Judges the chunks of a Call that has `inline` octets of Payload stream after its header; `None` if the Call is
+    /// to be answered with `ERR_CHUNK`.
     pub(super) fn assembly<const CHUNKS: usize>(
         &self,
         chunks: &Chunks<'_>,
@@ -64,7 +66,7 @@ impl Limits {
                 return None;
             }
         }
-        // A Call is in one place: in the Send, or in a Position Zero chunk.
+        // A Call is in one place: the Send or a Position Zero chunk.
         let source = match (long, first) {
             (true, Some(length)) if inline == 0 && length > 0 => u64::from(length),
             (false, None) => inline as u64,
@@ -85,7 +87,7 @@ impl Limits {
     }
 }
 
-/// Puts an item among those before it, by Position: RFC 8166 demands no order of a Read list. `None` where there is no
+/// Puts an item among those before it, by Position: RFC 8166 requires no order in a Read list. `None` if there is no
 /// room, or one of this Position already.
 fn insert<const CHUNKS: usize>(items: &mut Vec<Item, CHUNKS>, item: Item) -> Option<()> {
     items.push(item).ok()?;

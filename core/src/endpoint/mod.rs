@@ -1,9 +1,10 @@
-//! Requester and Responder of version 1 (RFC 8166): what to do with what arrives, and nothing that does it.
+//! Requester and Responder of version 1 (RFC 8166). They decide what to do with what arrives, and leave doing it to a
+//! driver.
 //!
-//! Neither has a socket, a clock, an adapter or memory of its own. A driver tells what happened ([`requester::Input`],
-//! [`responder::Input`]) and carries out what it is asked for ([`requester::Output`], [`responder::Output`]), in the order
-//! it is asked. Payload streams stay where the driver has them: the endpoints name octets of them by offset. One value is
-//! one direction of one connection; a new connection has new ones.
+//! Neither has a socket, a clock, an adapter or memory of its own. A driver reports what happened
+//! ([`requester::Input`], [`responder::Input`]) and carries out what it is asked for ([`requester::Output`],
+//! [`responder::Output`]), in that order. Payload streams stay where the driver has them: the endpoints name octets of
+//! them by offset. One value is one direction of one connection; a new connection has new ones.
 //!
 //! ```text
 //!                       call, cancel                            reply, refuse
@@ -15,19 +16,19 @@
 //!                Invalidate, Done                                  Write, Send
 //! ```
 //!
-//! After every input, and after every call of a method, the driver takes outputs until there is none.
+//! After every input and every method call, the driver takes outputs until there are none left.
 //!
-//! What a driver has to keep to:
+//! What a driver has to do:
 //! - Requests are posted to the adapter in the order of the outputs. A Send is then carried out after the RDMA Writes
 //!   before it.
-//! - A `Release` hands back a Receive, and is to be followed by posting one, before what comes next is carried out.
-//! - A Requester's side has a Receive posted for each call in flight, a Responder's side as many as `CALLS`: no grant is
-//!   larger, so that a larger grant always finds its Receives.
-//! - A server that knows its Requesters again names the Call whose RDMA has failed to the Responder of the next
-//!   connection: [`Responder::refuse_xid`].
+//! - A `Release` hands back a Receive. The driver posts one before it carries out the next output.
+//! - A Requester's side has a Receive posted for each call in flight. A Responder's side has `CALLS` of them posted; no
+//!   grant is larger, so a grant that grows always finds its Receives.
+//! - A server that recognises a returning Requester tells the Responder of the new connection which Call's RDMA failed:
+//!   [`Responder::refuse_xid`].
 //! - A memory region is registered for each `Register`, in the connection's own protection domain, under a handle that
-//!   cannot be foretold from those before it (RFC 8166 sections 8.1.1, 8.1.2). No handle is given twice at a time: the
-//!   Requester refuses that. It never advertises memory longer than one call.
+//!   cannot be predicted from those before it (RFC 8166 sections 8.1.1, 8.1.2). No handle is in use twice at the same
+//!   time: the Requester refuses that. It never advertises memory for longer than one call.
 //!
 //! ```
 //! use rpcrdma::endpoint::requester::{self, End, Input, Output, Requester};
@@ -59,24 +60,25 @@
 //! ```
 //!
 //! # Both directions
-//! An end that is called too (RFC 8167) has one of each, which know nothing of each other: so credits are counted apart, and
-//! an XID may be in use both ways. [`Direction::of`] says which of the two a Send is for; what is too damaged to tell it is
-//! a Reply where the Requester waits for one with that XID. [`Terms::reverse`] is what holds for the RPCs that the server
-//! calls. Apart from the Receives for its replies, that end has those of its Responder
+//! An end that is also called (RFC 8167) has one of each. They know nothing of each other, so credits are counted
+//! separately, and an XID may be in use both ways. [`Direction::of`] says which of the two a Send is for; a Send that
+//! is too damaged to show it counts as a Reply if the Requester waits for one with that XID. [`Terms::reverse`] applies
+//! to the RPCs that the server calls. Besides the Receives for its replies, such an end has those of its Responder
 //! posted.
 //!
 //! # Replies that are pulled
-//! A reply that fits neither a Send nor a Reply chunk is answered with `ERR_CHUNK`, and RFC 8166 has nothing else.
-//! Between peers that both know it, the Responder registers the reply and sends an `RDMA_NOMSG` with a Position Zero
-//! Read chunk; the Requester pulls that and says `RDMA_DONE` (RFC 5666 section 3.5): [`Responder::provide_replies`],
-//! [`Requester::pull_replies`]. Both are off at first: a Responder then discards `RDMA_DONE`, and a Requester such a
-//! reply. Not on a connection whose ends both call: [`Direction`] takes such a reply for a Call.
+//! If a reply fits neither a Send nor a Reply chunk, RFC 8166 offers nothing but `ERR_CHUNK`. Between peers that both
+//! support it, the Responder registers the reply and sends an `RDMA_NOMSG` with a Position Zero Read chunk; the
+//! Requester pulls that and sends `RDMA_DONE` (RFC 5666 section 3.5): [`Responder::provide_replies`],
+//! [`Requester::pull_replies`]. Both are off by default: a Responder then discards `RDMA_DONE`, and a Requester
+//! discards such a reply. It cannot be used on a connection whose ends both call, because [`Direction`] takes such a
+//! reply for a Call.
 //!
 //! # Not there yet
-//! - Read chunks of single results in a reply, which RFC 5666 has too: a Responder does not provide them, and a
-//!   Requester discards what has them.
-//! - Read chunks whose segments do not stand side by side in the Read list: they are answered with `ERR_CHUNK`.
-//! - A memory of handles that are in use no more: that a new one is not an old one is the driver's promise alone.
+//! - Read chunks of single results in a reply, which RFC 5666 also has: a Responder does not provide them, and a
+//!   Requester discards replies that have them.
+//! - Read chunks whose segments are not next to each other in the Read list: they are answered with `ERR_CHUNK`.
+//! - Remembering handles that are no longer in use: only the driver promises that a new handle is not an old one.
 //!
 //! # Why nothing here touches data
 //! Whether a message fits, what part of it goes inline, and which octets go to which segment follows from lengths and
@@ -103,19 +105,19 @@ pub use stream::{Item, Ranges};
 use crate::private_data::{Agreement, PrivateData};
 use crate::rpc::{Flavor, GssCredential, GssService, RpcCall};
 
-/// What holds for a connection from its set-up on.
+/// What applies to a connection, as agreed during its set-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// The inline threshold for Calls, octets (RFC 8166 section 3.3.2).
+    /// The inline threshold for Calls, in octets (RFC 8166 section 3.3.2).
     pub call_threshold: u32,
-    /// The inline threshold for Replies, octets.
+    /// The inline threshold for Replies, in octets.
     pub reply_threshold: u32,
     /// Whether both peers have announced remote invalidation (RFC 8797 section 4.1).
     pub remote_invalidation: bool,
 }
 
 impl Terms {
-    /// Those of the RPCs that the client calls.
+    /// The terms for RPCs that the client calls.
     #[must_use]
     pub const fn forward(agreement: &Agreement) -> Self {
         Self {
@@ -125,7 +127,7 @@ impl Terms {
         }
     }
 
-    /// Those of the RPCs that the server calls (RFC 8167 section 4.2).
+    /// The terms for RPCs that the server calls (RFC 8167 section 4.2).
     #[must_use]
     pub const fn reverse(agreement: &Agreement) -> Self {
         Self {
@@ -147,8 +149,8 @@ impl Default for Terms {
     }
 }
 
-/// Whether RPCSEC_GSS covers arguments and results, so that none may be reduced (RFC 8166 section 8.2.2.3). What cannot
-/// be read is taken for covered.
+/// Whether RPCSEC_GSS covers arguments and results, so that none may be reduced (RFC 8166 section 8.2.2.3). A
+/// credential that cannot be read counts as covered.
 #[must_use]
 pub fn is_protected(call: &RpcCall<'_>) -> bool {
     let open = |gss: GssCredential<'_>| matches!(gss.service, GssService::NONE | GssService::CHANNEL_PROTECTION);

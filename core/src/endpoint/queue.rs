@@ -18,7 +18,7 @@ impl<const N: usize> Queue<N> {
         Self { calls: [None; N], first: 0, length: 0 }
     }
 
-    /// Adds a call behind the others. Each is in the queue once, so there always is a place.
+    /// Adds a call after the others. Each is in the queue only once, so there is always room.
     pub(super) fn push(&mut self, call: CallId) {
         let end = self.first.wrapping_add(self.length);
         let place = if end < N { end } else { end.wrapping_sub(N) };

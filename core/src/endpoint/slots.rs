@@ -1,8 +1,8 @@
-//! A table of calls, as long as a constant says.
+//! A table of calls of constant size.
 
 use core::array;
 
-/// Names a call to the endpoint that gave it, for as long as the call lasts. A later call never has the same.
+/// Names a call to the endpoint that issued the name, for as long as the call lasts. No later call has the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallId {
     index: u16,
@@ -10,15 +10,15 @@ pub struct CallId {
 }
 
 impl CallId {
-    /// A number below the endpoint's `CALLS`, for a table of the driver's own. No two calls that last have the same;
-    /// later ones do.
+    /// A number below the endpoint's `CALLS`, for a table of the driver's own. No two calls have the same number at the
+    /// same time; later ones may.
     #[must_use]
     pub const fn index(self) -> usize {
         self.index as usize
     }
 }
 
-/// What is kept of each call. What a call leaves behind stays readable until its place is taken again.
+/// What is kept for each call. What a call leaves behind stays readable until its place is taken again.
 #[derive(Debug)]
 pub(super) struct Slots<T, const N: usize> {
     entries: [Entry<T>; N],
@@ -38,7 +38,7 @@ impl<T: Default, const N: usize> Slots<T, N> {
         Self { entries: array::from_fn(|_| Entry::default()), count: 0 }
     }
 
-    /// Takes a free place. What is in it is from the call before.
+    /// Takes a free place. Its content is that of the previous call.
     pub(super) fn take(&mut self) -> Option<(CallId, &mut T)> {
         let (index, entry) = (0..u16::MAX).zip(&mut self.entries).find(|(_, entry)| !entry.used)?;
         entry.used = true;
@@ -72,7 +72,7 @@ impl<T: Default, const N: usize> Slots<T, N> {
         self.entries.get_mut(id.index()).map(|entry| &mut entry.value)
     }
 
-    /// Those that are used. It ends with the last: mostly few are, and the first places are taken first.
+    /// The places in use. It stops after the last: usually few are in use, and the first places are taken first.
     pub(super) fn iter(&self) -> impl Iterator<Item = (CallId, &T)> {
         let used = (0..u16::MAX).zip(&self.entries).filter(|(_, entry)| entry.used).take(self.count);
         used.map(|(index, entry)| (CallId { index, generation: entry.generation }, &entry.value))

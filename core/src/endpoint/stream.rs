@@ -16,9 +16,9 @@ use crate::segment::Segment;
 /// A data item in an unreduced Payload stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Item {
-    /// Octets from the start of the stream to the item: behind its count, where it has one. A multiple of four.
+    /// Octets from the start of the stream to the item, after its count if it has one. A multiple of four.
     pub position: u32,
-    /// Octets it has, without padding.
+    /// Its length in octets, without padding.
     pub length: u32,
 }
 
@@ -32,7 +32,7 @@ impl Item {
         u64::from(self.position).saturating_add(self.room())
     }
 
-    /// Its padding, where it has any.
+    /// Its padding, if it has any.
     pub(super) fn padding(self) -> Option<Range<u32>> {
         let from = self.position.saturating_add(self.length);
         let to = u32::try_from(self.end()).ok()?;
@@ -40,7 +40,7 @@ impl Item {
     }
 }
 
-/// `length` octets with the padding to a multiple of four.
+/// `length` octets, padded to a multiple of four.
 pub(super) const fn roundup(length: u64) -> u64 {
     length.saturating_add(3) & !3
 }
@@ -55,7 +55,7 @@ pub(super) fn is_sound(head: &[u8], length: u32, items: &[Item]) -> bool {
     length.is_multiple_of(4) && length as usize >= head.len() && in_order(items, u64::from(length))
 }
 
-/// Whether the items lie in a stream of `length` octets, one behind the other, at multiples of four.
+/// Whether the items lie in a stream of `length` octets, one after the other, at multiples of four.
 pub(super) fn in_order(items: &[Item], length: u64) -> bool {
     let mut at = 4;
     for item in items {
@@ -67,7 +67,7 @@ pub(super) fn in_order(items: &[Item], length: u64) -> bool {
     items.is_empty() || at <= length
 }
 
-/// The ranges of an unreduced Payload stream that are left when items are taken out, in their order.
+/// The ranges of an unreduced Payload stream that remain when items are taken out, in order.
 #[derive(Clone, Debug)]
 pub struct Ranges<'a> {
     items: slice::Iter<'a, Item>,
@@ -121,13 +121,13 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Its first octets, `most` at most.
+    /// Its first octets, at most `most`.
     pub(super) fn first(self, most: u32) -> Self {
         Self { remote: Segment { length: self.remote.length.min(most), ..self.remote }, ..self }
     }
 }
 
-/// The next piece when ranges are moved to or from segments, one behind the other, and `moved` octets are done.
+/// The next piece when ranges are moved to or from segments, one after the other, and `moved` octets are done.
 pub(super) fn piece(
     mut ranges: impl Iterator<Item = Range<u32>>,
     mut segments: impl Iterator<Item = Segment>,
@@ -148,7 +148,7 @@ pub(super) fn piece(
     Some(Piece { at, remote })
 }
 
-/// How far into something of `length` octets the next octet is; `None` where it is behind.
+/// How far into something of `length` octets the next octet is; `None` if it is after the end.
 fn into(length: u32, skip: &mut u64) -> Option<u32> {
     match skip.checked_sub(u64::from(length)) {
         Some(rest) => {
@@ -159,7 +159,7 @@ fn into(length: u32, skip: &mut u64) -> Option<u32> {
     }
 }
 
-/// Those of a whole stream at `position` with `length` octets, as one range.
+/// The ranges of a whole stream at `position` with `length` octets: just one.
 pub(super) fn whole(position: u32, length: u32) -> core::iter::Once<Range<u32>> {
     core::iter::once(position..position.saturating_add(length))
 }

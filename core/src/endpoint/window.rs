@@ -3,14 +3,14 @@
 //! [`rules::Credits`](crate::rules::Credits) judges a peer and gives it the benefit of the doubt: the peer may use a
 //! larger grant until it must have seen the smaller one. A sender has no such doubt: the last grant holds.
 
-/// How many calls may be in flight, and are.
+/// How many calls may be in flight, and how many are.
 #[derive(Debug)]
 pub(super) struct Window {
     /// Asked for in each Call; never 0.
     pub(super) requested: u32,
     /// Granted by the last reply; 1 before the first.
     granted: u32,
-    /// Calls that have taken a credit, sent or not.
+    /// Calls that have taken a credit, whether sent or not.
     taken: u32,
     /// Calls that are sent.
     sent: u32,
@@ -25,7 +25,7 @@ impl Window {
         self.requested.min(self.granted)
     }
 
-    /// Takes a credit, where there is one.
+    /// Takes a credit, if there is one.
     pub(super) fn take(&mut self) -> bool {
         let free = self.taken < self.limit();
         if free {
@@ -39,22 +39,22 @@ impl Window {
         self.sent < self.limit()
     }
 
-    /// A call is sent.
+    /// Counts a call as sent.
     pub(super) fn send(&mut self) {
         self.sent = self.sent.saturating_add(1);
     }
 
-    /// A call that took a credit is not going to be sent.
+    /// A call that took a credit will not be sent.
     pub(super) fn give_back(&mut self) {
         self.taken = self.taken.saturating_sub(1);
     }
 
-    /// What a reply grants. 0, which nobody may grant, is refused: it would end all calls; one may be sent.
+    /// Takes over what a reply grants. 0, which nobody may grant, would end all calls, so one call may still be sent.
     pub(super) fn grant(&mut self, granted: u32) {
         self.granted = granted.max(1);
     }
 
-    /// A call is answered.
+    /// Counts a call as answered.
     pub(super) fn answered(&mut self) {
         self.give_back();
         self.sent = self.sent.saturating_sub(1);

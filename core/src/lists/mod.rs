@@ -37,7 +37,7 @@ pub struct Chunks<'a> {
 /// What a Responder put into the chunks it returns.
 #[derive(Clone, Copy)]
 pub(crate) struct Returned<'a> {
-    /// Octets in each Write chunk; those without a number are unused.
+    /// Octets in each Write chunk; chunks without a number are unused.
     pub(crate) writes: &'a [u64],
     /// Octets in the Reply chunk.
     pub(crate) reply: u64,
@@ -60,7 +60,7 @@ impl<'a> Chunks<'a> {
         })
     }
 
-    /// The lists as they are, or with the lengths a Responder returns.
+    /// The lists as they are, or with the lengths that a Responder returns.
     #[inline(always)]
     pub(crate) fn emit<S: Sink>(&self, sink: &mut S, returned: Option<Returned<'_>>) {
         if self.is_empty() {
@@ -86,7 +86,7 @@ impl Chunks<'_> {
     }
 }
 
-/// The word of XDR optional-data (RFC 4506 section 4.19): does something follow?
+/// The word of XDR optional-data (RFC 4506 section 4.19): does an entry follow?
 #[inline(always)]
 fn follows(reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
     let before = *reader;

@@ -1,10 +1,10 @@
-//! The Read list: arguments the Responder is to pull (RFC 8166 section 4.3.1).
+//! The Read list: arguments for the Responder to pull (RFC 8166 section 4.3.1).
 //!
 //! ```text
 //! 1 PHLOO  1 PHLOO  1 PHLOO  0
 //! ```
 //!
-//! Read segments that follow each other and have the same Position are one Read chunk (section 3.4.5).
+//! Consecutive read segments with the same Position form one Read chunk (section 3.4.5).
 
 use core::fmt;
 use core::iter::FusedIterator;
@@ -25,7 +25,8 @@ pub struct ReadList<'a> {
 /// The read segments of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadChunk<'a> {
-    /// Octets from the start of the unreduced Payload stream to the argument; 0 for a chunk that holds the whole of it.
+    /// Octets from the start of the unreduced Payload stream to the argument; 0 for a chunk that holds all of the
+    /// stream.
     pub position: u32,
     /// Its segments, in the order of the data.
     pub segments: ReadList<'a>,
@@ -105,7 +106,7 @@ impl<'a> ReadList<'a> {
 
     #[inline(always)]
     pub(crate) fn emit<S: Sink>(&self, sink: &mut S) {
-        // Made anew, so that the first word is 1 whatever the caller's entry began with.
+        // Written again, so that the first word is 1 whatever the caller's entry began with.
         sink.put_each(self.iter().map(ReadSegment::to_entry));
         sink.word(0);
     }

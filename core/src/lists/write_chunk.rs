@@ -1,4 +1,5 @@
-//! A Write chunk: memory the Responder pushes one result into (RFC 8166 section 3.4.6). The Reply chunk is one too.
+//! A Write chunk: memory into which the Responder pushes one result (RFC 8166 section 3.4.6). The Reply chunk is one
+//! too.
 //!
 //! ```text
 //! n HLOO HLOO ...
@@ -72,15 +73,15 @@ impl<'a> WriteChunk<'a> {
         Segments { segments: self.segments.iter() }
     }
 
-    /// Octets in all segments together: in a Call what there is room for, in a Reply what was written.
+    /// Octets in all segments together: in a Call the available room, in a Reply what was written.
     #[inline]
     #[must_use]
     pub fn length(&self) -> u64 {
         self.iter().fold(0, |sum: u64, segment| sum.saturating_add(u64::from(segment.length)))
     }
 
-    /// The segments with the lengths they have once `length` octets were written into the chunk: filled one after the
-    /// other, in their order; the rest is empty (section 3.4.6).
+    /// The segments with their lengths after `length` octets were written into the chunk: filled one after the other,
+    /// in order; the rest are empty (section 3.4.6).
     #[inline]
     #[must_use]
     pub fn filled(&self, length: u64) -> Filled<'a> {
@@ -161,7 +162,7 @@ impl Iterator for Filled<'_> {
     #[inline]
     fn next(&mut self) -> Option<Segment> {
         let segment = self.segments.next()?;
-        // What is left may be more than a segment can have; then the segment is full.
+        // More may be left than a segment can hold; then the segment is full.
         let length = u32::try_from(self.left).map_or(segment.length, |left| left.min(segment.length));
         self.left = self.left.saturating_sub(u64::from(length));
         Some(Segment { length, ..segment })

@@ -17,7 +17,7 @@ use crate::reader::Reader;
 use crate::segment::Segment;
 use crate::sink::Sink;
 
-/// A list of Write chunks: as it was received, or made of the caller's own chunks.
+/// A list of Write chunks: as it was received, or built from the caller's own chunks.
 #[derive(Clone, Copy)]
 pub struct WriteList<'a> {
     form: WriteListForm<'a>,
@@ -25,7 +25,7 @@ pub struct WriteList<'a> {
 
 #[derive(Clone, Copy)]
 enum WriteListForm<'a> {
-    /// Made by `decode` only, which has walked it: `octets` begin with `count` chunks.
+    /// Made only by `decode`, which has walked it: `octets` begins with `count` chunks.
     Received {
         octets: &'a [u8],
         count: usize,
@@ -113,7 +113,7 @@ impl Default for WriteList<'_> {
     }
 }
 
-/// Two lists are the same where their chunks are, received or not.
+/// Two lists are equal if their chunks are, received or not.
 impl PartialEq for WriteList<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())

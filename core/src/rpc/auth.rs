@@ -32,7 +32,7 @@ pub struct Flavor(pub u32);
 impl Flavor {
     /// `AUTH_NONE`.
     pub const NONE: Self = Self(0);
-    /// `AUTH_SYS`: a user and groups, as the client says.
+    /// `AUTH_SYS`: a user and groups, as claimed by the client.
     pub const SYS: Self = Self(1);
     /// `AUTH_SHORT`: a name the server gave for an `AUTH_SYS` credential.
     pub const SHORT: Self = Self(2);
@@ -43,7 +43,7 @@ impl Flavor {
     /// `AUTH_TLS` (RFC 9289).
     pub const TLS: Self = Self(7);
 
-    /// The name its specification has for it.
+    /// Its name in its specification.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         match self {
@@ -159,7 +159,7 @@ impl<'a> AuthSys<'a> {
     /// Reads the body of a credential of flavor [`Flavor::SYS`].
     ///
     /// # Errors
-    /// An [`RpcError`] where it is not one; the offset is from the start of `body`.
+    /// An [`RpcError`] if it is not one; the offset is from the start of `body`.
     pub fn decode(body: &'a [u8]) -> Result<Self, RpcError> {
         let mut reader = Reader::new(body);
         let stamp = reader.u32()?;
@@ -325,7 +325,7 @@ impl<'a> GssCredential<'a> {
     /// Reads the body of a credential of flavor [`Flavor::RPCSEC_GSS`].
     ///
     /// # Errors
-    /// An [`RpcError`] where it ends early; the offset is from the start of `body`.
+    /// An [`RpcError`] if it ends early; the offset is from the start of `body`.
     pub fn decode(body: &'a [u8]) -> Result<Self, RpcError> {
         let mut reader = Reader::new(body);
         Ok(Self {
@@ -343,10 +343,10 @@ impl<'a> GssCredential<'a> {
         sink::encoded_len(self)
     }
 
-    /// Writes the body at the start of `buffer`; gives its length.
+    /// Writes the body at the start of `buffer` and returns its length.
     ///
     /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         sink::encode(self, buffer)
     }

@@ -52,13 +52,13 @@ pub struct RpcCall<'a> {
 }
 
 impl<'a> RpcCall<'a> {
-    /// The value of [`Self::rpc_version`] there is.
+    /// The only value of [`Self::rpc_version`].
     pub const RPC_VERSION: u32 = 2;
 
-    /// Reads the header of a Call at the start of a Payload stream; gives it, and the arguments that follow.
+    /// Reads the header of a Call at the start of a Payload stream and returns it with the arguments that follow.
     ///
     /// # Errors
-    /// An [`RpcError`] where there is none.
+    /// An [`RpcError`] if there is none.
     #[inline]
     pub fn decode(payload: &'a [u8]) -> Result<(Self, &'a [u8]), RpcError> {
         let mut reader = Reader::new(payload);
@@ -81,10 +81,10 @@ impl<'a> RpcCall<'a> {
         sink::encoded_len(self)
     }
 
-    /// Writes the header at the start of `buffer`; gives its length.
+    /// Writes the header at the start of `buffer` and returns its length.
     ///
     /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
     #[inline]
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         sink::encode(self, buffer)

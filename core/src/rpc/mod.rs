@@ -21,7 +21,7 @@ use core::fmt;
 
 use crate::reader::{EndOfInput, Reader};
 
-/// `msg_type`: which of the two a message is.
+/// `msg_type`: whether a message is a Call or a Reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageType(pub u32);
 
@@ -31,9 +31,9 @@ impl MessageType {
     /// The answer to one.
     pub const REPLY: Self = Self(1);
 
-    /// The XID and the message type a Payload stream begins with; `None` where it has fewer than 8 octets.
+    /// The XID and the message type at the start of a Payload stream; `None` if it has fewer than 8 octets.
     ///
-    /// This is how the direction of a message is told on a connection that is used both ways (RFC 8167 section 5).
+    /// This shows the direction of a message on a connection that is used both ways (RFC 8167 section 5).
     #[inline]
     #[must_use]
     pub const fn peek(payload: &[u8]) -> Option<(u32, Self)> {
@@ -51,7 +51,7 @@ impl MessageType {
 pub struct RpcError {
     /// What is wrong.
     pub kind: RpcErrorKind,
-    /// Octets from the start of what was decoded to the item that is wrong, or that is not there whole.
+    /// Octets from the start of what was decoded to the item that is wrong, or that is incomplete.
     pub offset: usize,
 }
 
@@ -61,7 +61,7 @@ pub struct RpcError {
 pub enum RpcErrorKind {
     /// The octets end within the header.
     Truncated,
-    /// Neither a Call nor a Reply, or not the one that was asked for.
+    /// Neither a Call nor a Reply, or not the expected one.
     MessageType,
     /// A credential or verifier of more than 400 octets (RFC 5531 section 8.2).
     AuthLength,

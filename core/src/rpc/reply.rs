@@ -31,7 +31,7 @@ use crate::sink::{self, Emit, Sink};
 pub struct RpcReply<'a> {
     /// The transaction ID, that of the Call.
     pub xid: u32,
-    /// Whether the server has looked at the Call, and what came of it.
+    /// Whether the server accepted the Call, and the outcome.
     pub body: ReplyBody<'a>,
 }
 
@@ -42,9 +42,9 @@ pub enum ReplyBody<'a> {
     Accepted {
         /// What proves the server's identity.
         verifier: Auth<'a>,
-        /// `accept_stat`: results follow after [`AcceptStatus::SUCCESS`] only.
+        /// `accept_stat`: results follow only after [`AcceptStatus::SUCCESS`].
         status: AcceptStatus,
-        /// The versions of the program there are, with [`AcceptStatus::PROG_MISMATCH`] only.
+        /// The versions that the program has; only with [`AcceptStatus::PROG_MISMATCH`].
         mismatch: Option<Mismatch>,
     },
     /// `MSG_DENIED`.
@@ -63,9 +63,9 @@ pub struct Mismatch {
 /// Why a server denied a Call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Denial {
-    /// `RPC_MISMATCH`: it does not have this version of RPC.
+    /// `RPC_MISMATCH`: it does not support this version of RPC.
     RpcMismatch(Mismatch),
-    /// `AUTH_ERROR`: it does not take this credential or verifier.
+    /// `AUTH_ERROR`: it does not accept this credential or verifier.
     AuthError(AuthStatus),
 }
 
@@ -78,16 +78,16 @@ impl AcceptStatus {
     pub const SUCCESS: Self = Self(0);
     /// There is no such program.
     pub const PROG_UNAVAIL: Self = Self(1);
-    /// The program is there in other versions.
+    /// The program exists in other versions.
     pub const PROG_MISMATCH: Self = Self(2);
     /// The program has no such procedure.
     pub const PROC_UNAVAIL: Self = Self(3);
     /// The arguments could not be decoded.
     pub const GARBAGE_ARGS: Self = Self(4);
-    /// Something else went wrong, as a lack of memory.
+    /// Something else went wrong, such as a lack of memory.
     pub const SYSTEM_ERR: Self = Self(5);
 
-    /// The name RFC 5531 has for it.
+    /// Its name in RFC 5531.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         match self {
@@ -107,7 +107,7 @@ impl AcceptStatus {
 pub struct AuthStatus(pub u32);
 
 impl AuthStatus {
-    /// The name RFC 5531 has for it.
+    /// Its name in RFC 5531.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self.0 {
@@ -137,10 +137,10 @@ const RPC_MISMATCH: u32 = 0;
 const AUTH_ERROR: u32 = 1;
 
 impl<'a> RpcReply<'a> {
-    /// Reads the header of a Reply at the start of a Payload stream; gives it, and the results that follow.
+    /// Reads the header of a Reply at the start of a Payload stream and returns it with the results that follow.
     ///
     /// # Errors
-    /// An [`RpcError`] where there is none.
+    /// An [`RpcError`] if there is none.
     #[inline]
     pub fn decode(payload: &'a [u8]) -> Result<(Self, &'a [u8]), RpcError> {
         let mut reader = Reader::new(payload);
@@ -161,10 +161,10 @@ impl<'a> RpcReply<'a> {
         sink::encoded_len(self)
     }
 
-    /// Writes the header at the start of `buffer`; gives its length.
+    /// Writes the header at the start of `buffer` and returns its length.
     ///
     /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
     #[inline]
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         sink::encode(self, buffer)
@@ -215,7 +215,7 @@ impl Emit for RpcReply<'_> {
                 sink.word(ACCEPTED);
                 verifier.emit(sink);
                 sink.word(status.0);
-                // The status decides what is on the wire, so that what is written can always be read.
+                // The status decides what is on the wire, so whatever is written can be read again.
                 if status == AcceptStatus::PROG_MISMATCH {
                     mismatch.unwrap_or_default().emit(sink);
                 }

@@ -114,11 +114,11 @@ pub struct Credits {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Limit {
-    /// Nothing is known: the connection was joined in the middle, or something was missed.
+    /// Nothing is known: the beginning of the connection was not seen, or something was missed.
     Unknown,
     /// The connection is new: one call.
     Initial,
-    /// So many. After a smaller grant the larger one may still be what the requester knows.
+    /// The last grant, and the one before: after a smaller grant, the requester may still know only the larger one.
     Granted { last: u32, before: u32 },
 }
 
@@ -152,7 +152,7 @@ impl Credits {
         Self { in_flight: 0, limit: Limit::Initial }
     }
 
-    /// A connection of which the beginning was not seen.
+    /// A connection whose beginning was not seen.
     #[must_use]
     pub const fn unknown() -> Self {
         Self { in_flight: 0, limit: Limit::Unknown }
@@ -164,10 +164,10 @@ impl Credits {
         !matches!(self.limit, Limit::Unknown)
     }
 
-    /// A call is sent.
+    /// Counts a call.
     ///
     /// # Errors
-    /// A [`CreditFault`] where it should have waited.
+    /// A [`CreditFault`] if it should have waited.
     pub fn call(&mut self) -> Result<(), CreditFault> {
         self.in_flight = self.in_flight.saturating_add(1);
         let in_flight = self.in_flight;
@@ -180,10 +180,10 @@ impl Credits {
         }
     }
 
-    /// A call is answered, and so much granted. 0, which nobody may grant, is taken for 1.
+    /// Counts an answer that grants this many credits. 0, which nobody may grant, is taken for 1.
     ///
-    /// Where the requester is far away it may send by a larger grant while a smaller one is on its way, so a smaller grant
-    /// binds when no more calls than that are in flight.
+    /// A distant requester may still use a larger grant while a smaller one is on its way, so a smaller grant binds
+    /// only once no more calls than that are in flight.
     pub fn reply(&mut self, granted: u32) {
         self.in_flight = self.in_flight.saturating_sub(1);
         let last = granted.max(1);
@@ -194,14 +194,14 @@ impl Credits {
         self.limit = Limit::Granted { last, before };
     }
 
-    /// Something of this direction was missed: nothing is judged until the next reply.
+    /// Something in this direction was missed: nothing is judged until the next reply.
     pub const fn missed(&mut self) {
         *self = Self::unknown();
     }
 }
 
 impl CreditFault {
-    /// Says it to `report`.
+    /// Reports it.
     pub fn say(self, report: &mut Report<'_>) {
         match self {
             Self::Initial { in_flight } => {

@@ -190,7 +190,7 @@ pub(super) static RULES: [SendRow; 14] = [
     },
 ];
 
-/// Those that are the same in version 2: of a header that does not parse.
+/// The rules for a header that does not parse, which are the same in version 2.
 pub(super) fn malformed() -> impl Iterator<Item = &'static SendRow> {
     RULES.iter().filter(|row| matches!(row.rule.slug, "header-short" | "list-flag" | "list-truncated"))
 }
@@ -277,7 +277,7 @@ fn list_truncated(sent: &Sent<'_>, report: &mut Report<'_>) {
 fn nomsg_empty(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Ok(message) = sent.decoded else { return };
     let Body::Nomsg(chunks) = message.header.body else { return };
-    // A Reply chunk that comes back unused is a matter of reply-chunk-unused-nomsg.
+    // A Reply chunk that comes back unused is the concern of reply-chunk-unused-nomsg.
     let has_room = chunks.reply.is_some_and(|chunk| chunk.length() > 0 || sent.is_from(Role::Responder));
     let has_call = chunks.reads.iter().any(|read| read.position == 0 && read.target.length > 0);
     let at = place::read_list(&message);
@@ -352,8 +352,8 @@ pub(super) fn version_range((low, high): (u32, u32), refused: u32, at: usize, re
     }
 }
 
-/// Whether this may be an `ERR_VERS` as version 2 has it in the wire format of drafts -00 to -02, where it is a word longer.
-/// An error carries the version that it refuses, and so does not say of which version it is itself.
+/// Whether this may be an `ERR_VERS` in the version 2 wire format of drafts -00 to -02, which is one word longer. An
+/// error carries the version that it refuses, so it does not show which version it is itself.
 fn may_be_of_family_a(sent: &Sent<'_>) -> bool {
     let Ok((reply, [])) = v2::ErrorReplyV2::decode(Family::A, sent.octets) else { return false };
     let is_range = matches!(reply.error(), v2::ErrorBodyV2::Vers { low, high } if low <= high);

@@ -1,9 +1,9 @@
-//! The rules of RPC-over-RDMA that one Send, a Call with its Reply, or a count can be judged by.
+//! The rules of RPC-over-RDMA by which a single Send, a Call with its Reply, or a count can be judged.
 //!
-//! Decoding accepts whatever parses; these rules say what is wrong with it all the same. A rule is a row of a table: its
-//! name, its source, why it exists, what a correct peer does, and the function that judges. [`send`] puts one Send to all
-//! rules of version 1 that need nothing else, [`exchange`] a Call and its Reply; [`Credits`] and [`inline`] watch what is
-//! counted; [`send_v2`] is for version 2. Rules that need to see RDMA operations or NFS are not here: they are in
+//! Decoding accepts whatever parses; these rules say what is wrong with it even so. A rule is a row of a table: its
+//! name, its source, why it exists, what a correct peer does, and the function that judges. [`send`] judges one Send by
+//! all version 1 rules that need nothing else, and [`exchange`] judges a Reply by its Call; [`Credits`] and [`inline`]
+//! judge what is counted; [`send_v2`] is for version 2. Rules that need RDMA operations or NFS are in
 //! `rpcrdma-capture`.
 //!
 //! ```
@@ -44,7 +44,7 @@ pub enum Severity {
     Error,
     /// The specification says SHOULD.
     Warning,
-    /// It is allowed, or nothing is said about it, but implementations are known to fail over it.
+    /// It is allowed, or not specified, but implementations are known to fail because of it.
     Hazard,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// A rule, as it is told.
+/// A rule, in words.
 #[derive(Debug)]
 pub struct Rule {
     /// Its name, which does not change.
@@ -81,7 +81,8 @@ pub struct Rule {
     pub reason: &'static str,
     /// What a correct peer does.
     pub correct: &'static str,
-    /// What a Responder has to do with a Send of version 1 that breaks it (section 4.5); `None` where that is not specified.
+    /// What a Responder has to do with a Send of version 1 that breaks it (section 4.5); `None` if that is not
+    /// specified.
     pub answer: Option<Reaction>,
 }
 
@@ -90,9 +91,9 @@ pub struct Rule {
 pub struct Finding<'a> {
     /// Which one.
     pub rule: &'static Rule,
-    /// How bad it is: that of the rule, but for a few forms of breaking it.
+    /// How bad it is: as the rule says, except for a few ways of breaking it.
     pub severity: Severity,
-    /// Octets from the start of the Send that breaks it to what is wrong in it.
+    /// Octets from the start of the Send to what is wrong in it.
     pub offset: usize,
     /// What is wrong, with its values.
     pub message: fmt::Arguments<'a>,
@@ -105,7 +106,7 @@ impl fmt::Display for Finding<'_> {
     }
 }
 
-/// How many there are of something whose name takes an `s`.
+/// A number of things whose name takes an `s`.
 #[derive(Clone, Copy, Debug)]
 struct Counted<N>(N, &'static str);
 
@@ -117,7 +118,7 @@ impl<N: fmt::Display + PartialEq + From<u8>> fmt::Display for Counted<N> {
     }
 }
 
-/// Takes what one rule finds in one message: the first few, as the next will be of the same kind.
+/// Takes what one rule finds in one message: only the first few, because the next would be of the same kind.
 pub struct Report<'a> {
     rule: &'static Rule,
     take: &'a mut dyn FnMut(&Finding<'_>),
@@ -133,18 +134,18 @@ impl<'a> Report<'a> {
     /// Findings that are taken.
     const MOST: u8 = 8;
 
-    /// No more is taken.
+    /// Whether no more findings are taken.
     #[must_use]
     pub const fn is_full(&self) -> bool {
         self.said >= Self::MOST
     }
 
-    /// The rule is broken at `offset`.
+    /// Reports that the rule is broken at `offset`.
     pub fn broken(&mut self, offset: usize, message: fmt::Arguments<'_>) {
         self.broken_as(self.rule.severity, offset, message);
     }
 
-    /// The rule is broken in a form that is more or less bad than the rule says.
+    /// Reports that the rule is broken in a way that is more or less bad than the rule says.
     pub fn broken_as(&mut self, severity: Severity, offset: usize, message: fmt::Arguments<'_>) {
         if !self.is_full() {
             self.said = self.said.saturating_add(1);
@@ -159,7 +160,7 @@ impl fmt::Debug for Report<'_> {
     }
 }
 
-/// A row of a table of rules: the rule, and what judges by it.
+/// A row of a table of rules: the rule, and the function that judges by it.
 #[derive(Debug)]
 pub struct Row<F> {
     /// The rule.
@@ -173,7 +174,7 @@ pub type SendRow = Row<fn(&Sent<'_>, &mut Report<'_>)>;
 /// Judges a Reply by its Call.
 pub type ExchangeRow = Row<fn(&Exchange<'_>, &mut Report<'_>)>;
 
-/// A Send that is to be judged.
+/// A Send to judge.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent<'a> {
     /// Its octets.
@@ -184,16 +185,16 @@ pub struct Sent<'a> {
     pub error: Option<(ErrorBody, usize)>,
     /// Its first four words.
     pub prefix: Option<Prefix>,
-    /// Octets it had on the wire; those at hand may be fewer.
+    /// Octets it had on the wire; fewer may be available.
     pub length: usize,
-    /// Whether it comes from a Requester or a Responder; `None` where that is not known.
+    /// Whether it comes from a Requester or a Responder; `None` if that is not known.
     pub sender: Option<Role>,
     /// Both ends use responder-provided Read chunks (draft-cel-nfsv4-reliable-reply).
     pub reliable_reply: bool,
 }
 
 impl<'a> Sent<'a> {
-    /// A Send that is there whole.
+    /// A Send that is complete.
     #[must_use]
     pub fn new(octets: &'a [u8], sender: Option<Role>) -> Self {
         let decoded = Message::decode(octets);
@@ -210,7 +211,7 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// What the receiver in this role has to do about a rule that [`send`] found broken; `None` where RFC 8166 asks for
+    /// What the receiver in this role has to do about a rule that [`send`] found broken; `None` if RFC 8166 asks for
     /// nothing.
     ///
     /// ```
@@ -234,7 +235,7 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// The word at `offset`; 0 where there is none.
+    /// The word at `offset`; 0 if there is none.
     fn word(&self, offset: usize) -> u32 {
         let word = self.octets.get(offset..).and_then(|rest| rest.first_chunk());
         word.map_or(0, |word| u32::from_be_bytes(*word))
@@ -244,7 +245,7 @@ impl<'a> Sent<'a> {
         self.sender == Some(role)
     }
 
-    /// The message, where it is one with chunk lists.
+    /// The message, if it has chunk lists.
     fn message(&self) -> Option<&Message<'a>> {
         self.decoded.as_ref().ok().filter(|message| message.header.chunks().is_some())
     }

@@ -1,4 +1,4 @@
-//! Where in a Send its segments are.
+//! Where the segments are in a Send.
 
 use core::fmt;
 
@@ -8,24 +8,24 @@ use crate::segment::{ReadSegment, Segment};
 use crate::v1::{Body, Message};
 use crate::v2::{self, family_a};
 
-/// Which segment of a header.
+/// A segment of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// Of the Read list, counted from 0, with its Position.
+    /// In the Read list, counted from 0, with its Position.
     Read {
         /// Which one.
         segment: usize,
         /// Its Position.
         position: u32,
     },
-    /// Of a Write chunk; both counted from 0.
+    /// In a Write chunk; both counted from 0.
     Write {
         /// Which chunk.
         chunk: usize,
         /// Which segment of it.
         segment: usize,
     },
-    /// Of the Reply chunk, counted from 0.
+    /// In the Reply chunk, counted from 0.
     Reply {
         /// Which one.
         segment: usize,
@@ -49,7 +49,7 @@ const BEFORE_SEGMENTS: usize = 8;
 /// Octets of the word that ends a list, or begins an entry.
 const FLAG: usize = 4;
 
-/// Counts from 0, as `enumerate` does, which for all that is known might overflow.
+/// Counts from 0, like `enumerate`, whose counter the compiler cannot prove free of overflow.
 pub(super) fn counted<T>(items: impl Iterator<Item = T>) -> impl Iterator<Item = (usize, T)> {
     items.scan(0_usize, |next, item| {
         let index = *next;
@@ -96,7 +96,7 @@ impl<'a> From<&v2::HeaderV2<'a>> for Lists<'a> {
     }
 }
 
-/// The Call chunk of family B, as the Read list that it looks like; empty where there is none.
+/// The Call chunk of family B, as the Read list that it looks like; empty if there is none.
 pub(super) fn call_chunk<'a>(header: &v2::HeaderV2<'a>) -> Lists<'a> {
     let reads = header.call_chunk().unwrap_or_default();
     Lists { chunks: Chunks { reads, ..Chunks::default() }, start: Prefix::LEN.saturating_add(FLAG), no_reads: false }
@@ -107,7 +107,7 @@ pub(super) fn read_list<'a>(lists: impl Into<Lists<'a>>) -> usize {
     lists.into().start
 }
 
-/// Where the word of an entry of the Read list is that says there is one.
+/// Where an entry of the Read list begins: the word that says that there is one.
 pub(super) fn read_segment<'a>(lists: impl Into<Lists<'a>>, index: usize) -> usize {
     read_list(lists).saturating_add(index.saturating_mul(ReadSegment::LEN))
 }
@@ -118,7 +118,7 @@ pub(super) fn write_list<'a>(lists: impl Into<Lists<'a>>) -> usize {
     if lists.no_reads { lists.start } else { read_segment(lists, lists.chunks.reads.len()).saturating_add(FLAG) }
 }
 
-/// Octets of a Write chunk of so many segments.
+/// Octets of a Write chunk with this many segments.
 const fn write_chunk_length(segments: usize) -> usize {
     segments.saturating_mul(Segment::LEN).saturating_add(BEFORE_SEGMENTS)
 }
@@ -135,12 +135,12 @@ pub(super) fn reply_chunk<'a>(lists: impl Into<Lists<'a>>) -> usize {
     write_chunk(lists, usize::MAX).saturating_add(FLAG)
 }
 
-/// Where a segment of a Write chunk or the Reply chunk is that begins at `chunk`.
+/// Where a segment is in the Write chunk or Reply chunk that begins at `chunk`.
 pub(super) const fn segment(chunk: usize, index: usize) -> usize {
     chunk.saturating_add(BEFORE_SEGMENTS).saturating_add(index.saturating_mul(Segment::LEN))
 }
 
-/// Gives every segment of a header to `take`: which it is, what it is, and where its handle is in the Send.
+/// Gives every segment of a header to `take`: its place, the segment, and where its handle is in the Send.
 pub fn segments<'a>(lists: impl Into<Lists<'a>>, mut take: impl FnMut(Place, Segment, usize)) {
     let lists = lists.into();
     let chunks = lists.chunks;

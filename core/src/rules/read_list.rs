@@ -120,7 +120,7 @@ pub(super) static RULES: [SendRow; 9] = [
     },
 ];
 
-/// The Read list of a call: that of a reply has a rule of its own.
+/// The Read list of a call; that of a reply has a rule of its own.
 fn of_call<'a>(sent: &Sent<'a>) -> Option<(Message<'a>, ReadList<'a>)> {
     let message = *sent.message()?;
     let reads = message.header.chunks()?.reads;
@@ -132,7 +132,7 @@ pub(super) fn first_at(reads: ReadList<'_>, position: u32) -> Option<usize> {
     counted(reads.iter()).find(|(_, read)| read.position == position).map(|(index, _)| index)
 }
 
-/// Those that are the same in version 2, and what judges by them whatever the header.
+/// The rules that are the same in version 2, with functions that judge any header by them.
 pub(super) fn of_lists() -> impl Iterator<Item = (&'static Rule, fn(Lists<'_>, &mut Report<'_>))> {
     RULES.iter().filter_map(|SendRow { rule, .. }| {
         let judge: fn(Lists<'_>, &mut Report<'_>) = match rule.slug {
@@ -184,7 +184,7 @@ fn read_position_zero_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
 
 fn read_position_order(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, reads)) = of_call(sent) else { return };
-    // Segments of one Position that are apart have a descent after the later one or before it.
+    // If segments of one Position are apart, Positions descend before or after the later one.
     for (index, (one, next)) in counted(reads.iter().zip(reads.iter().skip(1))) {
         if next.position < one.position {
             let at = place::read_segment(&message, index.saturating_add(1)).saturating_add(4);
@@ -196,7 +196,7 @@ fn read_position_order(sent: &Sent<'_>, report: &mut Report<'_>) {
 fn read_overlap(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, reads)) = of_call(sent) else { return };
     let chunks = || reads.chunks().filter(|chunk| chunk.position != 0);
-    // Of a list that descends the order is to be told first.
+    // If Positions descend, the order is reported first.
     for (chunk, next) in chunks().zip(chunks().skip(1)) {
         let end = u64::from(chunk.position).saturating_add(chunk.segments.length());
         if chunk.position < next.position && end > u64::from(next.position) && !report.is_full() {
@@ -272,7 +272,7 @@ pub fn unreduced(message: &Message<'_>, length: usize) -> u64 {
     })
 }
 
-/// Where the stream ends is known from the Send alone; what is at a Position only those know who know the program.
+/// The Send alone shows where the stream ends; what is at a Position depends on the program.
 fn read_position_beyond(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, reads)) = of_call(sent) else { return };
     let holds_stream = match message.header.body {

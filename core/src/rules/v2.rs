@@ -1,7 +1,7 @@
 //! Version 2 (draft-ietf-nfsv4-rpcrdma-version-two).
 //!
-//! Rules of one family name the drafts of that family only. What needs the messages before is told by the caller, who has
-//! it from [`Continuation`](crate::v2::Continuation) and from what it knows of the connection.
+//! The rules of one family name only the drafts of that family. What depends on earlier messages is supplied by the
+//! caller, from [`Continuation`](crate::v2::Continuation) and from what it knows about the connection.
 
 mod payload;
 
@@ -18,7 +18,7 @@ use crate::v2::{
     VERSION, family_b,
 };
 
-/// A Send of version 2 that is to be judged.
+/// A Send of version 2 to judge.
 #[derive(Clone, Copy, Debug)]
 pub struct SentV2<'a> {
     /// Its octets.
@@ -27,22 +27,22 @@ pub struct SentV2<'a> {
     pub decoded: Result<MessageV2<'a>, DecodeError>,
     /// Its first four words.
     pub prefix: Option<Prefix>,
-    /// Octets it had on the wire; those at hand may be fewer.
+    /// Octets it had on the wire; fewer may be available.
     pub length: usize,
-    /// It is the first that the client sends on the connection.
+    /// Whether it is the first that the client sends on the connection.
     pub is_first: bool,
-    /// The Payload stream begins in it, if it has one: it is not a later message of a sequence.
+    /// Whether its Payload stream, if it has one, begins in it: it is not a later message of a sequence.
     pub begins: bool,
-    /// Why it does not fit to the messages that its sender sent before.
+    /// Why it does not fit the messages that its sender sent before.
     pub dropped: Option<ContinuationError>,
     /// The handle that Send With Invalidate named.
     pub invalidates: Option<u32>,
-    /// `rdma_inv_handle` of the Call that it answers, 0 where that has none; `None` where the Call is not known.
+    /// `rdma_inv_handle` of the Call that it answers, 0 if that has none; `None` if the Call is not known.
     pub offered: Option<u32>,
 }
 
 impl<'a> SentV2<'a> {
-    /// A Send that is there whole, and not the first, with nothing to say of the messages before.
+    /// A complete Send that is not the first, with nothing to say about the messages before.
     #[must_use]
     pub fn new(family: Family, octets: &'a [u8]) -> Self {
         Self {
@@ -69,8 +69,8 @@ impl<'a> SentV2<'a> {
         }
     }
 
-    /// What the receiver in this role has to do about a rule that [`send_v2`] found broken; `None` where the drafts ask for
-    /// nothing.
+    /// What the receiver in this role has to do about a rule that [`send_v2`] found broken; `None` if the drafts ask
+    /// for nothing.
     ///
     /// ```
     /// use rpcrdma::error::Role;
@@ -101,7 +101,7 @@ impl<'a> SentV2<'a> {
         })
     }
 
-    /// Why it does not fit to those before it, where it is of this family.
+    /// Why it does not fit those before it, if it is of this family.
     fn misplaced(&self, family: Family) -> Option<ContinuationError> {
         self.dropped.filter(|_| self.header().is_some_and(|header| header.family() == family))
     }
@@ -112,7 +112,7 @@ impl<'a> SentV2<'a> {
 pub struct SendV2Row {
     /// The rule.
     pub rule: Rule,
-    /// `rdma_err` of a Responder's answer to what breaks it; `None` where the drafts ask for none.
+    /// `rdma_err` of a Responder's answer to what breaks it; `None` if the drafts ask for none.
     pub answer: Option<ErrorCode>,
     /// Says what breaks it.
     pub judge: fn(&SentV2<'_>, &mut Report<'_>),
@@ -332,10 +332,10 @@ pub(super) fn rows() -> impl Iterator<Item = &'static SendV2Row> {
     RULES.iter().chain(&payload::RULES)
 }
 
-/// Judges one Send of version 2. A header that ends too soon, or a list that does not parse, breaks the rules of version 1
-/// for that: `header-short`, `list-flag`, `list-truncated`. So do its segments (`segment-wraps`, `segment-empty`), an
-/// `ERR_VERS` (`error-range`), and in family A chunks where none are looked for (`read-in-reply`,
-/// `read-position-zero-in-msg`, `reply-chunk-in-msg`).
+/// Judges one Send of version 2. A header that ends too soon, or a list that does not parse, breaks the rules of
+/// version 1 for that: `header-short`, `list-flag`, `list-truncated`. So do its segments (`segment-wraps`,
+/// `segment-empty`), an `ERR_VERS` (`error-range`), and, in family A, chunks where the receiver looks for none
+/// (`read-in-reply`, `read-position-zero-in-msg`, `reply-chunk-in-msg`).
 ///
 /// ```
 /// use rpcrdma::rules::{self, SentV2};
@@ -354,7 +354,7 @@ pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     match &sent.decoded {
         Ok(message) => as_in_version_1(&message.header, take),
         Err(error) => {
-            // What version 1 would take for an error is none here.
+            // What version 1 would read as an error is not an error here.
             let malformed =
                 Sent { decoded: Err(*error), error: None, length: sent.length, ..Sent::new(sent.octets, None) };
             for row in framing::malformed() {
@@ -364,7 +364,7 @@ pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     }
 }
 
-/// Judges a header by the rules of version 1 that are the same in version 2.
+/// Judges a header by those version 1 rules that are the same in version 2.
 fn as_in_version_1(header: &HeaderV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     let lists = Lists::from(header);
     for lists in [lists, place::call_chunk(header)] {

@@ -140,7 +140,7 @@ fn reply_chunk_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
 
 fn reply_chunk_unused_nomsg(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, chunks)) = returned(sent) else { return };
-    // Where there is none, `nomsg-empty` tells.
+    // If there is none, `nomsg-empty` reports it.
     let is_empty = chunks.reply.is_some_and(|chunk| chunk.length() == 0);
     if matches!(message.header.body, Body::Nomsg(_)) && is_empty && chunks.reads.is_empty() {
         report.broken(place::reply_chunk(&message), format_args!("RDMA_NOMSG with an empty Reply chunk"));
@@ -161,7 +161,7 @@ const fn lists<'a>(exchange: &Exchange<'a>) -> (Chunks<'a>, Chunks<'a>) {
     (exchange.call.chunks, exchange.reply.chunks)
 }
 
-/// Those that are the same in version 2 (version two -01 Write Chunks; -07 4.5.2.1).
+/// The rules that are the same in version 2 (version two -01 Write Chunks; -07 4.5.2.1).
 pub(super) fn of_version_2() -> impl Iterator<Item = &'static ExchangeRow> {
     EXCHANGE_RULES.iter().filter(|row| matches!(row.rule.slug, "write-list-echo" | "write-length" | "write-fill-order"))
 }
@@ -201,14 +201,14 @@ fn pairs<'a>(exchange: &Exchange<'a>) -> impl Iterator<Item = (Which, WriteChunk
     writes.chain(reply).filter(|(_, offered, returned)| offered.len() == returned.len())
 }
 
-/// The first segment that is another than the one that was offered.
+/// The first segment that differs from the one that was offered.
 fn changed(offered: &WriteChunk<'_>, returned: &WriteChunk<'_>) -> Option<usize> {
     let mut pairs = counted(offered.iter().zip(returned.iter()));
     let found = pairs.find(|(_, (one, other))| (one.handle, one.offset) != (other.handle, other.offset));
     found.map(|(index, _)| index)
 }
 
-/// Says what of a chunk did not come back as it was offered.
+/// Reports what in a chunk did not come back as it was offered.
 fn echo(which: Which, offered: &WriteChunk<'_>, returned: &WriteChunk<'_>, reply: Lists<'_>, report: &mut Report<'_>) {
     let at = which.at(reply);
     if offered.len() != returned.len() {
@@ -234,7 +234,7 @@ fn write_list_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
         return report.broken(place::write_list(exchange.reply), values);
     }
     for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
-        // Without segments it may be: `write-unused-form`, `write-empty-respected`.
+        // It may be without segments: `write-unused-form`, `write-empty-respected`.
         if !offered.is_empty() && !returned.is_empty() && !report.is_full() {
             echo(Which::Write(index), &offered, &returned, exchange.reply, report);
         }

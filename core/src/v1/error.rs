@@ -51,7 +51,7 @@ impl ErrorBody {
         }
     }
 
-    /// The name RFC 8166 has for it.
+    /// Its name in RFC 8166.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -107,7 +107,7 @@ pub struct ErrorReply {
 }
 
 impl ErrorReply {
-    /// The answer to the Call that began with `request`, granting `credit`; `None` where nothing is to be sent.
+    /// The answer to the Call that began with `request`, granting `credit`; `None` if nothing is to be sent.
     ///
     /// XID and version are those of the Call, even where that version is not supported (section 4.5).
     #[must_use]
@@ -120,11 +120,11 @@ impl ErrorReply {
         Some(Self { prefix: Prefix { credit, procedure: Procedure::RDMA_ERROR, ..*request }, error })
     }
 
-    /// Reads an `RDMA_ERROR` of any version, as one that refuses a version carries that version (section 4.5); gives it, and
-    /// what follows.
+    /// Reads an `RDMA_ERROR` of any version, because one that refuses a version carries that version (section 4.5), and
+    /// returns it with what follows.
     ///
     /// # Errors
-    /// A [`DecodeError`] where this is another procedure, or the error is unknown or not there whole.
+    /// A [`DecodeError`] if this is another procedure, or the error is unknown or not there whole.
     pub fn decode(octets: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
         let prefix = Prefix::decode(octets)?;
         if prefix.procedure != Procedure::RDMA_ERROR {
@@ -156,10 +156,10 @@ impl ErrorReply {
         sink::encoded_len(self)
     }
 
-    /// Writes the answer at the start of `buffer`; gives its length.
+    /// Writes the answer at the start of `buffer` and returns its length.
     ///
     /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
     #[inline]
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         sink::encode(self, buffer)

@@ -64,16 +64,16 @@ pub enum Body<'a> {
     Msg(Chunks<'a>),
     /// `RDMA_NOMSG`: the Payload stream is in a chunk.
     Nomsg(Chunks<'a>),
-    /// `RDMA_MSGP`, which no one is to send (section 4.6.1).
+    /// `RDMA_MSGP`, which must not be sent any more (section 4.6.1).
     Msgp {
-        /// `rdma_align`: octets the sender aligned large items to.
+        /// `rdma_align`: the alignment of large items, in octets.
         align: u32,
-        /// `rdma_thresh`: from how many octets on it did.
+        /// `rdma_thresh`: the size from which items count as large, in octets.
         thresh: u32,
         /// The chunk lists.
         chunks: Chunks<'a>,
     },
-    /// `RDMA_DONE`, which no one is to send (section 4.6.2).
+    /// `RDMA_DONE`, which must not be sent any more (section 4.6.2).
     Done,
     /// `RDMA_ERROR` (section 4.5).
     Error(ErrorBody),
@@ -86,19 +86,19 @@ pub const VERSION: u32 = 1;
 const SMALLEST: usize = 28;
 
 impl<'a> Header<'a> {
-    /// Reads the header of a Send; gives it, and the octets that follow it.
+    /// Reads the header of a Send and returns it with the octets that follow it.
     ///
     /// What follows is the Payload stream of an [`Body::Msg`]; see [`Message`] for the others.
     ///
     /// # Errors
-    /// A [`DecodeError`] where the octets are not a version 1 header.
+    /// A [`DecodeError`] if the octets are not a version 1 header.
     #[inline(always)]
     pub fn decode(octets: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
         let mut reader = Reader::new(octets);
         let Ok(fixed) = reader.array::<{ Prefix::LEN }>() else { return Err(DecodeError::short(octets.len())) };
         let prefix = Prefix::from_octets(fixed);
         let Prefix { xid, version, credit, procedure } = prefix;
-        // Nearly all messages are one of two procedures. The others are decoded apart, to keep this short.
+        // Nearly all messages use one of two procedures. The others are decoded elsewhere, to keep this short.
         let usual = version == VERSION && matches!(procedure, Procedure::RDMA_MSG | Procedure::RDMA_NOMSG);
         let body = if !usual || octets.len() < SMALLEST {
             Body::decode_unusual(prefix, octets.len(), &mut reader)?
@@ -146,10 +146,10 @@ impl<'a> Header<'a> {
         sink::encoded_len(self)
     }
 
-    /// Writes the header at the start of `buffer`; gives its length.
+    /// Writes the header at the start of `buffer` and returns its length.
     ///
     /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
     #[inline]
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         sink::encode(self, buffer)
@@ -229,7 +229,7 @@ impl<'a> Message<'a> {
     /// Reads one Send.
     ///
     /// # Errors
-    /// A [`DecodeError`] where it does not begin with a version 1 header.
+    /// A [`DecodeError`] if it does not begin with a version 1 header.
     #[inline]
     pub fn decode(octets: &'a [u8]) -> Result<Self, DecodeError> {
         let (header, payload) = Header::decode(octets)?;

@@ -1,8 +1,8 @@
 //! The header of a Reply, made from the chunks its Call provided (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
 //!
-//! A Responder returns every Write chunk and the Reply chunk of the Call, segment by segment, and changes nothing but the
-//! lengths: to what it has written. The Read list stays empty, but between peers that both know responder-provided Read
-//! chunks (RFC 5666 section 3.5).
+//! A Responder returns every Write chunk and the Reply chunk of the Call, segment by segment, and changes only the
+//! lengths, to what it has written. The Read list stays empty, except between peers that both know responder-provided
+//! Read chunks (RFC 5666 section 3.5).
 
 use core::fmt;
 
@@ -53,7 +53,7 @@ pub enum ReplyError {
     NoChunk,
     /// More octets than the chunk has room for.
     ChunkTooSmall {
-        /// Octets to be returned in the chunk.
+        /// Octets to return in the chunk.
         length: u64,
         /// Octets the chunk has room for.
         room: u64,
@@ -80,7 +80,7 @@ impl<'a> ReplyHeader<'a> {
     /// The same with `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
     ///
     /// # Errors
-    /// A [`ReplyError`] where there are more numbers than Write chunks, or one is more than its chunk has room for.
+    /// A [`ReplyError`] if there are more numbers than Write chunks, or one is more than its chunk has room for.
     pub fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
         let mut chunks = self.writes.iter();
         for &length in written {
@@ -93,15 +93,15 @@ impl<'a> ReplyHeader<'a> {
     /// 3.5.3).
     ///
     /// # Errors
-    /// A [`ReplyError`] where there is no Reply chunk, or no room for so many octets in it.
+    /// A [`ReplyError`] if there is no Reply chunk, or not enough room in it.
     pub fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
         fits(self.reply, length)?;
         Ok(Self { procedure: Procedure::RDMA_NOMSG, reply_length: length, ..self })
     }
 
     /// The same as an `RDMA_NOMSG` with the Payload stream in a Position Zero chunk that the Responder provides (RFC
-    /// 5666 section 3.5). RFC 8166 has none of that: only for a Requester that is known to pull it and to say
-    /// `RDMA_DONE`.
+    /// 5666 section 3.5). RFC 8166 does not have this. Use it only with a Requester that is known to pull the chunk and
+    /// to send `RDMA_DONE`.
     #[must_use]
     pub const fn with_reads(self, reads: ReadList<'a>) -> Self {
         Self { procedure: Procedure::RDMA_NOMSG, reads, ..self }
@@ -121,10 +121,10 @@ impl<'a> ReplyHeader<'a> {
         sink::encoded_len(self)
     }
 
-    /// Writes the header at the start of `buffer`; gives its length.
+    /// Writes the header at the start of `buffer` and returns its length.
     ///
     /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
     #[inline]
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         sink::encode(self, buffer)

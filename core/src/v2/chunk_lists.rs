@@ -6,7 +6,7 @@
 //! +------------+-----------+------------+-------------+
 //! ```
 //!
-//! Family A has them in `RDMA2_MSG` and `RDMA2_NOMSG`, of Replies too; family B in `RDMA2_CALL_EXTERNAL` and
+//! Family A has them in `RDMA2_MSG` and `RDMA2_NOMSG`, also in Replies; family B has them in `RDMA2_CALL_EXTERNAL` and
 //! `RDMA2_CALL_INLINE`. The lists are those of version 1.
 
 use core::fmt;
@@ -27,7 +27,7 @@ pub struct ChunkLists<'a> {
 }
 
 impl<'a> ChunkLists<'a> {
-    /// Whether a handle is offered for invalidation that does not occur in these lists, as it has to.
+    /// Whether a handle is offered for invalidation that does not occur in these lists, although it has to.
     #[must_use]
     pub fn offers_foreign_handle(&self) -> bool {
         let Self { inv_handle, chunks } = *self;

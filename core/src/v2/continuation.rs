@@ -7,18 +7,18 @@
 //!            0            offset       offset         the Payload stream
 //! ```
 //!
-//! [`Continuation`] keeps no octets. It says of each message where in the Payload stream its payload belongs; the caller
-//! copies it there, into as much memory as it is willing to give.
+//! [`Continuation`] keeps no octets. For each message it says where in the Payload stream the payload belongs; the
+//! caller copies it there, into as much memory as it is willing to spend.
 
 use core::fmt;
 
 use super::{ErrorCode, Family, HeaderV2, ReactionV2, family_a, family_b};
 use crate::error::Role;
 
-/// What one side of a connection has sent so far, as far as it matters for what it may send next.
+/// What one side of a connection has sent so far, as far as that decides what it may send next.
 ///
-/// It has to see all messages of that side from the connection's beginning, in order. After a gap, begin anew: the rest of
-/// a sequence whose start was not seen looks like a message of its own.
+/// It has to see all messages of that side in order, from the start of the connection. After a gap, start over: the
+/// rest of a sequence whose start was not seen looks like a message of its own.
 ///
 /// ```
 /// use rpcrdma::v2::family_b::{Body, Header};
@@ -51,17 +51,17 @@ pub enum Part {
     Nothing,
     /// It is a part of the Payload stream, or all of it.
     Payload {
-        /// Octets of the Payload stream before it: where it has to be copied to.
+        /// Octets of the Payload stream before it: the place to copy it to.
         offset: u64,
-        /// Whether the Payload stream is whole with it.
+        /// Whether it completes the Payload stream.
         is_last: bool,
     },
-    /// The message is to be dropped in silence: it belongs to a sequence that was refused before, or is an `RDMA2_ERROR` with
-    /// flags that it cannot have.
+    /// The message is to be dropped silently: it belongs to a sequence that was refused before, or is an `RDMA2_ERROR`
+    /// with flags that it cannot have.
     Discard,
 }
 
-/// Why a message is to be dropped.
+/// Why a message has to be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ContinuationError {
     /// It is not the next message of the sequence before it: another XID, direction or header type.
@@ -74,13 +74,13 @@ pub enum ContinuationError {
     Remaining,
     /// `RDMA2_F_TPMORE` in a header type other than `RDMA2_CONNPROP`.
     TpmoreNotAllowed,
-    /// Not the transport properties that were to follow.
+    /// Something other than the transport properties that had to follow.
     PropertiesInterrupted,
     /// Transport properties after those said to be the last.
     PropertiesAfterLast(Family),
 }
 
-/// The two sides number their Calls each for itself.
+/// Each side numbers its own Calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rpc {
     xid: u32,
@@ -91,16 +91,16 @@ struct Rpc {
 struct Sequence {
     rpc: Rpc,
     received: u64,
-    /// What `rdma_remaining` makes the length of the whole: with the octets of its own message, and without.
+    /// The length of the whole according to `rdma_remaining`: with the octets of its own message, and without.
     totals: Option<[Option<u64>; 2]>,
 }
 
-/// How far the sender is with its transport properties.
+/// How far the sender has got with its transport properties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum PropertyExchange {
     #[default]
     Open,
-    /// The next message has to have properties, too; in family A under the same XID.
+    /// The next message has to have properties too, in family A under the same XID.
     Continued {
         xid: Option<u32>,
     },
@@ -195,19 +195,19 @@ impl Continuation {
         self.open.is_some()
     }
 
-    /// Takes the next message of the side, with `length` octets of payload; says where they belong.
+    /// Takes the next message of the side, with `length` octets of payload, and says where they belong.
     ///
     /// Errors and grants of credits change nothing, even between two messages of a sequence. (Family A calls a grant "out
     /// of band". -07 sections 6.3.3 to 6.3.9 let nothing else come between; but two peers, each in the middle of a sequence
     /// and out of credits, could then never grant any, and two errors could answer each other without end.)
     ///
     /// # Errors
-    /// A [`ContinuationError`] where the message is to be dropped. The rest of its own sequence is then
-    /// [`Part::Discard`]; another sequence that it came into goes on.
+    /// A [`ContinuationError`] if the message is to be dropped. The rest of its own sequence is then [`Part::Discard`];
+    /// another sequence that it came into goes on.
     pub fn accept(&mut self, header: &HeaderV2<'_>, length: usize) -> Result<Part, ContinuationError> {
         let shape = Shape::of(header);
         if let Some(error) = misused_flag(header) {
-            // An error is dropped as anything else, but it is not answered.
+            // An error is dropped like anything else, but it is not answered.
             return if header.error().is_some() { Ok(Part::Discard) } else { Err(self.refuse(&shape, error)) };
         }
         match shape {
@@ -284,7 +284,7 @@ impl Continuation {
         Ok(Part::Payload { offset, is_last: !more })
     }
 
-    /// Drops a message, and what is still to come of its RPC.
+    /// Drops a message, and the rest of its RPC.
     fn refuse(&mut self, shape: &Shape, error: ContinuationError) -> ContinuationError {
         let (rpc, is_end) = match *shape {
             Shape::Inline { rpc, more, .. } => (rpc, !more),
@@ -295,7 +295,8 @@ impl Continuation {
         if was_open {
             self.open = None;
         }
-        // A message that is whole has nothing to come; one in the place of a part of its own sequence has.
+        // After a complete message nothing more comes; after one that takes the place of a part of its own sequence,
+        // something does.
         let goes_on = !is_end && (was_open || matches!(shape, Shape::Inline { .. }));
         if goes_on {
             self.refused = Some(rpc);
@@ -304,7 +305,7 @@ impl Continuation {
     }
 }
 
-/// The length of the whole by each reading of `rdma_remaining`, as far as it agrees with what was sent.
+/// The length of the whole by each reading of `rdma_remaining`, if that agrees with what was sent.
 fn totals(
     before: Option<[Option<u64>; 2]>,
     offset: u64,

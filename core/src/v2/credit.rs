@@ -9,9 +9,9 @@
 //! +-----------------------------------+
 //! ```
 //!
-//! So the word of family A is split. That of family B is split in drafts -03 and -04, is not defined to its end in -05, and is
-//! a limit on a running count of messages in -06 and -07, whose rule for it contradicts itself. Nothing in a message tells
-//! which of these its sender follows: who shows the word of family B gives both readings.
+//! So the word of family A is split. That of family B is split in drafts -03 and -04, not fully defined in -05, and a
+//! limit on a running count of messages in -06 and -07, whose rule for it contradicts itself. Nothing in a message
+//! shows which of these its sender follows, so whoever displays the word of family B gives both readings.
 
 use core::fmt;
 
@@ -48,7 +48,7 @@ impl Credit {
         self.0
     }
 
-    /// Messages that can be outstanding at the sender at most: the high half.
+    /// The most messages that can be outstanding at the sender: the high half.
     #[must_use]
     pub const fn maximum(self) -> u16 {
         let [high, low, ..] = self.0.to_be_bytes();

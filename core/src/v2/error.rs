@@ -21,7 +21,7 @@ use crate::sink::{self, Emit, Sink};
 /// `rdma_htype` of `RDMA2_ERROR` in both wire formats, and of `RDMA_ERROR` in version 1.
 pub(super) const ERROR: u32 = 4;
 
-/// `rdma_err`; every number can be held, whether it has a meaning or not.
+/// `rdma_err`; any number can be represented, with or without a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ErrorCode(pub u32);
 
@@ -51,7 +51,7 @@ impl ErrorCode {
     /// Something else is wrong with the Responder. Permanent.
     pub const SYSTEM: Self = Self(100);
 
-    /// The name the drafts have for it.
+    /// Its name in the drafts.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         match self {
@@ -84,29 +84,29 @@ pub enum ErrorBodyV2 {
     },
     /// [`ErrorCode::READ_CHUNKS`].
     ReadChunks {
-        /// `rdma_max_chunks`: Read chunks it can process at most; 0 for none.
+        /// `rdma_max_chunks`: the most Read chunks it can process; 0 for none.
         max_chunks: u32,
     },
     /// [`ErrorCode::WRITE_CHUNKS`].
     WriteChunks {
-        /// `rdma_max_chunks`: Write chunks it can return at most.
+        /// `rdma_max_chunks`: the most Write chunks it can return.
         max_chunks: u32,
     },
     /// [`ErrorCode::SEGMENTS`].
     Segments {
-        /// `rdma_max_segments`: segments it can process at most.
+        /// `rdma_max_segments`: the most segments it can process.
         max_segments: u32,
     },
     /// [`ErrorCode::WRITE_RESOURCE`].
     WriteResource {
-        /// `rdma_chunk_index`: the first Write chunk that is too small, from 1; 0 where that is not known.
+        /// `rdma_chunk_index`: the first Write chunk that is too small, from 1; 0 if that is not known.
         chunk_index: u32,
-        /// `rdma_length_needed`: octets the result has; 0 where that is not known.
+        /// `rdma_length_needed`: octets the result has; 0 if that is not known.
         length_needed: u32,
     },
     /// [`ErrorCode::REPLY_RESOURCE`].
     ReplyResource {
-        /// `rdma_length_needed`: octets the reply has; 0 where that is not known.
+        /// `rdma_length_needed`: octets the reply has; 0 if that is not known.
         length_needed: u32,
     },
     /// Any other code. It has no body; one that is unknown is to be discarded. (A code with a body is written without it.)
@@ -114,7 +114,7 @@ pub enum ErrorBodyV2 {
 }
 
 impl ErrorBodyV2 {
-    /// An `RDMA2_ERROR` that is cut is not answered: an error never is.
+    /// An `RDMA2_ERROR` that is cut is not answered, because an error never is.
     pub(super) fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let mut word = || reader.u32().map_err(|end: EndOfInput| DecodeError::short(end.offset));
         Ok(match ErrorCode(word()?) {
@@ -228,7 +228,7 @@ impl ReactionV2 {
         Self::by(code, role)
     }
 
-    /// What the receiver in this role does about what a Responder answers by `code`.
+    /// The reaction of a receiver in this role to what a Responder answers with `code`.
     #[must_use]
     pub const fn by(code: ErrorCode, role: Role) -> Self {
         match (code, role) {
@@ -237,7 +237,8 @@ impl ReactionV2 {
         }
     }
 
-    /// The body of the answer, by a receiver that supports the versions from `low` to `high`; `None` where nothing is sent.
+    /// The body of the answer, by a receiver that supports the versions from `low` to `high`; `None` if nothing is
+    /// sent.
     #[must_use]
     pub const fn error(self, low: u32, high: u32) -> Option<ErrorBodyV2> {
         match self {
@@ -291,10 +292,10 @@ impl ErrorReplyV2 {
         Self { family, prefix, flags: HeaderFlags::RESPONSE, error }
     }
 
-    /// Reads an `RDMA2_ERROR` of any version in the layout of `family`; gives it, and what follows.
+    /// Reads an `RDMA2_ERROR` of any version in the layout of `family` and returns it with what follows.
     ///
     /// # Errors
-    /// A [`DecodeError`] where this is another header type, or not there whole.
+    /// A [`DecodeError`] if this is another header type, or incomplete.
     pub fn decode(family: Family, octets: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
         let prefix = Prefix::decode(octets)?;
         if prefix.procedure != Procedure(ERROR) {
@@ -335,10 +336,10 @@ impl ErrorReplyV2 {
         sink::encoded_len(self)
     }
 
-    /// Writes the answer at the start of `buffer`; gives its length.
+    /// Writes the answer at the start of `buffer` and returns its length.
     ///
     /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         sink::encode(self, buffer)
     }

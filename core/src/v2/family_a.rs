@@ -24,7 +24,7 @@ use crate::prefix::{Prefix, Procedure};
 use crate::reader::Reader;
 use crate::sink::{self, Emit, Sink};
 
-/// `rdma_htype`; every number can be held, whether it has a meaning or not.
+/// `rdma_htype`; any number can be represented, with or without a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HeaderType(pub u32);
 
@@ -40,7 +40,7 @@ impl HeaderType {
     /// A grant of credits (draft -02).
     pub const RDMA2_GRANT: Self = Self(6);
 
-    /// The name the drafts have for it.
+    /// Its name in the drafts.
     #[inline]
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
@@ -99,7 +99,7 @@ pub enum Body<'a> {
     Error(ErrorBodyV2),
     /// `RDMA2_CONNPROP`.
     Connprop(PropertySet<'a>),
-    /// `RDMA2_GRANT`: draft -02 has a header type for what an empty `RDMA2_NOMSG` was for before.
+    /// `RDMA2_GRANT`: in draft -02, a header type replaces the empty `RDMA2_NOMSG` of before.
     Grant,
 }
 
@@ -109,12 +109,12 @@ impl<'a> Header<'a> {
     /// Octets every header begins with: the four words, and the flags.
     pub const PREFIX_LEN: usize = PREFIX_LEN;
 
-    /// Reads the header of a Send; gives it, and the octets that follow it.
+    /// Reads the header of a Send and returns it with the octets that follow it.
     ///
     /// What follows is the Payload stream of a [`Body::Msg`], or a part of it; see [`Message`] for the others.
     ///
     /// # Errors
-    /// A [`DecodeError`] where the octets are not a header of this format.
+    /// A [`DecodeError`] if the octets are not a header of this format.
     #[inline(always)]
     pub fn decode(octets: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
         let mut reader = Reader::new(octets);
@@ -124,7 +124,7 @@ impl<'a> Header<'a> {
         let Prefix { xid, version, credit, procedure: Procedure(htype) } = prefix;
         let htype = HeaderType(htype);
         let flags = HeaderFlags::from_bits_retain(u32::from_be_bytes([*f0, *f1, *f2, *f3]));
-        // As in version 1: the usual ones here, the others apart.
+        // As in version 1: the usual ones here, the others elsewhere.
         let body = if version == VERSION && matches!(htype, HeaderType::RDMA2_MSG | HeaderType::RDMA2_NOMSG) {
             let lists = ChunkLists::decode(&mut reader)?;
             if htype == HeaderType::RDMA2_MSG { Body::Msg(lists) } else { Body::Nomsg(lists) }
@@ -134,7 +134,7 @@ impl<'a> Header<'a> {
         Ok((Self { xid, credit: Credit(credit), flags, body }, reader.rest()))
     }
 
-    /// The chunk lists, where this header type has them.
+    /// The chunk lists, if this header type has them.
     #[inline]
     #[must_use]
     pub const fn chunks(&self) -> Option<Chunks<'a>> {
@@ -144,7 +144,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// `rdma_inv_handle`, where this header type has it.
+    /// `rdma_inv_handle`, if this header type has it.
     #[inline]
     #[must_use]
     pub const fn inv_handle(&self) -> Option<u32> {
@@ -196,10 +196,10 @@ impl<'a> Header<'a> {
         sink::encoded_len(self)
     }
 
-    /// Writes the header at the start of `buffer`; gives its length.
+    /// Writes the header at the start of `buffer` and returns its length.
     ///
     /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
     #[inline]
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         sink::encode(self, buffer)
@@ -268,8 +268,8 @@ pub struct Message<'a> {
     pub header: Header<'a>,
     /// Octets the header has.
     pub header_length: usize,
-    /// The octets after the header: the Payload stream of an `RDMA2_MSG`, or a part of it. After any other header nothing
-    /// should follow, and what does has no meaning.
+    /// The octets after the header: the Payload stream of an `RDMA2_MSG`, or a part of it. Nothing should follow any
+    /// other header, and what does has no meaning.
     pub payload: &'a [u8],
 }
 
@@ -277,7 +277,7 @@ impl<'a> Message<'a> {
     /// Reads one Send.
     ///
     /// # Errors
-    /// A [`DecodeError`] where it does not begin with a header of this format.
+    /// A [`DecodeError`] if it does not begin with a header of this format.
     #[inline]
     pub fn decode(octets: &'a [u8]) -> Result<Self, DecodeError> {
         let (header, payload) = Header::decode(octets)?;

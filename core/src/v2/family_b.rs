@@ -26,7 +26,7 @@ use crate::prefix::{Prefix, Procedure};
 use crate::reader::Reader;
 use crate::sink::{self, Emit, Sink};
 
-/// `rdma_htype`; every number can be held, whether it has a meaning or not (draft -07 section 6.1).
+/// `rdma_htype`; any number can be represented, with or without a meaning (draft -07 section 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HeaderType(pub u32);
 
@@ -52,7 +52,7 @@ impl HeaderType {
     /// A Reply, or its last part (section 6.3.10).
     pub const RDMA2_REPLY_INLINE: Self = Self(13);
 
-    /// The name the drafts have for it.
+    /// Its name in the drafts.
     #[inline]
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
@@ -157,12 +157,12 @@ impl<'a> Header<'a> {
     /// Octets every header begins with.
     pub const PREFIX_LEN: usize = Prefix::LEN;
 
-    /// Reads the header of a Send; gives it, and the octets that follow it.
+    /// Reads the header of a Send and returns it with the octets that follow it.
     ///
     /// What follows is the Payload stream, or a part of it, where the header type has one; see [`Message`] for the others.
     ///
     /// # Errors
-    /// A [`DecodeError`] where the octets are not a header of this format.
+    /// A [`DecodeError`] if the octets are not a header of this format.
     #[inline(always)]
     pub fn decode(octets: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
         let mut reader = Reader::new(octets);
@@ -170,7 +170,7 @@ impl<'a> Header<'a> {
         let prefix = Prefix::from_octets(fixed);
         let Prefix { xid, version, credit, procedure: Procedure(htype) } = prefix;
         let htype = HeaderType(htype);
-        // As in version 1: the usual ones here, the others apart.
+        // As in version 1: the usual ones here, the others elsewhere.
         let body = if version == VERSION && htype == HeaderType::RDMA2_CALL_INLINE {
             Body::CallInline(ChunkLists::decode(&mut reader)?)
         } else if version == VERSION && htype == HeaderType::RDMA2_REPLY_INLINE {
@@ -181,8 +181,8 @@ impl<'a> Header<'a> {
         Ok((Self { xid, credit: Credit(credit), body }, reader.rest()))
     }
 
-    /// The chunks, where this header type has lists of them; a list it does not have is empty. The Call chunk is apart:
-    /// see [`Self::call_chunk`].
+    /// The chunks, where this header type has lists of them; a list it does not have is empty. The Call chunk is
+    /// separate: see [`Self::call_chunk`].
     #[inline]
     #[must_use]
     pub const fn chunks(&self) -> Option<Chunks<'a>> {
@@ -204,7 +204,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// `rdma_inv_handle`, where this header type has it.
+    /// `rdma_inv_handle`, if this header type has it.
     #[inline]
     #[must_use]
     pub const fn inv_handle(&self) -> Option<u32> {
@@ -214,7 +214,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// `rdma_remaining`, where this header type has it.
+    /// `rdma_remaining`, if this header type has it.
     #[inline]
     #[must_use]
     pub const fn remaining(&self) -> Option<u32> {
@@ -257,10 +257,10 @@ impl<'a> Header<'a> {
         sink::encoded_len(self)
     }
 
-    /// Writes the header at the start of `buffer`; gives its length.
+    /// Writes the header at the start of `buffer` and returns its length.
     ///
     /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
     #[inline]
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         sink::encode(self, buffer)
@@ -360,8 +360,8 @@ pub struct Message<'a> {
     pub header: Header<'a>,
     /// Octets the header has.
     pub header_length: usize,
-    /// The octets after the header: the Payload stream, or a part of it, after `_INLINE` and `_MIDDLE` types. After any
-    /// other header nothing should follow, and what does has no meaning.
+    /// The octets after the header: the Payload stream, or a part of it, after `_INLINE` and `_MIDDLE` types. Nothing
+    /// should follow any other header, and what does has no meaning.
     pub payload: &'a [u8],
 }
 
@@ -369,7 +369,7 @@ impl<'a> Message<'a> {
     /// Reads one Send.
     ///
     /// # Errors
-    /// A [`DecodeError`] where it does not begin with a header of this format.
+    /// A [`DecodeError`] if it does not begin with a header of this format.
     #[inline]
     pub fn decode(octets: &'a [u8]) -> Result<Self, DecodeError> {
         let (header, payload) = Header::decode(octets)?;

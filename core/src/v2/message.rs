@@ -1,4 +1,4 @@
-//! A header of either wire format, for those who look at both.
+//! A header of either wire format, for programs that handle both.
 
 use core::fmt;
 
@@ -32,10 +32,10 @@ pub enum HeaderV2<'a> {
 }
 
 impl<'a> HeaderV2<'a> {
-    /// Reads the header of a Send in the wire format of `family`; gives it, and the octets that follow it.
+    /// Reads the header of a Send in the wire format of `family` and returns it with the octets that follow it.
     ///
     /// # Errors
-    /// A [`DecodeError`] where the octets are not a header of this format.
+    /// A [`DecodeError`] if the octets are not a header of this format.
     pub fn decode(family: Family, octets: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
         match family {
             Family::A => family_a::Header::decode(octets).map(|(header, rest)| (Self::A(header), rest)),
@@ -77,7 +77,7 @@ impl<'a> HeaderV2<'a> {
             Self::A(header) => header.header_type().name(),
             Self::B(header) => header.header_type().name(),
         };
-        // What was decoded or made has one of the known types.
+        // Whatever was decoded or built has one of the known types.
         match name {
             Some(name) => name,
             None => "",
@@ -111,7 +111,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// `rdma_inv_handle`, where this header type has it.
+    /// `rdma_inv_handle`, if this header type has it.
     #[must_use]
     pub const fn inv_handle(&self) -> Option<u32> {
         match self {
@@ -130,7 +130,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// The transport properties, where this header type has them.
+    /// The transport properties, if this header type has them.
     #[must_use]
     pub const fn properties(&self) -> Option<PropertySet<'a>> {
         match self {
@@ -169,7 +169,8 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// Whether the XID is that of a Call of the receiver's: of Replies and errors. `None` where the header does not say.
+    /// Whether the XID is that of one of the receiver's own Calls, as in Replies and errors. `None` if the header does
+    /// not say.
     #[must_use]
     pub const fn is_response(&self) -> Option<bool> {
         match self {
@@ -196,10 +197,10 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// Writes the header at the start of `buffer`; gives its length.
+    /// Writes the header at the start of `buffer` and returns its length.
     ///
     /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         match self {
             Self::A(header) => header.encode(buffer),
@@ -224,8 +225,8 @@ pub struct MessageV2<'a> {
     pub header: HeaderV2<'a>,
     /// Octets the header has.
     pub header_length: usize,
-    /// The octets after the header: the Payload stream, or a part of it, where [`HeaderV2::has_payload`]. After any other
-    /// header nothing should follow, and what does has no meaning.
+    /// The octets after the header: the Payload stream, or a part of it, where [`HeaderV2::has_payload`]. Nothing
+    /// should follow any other header, and what does has no meaning.
     pub payload: &'a [u8],
 }
 
@@ -233,7 +234,7 @@ impl<'a> MessageV2<'a> {
     /// Reads one Send in the wire format of `family`.
     ///
     /// # Errors
-    /// A [`DecodeError`] where it does not begin with a header of this format.
+    /// A [`DecodeError`] if it does not begin with a header of this format.
     pub fn decode(family: Family, octets: &'a [u8]) -> Result<Self, DecodeError> {
         let (header, payload) = HeaderV2::decode(family, octets)?;
         Ok(Self { header, header_length: octets.len().saturating_sub(payload.len()), payload })

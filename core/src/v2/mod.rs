@@ -10,9 +10,9 @@
 //! on the wire is the same type. [`HeaderV2`] and [`MessageV2`] are either, for programs that look at both.
 //!
 //! Segments, chunk lists and the Payload stream are those of version 1. New are transport properties ([`PropertySet`]),
-//! error codes that say what to do ([`ErrorBodyV2`]), messages of several Sends ([`Continuation`]), invalidation of a handle
-//! the Requester names ([`ChunkLists::inv_handle`]) and grants of credits at any time. Which version to go on with after
-//! a refusal is in [`Outcome`].
+//! error codes that say what to do ([`ErrorBodyV2`]), messages of several Sends ([`Continuation`]), invalidation of a
+//! handle that the Requester names ([`ChunkLists::inv_handle`]) and grants of credits at any time. [`Outcome`] says
+//! which version to use after a refusal.
 //!
 //! A receiver asks three things about a message, each with its reaction: does it decode ([`ReactionV2::to`]), may it come now
 //! ([`Continuation::accept`]), and is something else wrong with it ([`rules::send_v2`](crate::rules::send_v2)).

@@ -1,4 +1,4 @@
-//! Which version a client goes on with (version two draft -01, "Initial Connection State"; -07 section 4.3).
+//! Which version a client continues with (version two draft -01, "Initial Connection State"; -07 section 4.3).
 //!
 //! ```text
 //!  0     4      8       12        16      20      24     28     32
@@ -13,7 +13,7 @@
 use super::{ErrorBodyV2, ErrorReplyV2, Family, VERSION};
 use crate::v1;
 
-/// Octets of the first message a client sends, at most: it may be received by a server of version 1.
+/// The most octets in a client's first message, because a version 1 server may receive it.
 pub const FIRST_MESSAGE: usize = 1024;
 
 /// An `ERR_VERS`: a version is refused, and others are offered.
@@ -45,8 +45,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Reads an `ERR_VERS` in either layout; `None` where the Send is something else. It has 28 octets, or 32 in the layout
-    /// of family A: with any other length it cannot be told which words are which.
+    /// Reads an `ERR_VERS` in either layout; `None` if the Send is something else. It has 28 octets, or 32 in the
+    /// layout of family A; with any other length nobody can tell which words are which.
     #[must_use]
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let layout = match octets.len() {
@@ -60,21 +60,21 @@ impl Refusal {
     }
 }
 
-/// What came of a client's first message, sent with version 2.
+/// The outcome of a client's first message, sent with version 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The server answered with version 2.
     Accepted,
     /// It refused the version.
     Refused(Refusal),
-    /// Nothing came back, or the connection was lost, even after a refusal. One server of version 1 that is widely used
-    /// drops other versions in silence.
+    /// Nothing came back, or the connection was lost, even after a refusal. A widely used version 1 server drops other
+    /// versions silently.
     Lost,
 }
 
 impl Outcome {
-    /// The version a client goes on with that supports those from `low` to `high`: the highest that both support, and that
-    /// was not just refused. After silence it is version 1. `None` where there is none.
+    /// The version that a client continues with if it supports those from `low` to `high`: the highest that both
+    /// support and that was not just refused. After silence it is version 1. `None` if there is none.
     ///
     /// From then on the connection keeps its version.
     #[must_use]
@@ -84,7 +84,8 @@ impl Outcome {
             Self::Lost => v1::VERSION,
             Self::Refused(refusal) => {
                 let highest = high.min(refusal.high);
-                // A range with the refused version in it is a contradiction; that version is still not to be sent again.
+                // A range with the refused version in it is a contradiction; even so, that version must not be sent
+                // again.
                 let next = if highest == VERSION { highest.saturating_sub(1) } else { highest };
                 if next < refusal.low {
                     return None;

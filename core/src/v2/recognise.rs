@@ -13,12 +13,13 @@ use super::{ErrorBodyV2, Family, VERSION, family_a, family_b};
 use crate::prefix::Prefix;
 
 impl Family {
-    /// What one Send says about the wire format of its sender; `None` where it does not say.
+    /// What one Send shows about the wire format of its sender; `None` if it does not show it.
     ///
-    /// A family is possible where the octets are a header of it, and, for the header types that both have, what its drafts
-    /// let a sender send: nothing after a header without Payload stream, a known error code, XID 0 in a grant, and in
-    /// family A no flag without a meaning, no `RDMA2_F_MORE` or `RDMA2_F_TPMORE` but where they belong, and
-    /// `RDMA2_F_RESPONSE` in every error. If exactly one is possible, it is that one. Nothing is taken for likely.
+    /// A family is possible if the octets are one of its headers. For header types that both families have, they also
+    /// have to be something that its drafts let a sender send: nothing after a header without a Payload stream, a known
+    /// error code, XID 0 in a grant, and in family A no flag without a meaning, `RDMA2_F_MORE` and `RDMA2_F_TPMORE`
+    /// only where they belong, and `RDMA2_F_RESPONSE` in every error. If exactly one family is possible, it is that
+    /// one. Likelihood plays no part.
     ///
     /// An `ERR_VERS` in the layout of family B says nothing: version 1 has the same.
     ///
@@ -61,7 +62,7 @@ impl Family {
         }
     }
 
-    /// `None` where it can be something of version 1, too.
+    /// `None` if it could also be version 1.
     fn can_be_b(octets: &[u8]) -> Option<bool> {
         use family_b::Body;
         let Ok((header, rest)) = family_b::Header::decode(octets) else { return Some(false) };

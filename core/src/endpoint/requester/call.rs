@@ -1,11 +1,11 @@
-//! What is called.
+//! The call to make.
 
 use core::fmt;
 
 use crate::endpoint::stream::Item;
 use crate::rpc::RpcError;
 
-/// What is to be called.
+/// A call to make.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// The start of the Payload stream, at least the whole RPC header.
@@ -14,16 +14,17 @@ pub struct Call<'a> {
     pub length: u32,
     /// The arguments that the Upper-Layer Binding allows to be reduced, in their order. Nothing else ever is.
     pub arguments: &'a [Item],
-    /// Room for each result that the binding allows to be reduced, octets, in their order: a Write chunk each. 0 makes
-    /// an empty chunk, which has the Responder return that result inline (section 4.3.2.3). A Call under RPCSEC_GSS
-    /// integrity or privacy has no Write chunk (section 8.2.2.3): its results come with the rest of the reply.
+    /// Room in octets for each result that the binding allows to be reduced, in their order: one Write chunk each. 0
+    /// makes an empty chunk, by which the Responder returns that result inline (section 4.3.2.3). A Call under
+    /// RPCSEC_GSS integrity or privacy has no Write chunk (section 8.2.2.3): its results come with the rest of the
+    /// reply.
     pub results: &'a [u32],
-    /// Octets the Payload stream of the reply has at most, when the results that have room are reduced. Under integrity or
+    /// The most octets of the reply's Payload stream, if the results that have room are reduced. Under integrity or
     /// privacy, the Requester adds room for the results itself.
     pub reply_length: u32,
 }
 
-/// Why a Call is not taken.
+/// Why a Call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallRefusal {
     /// The connection is over, or is being ended.
@@ -32,11 +33,12 @@ pub enum CallRefusal {
     Rpc(RpcError),
     /// The length is not a multiple of four, or smaller than `head`, or the arguments do not lie in it in order.
     Items,
-    /// There is a Call with this XID, perhaps a cancelled one, that has not come to its end.
+    /// A Call with this XID, perhaps a cancelled one, has not come to its end.
     XidInUse,
-    /// As many Calls as there is room for.
+    /// There are as many Calls as there is room for.
     TooManyCalls,
-    /// More segments than there is room for, or than a header within the inline threshold can have, that of the reply too.
+    /// More segments than there is room for, or than fit in a header within the inline threshold, that of the reply
+    /// included.
     TooManySegments,
 }
 

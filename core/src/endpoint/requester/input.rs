@@ -1,4 +1,4 @@
-//! What a Requester is told.
+//! What a driver tells a Requester.
 
 use crate::endpoint::CallId;
 
@@ -7,20 +7,20 @@ use crate::endpoint::CallId;
 pub enum Input<'a> {
     /// A Receive is complete.
     Received {
-        /// The driver's name for the Receive. It is the Requester's until `Release` or `Done` give it back.
+        /// The driver's name for the Receive. It belongs to the Requester until `Release` or `Done` gives it back.
         receive: u32,
         /// What was received.
         octets: &'a [u8],
-        /// The handle that the Send has invalidated, as the adapter says.
+        /// The handle that the Send invalidated, according to the adapter.
         invalidated: Option<u32>,
     },
-    /// A `Register` is carried out.
+    /// A `Register` has been carried out.
     Registered {
         /// From the output.
         call: CallId,
         /// From the output.
         region: u16,
-        /// The handle, and the offset of the first octet; `None` where it could not be registered.
+        /// The handle, and the offset of the first octet; `None` if it could not be registered.
         memory: Option<(u32, u64)>,
     },
     /// An `Invalidate` is complete: the peer cannot reach the memory any more.
@@ -42,7 +42,7 @@ pub enum Input<'a> {
     },
     /// Something that was posted could not be carried out, an invalidation too.
     Failed,
-    /// The connection is over: nothing more can come, and the peer can reach no memory any more. What is still registered,
-    /// or about to be, is the driver's to undo.
+    /// The connection is over: nothing more can come, and the peer can reach no memory any more. The driver undoes
+    /// whatever is still registered, or about to be.
     Disconnected,
 }

@@ -49,15 +49,15 @@ use crate::v1::{Body, Header, Message};
 #[derive(Debug)]
 pub struct Requester<const CALLS: usize, const SEGMENTS: usize> {
     how: How,
-    /// Octets that one RDMA Read moves at most.
+    /// The most octets that one RDMA Read moves.
     transfer: u32,
     window: Window,
     slots: Slots<Slot<SEGMENTS>, CALLS>,
     /// Calls without a credit, the oldest first.
     waiting: Queue<CALLS>,
-    /// Calls there may be something to do for, each once.
+    /// Calls for which there may be something to do, each once.
     ready: Queue<CALLS>,
-    /// Calls that were to be sent when the grant had become smaller.
+    /// Calls that were about to be sent when the grant became smaller.
     held: Queue<CALLS>,
     release: Option<u32>,
     state: State,
@@ -74,7 +74,7 @@ enum State {
 }
 
 impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
-    /// A new connection. `credits` are asked for in each Call; a memory region has at most `segment_length` octets, a
+    /// A new connection. Each Call asks for `credits` credits; a memory region has at most `segment_length` octets, a
     /// multiple of four.
     #[must_use]
     pub fn new(terms: Terms, credits: u32, segment_length: u32) -> Self {
@@ -91,44 +91,45 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// Asks for so many credits from the next Call on; 0 is taken for 1.
+    /// Asks for this many credits from the next Call on; 0 counts as 1.
     pub const fn request_credits(&mut self, credits: u32) {
         self.window.requested = if credits == 0 { 1 } else { credits };
     }
 
-    /// Has no Reply chunk given from the next Call on: a reply too long for a Send comes in a Position Zero Read chunk
-    /// of the Responder and is pulled, as far as there is room for [`Call::reply_length`] octets; `RDMA_DONE` is said
-    /// then (RFC 5666 section 3.5). RFC 8166 forbids it: only with a Responder that is known to provide such chunks,
-    /// and not where this end is called too, as [`Direction`](super::Direction) takes such a reply for a Call.
+    /// Provides no Reply chunk from the next Call on. A reply that is too long for a Send comes in a Position Zero Read
+    /// chunk of the Responder; it is pulled if it has at most [`Call::reply_length`] octets, and `RDMA_DONE` is sent
+    /// (RFC 5666 section 3.5). RFC 8166 forbids this. Use it only with a Responder that is known to provide such
+    /// chunks, and not if this end is called too, because [`Direction`](super::Direction) takes such a reply for a
+    /// Call.
     ///
-    /// The Call keeps its credit until the Send of `RDMA_DONE` is complete, as that has no answer.
+    /// The Call keeps its credit until the Send of `RDMA_DONE` is complete, because that has no answer.
     pub const fn pull_replies(&mut self) {
         self.how.pull = true;
     }
 
-    /// Has one RDMA Read of a reply that is pulled bring at most so many octets from now on: those of the longest message
-    /// that the adapter's port can carry. 0 is taken for 1.
+    /// Limits each RDMA Read of a reply to this many octets from now on: those of the longest message that the
+    /// adapter's port can carry. 0 counts as 1.
     pub const fn limit_transfers(&mut self, octets: u32) {
         self.transfer = if octets == 0 { 1 } else { octets };
     }
 
-    /// Calls that hold a credit: sent, or about to be, and not answered; and those whose reply is in a Receive that is not
-    /// the driver's yet. So as many Receives as credits that are asked for are enough.
+    /// Calls that hold a credit: those that are sent, or about to be, and not answered, and those whose reply is in a
+    /// Receive that has not gone back to the driver. So as many Receives as requested credits are enough.
     #[must_use]
     pub const fn in_flight(&self) -> u32 {
         self.window.in_flight()
     }
 
-    /// Whether there is no room for one more Call: [`call`](Self::call) would say [`CallRefusal::TooManyCalls`].
+    /// Whether there is no room for one more Call: [`call`](Self::call) would return [`CallRefusal::TooManyCalls`].
     #[must_use]
     pub const fn is_full(&self) -> bool {
         self.slots.count() == CALLS
     }
 
-    /// Begins a Call. It waits where there is no credit.
+    /// Begins a Call. It waits if there is no credit.
     ///
     /// # Errors
-    /// A [`CallRefusal`] where it cannot be made; nothing is done then.
+    /// A [`CallRefusal`] if it cannot be made; then nothing is done.
     pub fn call(&mut self, call: &Call<'_>) -> Result<CallId, CallRefusal> {
         if self.state != State::Open {
             return Err(CallRefusal::Closed);
@@ -151,15 +152,15 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(id)
     }
 
-    /// Gives a Call up. One that was not sent is not going to be, and comes to its `Done` as soon as its memory is
-    /// fenced. One that was sent comes to it after its reply, of which nothing is kept; until then the Responder may use
-    /// the memory. A `Done` that is due already stays as it is.
+    /// Gives a Call up. A Call that was not sent will not be, and is `Done` as soon as its memory is fenced. A Call
+    /// that was sent is `Done` after its reply, of which nothing is kept; until then the Responder may use the memory.
+    /// A `Done` that is already due stays as it is.
     ///
-    /// The reply may never come. How long to wait for it is for the driver to say: the end of the connection is what
-    /// fences memory without it.
+    /// The reply may never come. The driver decides how long to wait for it: without a reply, only the end of the
+    /// connection fences the memory.
     ///
     /// # Errors
-    /// [`InputError::Unexpected`] where there is no such call.
+    /// [`InputError::Unexpected`] if there is no such call.
     pub fn cancel(&mut self, id: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
         match slot.stage {
@@ -170,7 +171,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(())
     }
 
-    /// Whether a Call with this XID was sent and is not answered, be it cancelled or not.
+    /// Whether a Call with this XID was sent and is not answered, cancelled or not.
     #[must_use]
     pub fn awaits(&self, xid: u32) -> bool {
         self.awaited(xid).is_some()
@@ -180,10 +181,10 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.slots.iter().find(|(_, slot)| slot.xid == xid && slot.is_awaited()).map(|(id, _)| id)
     }
 
-    /// Says what happened.
+    /// Tells the Requester what happened.
     ///
     /// # Errors
-    /// An [`InputError`] where that cannot be.
+    /// An [`InputError`] if that cannot have happened.
     pub fn handle(&mut self, input: Input<'_>) -> Result<(), InputError> {
         match input {
             Input::Received { receive, octets, invalidated } => self.received(receive, octets, invalidated),
@@ -215,7 +216,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// The next thing to do, if there is one. The header of a `Send` is written to the start of `header`.
     ///
     /// # Errors
-    /// An [`EncodeError`] where `header` is too small; asked again with a larger one, the same comes.
+    /// An [`EncodeError`] if `header` is too small; with a larger one, the next call returns the same output.
     pub fn poll(&mut self, header: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         if let Some(receive) = self.release.take() {
             return Ok(Some(Output::Release { receive }));
@@ -305,7 +306,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Some(Output::Done { call: id, end, results: &slot.results })
     }
 
-    /// Puts a call where `poll` looks.
+    /// Puts a call where `poll` will look.
     fn ready(&mut self, id: CallId) {
         if let Some(slot) = self.slots.get(id)
             && !slot.queued
@@ -315,7 +316,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// Has those begin that there are credits for.
+    /// Starts the calls that there are credits for.
     fn start(&mut self) {
         while self.state == State::Open
             && let Some(id) = self.waiting.first()
@@ -335,7 +336,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// A call that is not sent is not going to be.
+    /// A call that was not sent will not be.
     fn abandon(&mut self, id: CallId, end: End) {
         let Some(slot) = self.slots.get(id) else { return };
         if matches!(mem::replace(&mut slot.stage, Stage::Ending(end)), Stage::Registering) {
@@ -380,7 +381,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         if slot.as_ref().is_none_or(|slot| !slot.needs_receive()) {
             self.release = Some(receive);
         }
-        // Only after both said so, and only memory of the Call that is answered (RFC 8797 section 4.1).
+        // Only if both sides announced it, and only memory of the Call that is answered (RFC 8797 section 4.1).
         let may = self.how.terms.remote_invalidation;
         if let Some(handle) = invalidated
             && !(may && slot.is_some_and(|slot| slot.invalidated_remotely(handle)))
@@ -394,7 +395,8 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(())
     }
 
-    /// Finds the Call that a Send answers. What is no sound reply to a Call is dropped without a word (section 4.5).
+    /// Finds the Call that a Send answers. Anything that is not a sound reply to a Call is dropped silently (section
+    /// 4.5).
     fn answer(&mut self, receive: u32, octets: &[u8]) -> Option<CallId> {
         let message = Message::decode(octets).ok()?;
         let id = self.awaited(message.header.xid)?;
@@ -408,7 +410,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Some(id)
     }
 
-    /// Has those tried again that there may be a credit for now.
+    /// Retries the calls that there may now be a credit for.
     fn wake(&mut self) {
         while let Some(id) = self.held.pop() {
             self.ready(id);

@@ -1,4 +1,4 @@
-//! What a Requester wants done.
+//! What a Requester asks its driver to do.
 
 use core::ops::Range;
 
@@ -10,19 +10,20 @@ use crate::v1::ErrorBody;
 /// What is to be done.
 #[derive(Clone, Debug)]
 pub enum Output<'a> {
-    /// Register memory, and say `Registered`.
+    /// Register memory, and report `Registered`.
     Register {
         /// The Call.
         call: CallId,
         /// Which of its regions.
         region: u16,
-        /// What is to be registered.
+        /// What to register.
         memory: Memory,
     },
-    /// Post a Send: the octets of the header from the buffer, then the ranges of the Call's Payload stream. Say `Sent`.
+    /// Post a Send: the octets of the header from the buffer, then the ranges of the Call's Payload stream. Report
+    /// `Sent`.
     ///
-    /// After [`Requester::pull_replies`](super::Requester::pull_replies) there may be a second one for a Call, without any
-    /// payload: the `RDMA_DONE`.
+    /// After [`Requester::pull_replies`](super::Requester::pull_replies) a Call may have a second one without payload:
+    /// the `RDMA_DONE`.
     Send {
         /// The Call.
         call: CallId,
@@ -31,7 +32,7 @@ pub enum Output<'a> {
         /// What of the Payload stream follows.
         payload: Ranges<'a>,
     },
-    /// Post an RDMA Read into the room for a Long Reply, and say `Completed`. Only after
+    /// Post an RDMA Read into the room for a Long Reply, and report `Completed`. Only after
     /// [`Requester::pull_replies`](super::Requester::pull_replies).
     Read {
         /// The Call.
@@ -41,7 +42,7 @@ pub enum Output<'a> {
         /// Where in the room for the reply.
         at: u32,
     },
-    /// Invalidate the memory of this handle, and say `Invalidated`.
+    /// Invalidate the memory of this handle, and report `Invalidated`.
     Invalidate {
         /// The Call.
         call: CallId,
@@ -50,12 +51,12 @@ pub enum Output<'a> {
         /// The handle it was given.
         handle: u32,
     },
-    /// A Receive is the driver's again.
+    /// A Receive goes back to the driver.
     Release {
         /// The driver's name for it.
         receive: u32,
     },
-    /// A Call has come to its end; its memory is the caller's again.
+    /// A Call has come to its end; its memory belongs to the caller again.
     Done {
         /// The Call.
         call: CallId,
@@ -65,7 +66,7 @@ pub enum Output<'a> {
         /// no Write chunks.
         results: &'a [u32],
     },
-    /// End the connection, and say `Disconnected`.
+    /// End the connection, and report `Disconnected`.
     Disconnect,
 }
 
@@ -74,30 +75,30 @@ pub enum Output<'a> {
 pub enum Memory {
     /// A range of the Call's Payload stream, for remote read.
     Argument(Range<u32>),
-    /// A range of the room for the result of this number, for remote write.
+    /// A range of the room for the result with this number, for remote write.
     Result(u16, Range<u32>),
     /// A range of the room for a Long Reply, for remote write. The room has
     /// [`Call::reply_length`](super::Call::reply_length) octets, and under integrity or privacy also those of
-    /// [`Call::results`](super::Call::results), each result with its padding; and it ends at a multiple of four. So ranges may
-    /// end past `reply_length`.
+    /// [`Call::results`](super::Call::results), each result with its padding; and ends at a multiple of four. So ranges
+    /// may end past `reply_length`.
     Reply(Range<u32>),
 }
 
 /// How a Call ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The Payload stream of the reply is in a Receive, which is the driver's again.
+    /// The Payload stream of the reply is in a Receive, which goes back to the driver.
     Reply {
         /// The driver's name for the Receive.
         receive: u32,
         /// Where in it.
         payload: Range<usize>,
     },
-    /// A Long Reply: so many octets in the room for it. That its XID is the Call's is for the caller to see.
+    /// A Long Reply: this many octets in the room for it. The caller has to check that its XID is that of the Call.
     LongReply(u32),
-    /// The Responder answers `RDMA_ERROR`; to call again does not help (section 4.5).
+    /// The Responder answered `RDMA_ERROR`; calling again does not help (section 4.5).
     Error(ErrorBody),
-    /// The Responder provides a reply of so many octets, or of so many segments, that there is no room for it. It is
+    /// The Responder provides a reply of this many octets; there is no room for it, or it has too many segments. It is
     /// not pulled.
     NoRoom(u64),
     /// Memory could not be registered.

@@ -15,7 +15,7 @@ use crate::rpc::MessageType;
 use crate::segment::{ReadSegment, Segment};
 use crate::v1::{Body, Header, Message, ReplyHeader};
 
-/// How far a Call is, in this order. What holds a credit is marked with a C.
+/// How far a Call has got, in this order. Stages that hold a credit are marked with a C.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Stage {
     /// It waits for a credit.
@@ -25,7 +25,7 @@ pub(super) enum Stage {
     Registering,
     /// C: it is sent, and not answered.
     Sent,
-    /// C: the same, and its caller has given it up. The Responder knows nothing of that: it may still reach the memory.
+    /// C: the same, and its caller has given it up. The Responder does not know this, and may still reach the memory.
     Cancelled,
     /// C: the reply is where the Responder provides it. It is pulled while the memory of the Call is fenced.
     Pulling(End),
@@ -47,23 +47,23 @@ pub(super) struct Slot<const SEGMENTS: usize> {
     long: bool,
     pub(super) length: u32,
     items: Vec<Item, SEGMENTS>,
-    /// Room of each Write chunk; with the reply, octets in it.
+    /// The room in each Write chunk; once the reply is there, the octets in it.
     pub(super) results: Vec<u32, SEGMENTS>,
     regions: Vec<Region, SEGMENTS>,
     /// Whether the Responder may provide the reply, and the room for it.
     pull: bool,
     room: u32,
-    /// Where it is; how much of it is asked for, and the RDMA Reads that are not complete.
+    /// Where it is, how much of it was asked for, and the RDMA Reads that are not complete.
     provided: Vec<Segment, SEGMENTS>,
     pulled: u64,
     pub(super) reading: u32,
 }
 
-/// What holds for all Calls.
+/// What applies to all Calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How {
     pub(super) terms: Terms,
-    /// Octets that a memory region has at most.
+    /// The most octets of a memory region.
     pub(super) segment_length: u32,
     /// Long replies are not written into a Reply chunk, but pulled.
     pub(super) pull: bool,
@@ -89,7 +89,7 @@ pub(super) enum Kind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Nobody but this side has it.
+    /// Only this side has it.
     Local,
     /// `Register` was given.
     Registering,
@@ -110,9 +110,9 @@ pub(super) enum Step {
 }
 
 impl<const SEGMENTS: usize> Slot<SEGMENTS> {
-    /// Nothing of the call before is left. Vectors are cleared: new ones would be written whole.
+    /// Clears everything of the previous call. Vectors are cleared in place, because new ones would be written in full.
     fn begin(&mut self, of: u32, octets: u32) {
-        // No field is left out.
+        // This names every field.
         #[rustfmt::skip]
         let Self {
             xid, stage, queued, sending, long, length, items, results, regions, pull, room, provided, pulled, reading,
@@ -128,7 +128,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         (*room, *pulled, *reading) = (0, 0, 0);
     }
 
-    /// Chooses the form of the Call, and the memory it needs; `None` where that is too much.
+    /// Chooses the form of the Call, and the memory it needs; `None` if that is too much.
     pub(super) fn plan(&mut self, xid: u32, call: &Call<'_>, protected: bool, how: &How) -> Option<()> {
         self.begin(xid, call.length);
         let How { terms, segment_length: most, pull } = *how;
@@ -158,7 +158,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.reduce(arguments, terms.call_threshold, most)
     }
 
-    /// Short, if that fits; else without the items, as a chunked message; else a long one.
+    /// Makes the message short if that fits; otherwise chunked, without the items; otherwise long.
     fn reduce(&mut self, arguments: &[Item], threshold: u32, most: u32) -> Option<()> {
         let fits = |header: usize, payload: u64| payload.saturating_add(header as u64) <= u64::from(threshold);
         let header = self.header_length();
@@ -218,7 +218,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
         let (mut reads, mut memory): (Vec<_, SEGMENTS>, Vec<_, SEGMENTS>) = (Vec::new(), Vec::new());
         for region in &self.regions {
-            // There are no more of either than regions.
+            // There are no more of either than there are regions.
             if let Kind::Read(position) = region.kind {
                 let _ = reads.push(ReadSegment { position, target: region.segment }.to_entry());
             } else {
@@ -257,7 +257,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.with_header(credit, |header| header.encode(buffer))
     }
 
-    /// What of the Payload stream goes with the header.
+    /// The part of the Payload stream that goes with the header.
     pub(super) fn inline(&self) -> Ranges<'_> {
         if self.long { Ranges::empty() } else { Ranges::new(&self.items, self.length) }
     }
@@ -272,8 +272,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         matches!(self.stage, Stage::Ending(End::Reply { .. }))
     }
 
-    /// Whether a Call that is answered holds its credit still: for `RDMA_DONE`, or as the Receive of its reply is not posted
-    /// again (section 3.3.1).
+    /// Whether a Call that is answered still holds its credit: for `RDMA_DONE`, or because the Receive of its reply is
+    /// not posted again yet (section 3.3.1).
     pub(super) const fn keeps_credit(&self) -> bool {
         self.needs_receive() || matches!(self.stage, Stage::Pulling(_))
     }
@@ -312,7 +312,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         if self.reading > 0 || self.sending { Step::Wait } else { Step::SendDone }
     }
 
-    /// Takes the first region of which one thing is so to the next.
+    /// Changes the access of the first region that has `from`, and returns it.
     fn advance(&mut self, from: Access, to: Access) -> Option<(u16, &Region)> {
         let (number, region) = (0..u16::MAX).zip(&mut self.regions).find(|(_, region)| region.access == from)?;
         region.access = to;
@@ -337,7 +337,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// The reply's Send has invalidated `handle`: whether it is of this Call, and was exposed until then.
+    /// The reply's Send has invalidated `handle`: whether it belongs to this Call, and was exposed until then.
     pub(super) fn invalidated_remotely(&mut self, handle: u32) -> bool {
         let exposed = |region: &&mut Region| region.access == Access::Exposed && region.segment.handle == handle;
         let Some(region) = self.regions.iter_mut().find(exposed) else { return false };
@@ -366,7 +366,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
         let whole = self.reading == 0 && self.next_read().is_none();
         self.stage = Stage::Ending(match mem::take(&mut self.stage) {
-            // A reply that came before is still good, if it is here.
+            // A reply that arrived before is still good, if it is complete.
             Stage::Pulling(end) if whole => end,
             Stage::Notifying(end) | Stage::Ending(end) => end,
             Stage::Cancelled => End::Cancelled,
@@ -375,7 +375,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         (self.queued, self.sending, self.reading) = (false, false, 0);
     }
 
-    /// Takes a message for the reply; `None`, and nothing is done, where it is no sound one to this Call.
+    /// Takes a message as the reply; `None`, and nothing is done, if it is not a sound reply to this Call.
     pub(super) fn answered(&mut self, receive: u32, length: usize, message: &Message<'_>) -> Option<()> {
         let cancelled = matches!(self.stage, Stage::Cancelled);
         let end = |end| if cancelled { End::Cancelled } else { end };
@@ -403,8 +403,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         Some(())
     }
 
-    /// A reply in a Position Zero chunk of the Responder (RFC 5666 section 3.5). It is pulled where there is room for
-    /// it, and somebody waits for it still.
+    /// A reply in a Position Zero chunk of the Responder (RFC 5666 section 3.5). It is pulled if there is room for it,
+    /// and if somebody still waits for it.
     fn provided(&mut self, chunks: &Chunks<'_>, cancelled: bool) -> Option<End> {
         let sound = |read: ReadSegment| read.position == 0 && !read.target.wraps();
         let length = chunks.reads.length();
@@ -423,7 +423,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         Some(End::LongReply(length))
     }
 
-    /// Takes over how much is in each Write chunk; `None` where they are not those of the Call.
+    /// Records how much is in each Write chunk; `None` if the chunks are not those of the Call.
     fn returned(&mut self, chunks: &Chunks<'_>) -> Option<()> {
         if chunks.writes.len() != self.results.len() {
             return None;
@@ -437,8 +437,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 }
 
-/// Octets in a chunk that came back; `None` where it is not the one `given`, or not filled in order (section 3.4.6). A
-/// chunk without segments, as RFC 8267 has unused ones, is taken for an unused one.
+/// Octets in a chunk that came back; `None` if it is not the one `given`, or not filled in order (section 3.4.6). A
+/// chunk without segments, the form of unused chunks in RFC 8267, counts as unused.
 fn filled(given: impl Iterator<Item = Segment>, back: WriteChunk<'_>) -> Option<u32> {
     if back.is_empty() {
         return Some(0);

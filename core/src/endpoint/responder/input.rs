@@ -1,4 +1,4 @@
-//! What a Responder is told.
+//! What a driver tells a Responder.
 
 use core::fmt;
 
@@ -9,7 +9,7 @@ use crate::endpoint::CallId;
 pub enum Input<'a> {
     /// A Receive is complete.
     Received {
-        /// The driver's name for the Receive. It is the Responder's until `Release` gives it back.
+        /// The driver's name for the Receive. It belongs to the Responder until `Release` gives it back.
         receive: u32,
         /// What was received.
         octets: &'a [u8],
@@ -19,28 +19,28 @@ pub enum Input<'a> {
         /// From the output.
         call: CallId,
     },
-    /// The `Read` or `Write` that was asked for last is not posted, as there is no memory of this side for it. The Call is
+    /// The `Read` or `Write` that was asked for last is not posted, because this side has no memory for it. The Call is
     /// answered with `ERR_CHUNK`.
     NotPosted {
         /// From the output.
         call: CallId,
     },
-    /// The `Read` or `Write` that was asked for last is not posted yet, as its memory has to be made ready first. Nothing more
-    /// is asked for of this Call until `Resumed`, and then the same again.
+    /// The `Read` or `Write` that was asked for last is not posted yet, because its memory has to be made ready first.
+    /// Nothing more is asked for this Call until `Resumed`; then the same is asked for again.
     Postponed {
         /// From the output.
         call: CallId,
     },
-    /// What was postponed of a Call can be asked for again.
+    /// The postponed part of a Call can be asked for again.
     Resumed {
         /// The Call.
         call: CallId,
     },
-    /// A `Register` is carried out.
+    /// A `Register` has been carried out.
     Registered {
         /// From the output.
         call: CallId,
-        /// The handle, and the offset of the first octet; `None` where it could not be registered.
+        /// The handle, and the offset of the first octet; `None` if it could not be registered.
         memory: Option<(u32, u64)>,
     },
     /// An `Invalidate` is complete: the peer cannot reach the reply any more, and the Call is forgotten.
@@ -51,7 +51,7 @@ pub enum Input<'a> {
     /// Something that was posted could not be carried out, an invalidation too.
     Failed,
     /// The connection is over: nothing more can come, and the peer can reach no memory any more. All Calls are
-    /// forgotten; what is still registered, or about to be, is the driver's to undo.
+    /// forgotten; the driver undoes whatever is still registered, or about to be.
     Disconnected,
 }
 

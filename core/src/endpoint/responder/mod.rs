@@ -15,8 +15,7 @@
 //! credit less is granted. So `RDMA_DONE` needs no table and no Receive of its own, and a peer that never says it gets
 //! no more than the table holds. The whole reply is registered once, and the segments are parts of it.
 //!
-//! Memory that takes long to register holds up no other call: what is to be moved into it is `Postponed` until it is
-//! there.
+//! Memory that takes long to register holds up no other call: moving data into it is `Postponed` until it is ready.
 //!
 //! If RDMA fails behind a Send, the Responder has already forgotten the Call, and the requests that fail after it are
 //! merely flushed. Only the driver knows which Call ended the connection, so the driver hands on its XID
@@ -57,19 +56,19 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     /// The largest grant that was sent.
     granted: u32,
     slots: Slots<Slot<HEADER, CHUNKS>, CALLS>,
-    /// Calls there may be something to do for, each once.
+    /// Calls for which there may be something to do, each once.
     ready: Queue<CALLS>,
     /// Calls that wait for RDMA Reads of others to complete.
     held: Queue<CALLS>,
-    /// RDMA Reads that are not complete, and how many there may be.
+    /// RDMA Reads that are not complete, and how many are allowed.
     reading: u32,
     most_reads: u32,
-    /// Octets that one RDMA Read or Write moves at most.
+    /// The most octets that one RDMA Read or Write moves.
     transfer: u32,
-    /// Replies that are provided, or about to be, and how many there may be.
+    /// Replies that are provided, or about to be, and how many are allowed.
     provided: u32,
     most_provided: u32,
-    /// Calls that are not to be tried again.
+    /// Calls that must not be tried again.
     refused: Vec<u32, CALLS>,
     release: Option<u32>,
     state: State,
@@ -105,7 +104,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
-    /// Grants so many credits from the next reply on. A peer that has more Calls under way than the largest grant is cut
+    /// Grants this many credits from the next reply on. A peer with more Calls in flight than the largest grant is cut
     /// off.
     ///
     /// # Errors
@@ -118,34 +117,34 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(())
     }
 
-    /// Has at most so many RDMA Reads under way from now on: those that the adapter and the connection allow at a time
-    /// (ORD, RFC 6581 section 3). With more of them, replies would wait behind them. 0 is taken for 1; without a bound
-    /// there is at most one for each segment of each Call, and one more for each Read chunk in a Long Call.
+    /// Allows this many RDMA Reads at a time from now on: as many as the adapter and the connection allow (ORD, RFC
+    /// 6581 section 3). With more, replies would have to wait for them. 0 counts as 1; without this limit there is at
+    /// most one for each segment of each Call, and one more for each Read chunk in a Long Call.
     pub const fn limit_reads(&mut self, most: u32) {
         self.most_reads = if most == 0 { 1 } else { most };
     }
 
-    /// Has one RDMA Read or RDMA Write move at most so many octets from now on: those of the longest message that the
-    /// adapter's port can carry. What is longer is moved by several. 0 is taken for 1.
+    /// Limits each RDMA Read and RDMA Write to this many octets from now on: those of the longest message that the
+    /// adapter's port can carry. Longer pieces take several. 0 counts as 1.
     pub const fn limit_transfers(&mut self, octets: u32) {
         self.transfer = if octets == 0 { 1 } else { octets };
     }
 
-    /// Has a reply that fits nowhere provided in a Position Zero Read chunk instead of refused, at most `most` at a
-    /// time, and never more than `CALLS` less one (RFC 5666 sections 3.5 and 11). RFC 8166 forbids it: only for a
-    /// Requester that is known to pull such replies and to say `RDMA_DONE`. One that does not would wait for ever.
+    /// Provides a reply that fits nowhere in a Position Zero Read chunk, instead of refusing it: at most `most` at a
+    /// time, and never more than `CALLS` minus one (RFC 5666 sections 3.5 and 11). RFC 8166 forbids this. Use it only
+    /// for a Requester that is known to pull such replies and to send `RDMA_DONE`; any other would wait for ever.
     ///
-    /// As long as a reply is provided, a credit less is granted: so a Receive is left for its `RDMA_DONE`, and a peer
-    /// that says none does not get more than this. The driver has a timer for each, and calls [`Responder::expire`].
+    /// As long as a reply is provided, one credit less is granted, so a Receive is left for its `RDMA_DONE`, and a peer
+    /// that never sends one gets no more than this. The driver keeps a timer for each, and calls [`Responder::expire`].
     pub fn provide_replies(&mut self, most: u32) {
         self.most_provided = most.min(u32::try_from(CALLS).unwrap_or(u32::MAX).saturating_sub(1));
     }
 
-    /// Ends the time in which a provided reply can be pulled. If the Requester is pulling it still, the connection
+    /// Ends the time in which a provided reply can be pulled. If the Requester is still pulling it, the connection
     /// ends.
     ///
     /// # Errors
-    /// [`InputError::Unexpected`] where there is no such reply, or its end has begun.
+    /// [`InputError::Unexpected`] if there is no such reply, or its end has begun.
     pub fn expire(&mut self, call: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(call).filter(|slot| slot.stage == Stage::Provided);
         slot.ok_or(InputError::Unexpected)?.stage = Stage::Invalidate;
@@ -153,13 +152,13 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(())
     }
 
-    /// Has the next Call with this XID answered with `ERR_CHUNK` and pulls nothing of it, once (section 4.5.3).
+    /// Answers the next Call with this XID with `ERR_CHUNK` and pulls nothing of it, once (section 4.5.3).
     ///
     /// An RDMA Read, RDMA Write or Send that fails ends the connection. The Requester makes a new one, sends the Call
-    /// again, and would lose that one too. Only the driver knows that it is the same Requester, and which request was
-    /// the one that failed: the others are flushed, and say nothing of their Call. It keeps [`Responder::xid`] with
-    /// what it posts, and hands it to the Responder of the new connection before the first Receive. Of more than
-    /// `CALLS` XIDs the oldest is forgotten.
+    /// again, and would lose that one too. Only the driver knows that it is the same Requester, and which request
+    /// failed: the others are merely flushed. So it keeps [`Responder::xid`] with what it posts, and hands it to the
+    /// Responder of the new connection before the first Receive. If there are more than `CALLS` XIDs, the oldest is
+    /// forgotten.
     pub fn refuse_xid(&mut self, xid: u32) {
         if self.refused.is_full() {
             self.refused.rotate_left(1);
@@ -174,31 +173,31 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         self.slots.peek(call).map(|slot| slot.prefix.xid)
     }
 
-    /// Octets of the Payload stream of a Call that is not answered: those of the memory it is put together in, from the
-    /// first `Place` or `Read` on.
+    /// Octets of the Payload stream of a Call that is not answered: the size of the memory in which it is put together,
+    /// known from the first `Place` or `Read` on.
     #[must_use]
     pub fn length(&self, call: CallId) -> Option<u32> {
         self.slots.peek(call).filter(|slot| slot.is_call()).map(|slot| slot.length)
     }
 
-    /// What of the memory that a Call is put together in is neither placed nor read: the XDR padding of each Read chunk
-    /// (section 3.4.5.2), at most three octets. Memory that was used before is to have zeros there; the rest of it need
-    /// not. Nothing where no such Call is put together.
+    /// The parts of the memory in which a Call is put together that are neither placed nor read: the XDR padding of
+    /// each Read chunk (section 3.4.5.2), at most three octets. Memory that was used before needs zeros there, and only
+    /// there. Empty if no such Call is being put together.
     pub fn padding(&self, call: CallId) -> impl Iterator<Item = Range<u32>> {
         let slot = self.slots.peek(call).filter(|slot| slot.is_call());
         slot.into_iter().flat_map(|slot| &slot.items).filter_map(|item| item.padding())
     }
 
-    /// The chunks of a Call: what room there is for results.
+    /// The chunks of a Call: the room that there is for results.
     #[must_use]
     pub fn chunks(&self, call: CallId) -> Option<Chunks<'_>> {
         self.slots.peek(call).map(|slot| slot.chunks())
     }
 
-    /// Says what happened.
+    /// Tells the Responder what happened.
     ///
     /// # Errors
-    /// An [`InputError`] where that cannot be.
+    /// An [`InputError`] if that cannot have happened.
     pub fn handle(&mut self, input: Input<'_>) -> Result<(), InputError> {
         match input {
             Input::Received { receive, octets } => self.received(receive, octets),
@@ -241,7 +240,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// Answers a Call that was delivered.
     ///
     /// # Errors
-    /// A [`ReplyFault`] where this is no reply to it; nothing is done then.
+    /// A [`ReplyFault`] if this is not a reply to it; then nothing is done.
     pub fn reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<Form, ReplyFault> {
         let (terms, may_provide) = (self.terms, self.provided < self.most_provided);
         let slot = self.delivered(call)?;
@@ -265,7 +264,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// Answers a Call that was delivered with `ERR_CHUNK`: there can be no RPC reply to it.
     ///
     /// # Errors
-    /// [`ReplyFault::NoCall`] where there is no such call.
+    /// [`ReplyFault::NoCall`] if there is no such call.
     pub fn refuse(&mut self, call: CallId) -> Result<(), ReplyFault> {
         let slot = self.delivered(call)?;
         slot.stage = Stage::Refusing(slot.prefix, Reaction::ErrChunk);
@@ -280,7 +279,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// The next thing to do, if there is one. The header of a `Send` is written to the start of `header`.
     ///
     /// # Errors
-    /// An [`EncodeError`] where `header` is too small; asked again with a larger one, the same comes.
+    /// An [`EncodeError`] if `header` is too small; with a larger one, the next call returns the same output.
     pub fn poll(&mut self, header: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         if let Some(receive) = self.release.take() {
             return Ok(Some(Output::Release { receive }));
@@ -318,7 +317,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 Step::Deliver => Output::Deliver { call, message: slot.message() },
                 Step::Register => Output::Register { call, length: slot.length },
                 Step::Invalidate(handle) => {
-                    // The answer may free its place.
+                    // Answering may free its place.
                     slot.queued = false;
                     self.ready.pop();
                     Output::Invalidate { call, handle }
@@ -349,7 +348,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(Some(Output::Send { call, header, payload, invalidate }))
     }
 
-    /// An RDMA Read of a Call is not under way any more.
+    /// An RDMA Read of a Call has ended.
     fn read(&mut self, call: CallId) {
         self.reading = self.reading.saturating_sub(1);
         self.ready(call);
@@ -361,7 +360,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     fn not_posted(&mut self, call: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(call).filter(|slot| !slot.postponed).ok_or(InputError::Unexpected)?;
         let pulling = match (slot.stage, slot.reading) {
-            // With others under way the Call would be forgotten before they are complete.
+            // While others are in progress, the Call would be forgotten before they are complete.
             (Stage::Pulling, 1) => true,
             (Stage::Answering, _) if slot.has_written() => false,
             _ => return Err(InputError::Unexpected),
@@ -404,7 +403,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(())
     }
 
-    /// `RDMA_DONE`, for which there is no answer. Where nothing is provided it is discarded (section 4.6.2).
+    /// `RDMA_DONE`, which has no answer. If nothing is provided, it is discarded (section 4.6.2).
     fn done(&mut self, xid: u32) {
         let provided = |slot: &Slot<HEADER, CHUNKS>| slot.stage == Stage::Provided && slot.prefix.xid == xid;
         let call = self.slots.iter().find(|(_, slot)| provided(slot)).map(|(call, _)| call);
@@ -468,7 +467,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         };
         if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
             if !header.is_empty() {
-                // There is room, as was seen.
+                // There is room, as was checked.
                 slot.header = Vec::from_slice(header).unwrap_or_default();
             }
             slot.from = message.header_length;
@@ -479,7 +478,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
-    /// Whether a Call is not to be tried again. It is asked for once.
+    /// Whether a Call must not be tried again. This can be asked once.
     fn is_refused(&mut self, xid: u32) -> bool {
         if !self.refused.contains(&xid) {
             return false;
@@ -492,7 +491,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         true
     }
 
-    /// The chunks of a Call, and how it is put together; `None` where it is answered with `ERR_CHUNK`.
+    /// The chunks of a Call, and how it is put together; `None` if it is answered with `ERR_CHUNK`.
     fn judge<'a>(&self, message: &v1::Message<'a>) -> Option<(Chunks<'a>, Assembly<CHUNKS>)> {
         let (chunks, long) = match message.header.body {
             Body::Msg(chunks) => (chunks, false),
@@ -508,8 +507,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Some((chunks, self.limits.assembly(&chunks, long, message.payload.len())?))
     }
 
-    /// Whether the smallest reply to a Call with these chunks fits. All of them come back in its header, so that a Call may
-    /// have too many: it would be carried out, and the reply could not be sent.
+    /// Whether the smallest reply to a Call with these chunks fits. All of them come back in its header, so a Call may
+    /// have too many: it would be carried out, and its reply could not be sent.
     fn can_answer(&self, xid: u32, chunks: &Chunks<'_>) -> bool {
         /// Octets of an RPC reply without results.
         const SMALLEST: u64 = 24;
@@ -521,8 +520,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         header.saturating_add(if long { 0 } else { SMALLEST }) <= u64::from(self.terms.reply_threshold)
     }
 
-    /// Gives a Call a place. A peer that sends more than it was ever granted is cut off; before the first grant, more than
-    /// it is about to be granted.
+    /// Gives a Call a place. A peer that sends more than it was ever granted is cut off; before the first grant, one
+    /// that sends more than it is about to be granted.
     fn admit(&mut self, receive: u32, stage: Stage, prefix: Prefix) -> Option<&mut Slot<HEADER, CHUNKS>> {
         let most = self.granted.max(self.grant).saturating_add(self.provided);
         let may = self.state == State::Open && self.slots.count() < most as usize;

@@ -1,4 +1,4 @@
-//! What a Responder wants done.
+//! What a Responder asks its driver to do.
 
 use crate::endpoint::CallId;
 use crate::endpoint::stream::Ranges;
@@ -7,14 +7,14 @@ use crate::segment::Segment;
 /// What is to be done.
 #[derive(Clone, Debug)]
 pub enum Output<'a> {
-    /// A Receive is the driver's again. It comes before the Send that gives the peer its credit back.
+    /// A Receive goes back to the driver. This comes before the Send that gives the peer its credit back.
     Release {
         /// The driver's name for it.
         receive: u32,
     },
-    /// Copy octets of a Receive into the memory a Call is put together in, of which
-    /// [`Responder::length`](super::Responder::length) says how much there is. All of a Call come before its first `Read`, and
-    /// its Receive is released behind them.
+    /// Copy octets of a Receive into the memory in which a Call is put together;
+    /// [`Responder::length`](super::Responder::length) gives its size. Those of a Call all come before its first
+    /// `Read`, and its Receive is released after them.
     Place {
         /// The Call.
         call: CallId,
@@ -27,8 +27,9 @@ pub enum Output<'a> {
         /// Where in the Call.
         at: u32,
     },
-    /// Post an RDMA Read into the memory a Call is put together in, and say `Completed`. What neither a `Place` nor a
-    /// `Read` brings is XDR padding, which is to be zeros: [`Responder::padding`](super::Responder::padding).
+    /// Post an RDMA Read into the memory in which a Call is put together, and report `Completed`. What neither a
+    /// `Place` nor a `Read` fills is XDR padding, which has to be zeros:
+    /// [`Responder::padding`](super::Responder::padding).
     Read {
         /// The Call.
         call: CallId,
@@ -44,7 +45,7 @@ pub enum Output<'a> {
         /// Where its Payload stream is.
         message: CallMessage,
     },
-    /// Register the whole Payload stream of the reply, for remote read, and say `Registered`. Only after
+    /// Register the whole Payload stream of the reply for remote read, and report `Registered`. Only after
     /// [`Responder::provide_replies`](super::Responder::provide_replies).
     Register {
         /// The Call that is answered.
@@ -52,7 +53,7 @@ pub enum Output<'a> {
         /// Octets of the Payload stream.
         length: u32,
     },
-    /// Invalidate the memory of this handle, and say `Invalidated`.
+    /// Invalidate the memory of this handle, and report `Invalidated`.
     Invalidate {
         /// The Call that was answered.
         call: CallId,
@@ -75,12 +76,12 @@ pub enum Output<'a> {
         call: CallId,
         /// Octets of the header.
         header: usize,
-        /// What of the reply's Payload stream follows.
+        /// The parts of the reply's Payload stream that follow.
         payload: Ranges<'a>,
         /// The handle to invalidate: Send with Invalidate.
         invalidate: Option<u32>,
     },
-    /// End the connection, and say `Disconnected`.
+    /// End the connection, and report `Disconnected`.
     Disconnect,
 }
 
@@ -96,8 +97,8 @@ pub enum CallMessage {
         /// Octets it has.
         length: u32,
     },
-    /// In the memory it was put together in: so many octets. Whether a Call that was pulled begins with the XID of its
-    /// header is for the upper layer to see, with [`Responder::xid`](super::Responder::xid); if it does not, it is for
+    /// In the memory in which it was put together. The upper layer checks whether a Call that was pulled begins with
+    /// the XID of its header, [`Responder::xid`](super::Responder::xid); if not, it calls
     /// [`Responder::refuse`](super::Responder::refuse).
     Assembled {
         /// Octets it has.

@@ -1,10 +1,10 @@
-//! What answers a Call.
+//! The answer to a Call.
 
 use core::fmt;
 
 use crate::endpoint::stream::Item;
 
-/// What is replied.
+/// A reply to a Call.
 #[derive(Clone, Copy, Debug)]
 pub struct Reply<'a> {
     /// The start of the Payload stream, at least 8 octets.
@@ -13,7 +13,7 @@ pub struct Reply<'a> {
     pub length: u32,
     /// The results that the Upper-Layer Binding allows to be reduced, in their order. Nothing else ever is.
     pub results: &'a [Item],
-    /// Whether RPCSEC_GSS integrity or privacy covers the results. Where the Call came inline the Responder sees this for
+    /// Whether RPCSEC_GSS integrity or privacy covers the results. If the Call came inline, the Responder sees this for
     /// itself.
     pub protected: bool,
 }
@@ -28,14 +28,14 @@ pub enum Form {
     /// It stays here, and the Requester pulls it: the Call lasts until the reply is invalidated, which comes with
     /// `RDMA_DONE` or [`Responder::expire`](super::Responder::expire).
     Provided,
-    /// There is no room for it: `ERR_CHUNK` is sent in its place (section 4.5.3).
+    /// There is no room for it: `ERR_CHUNK` is sent instead (section 4.5.3).
     Refused,
 }
 
-/// Why a reply is not taken.
+/// Why a reply is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyFault {
-    /// There is no such call, or not any more, or it was not delivered yet.
+    /// There is no such call, there is none any more, or it was not delivered yet.
     NoCall,
     /// `head` does not begin with the XID of the Call and the message type of a Reply.
     Xid,

@@ -45,7 +45,7 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     pub(super) protected: bool,
     /// Reads that are not complete.
     pub(super) reading: u32,
-    /// Of the Call first, then of the reply.
+    /// Those of the Call first, then those of the reply.
     pub(super) items: Vec<Item, CHUNKS>,
     pub(super) length: u32,
     pub(super) form: Form,
@@ -53,12 +53,12 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     pub(super) memory: Option<(u32, u64)>,
     /// Octets in each Write chunk.
     written: Vec<u64, CHUNKS>,
-    /// The item that is moved, or, behind the last, the rest; and how much of it was.
+    /// The item that is being moved (after the last item, the rest), and how much of it was moved.
     part: usize,
     moved: u64,
     /// Octets of the piece that was asked for last.
     last: u32,
-    /// That piece is not to be asked for yet.
+    /// That piece must not be asked for yet.
     pub(super) postponed: bool,
 }
 
@@ -107,9 +107,9 @@ impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> 
 }
 
 impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
-    /// Nothing of the call before is left. Vectors are cleared: new ones would be written whole.
+    /// Clears everything of the previous call. Vectors are cleared in place, because new ones would be written in full.
     pub(super) fn begin(&mut self, received: u32, first: Stage, of: Prefix) {
-        // No field is left out.
+        // This names every field.
         #[rustfmt::skip]
         let Self {
             stage, queued, prefix, header, receive, from, protected, reading, items, length, form, memory, written,
@@ -136,8 +136,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         Header::decode(&self.header).ok().and_then(|(header, _)| header.chunks()).unwrap_or_default()
     }
 
-    /// Chooses the form of the reply, and what goes into which chunk; `None` where there is no room. What fits nowhere
-    /// is provided, where that `may` be.
+    /// Chooses the form of the reply, and what goes into which chunk; `None` if there is no room. What fits nowhere is
+    /// provided, if it `may` be.
     pub(super) fn plan(&mut self, reply: &Reply<'_>, terms: &Terms, may: bool) -> Option<Form> {
         let (mut items, mut written): (Vec<_, CHUNKS>, Vec<_, CHUNKS>) = (Vec::new(), Vec::new());
         let chunks = self.chunks();
@@ -174,7 +174,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             return ErrorReply::new(&prefix, grant, reaction).map_or(Ok(0), |reply| reply.encode(buffer));
         }
         let chunks = self.chunks();
-        // `plan` has seen that all fits.
+        // `plan` has checked that everything fits.
         let header = ReplyHeader::new(self.prefix.xid, grant, &chunks);
         let header = header.with_writes(&self.written).unwrap_or(header);
         match self.form {
@@ -191,8 +191,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
     }
 
-    /// The one handle that the reply may invalidate: any of the Call's. An empty segment needs no memory, so its handle may
-    /// be anything, and 0 is what stands for none.
+    /// The one handle that the reply may invalidate: any of the Call's. An empty segment needs no memory, so its handle
+    /// may be anything; 0 stands for none.
     pub(super) fn first_handle(&self) -> Option<u32> {
         let chunks = self.chunks();
         let reads = chunks.reads.iter().map(|read| read.target);
@@ -201,12 +201,13 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         reads.chain(writes).find(names_memory).map(|segment| segment.handle)
     }
 
-    /// Whether a piece of the reply was to be written, from memory that is not provided besides.
+    /// Whether a piece of the reply was asked to be written, in a reply that is not provided.
     pub(super) const fn has_written(&self) -> bool {
         (self.moved > 0 || self.part > 0) && !matches!(self.form, Form::Provided)
     }
 
-    /// Has the piece that was asked for last asked for again, when it is not postponed any more; false where there is none.
+    /// Makes the piece that was asked for last be asked for again, once it is no longer postponed; false if there is
+    /// none.
     pub(super) fn postpone(&mut self) -> bool {
         let asked = match self.stage {
             Stage::Pulling => self.reading > 0,
@@ -242,7 +243,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             Stage::Delivered | Stage::Registering | Stage::Provided | Stage::Invalidating => return Step::Wait,
             Stage::Register | Stage::Answering | Stage::Refusing(..) => {}
         }
-        // The Receive first, so that it is posted again when the peer has its credit back.
+        // The Receive comes first, so that it is posted again before the peer has its credit back.
         if let Some(receive) = self.receive.take() {
             return Step::Release(receive);
         }
@@ -256,7 +257,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
 
     fn pull(&mut self, may_read: bool, transfer: u32) -> Step {
         if !self.chunks().reads.is_empty() {
-            // All that is copied comes before all that is pulled: the memory is then not touched by this side any more.
+            // Everything that is copied comes before everything that is pulled, because this side then no longer
+            // touches the memory.
             if let Some(receive) = self.receive {
                 return self.next_place(receive).unwrap_or_else(|| {
                     (self.receive, self.moved) = (None, 0);
@@ -283,7 +285,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         if self.form == Form::Long {
             return None;
         }
-        // The Receive as one segment; the Call was found to end with it.
+        // The Receive as one segment; the Call was found to end where it ends.
         let inline = Segment { length: u32::MAX, ..Segment::default() };
         let ranges = Ranges::new(&self.items, self.length);
         let Piece { at, remote: Segment { length, .. } } = stream::piece(ranges, iter::once(inline), self.moved)?;
@@ -356,8 +358,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 }
 
-/// The Position Zero chunk of what is left of a reply in memory with this handle and offset; `None` where it has too
-/// many parts.
+/// The Position Zero chunk of what is left of a reply in memory with this handle and offset; `None` if it has too many
+/// parts.
 fn provided<const CHUNKS: usize>(
     items: &[Item],
     length: u32,

@@ -90,7 +90,7 @@ pub(super) static RULES: [SendV2Row; 5] = [
     },
 ];
 
-/// The message, where the Payload stream begins behind its header, and its octets there.
+/// The message and its octets after the header, if a Payload stream begins there.
 fn beginning<'a>(sent: &SentV2<'a>) -> Option<(MessageV2<'a>, &'a [u8])> {
     let message = sent.decoded.ok().filter(|message| sent.begins && message.header.has_payload())?;
     Some((message, message.payload))
@@ -133,7 +133,7 @@ fn no_payload(sent: &SentV2<'_>, report: &mut Report<'_>) {
     }
     match sent.length.saturating_sub(header_length) {
         0 => report.broken(header_length, format_args!("nothing follows the header of {}", header.type_name())),
-        // The last part of a Payload stream may be as short.
+        // The last part of a Payload stream may be that short.
         length @ 1..4 if sent.begins => {
             let length = Counted(length, "octet");
             report.broken(header_length, format_args!("the Payload stream has {length}, fewer than an XID"));
@@ -161,12 +161,12 @@ fn nomsg_without_payload(header: &family_a::Header<'_>, report: &mut Report<'_>)
     }
 }
 
-/// How a chunk fails to hold anything.
+/// In words, why a chunk holds nothing.
 fn how<T>(chunk: Option<T>) -> &'static str {
     chunk.map_or("no", |_| "an empty")
 }
 
-/// Nothing can be in it.
+/// Whether nothing can be in it.
 fn is_empty(reply: Option<WriteChunk<'_>>) -> bool {
     reply.is_none_or(|chunk| chunk.length() == 0)
 }

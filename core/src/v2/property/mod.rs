@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `rdma_data` is opaque, with the XDR encoding of the value inside: four octets for the five numbers, a count and the
-//! octets for the host authentication message. No octets at all stand for the default.
+//! octets for the host authentication message. No octets at all stands for the default.
 
 mod properties;
 mod property_set;
@@ -21,7 +21,7 @@ use crate::error::{DecodeError, DecodeErrorKind};
 use crate::reader::{Reader, padding};
 use crate::sink::{Emit, Sink};
 
-/// `rdma_which`; every number can be held, whether it has a meaning or not.
+/// `rdma_which`; any number can be represented, with or without a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PropertyId(pub u32);
 
@@ -39,7 +39,7 @@ impl PropertyId {
     /// Host Authentication Message: opaque octets. Without it the sender stays unauthenticated.
     pub const HOSTAUTH: Self = Self(6);
 
-    /// The name the drafts have for it.
+    /// Its name in the drafts.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         match self {
@@ -54,7 +54,7 @@ impl PropertyId {
     }
 }
 
-/// How far a peer takes part in the reverse direction: the value of [`PropertyId::BRS`].
+/// How far a peer supports the reverse direction: the value of [`PropertyId::BRS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReverseDirection(pub u32);
 
@@ -68,7 +68,7 @@ impl ReverseDirection {
     /// As in the forward direction.
     pub const GENL: Self = Self(3);
 
-    /// The name the drafts have for it.
+    /// Its name in the drafts.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         match self {
@@ -90,7 +90,7 @@ pub struct Property<'a> {
     pub value: PropertyValue<'a>,
 }
 
-/// The value of a property. What does not go with the property's type is written as it is; a receiver refuses it.
+/// The value of a property. A value of the wrong type is written as it is; a receiver refuses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PropertyValue<'a> {
     /// No octets: the default of the property.

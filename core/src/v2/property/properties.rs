@@ -1,8 +1,8 @@
-//! What holds of a peer after all it has sent (version two draft -07 section 5.2).
+//! The properties of a peer after everything that it has sent (version two draft -07 section 5.2).
 
 use super::{PropertyId, PropertySet, PropertyValue, ReverseDirection};
 
-/// What holds of a peer: the defaults, and what it has said since.
+/// The properties of a peer: the defaults, and what it has said since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Properties<'a> {
     /// [`PropertyId::SBSIZ`], octets.
@@ -33,8 +33,8 @@ impl Default for Properties<'_> {
 }
 
 impl<'a> Properties<'a> {
-    /// The same after the peer has sent `set`. Unknown properties change nothing; of a property that is there twice the
-    /// last one counts.
+    /// The same after the peer has sent `set`. Unknown properties change nothing; if a property occurs twice, the last
+    /// one counts.
     #[must_use]
     pub fn with(mut self, set: &PropertySet<'a>) -> Self {
         let default = Self::default();

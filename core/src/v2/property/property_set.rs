@@ -13,8 +13,8 @@ use crate::error::DecodeError;
 use crate::reader::Reader;
 use crate::sink::{Emit, Sink};
 
-/// A set of properties: as it was received, or made of the caller's own. In what was received every value is of its
-/// property's type; one that is not makes the message refused as a whole.
+/// A set of properties: as it was received, or built from the caller's own. In a received set every value is of its
+/// property's type; one that is not makes the whole message refused.
 ///
 /// ```
 /// use rpcrdma::v2::{Properties, Property, PropertyId, PropertySet, PropertyValue};
@@ -106,7 +106,7 @@ impl Emit for PropertySet<'_> {
     fn emit<S: Sink>(&self, sink: &mut S) {
         sink.count(self.len());
         match self.form {
-            // As they came, padding and all.
+            // As they were received, including the padding.
             PropertySetForm::Received { octets, .. } => sink.put(octets),
             PropertySetForm::Properties(properties) => properties.iter().for_each(|property| property.emit(sink)),
         }
@@ -119,7 +119,7 @@ impl Default for PropertySet<'_> {
     }
 }
 
-/// Two sets are the same where they have the same properties in the same order, received or not.
+/// Two sets are equal if they have the same properties in the same order, received or not.
 impl PartialEq for PropertySet<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())

@@ -8,7 +8,7 @@ use crate::error::{DecodeError, EncodeError};
 use crate::reader::{EndOfInput, Reader};
 use crate::sink::{self, Emit, Sink};
 
-/// Some of the properties of a set, a bit for each. No message of the drafts has one; it is there for extensions.
+/// Some of the properties of a set, one bit for each. No message of the drafts has one; it is meant for extensions.
 ///
 /// ```
 /// use rpcrdma::v2::PropertySubset;
@@ -32,7 +32,7 @@ impl<'a> PropertySubset<'a> {
         Self { words }
     }
 
-    /// Reads a subset; gives it, and what follows.
+    /// Reads a subset and returns it with what follows.
     ///
     /// # Errors
     /// [`DecodeErrorKind::HeaderTruncated`](crate::error::DecodeErrorKind::HeaderTruncated) where its words are not all there.
@@ -58,10 +58,10 @@ impl<'a> PropertySubset<'a> {
         sink::encoded_len(self)
     }
 
-    /// Writes the subset at the start of `buffer`; gives its length.
+    /// Writes the subset at the start of `buffer` and returns its length.
     ///
     /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         sink::encode(self, buffer)
     }
