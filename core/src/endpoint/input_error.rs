@@ -1,16 +1,16 @@
-//! What either end refuses to be told.
+//! Inputs that neither endpoint accepts.
 
 use core::fmt;
 
-/// What the driver should not have said. Nothing was done.
+/// An input that the driver should not have given. Nothing was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputError {
     /// Outputs have to be taken first.
     NotPolled,
-    /// There is nothing for which this could be said: no such call or region, or not now.
+    /// The input fits nothing: there is no such call or region, or not at this time.
     Unexpected,
-    /// This handle is that of another region or reply. The memory is to be given another one.
+    /// This handle belongs to another region or reply. The memory needs another handle.
     HandleInUse,
 }
 

@@ -14,8 +14,9 @@
 //! handle that the Requester names ([`ChunkLists::inv_handle`]) and grants of credits at any time. [`Outcome`] says
 //! which version to use after a refusal.
 //!
-//! A receiver asks three things about a message, each with its reaction: does it decode ([`ReactionV2::to`]), may it come now
-//! ([`Continuation::accept`]), and is something else wrong with it ([`rules::send_v2`](crate::rules::send_v2)).
+//! A receiver asks three questions about a message, each with its own reaction: does it decode ([`ReactionV2::to`]),
+//! may it come now ([`Continuation::accept`]), and is anything else wrong with it
+//! ([`rules::send_v2`](crate::rules::send_v2)).
 
 mod chunk_lists;
 mod continuation;
