@@ -22,10 +22,10 @@ remove() {
     on_server "rdma link add ${adapter}0 type $adapter netdev eth0"
 }
 
-# calls SECONDS: makes calls, so many seconds apart, while the adapter is removed. They have to end by an error.
+# calls SECONDS: makes calls to $to, so many seconds apart, while the adapter is removed. They have to end by an error.
 calls() {
     local refused
-    refuses 60 rpcrdma-ping -c 1000000 -i "$1" "$server:$port" >/tmp/refused.txt 2>&1 &
+    refuses 60 rpcrdma-ping -c 1000000 -i "$1" "$to" >/tmp/refused.txt 2>&1 &
     refused=$!
     wait_for 30 grep -q xid= /tmp/refused.txt
     remove "$address"
@@ -34,9 +34,14 @@ calls() {
     grep -q "the connection ended before" /tmp/refused.txt || fail "the client does not say that the connection ended"
 }
 
+# Soft iWARP at [::] hands the connection manager an IPv4 address mapped into IPv6, which that rejects: so IPv6 calls there.
 client() {
-    local address
+    local address to
+    on_server "ip address add 2001:db8::1/64 dev eth0 nodad"
+    ip address add 2001:db8::2/64 dev eth0 nodad
     for address in "$server:$port" "0.0.0.0:$port" "[::]:$port"; do
+        to="$server:$port"
+        [ "$address" != "[::]:$port" ] || to="[2001:db8::1]:$port"
         step "$address: removed while calls are made"
         serve "$address"
         calls 0
