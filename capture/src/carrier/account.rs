@@ -1,33 +1,33 @@
 //! How much all connections together hold.
 
-/// How much all connections together may hold for what has not come yet, and how much they do.
+/// How much all connections together may hold while they wait for more, and how much they do hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Account {
-    /// Octets of memory that are held.
+    /// Octets of memory in use.
     pub held: usize,
-    /// Octets that may be.
+    /// The limit, in octets.
     pub limit: usize,
 }
 
 impl Account {
-    /// Takes note that something holds `now` octets, which held `before`.
+    /// Records that something which held `before` octets now holds `now`.
     pub const fn change(&mut self, before: usize, now: usize) {
         self.held = self.held.saturating_sub(before).saturating_add(now);
     }
 
-    /// Takes note that something holds `now` octets, and notes there what it `held` before.
+    /// Records that something which `held` octets now holds `now`, and updates `held`.
     pub const fn update(&mut self, held: &mut usize, now: usize) {
         self.change(*held, now);
         *held = now;
     }
 
-    /// More is held than may be.
+    /// Whether more is held than allowed.
     #[must_use]
     pub const fn is_exceeded(&self) -> bool {
         self.held > self.limit
     }
 
-    /// Octets to let go: more than the excess, as finding them takes time.
+    /// Octets to release: more than the excess, because finding them takes time.
     #[must_use]
     pub const fn excess(&self) -> usize {
         self.held.saturating_sub(self.limit - self.limit / 64)

@@ -1,4 +1,4 @@
-//! What is known of a connection, whatever carries it.
+//! What is known about a connection, whatever carries it.
 
 use rpcrdma::private_data::{Agreement, PrivateData};
 
@@ -10,13 +10,13 @@ use crate::link::{Address, Carrier};
 pub struct Endpoint {
     /// Its address.
     pub address: Address,
-    /// Its queue pair, where the carrier has them and the capture tells.
+    /// Its queue pair, if the carrier has queue pairs and the capture shows it.
     pub queue_pair: Option<u32>,
-    /// Its TCP port, where iWARP carries the connection.
+    /// Its TCP port, if iWARP carries the connection.
     pub port: Option<u16>,
 }
 
-/// What is known of a connection.
+/// What is known about a connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
     /// Names the connection within this capture.
@@ -25,16 +25,16 @@ pub struct Connection {
     pub carrier: Carrier,
     /// The two ends.
     pub ends: Sides<Endpoint>,
-    /// The service ID that was asked for, where connection set-up was seen. iWARP asks for a port: the service ID is the one
-    /// that stands for it (see [`service_port`]).
+    /// The requested service ID, if connection set-up was seen. iWARP asks for a port: the service ID is the one that
+    /// stands for it (see [`service_port`]).
     pub service: Option<u64>,
-    /// What each end announced in the message by which it set up the connection, where that was seen.
+    /// What each end announced in its message of connection set-up, if that was seen.
     pub announced: Sides<Option<Announced>>,
-    /// Connection set-up was seen: both the request and the reply to it.
+    /// Whether connection set-up was seen: both the request and its reply.
     pub set_up: bool,
-    /// The two ends of the connection are both known.
+    /// Whether both ends of the connection are known.
     pub paired: bool,
-    /// Which end was the first to end the connection, and when, where that was seen.
+    /// Which end was the first to end the connection, and when, if that was seen.
     pub disconnected: Option<(Side, Stamp)>,
 }
 
@@ -54,13 +54,13 @@ pub enum Shown {
     Absent,
     /// The capture cut the message before it shows whether there is any.
     Cut,
-    /// It is of the version that is known.
+    /// It is of the known version.
     Present(PrivateData),
-    /// It begins as such private data does, and no receiver takes it for that: it is of another version, or too short.
+    /// It begins like such private data, but no receiver accepts it: it is of another version, or too short.
     Other {
         /// Its octets; zeros after its end.
         octets: [u8; PrivateData::LEN],
-        /// How many it has.
+        /// Their number.
         length: usize,
     },
 }
@@ -70,7 +70,7 @@ pub enum Shown {
 pub struct Consumer<'a> {
     /// What was captured of it.
     pub octets: &'a [u8],
-    /// The capture cut it: there was more on the wire.
+    /// Whether the capture cut it: there was more on the wire.
     pub is_cut: bool,
 }
 
@@ -79,7 +79,7 @@ pub struct Consumer<'a> {
 pub struct Counts {
     /// Packets in all.
     pub packets: u64,
-    /// Packets that were sent again.
+    /// Packets that were retransmitted.
     pub retransmitted: u64,
     /// Packets that came before one with a smaller number, or acknowledgements before what they acknowledge.
     pub early: u64,
@@ -87,9 +87,9 @@ pub struct Counts {
     pub sequence_errors: u64,
     /// "Receiver not ready", sent by this end.
     pub not_ready: u64,
-    /// Operations this end refused for good.
+    /// Operations that this end refused permanently.
     pub failed: u64,
-    /// Those of them that aimed at memory they may not access.
+    /// Refused operations that aimed at memory they may not access.
     pub access_errors: u64,
     /// Packets of this end that the capture does not hold.
     pub missed: u64,
@@ -104,9 +104,9 @@ pub struct Rejected {
     pub stamp: Stamp,
     /// Who refused.
     pub from: Address,
-    /// Who had asked.
+    /// Who asked for the connection.
     pub to: Address,
-    /// The service ID that was asked for.
+    /// The requested service ID.
     pub service: Option<u64>,
     /// InfiniBand's reason code; iWARP has none.
     pub reason: Option<u16>,
@@ -119,8 +119,8 @@ impl Announced {
 }
 
 impl Shown {
-    /// Looks for RFC 8797 private data in what the consumer sent. Of what is cut, only what stands whole before the cut
-    /// counts; and what is not of the known version may be followed by what is.
+    /// Looks for RFC 8797 private data in what the consumer sent. If that is cut, only complete private data before the
+    /// cut counts; private data of another version may be followed by some of the known version.
     fn of(private_data: Consumer<'_>) -> Self {
         if let Some(known) = PrivateData::find(private_data.octets) {
             return Self::Present(known);
@@ -134,8 +134,8 @@ impl Shown {
         Self::Other { octets, length: found.len() }
     }
 
-    /// What the end has said by it; an end that says nothing has said the least (RFC 8797 section 5.1). `None` where that is
-    /// not known.
+    /// What the end announced; an end that announces nothing has announced the minimum (RFC 8797 section 5.1). `None`
+    /// if that is not known.
     #[must_use]
     pub fn said(self) -> Option<PrivateData> {
         match self {
@@ -147,20 +147,20 @@ impl Shown {
 }
 
 impl Connection {
-    /// What an end has said of itself in private data; `None` where the capture does not show it.
+    /// What an end announced in private data; `None` if the capture does not show it.
     #[must_use]
     pub fn said(&self, side: Side) -> Option<PrivateData> {
         self.announced.get(side).and_then(|announced| announced.private_data.said())
     }
 
-    /// What the two ends agreed on by private data; `None` where the capture does not show what both have said.
+    /// What the two ends agreed on by private data; `None` if the capture does not show what both announced.
     #[must_use]
     pub fn agreement(&self) -> Option<Agreement> {
         let both = self.said(Side::Active).zip(self.said(Side::Passive));
         both.map(|(active, passive)| Agreement::new(Some(active), Some(passive)))
     }
 
-    /// An end has sent RFC 8797 private data, so the connection is one for RPC-over-RDMA.
+    /// Whether an end sent RFC 8797 private data, so that the connection is one for RPC-over-RDMA.
     #[must_use]
     pub fn is_announced(&self) -> bool {
         let is_present = |announced: Option<Announced>| {
@@ -169,7 +169,7 @@ impl Connection {
         is_present(self.announced.active) || is_present(self.announced.passive)
     }
 
-    /// The TCP-space port that was asked for.
+    /// The requested TCP-space port.
     #[must_use]
     pub fn port(&self) -> Option<u16> {
         self.service.and_then(service_port)

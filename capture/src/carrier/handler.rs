@@ -1,4 +1,4 @@
-//! Who takes what happens on connections.
+//! The interface that takes what happens on connections.
 
 use super::account::Account;
 use super::connection::{Connection, Counts, Rejected};
@@ -10,18 +10,17 @@ use super::operation::{Operation, Side, Sides, Stamp};
 pub enum Taken {
     /// It was taken.
     Done,
-    /// Nothing was done: it speaks of something unknown, that a packet still to come may explain.
+    /// Nothing was done: it refers to something unknown, which a later packet may explain.
     Early,
 }
 
-/// What takes the connections and their operations.
+/// Takes connections and their operations.
 pub trait Handler {
-    /// What is kept of a connection while it lasts.
+    /// What is kept about a connection while it lasts.
     type Session;
     /// A connection begins.
     fn opened(&mut self, connection: &Connection) -> Self::Session;
-    /// An end of a connection did something; `last` says that no packet still to come will explain it, so that it is not
-    /// early.
+    /// An end of a connection did something; `last` says that no later packet will explain it, so it cannot be early.
     fn operation(
         &mut self,
         connection: &Connection,
@@ -29,17 +28,17 @@ pub trait Handler {
         operation: Operation<'_>,
         last: bool,
     ) -> Taken;
-    /// What all connections together hold.
+    /// The memory that all connections together hold.
     fn account(&mut self) -> &mut Account;
-    /// Octets of memory that a session holds.
+    /// Octets of memory held by a session.
     fn held(&self, session: &Self::Session) -> usize;
-    /// A session is to let go about so many octets.
+    /// Makes a session release about this many octets.
     fn let_go(&mut self, connection: &Connection, session: &mut Self::Session, excess: usize);
     /// A connection ended, or nothing more can be learnt of it.
     fn closed(&mut self, connection: &Connection, session: Self::Session, counts: &Sides<Counts>);
     /// A connection was refused.
     fn rejected(&mut self, rejected: Rejected);
-    /// An end ended a connection, as the other broke the protocol.
+    /// An end terminated a connection because the other broke the protocol.
     fn terminated(
         &mut self,
         connection: &Connection,

@@ -1,5 +1,5 @@
 //! What carries a connection, and what its two ends did: the packets of InfiniBand and RoCE, the TCP segments of iWARP.
-//! Both give the same [`operation::Operation`]s, so that all that follows exists once.
+//! Both yield the same [`operation::Operation`]s, so everything after them exists once.
 
 pub mod account;
 pub mod connection;

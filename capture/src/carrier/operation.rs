@@ -3,7 +3,7 @@
 /// One of the two ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// The end that asked for the connection, or, where that was not seen, the end whose packets were seen first.
+    /// The end that asked for the connection, or, if that was not seen, the end whose packets were seen first.
     Active,
     /// The other end.
     Passive,
@@ -56,34 +56,34 @@ pub struct Stamp {
     pub time: crate::file::Time,
 }
 
-/// How far the ends of a connection were when one of them sent something, as the carrier counts what each sends.
+/// How far the ends of a connection had got when one of them sent something, in the carrier's own numbers.
 ///
-/// Two directions may be captured in another order than that of the wire, as adapters hand over what they receive later than
-/// what they send. What one end had received when it sent something is told by that end alone.
+/// The two directions may be captured in a different order from that of the wire, because adapters hand over what they
+/// receive later than what they send. Only an end itself shows what it had received when it sent something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The place of what was sent in all that its sender sends.
+    /// The place of what was sent, in everything that its sender sends.
     pub sent: u64,
-    /// How far its sender had acknowledged what the other end sends by then.
+    /// How far its sender had by then acknowledged what the other end sends.
     pub received: Option<u64>,
 }
 
 impl Progress {
-    /// Whether the sender of this is known to have had what the other end sent at that `place`.
+    /// Whether the sender is known to have received what the other end sent at that `place`.
     #[must_use]
     pub fn has_received(self, place: u64) -> bool {
         self.received.is_some_and(|received| received >= place)
     }
 }
 
-/// A step of one end of a connection; the carriers' own repetitions, losses and disorder are gone.
+/// A step of one end of a connection; repetitions, losses and disorder of the carrier have been undone.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation<'a> {
     /// Who did it.
     pub from: Side,
     /// The frame that brought it.
     pub stamp: Stamp,
-    /// How many times that frame's content was sent before in vain.
+    /// How many times the content of that frame was sent before, in vain.
     pub retransmitted: u32,
     /// What it was.
     pub kind: OperationKind<'a>,
@@ -104,7 +104,7 @@ pub enum OperationKind<'a> {
         length: usize,
         /// The handle that Send With Invalidate names, known with the last part.
         invalidates: Option<u32>,
-        /// How far both ends were.
+        /// How far both ends had got.
         progress: Progress,
     },
     /// Data that was put into the other end's memory.
@@ -117,7 +117,7 @@ pub enum OperationKind<'a> {
         data: &'a [u8],
         /// Octets the data had on the wire.
         length: usize,
-        /// It is the first part of an RDMA Write.
+        /// Whether it is the first part of an RDMA Write.
         first: bool,
     },
     /// This end asks for data from the other end's memory.
@@ -128,10 +128,10 @@ pub enum OperationKind<'a> {
         handle: u32,
         /// Offset of the first octet.
         offset: u64,
-        /// Octets that are asked for.
+        /// The number of octets requested.
         length: u32,
     },
-    /// Data from this end's memory, on its way to the other end that asked for it.
+    /// Data from this end's memory, on its way to the other end, which asked for it.
     ReadResponse {
         /// The request that it answers.
         request: u64,

@@ -7,16 +7,16 @@ use foldhash::fast::RandomState;
 
 use super::operation::Side;
 
-/// A hash map for what is looked up for every packet. Its hashes are seeded, as the keys come from the capture.
+/// A hash map for what is looked up for every packet. Its hashes are seeded, because the keys come from the capture.
 pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
 
-/// The connections that are followed, by their keys and by what their packets name: a flow for each end. Where there are too
-/// many, the quarter unused for longest makes place.
+/// The connections that are followed, by their keys and by the flows that their packets name, one for each end. If
+/// there are too many, the quarter that was unused for longest makes room.
 #[derive(Debug)]
 pub(super) struct Table<Flow, Entry> {
     rows: Map<u64, TableRow<Entry>>,
     flows: Map<Flow, (u64, Side)>,
-    /// The flows of the last two packets: most often the next packet's is one of them.
+    /// The flows of the last two packets: usually the next packet belongs to one of them.
     recent: [Option<(Flow, u64, Side)>; 2],
     /// Packets of the capture so far.
     clock: u64,
@@ -25,7 +25,7 @@ pub(super) struct Table<Flow, Entry> {
 #[derive(Debug)]
 struct TableRow<Entry> {
     entry: Entry,
-    /// When a packet of it came last.
+    /// When its last packet came.
     used: u64,
 }
 
@@ -36,7 +36,7 @@ impl<Flow, Entry> Default for Table<Flow, Entry> {
 }
 
 impl<Flow: Copy + Eq + Hash, Entry> Table<Flow, Entry> {
-    /// A packet comes. Gives how many have come.
+    /// Counts a packet, and returns how many have come.
     #[inline]
     pub(super) const fn tick(&mut self) -> u64 {
         self.clock += 1;
@@ -48,7 +48,7 @@ impl<Flow: Copy + Eq + Hash, Entry> Table<Flow, Entry> {
         self.clock
     }
 
-    /// There is no connection.
+    /// Whether there are no connections.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -84,14 +84,14 @@ impl<Flow: Copy + Eq + Hash, Entry> Table<Flow, Entry> {
         self.rows.get_mut(&key).map(|row| &mut row.entry)
     }
 
-    /// Follows a connection, with the flows by its ends that are known.
+    /// Follows a connection, with the known flows of its ends.
     pub(super) fn insert(&mut self, key: u64, flows: impl IntoIterator<Item = (Side, Flow)>, entry: Entry) {
         self.recent = [None, None];
         self.flows.extend(flows.into_iter().map(|(from, flow)| (flow, (key, from))));
         self.rows.insert(key, TableRow { entry, used: self.clock });
     }
 
-    /// Follows a connection no longer. Its flows may be another's by now.
+    /// Stops following a connection. Its flows may belong to another by now.
     pub(super) fn remove(&mut self, key: u64, flows: impl FnOnce(&Entry) -> [Option<Flow>; 2]) -> Option<Entry> {
         let entry = self.rows.remove(&key)?.entry;
         self.recent = [None, None];
@@ -103,7 +103,7 @@ impl<Flow: Copy + Eq + Hash, Entry> Table<Flow, Entry> {
         Some(entry)
     }
 
-    /// Those that have to go before another is followed, where `limit` are.
+    /// The connections that have to go before another is followed, if `limit` are followed already.
     pub(super) fn crowd(&self, limit: usize) -> Vec<u64> {
         if self.rows.len() < limit {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! The octets of a file that were read and not yet used.
+//! The octets of a file that were read but not yet used.
 
 use core::ops::Range;
 use std::io::{self, Read};
@@ -6,14 +6,14 @@ use std::io::{self, Read};
 use super::compression::{Decompressing, MAGIC_LEN};
 use super::error::{FileError, Problem};
 
-/// Small enough to stay in the cache between the read and the use, large enough that the calls to read cost nothing.
+/// Small enough to stay in the cache until it is used, large enough to make the cost of the read calls negligible.
 pub(super) const CAPACITY: usize = 256 << 10;
 
-/// A window onto the file that moves forward only.
+/// A window onto the file that only moves forward.
 pub(super) struct Buffer<R> {
     input: Decompressing<R>,
     octets: Vec<u8>,
-    /// What of `octets` is read and not used.
+    /// The part of `octets` that is read but not used.
     start: usize,
     end: usize,
     /// Where in the file `start` is.
@@ -21,8 +21,8 @@ pub(super) struct Buffer<R> {
 }
 
 impl<R: Read> Buffer<R> {
-    /// The octets of `read`, decompressed where they are compressed, `capacity` of them at a time; more where one thing in
-    /// the file has more.
+    /// The octets of `read`, decompressed if need be, `capacity` of them at a time, or more if one item of the file
+    /// needs more.
     pub(super) fn with_capacity(capacity: usize, read: R) -> Result<Self, FileError> {
         let octets = vec![0; capacity.max(MAGIC_LEN)];
         let mut buffer = Self { input: Decompressing::Plain(read), octets, start: 0, end: 0, offset: 0 };
@@ -34,13 +34,13 @@ impl<R: Read> Buffer<R> {
         }
     }
 
-    /// Octets of the file before the first that is not used.
+    /// Octets of the file before the first unused one.
     #[inline]
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The octets that are there and not used.
+    /// The octets that are available and unused.
     #[inline]
     pub(super) fn available(&self) -> &[u8] {
         self.octets.get(self.start..self.end).unwrap_or_default()
@@ -52,7 +52,7 @@ impl<R: Read> Buffer<R> {
         self.octets.get(place).unwrap_or_default()
     }
 
-    /// Makes `wanted` octets available; false where the file ends before.
+    /// Makes `wanted` octets available; false if the file ends before that.
     #[inline]
     pub(super) fn fill(&mut self, wanted: usize) -> Result<bool, FileError> {
         if self.end.saturating_sub(self.start) >= wanted { Ok(true) } else { self.refill(wanted) }
@@ -65,7 +65,7 @@ impl<R: Read> Buffer<R> {
         self.start = 0;
         while self.end < wanted {
             if self.end == self.octets.len() {
-                // Twice what was there, never at once what a record claims to have.
+                // Doubles the buffer; never takes at once what a record claims to have.
                 self.octets.resize(self.octets.len().saturating_mul(2), 0);
             }
             match self.input.read(self.octets.get_mut(self.end..).unwrap_or_default()) {
@@ -79,7 +79,7 @@ impl<R: Read> Buffer<R> {
     }
 
     fn unreadable(&self, error: io::Error) -> FileError {
-        // What the operating system says of the file below a decoder still is no damage of the stream.
+        // An error of the operating system, even below a decoder, is not damage of the stream.
         let compression = self.input.is_compressed() && error.raw_os_error().is_none();
         let problem = if compression { Problem::Compression(error) } else { Problem::Unreadable(error) };
         FileError::new(self.offset, problem)
@@ -94,7 +94,7 @@ impl<R: Read> Buffer<R> {
         from..self.start
     }
 
-    /// Uses up `count` octets without keeping them; false where the file ends before.
+    /// Uses up `count` octets without keeping them; false if the file ends before that.
     pub(super) fn skip(&mut self, mut count: usize) -> Result<bool, FileError> {
         while count > 0 {
             if !self.fill(1)? {

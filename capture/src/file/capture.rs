@@ -1,4 +1,4 @@
-//! Several capture files in a row that are one capture, as `tcpdump -C` and `dumpcap -b` write them.
+//! Several capture files that form one capture, as `tcpdump -C` and `dumpcap -b` write them.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,31 +12,31 @@ use super::reader::Reader;
 /// An opened input.
 type OpenStream = Box<dyn Read + Send>;
 
-/// The frames of several files, numbered through.
+/// The frames of several files, numbered consecutively.
 ///
-/// A file that is damaged gives the frames before the damage, then one error; then the next file goes on.
+/// A damaged file yields the frames before the damage, then one error; the next file follows.
 #[derive(Default)]
 pub struct Capture {
-    /// In reverse: the next one last.
+    /// In reverse order: the next one is last.
     inputs: Vec<QueuedFile>,
     current: Option<(String, Reader<OpenStream>)>,
     frames: u64,
     files: Files,
 }
 
-/// Which frames of a capture are in which of its files; empty where there is one file only.
+/// Which frames of a capture are in which of its files; empty if there is only one file.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    /// Those that were begun: the number of the first frame, and the name.
+    /// The files that were begun: the number of the first frame, and the name.
     begun: Vec<(u64, Arc<str>)>,
-    /// Octets of the directory that all of them are in.
+    /// Octets of the directory that they have in common.
     directory: usize,
     /// Columns of the longest name without that directory.
     widest: usize,
 }
 
 impl Files {
-    /// Digits of a frame's number that [`place`](Self::place) has room for.
+    /// The digits of a frame number for which [`place`](Self::place) has room.
     const DIGITS: usize = 6;
 
     fn new(names: &[String]) -> Self {
@@ -66,7 +66,7 @@ impl Files {
         Some(format!("{}:{frame}", name.get(self.directory..).unwrap_or(name)))
     }
 
-    /// Columns that a place takes; 0 where there is one file only.
+    /// Columns that a place takes; 0 if there is only one file.
     #[must_use]
     pub const fn width(&self) -> usize {
         if self.widest == 0 { 0 } else { self.widest + 1 + Self::DIGITS }
@@ -79,7 +79,7 @@ impl Files {
     }
 }
 
-/// A file that is still to be read.
+/// A file that is yet to be read.
 enum QueuedFile {
     /// Opened when its turn comes: a capture can have more files than a process may have open.
     Path(PathBuf),
@@ -110,7 +110,7 @@ impl Capture {
         Self::from_inputs(paths.into_iter().map(|path| QueuedFile::Path(path.into())).collect())
     }
 
-    /// What the `streams`, each with a name for errors, give in that order.
+    /// The content of `streams`, each with a name for errors, in that order.
     pub fn from_streams(streams: impl IntoIterator<Item = (String, Box<dyn Read + Send>)>) -> Self {
         Self::from_inputs(streams.into_iter().map(|(name, read)| QueuedFile::Stream(name, read)).collect())
     }
@@ -121,7 +121,7 @@ impl Capture {
         Self { inputs, files, ..Self::default() }
     }
 
-    /// The next frame; none after the last file. After an error the next file goes on.
+    /// The next frame; none after the last file. After an error, the next file follows.
     #[expect(clippy::should_implement_trait, reason = "the same thing, as far as a lending one can be")]
     #[inline]
     pub fn next(&mut self) -> Option<Result<Frame<'_>, FileError>> {
@@ -132,7 +132,7 @@ impl Capture {
         }
     }
 
-    /// Goes to the next frame; false where there is none.
+    /// Goes to the next frame; false if there is none.
     #[inline]
     fn advance(&mut self) -> Result<bool, FileError> {
         loop {

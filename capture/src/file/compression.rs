@@ -1,4 +1,4 @@
-//! gzip (RFC 1952) and Zstandard (RFC 8878), recognised by how the file begins.
+//! gzip (RFC 1952) and Zstandard (RFC 8878), recognised by the first octets of the file.
 //!
 //! Both decoders are plain Rust, so that building needs no C compiler. Several compressed streams in a row are one file, as
 //! `cat` and the parallel compressors make them.
@@ -9,14 +9,14 @@ use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Octets that tell the formats apart.
+/// The number of octets that tell the formats apart.
 pub(super) const MAGIC_LEN: usize = 4;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTANDARD: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
-/// The largest window that `zstd --long` makes without being told more; larger ones are refused.
+/// The largest window of `zstd --long` without an argument; larger ones are refused.
 const WINDOW: u64 = 128 << 20;
 
-/// A compressed input, with the octets that were already taken from it put back in front.
+/// A compressed input, with the octets that were already taken put back in front.
 type Rewound<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
 
 /// Where a file's octets come from.
@@ -27,7 +27,8 @@ pub(super) enum Decompressing<R> {
 }
 
 impl<R: Read> Decompressing<R> {
-    /// The decoder for a file that begins with `start`, which was taken from `read`; nothing of it where it is not compressed.
+    /// The decoder for a file that begins with `start`, which was taken from `read`; gives `read` back if the file is
+    /// not compressed.
     pub(super) fn compressed(start: &[u8], read: R) -> Result<Self, R> {
         let source = |read| BufReader::new(Cursor::new(start.to_vec()).chain(read));
         if start.starts_with(GZIP) {
@@ -54,8 +55,8 @@ impl<R: Read> Read for Decompressing<R> {
     }
 }
 
-/// Whether a Zstandard frame begins here that holds nothing to decode (RFC 8878 section 3.1.2): the parallel compressors
-/// begin with one.
+/// Whether a skippable Zstandard frame begins here, which holds nothing to decode (RFC 8878 section 3.1.2). The
+/// parallel compressors begin with one.
 fn is_skippable(start: &[u8]) -> bool {
     matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
@@ -70,7 +71,7 @@ pub(super) struct Zstandard<B> {
 enum FrameState {
     BetweenFrames,
     InFrame,
-    /// No more can be decoded; what the decoder still holds comes first.
+    /// Nothing more can be decoded, but what the decoder still holds comes first.
     Failed(io::Error),
     Ended,
 }
@@ -105,7 +106,7 @@ impl<B: BufRead> Zstandard<B> {
             Ok(_) => FrameState::InFrame,
             Err(error) => {
                 // The decoder keeps a window of what it decoded until the frame is over. An empty last block (and a
-                // checksum) ends it, so that all before the damage is given.
+                // checksum) ends the frame, so that everything before the damage comes out.
                 let last = [1, 0, 0, 0, 0, 0, 0];
                 let _ = self.decoder.decode_blocks(&last[..], BlockDecodingStrategy::UptoBlocks(1));
                 FrameState::Failed(failed(error))
@@ -122,7 +123,7 @@ impl<B: BufRead> Zstandard<B> {
     }
 }
 
-/// A decoder's error as one of input: that of the file below, where there is one.
+/// A decoder's error as an input error: that of the underlying file, if there is one.
 fn failed(error: FrameDecoderError) -> io::Error {
     use FrameDecoderError::{DictNotProvided, WindowSizeTooBig};
     if matches!(error, WindowSizeTooBig { .. } | DictNotProvided { .. }) {

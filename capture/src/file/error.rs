@@ -3,10 +3,10 @@
 use core::{error, fmt};
 use std::io;
 
-/// A file that could not be read, or not to its end.
+/// A file that could not be read, or could not be read to its end.
 #[derive(Debug)]
 pub struct FileError {
-    /// The file, as it was named; empty where a [`Reader`](super::Reader) was used directly.
+    /// The name of the file, as it was given; empty if a [`Reader`](super::Reader) was used directly.
     pub file: String,
     /// Octets of the file, uncompressed, before the record that could not be read.
     pub offset: u64,
@@ -18,20 +18,20 @@ pub struct FileError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The operating system would not open it or not give its octets.
+    /// The operating system did not open or read it.
     Unreadable(io::Error),
-    /// It holds nothing.
+    /// It is empty.
     Empty,
-    /// It begins like no capture file; what it is instead, where that shows.
+    /// It does not begin like a capture file. If it shows what it is instead, that.
     NotACapture(Option<&'static str>),
-    /// It is compressed by this program, whose format is not read here.
+    /// It was compressed by this program, whose format is not supported.
     CompressedBy(&'static str),
     /// It ends before the named thing does.
     EndsInside(&'static str),
-    /// The gzip or Zstandard stream around it ends early (`UnexpectedEof`), asks for what is not done here (`Unsupported`), or
-    /// is damaged (any other kind).
+    /// The gzip or Zstandard stream around it ends early (`UnexpectedEof`), asks for something that is not supported
+    /// (`Unsupported`), or is damaged (any other kind).
     Compression(io::Error),
-    /// A record says it has so many octets, which is more than any capture holds.
+    /// A record claims this many octets, which is more than any capture holds.
     RecordLength(u32),
     /// Something else in it contradicts its format.
     Damaged(&'static str),
@@ -42,7 +42,7 @@ impl FileError {
         Self { file: String::new(), offset, problem }
     }
 
-    /// Whether this is a capture file with damage in it, all before which was given; otherwise nothing of it can be read.
+    /// Whether this is a damaged capture file that was read up to the damage; otherwise none of it can be read.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         !matches!(

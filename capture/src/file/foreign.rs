@@ -1,4 +1,4 @@
-//! What a file is that is no capture, by how it begins.
+//! Tells what a file is that is not a capture, by its first octets.
 
 use super::error::Problem;
 
@@ -8,7 +8,7 @@ const LZ4: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
 const ZIP: &[u8] = b"PK\x03\x04";
 const SNOOP: &[u8] = b"snoop\0\0\0";
 
-/// Octets that are looked at to tell text.
+/// The number of octets that are examined to recognise text.
 const LOOKED_AT: usize = 512;
 
 /// What is wrong with a file that begins with `start` and is neither pcap nor pcapng.
@@ -29,7 +29,7 @@ fn is_text(start: &[u8]) -> bool {
     let start = start.get(..LOOKED_AT).unwrap_or(start);
     let text = match core::str::from_utf8(start) {
         Ok(text) => text,
-        // The last character may go on behind what is looked at.
+        // The last character may extend past the octets that are examined.
         Err(error) if error.error_len().is_none() => {
             start.get(..error.valid_up_to()).and_then(|start| core::str::from_utf8(start).ok()).unwrap_or_default()
         }

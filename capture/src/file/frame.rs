@@ -19,14 +19,14 @@ pub struct LinkType(pub u16);
 /// One record of a capture file: what was on the wire at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// 1-based, counted through all files of the capture.
+    /// Counted from 1, through all files of the capture.
     pub number: u64,
     /// When it was captured.
     pub time: Time,
-    /// What `data` begins with.
+    /// The header that `data` begins with.
     pub link: LinkType,
     /// The octets that were captured.
     pub data: &'a [u8],
-    /// Octets the frame had on the wire; more than `data` holds where the capture cut it (snaplen).
+    /// Octets the frame had on the wire; more than `data` holds if the capture cut the frame (snaplen).
     pub length: u32,
 }

@@ -1,11 +1,11 @@
 //! From a file to frames: pcap and pcapng, also compressed with gzip or Zstandard.
 //!
-//! [`Reader`] reads one file, [`Capture`] several as one capture. Both are streams: they need no seeking, give every frame
-//! as soon as its last octet arrived, and keep one buffer of some hundred kilobytes.
+//! [`Reader`] reads one file, [`Capture`] several as one capture. Both are streams: they need no seeking, yield every
+//! frame as soon as its last octet has arrived, and keep one buffer of a few hundred kilobytes.
 //!
-//! The record headers of both formats are a few fixed words, so they are read here directly. The packages for it were
-//! tried and left: `pcap-file` 2.0 refuses frames the capture cut, and `pcap-parser` leaves to its caller what is most of
-//! the work (refilling, time resolutions, sections, the offset of what is damaged) and builds a block for each frame.
+//! The record headers of both formats are a few fixed words, so they are read here directly. Existing packages were
+//! tried and rejected: `pcap-file` 2.0 refuses frames that the capture cut, and `pcap-parser` leaves most of the work
+//! to its caller (refilling, time resolutions, sections, the offset of damage) and builds a block for each frame.
 
 mod buffer;
 mod capture;

@@ -21,19 +21,20 @@ const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
-/// In the word of the link type: the top four bits are valid, and count the FCS at the end of each frame in units of 16 bits.
+/// In the word with the link type: the top four bits are valid, and count the FCS at the end of each frame in units of
+/// 16 bits.
 const FCS_PRESENT: u32 = 0x0400_0000;
 
 /// What the file header says.
 pub(super) struct Pcap {
     order: OctetOrder,
-    /// Nanoseconds in one unit of the second word of a record.
+    /// Nanoseconds per unit of the second word of a record.
     unit: u64,
     link: LinkType,
     fcs_length: u32,
 }
 
-/// Octet order and time unit of a file that begins with `magic`; none where it is no pcap file.
+/// Octet order and time unit of a file that begins with `magic`; none if it is not a pcap file.
 fn recognise(magic: [u8; 4]) -> Option<(OctetOrder, u64)> {
     [OctetOrder::Little, OctetOrder::Big].into_iter().find_map(|order| match order.u32(magic) {
         MICROSECONDS => Some((order, 1000)),
@@ -43,7 +44,7 @@ fn recognise(magic: [u8; 4]) -> Option<(OctetOrder, u64)> {
 }
 
 impl Pcap {
-    /// The file header, or none where the file is of another format; then nothing is used.
+    /// The file header, or none if the file has another format; then nothing is used.
     pub(super) fn open<R: Read>(buffer: &mut Buffer<R>) -> Result<Option<Self>, FileError> {
         let Some((order, unit)) = buffer.available().first_chunk().and_then(|magic| recognise(*magic)) else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The pcapng format: blocks, each with its type and its length in front and the length again behind.
+//! The pcapng format: blocks, each with its type and length at the start, and its length again at the end.
 //!
 //! ```text
 //!  0  block type     Section Header      8 octet order, 12 version, 16 section length, options
@@ -61,18 +61,18 @@ struct Interface {
 /// How a count of time units becomes nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resolution {
-    /// Units of so many nanoseconds.
+    /// Units of this many nanoseconds.
     Multiply(u64),
-    /// So many units are a nanosecond.
+    /// This many units make a nanosecond.
     Divide(u64),
-    /// Units of two to the minus this seconds.
+    /// Units of two to the minus this power, in seconds.
     Binary(u8),
 }
 
 impl Resolution {
     const MICROSECONDS: Self = Self::Multiply(1000);
 
-    /// From `if_tsresol`: a negative power of ten, or of two where the top bit is set.
+    /// From `if_tsresol`: a negative power of ten, or of two if the top bit is set.
     fn new(octet: u8) -> Self {
         match octet {
             0x80.. => Self::Binary(octet & 0x7f),
@@ -170,7 +170,7 @@ impl Pcapng {
         }
     }
 
-    /// Type and length of the next block, of which nothing is used yet; none at the end of the file.
+    /// Type and length of the next block, none of which is used yet; none at the end of the file.
     #[inline]
     fn block_start<R: Read>(&mut self, buffer: &mut Buffer<R>) -> Result<Option<(u32, usize)>, FileError> {
         let offset = buffer.offset();
@@ -179,7 +179,7 @@ impl Pcapng {
             return if over { Ok(None) } else { Err(FileError::new(offset, ENDS_INSIDE_BLOCK)) };
         }
         let Some(([kind, length], _)) = split_words(buffer.available()) else { return Ok(None) };
-        // Reads the same in both orders, so it is known before the order is.
+        // It reads the same in both orders, so it is recognised before the order is known.
         if u32::from_be_bytes(kind) == SECTION_HEADER {
             self.section(buffer)?;
         }
@@ -190,7 +190,8 @@ impl Pcapng {
         Ok(Some((self.order.u32(kind), length as usize)))
     }
 
-    /// The start of a section, of which nothing is used yet: its octet order; the interfaces of the one before are gone.
+    /// The start of a section, none of which is used yet: sets its octet order, and forgets the interfaces of the
+    /// section before.
     fn section<R: Read>(&mut self, buffer: &mut Buffer<R>) -> Result<(), FileError> {
         if !buffer.fill(BLOCK_START_LEN + 4)? {
             return Err(FileError::new(buffer.offset(), ENDS_INSIDE_BLOCK));
@@ -225,7 +226,7 @@ impl Pcapng {
         if buffer.fill(length)? { Ok(()) } else { Err(FileError::new(offset, ENDS_INSIDE_BLOCK)) }
     }
 
-    /// Uses the length at the end of a block: where it differs from that in front, one of the two is damaged.
+    /// Uses the length at the end of a block. If it differs from that at the start, one of the two is damaged.
     #[inline]
     fn block_end<R: Read>(&self, buffer: &mut Buffer<R>, length: usize, offset: u64) -> Result<(), FileError> {
         let end = buffer.available().first_chunk().map(|octets| self.order.u32(*octets) as usize);

@@ -40,15 +40,16 @@ enum Format {
 }
 
 impl<R: Read> Reader<R> {
-    /// Begins to read a file: waits for its header.
+    /// Starts reading a file: waits for its header.
     ///
     /// # Errors
-    /// [`FileError`] where it cannot be read, is no capture file, or ends inside the header.
+    /// [`FileError`] if it cannot be read, is not a capture file, or ends inside the header.
     pub fn new(read: R) -> Result<Self, FileError> {
         Self::with_capacity(CAPACITY, read)
     }
 
-    /// The same with a buffer of so many octets, for who reads only the first frames. It grows where one frame has more.
+    /// The same with a buffer of this many octets, for programs that read only the first frames. It grows if a frame
+    /// needs more.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -65,7 +66,7 @@ impl<R: Read> Reader<R> {
         Ok(Self { buffer, format: Some(format), record: Record::default(), number: 0 })
     }
 
-    /// The same, where `frames` frames of the same capture came before this file.
+    /// The same, if `frames` frames of the same capture came before this file.
     pub(super) fn after(read: R, frames: u64) -> Result<Self, FileError> {
         Ok(Self { number: frames, ..Self::new(read)? })
     }
@@ -83,7 +84,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Goes to the next frame; false where there is none.
+    /// Goes to the next frame; false if there is none.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<bool, FileError> {
         let next = match &mut self.format {
@@ -100,14 +101,14 @@ impl<R: Read> Reader<R> {
         next.map(|_| false)
     }
 
-    /// The frame that was gone to.
+    /// The current frame.
     #[inline]
     pub(super) fn frame(&self) -> Frame<'_> {
         let Record { time, link, ref data, length } = self.record;
         Frame { number: self.number, time, link, data: self.buffer.at(data.clone()), length }
     }
 
-    /// Frames given so far, those of files before this one included.
+    /// Frames given so far, including those of files before this one.
     pub(super) fn frames(&self) -> u64 {
         self.number
     }

@@ -5,11 +5,11 @@ use core::ops::Range;
 use super::error::{FileError, Problem};
 use super::frame::{LinkType, Time};
 
-/// A record larger than this is damage. Captures hold 262,144 octets a frame at most, and large-send offload has made
-/// frames of 512 KiB.
+/// A record larger than this is damage. Captures normally hold at most 262,144 octets per frame, and large-send offload
+/// has produced frames of 512 KiB.
 const RECORD_LIMIT: u32 = 16 << 20;
 
-/// A [`Frame`] whose octets are named by their place in the buffer.
+/// A frame whose octets are named by their place in the buffer.
 #[derive(Default)]
 pub(super) struct Record {
     pub(super) time: Time,
@@ -53,7 +53,7 @@ impl OctetOrder {
     }
 }
 
-/// What a record at `offset` says of its size, unless it is absurd.
+/// The size that a record at `offset` claims, unless it is absurd.
 #[inline]
 pub(super) fn check_length(length: u32, offset: u64) -> Result<usize, FileError> {
     if length > RECORD_LIMIT { Err(FileError::new(offset, Problem::RecordLength(length))) } else { Ok(length as usize) }

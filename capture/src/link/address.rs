@@ -6,11 +6,11 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 /// Where a packet comes from or goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Address {
-    /// An IPv4 address; a GID that maps one (`::ffff:a.b.c.d`) is shown as this too.
+    /// An IPv4 address; a GID that maps one (`::ffff:a.b.c.d`) also becomes this.
     V4([u8; 4]),
     /// An IPv6 address or a GID.
     V6([u8; 16]),
-    /// An InfiniBand local identifier, where the packet has no GRH.
+    /// An InfiniBand local identifier, if the packet has no GRH.
     Lid(u16),
 }
 

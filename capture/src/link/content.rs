@@ -25,9 +25,9 @@ pub struct Packet<'a> {
     pub source: Address,
     /// The receiver.
     pub destination: Address,
-    /// From the Base Transport Header up to and without the ICRC, as far as it was captured.
+    /// From the Base Transport Header up to but not including the ICRC, as far as it was captured.
     pub octets: &'a [u8],
-    /// How many octets that had on the wire; more than `octets` holds where the capture cut the frame.
+    /// How many octets that had on the wire; more than `octets` holds if the capture cut the frame.
     pub length: usize,
 }
 
@@ -38,11 +38,11 @@ pub enum Content<'a> {
     InfiniBand(Packet<'a>),
     /// A TCP segment.
     Tcp(TcpSegment<'a>),
-    /// Something else, named for the count of what was left alone.
+    /// Something else, by the name under which it is counted.
     Other(&'static str),
 }
 
-/// The Base Transport Header and the ICRC: no InfiniBand packet is shorter.
+/// Octets of the Base Transport Header. No packet is shorter, leaving out the ICRC.
 const BTH_LEN: usize = 12;
 pub(crate) const ICRC_LEN: usize = 4;
 

@@ -1,4 +1,4 @@
-//! Linux cooked capture: what capturing on "any" interface gives, in two versions.
+//! Linux cooked capture, the result of capturing on the interface "any", in two versions.
 //!
 //! ```text
 //! version 1 (LINKTYPE_LINUX_SLL)      version 2 (LINKTYPE_LINUX_SLL2)

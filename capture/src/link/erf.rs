@@ -1,4 +1,4 @@
-//! ERF records, the format of ibdump and of Endace cards, one in each record of a pcap file.
+//! ERF records, the format of ibdump and Endace cards, one in each record of a pcap file.
 //!
 //! ```text
 //!  0  time, which the record of the pcap file has too
@@ -11,8 +11,8 @@
 //!     Ethernet only: offset and padding, 2 octets
 //!     the frame
 //! ```
-//! Some writers pad the record and count that in its length, some do not; neither matters, since what the frame holds
-//! knows its own length.
+//! Some writers pad the record and count the padding in its length, and some do not. Neither matters, because the
+//! content of the frame has its own length.
 
 use super::ethernet;
 use super::network::{CUT, Network};

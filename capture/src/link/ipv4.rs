@@ -14,7 +14,7 @@ use super::content::Content;
 use super::protocol;
 
 const LEN: usize = 20;
-/// "More fragments" and the offset: set in each part of a packet that was taken apart.
+/// "More fragments" and the offset: one of them is set in each fragment of a packet.
 const FRAGMENT: u16 = 0x3fff;
 
 /// A header, and what follows it.

@@ -22,7 +22,7 @@ pub(crate) struct Ipv6<'a> {
     pub(crate) header: &'a [u8],
     pub(crate) source: [u8; 16],
     pub(crate) destination: [u8; 16],
-    /// The first that is none of the extension headers stepped over here.
+    /// The first that is not one of the extension headers skipped here.
     pub(crate) next_header: u8,
     /// What was captured after the headers; may have padding of the link layer at the end.
     pub(crate) payload: &'a [u8],

@@ -5,7 +5,7 @@
 //!  1  service level (4), reserved (2), next header (2)         6  source LID
 //!  2  destination LID
 //! ```
-//! The packet length counts from here up to and with the ICRC, without the VCRC.
+//! The packet length counts from here through the ICRC, without the VCRC.
 
 use super::address::Address;
 use super::content::{Carrier, Content, packet};

@@ -1,10 +1,11 @@
 //! From a frame to an InfiniBand packet or a TCP segment: Ethernet, VLAN tags, Linux cooked, raw IP, ERF, LRH and GRH, IPv4,
 //! IPv6, UDP, TCP.
 //!
-//! Two steps: the link layer says what network layer begins where, the network layer says where the
-//! InfiniBand transport begins. Checking an ICRC needs the first step alone, since the ICRC covers the network layer.
+//! There are two steps: the link layer says which network layer begins where, and the network layer says where the
+//! InfiniBand transport begins. Checking an ICRC needs only the first step, because the ICRC covers the network layer.
 //!
-//! Lengths come from the headers, never from the frame: Ethernet pads short frames, ERF pads records, a capture cuts frames.
+//! Lengths come from the headers, never from the frame: Ethernet pads short frames, ERF pads records, and captures cut
+//! frames.
 
 mod address;
 mod content;
@@ -49,7 +50,7 @@ pub(crate) fn network<'a>(frame: &Frame<'a>) -> Network<'a> {
     }
 }
 
-/// What `frame` holds: never an error, since a capture holds whatever passed by.
+/// What `frame` holds. Never an error, because a capture holds whatever passed by.
 #[inline]
 #[must_use]
 pub fn decode<'a>(frame: &Frame<'a>) -> Content<'a> {

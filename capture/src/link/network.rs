@@ -1,6 +1,6 @@
 //! What the link layer carries.
 
-/// What the link layer carries, from the first octet of its header on to the end of what was captured.
+/// What the link layer carries, from the first octet of its header to the end of what was captured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Network<'a> {
     /// IPv4.
@@ -19,7 +19,7 @@ pub(crate) enum Network<'a> {
 pub(super) const CUT: Network<'static> = Network::Other("frame cut inside its headers");
 
 impl<'a> Network<'a> {
-    /// An IP header of the version it says.
+    /// An IP header of the version that it names.
     pub(super) fn ip(octets: &'a [u8]) -> Self {
         match octets {
             [0x40..=0x4f, ..] => Self::Ipv4(octets),

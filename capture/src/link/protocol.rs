@@ -26,7 +26,7 @@ pub(super) fn decode(protocol: u8, source: Address, destination: Address, octets
     }
 }
 
-/// What a protocol that carries no RDMA is called.
+/// The name of a protocol that does not carry RDMA.
 #[cold]
 fn name(protocol: u8) -> &'static str {
     match protocol {

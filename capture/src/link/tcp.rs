@@ -28,7 +28,7 @@ pub struct TcpSegment<'a> {
     pub destination_port: u16,
     /// The number of the first octet, or of the SYN.
     pub sequence: u32,
-    /// The number of the octet that the sender expects next, where it says so.
+    /// The number of the octet that the sender expects next, if the segment says so.
     pub acknowledges: Option<u32>,
     flags: u8,
     /// What is carried, as far as it was captured.
@@ -69,19 +69,19 @@ impl<'a> TcpSegment<'a> {
         })
     }
 
-    /// It begins a connection: the number is that of the octet before the first.
+    /// Whether it begins a connection: the number is then that of the octet before the first.
     #[must_use]
     pub const fn is_synchronizing(&self) -> bool {
         self.flags & SYN != 0
     }
 
-    /// The sender has no more to send.
+    /// Whether the sender has no more to send.
     #[must_use]
     pub const fn is_final(&self) -> bool {
         self.flags & FIN != 0
     }
 
-    /// The connection is broken off.
+    /// Whether it resets the connection.
     #[must_use]
     pub const fn is_reset(&self) -> bool {
         self.flags & RST != 0

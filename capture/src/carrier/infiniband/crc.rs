@@ -1,14 +1,16 @@
-//! The two checks of an InfiniBand packet: the invariant CRC (ICRC), which is the same from end to end, and the variant CRC
-//! (VCRC), which each InfiniBand link makes anew (InfiniBand Architecture sections 7.8.1 and 7.8.2, annexes A16 and A17).
+//! The two checks of an InfiniBand packet: the invariant CRC (ICRC), which is the same from end to end, and the variant
+//! CRC (VCRC), which each InfiniBand link computes again (InfiniBand Architecture sections 7.8.1 and 7.8.2, annexes A16
+//! and A17).
 //!
 //! ```text
 //! RoCEv2      IP  UDP  BTH … pad  ICRC
 //! RoCEv1      GRH      BTH … pad  ICRC
 //! InfiniBand  LRH [GRH] BTH … pad  ICRC  VCRC
 //! ```
-//! What a switch or router may change counts as ones in the ICRC: the virtual lane, and all of the LRH where a GRH follows or
-//! RoCE has none; traffic class, flow label and hop limit, with their IPv4 equivalents and checksums; the octet of the BTH
-//! with the congestion marks. Both are stored with the least significant octet first.
+//! Whatever a switch or router may change counts as ones in the ICRC: the virtual lane, or the whole LRH if a GRH
+//! follows or, as in RoCE, there is none; traffic class, flow label and hop limit, with their IPv4 equivalents and
+//! checksums; and the octet of the BTH with the congestion marks. Both are stored with the least significant octet
+//! first.
 
 use crc::{Algorithm, Crc, Table};
 use crc32fast::Hasher;
@@ -27,15 +29,15 @@ static VCRC: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&Algorithm {
     check: 0,
     residue: 0,
 });
-/// What stands for the Local Route Header where it is not covered.
+/// Stands for the Local Route Header if it is not covered.
 const NO_LRH: [u8; 8] = [0xff; 8];
 
-/// Which of a packet's checks are right.
+/// Which checks of a packet are right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrcVerdict {
     /// Whether the ICRC is right.
     pub icrc: bool,
-    /// Whether the VCRC is right; none where the packet has none (RoCE) or the capture left it out.
+    /// Whether the VCRC is right; none if the packet has none (RoCE) or the capture left it out.
     pub vcrc: Option<bool>,
 }
 
@@ -47,7 +49,7 @@ impl CrcVerdict {
     }
 }
 
-/// Checks the packet in `frame`; none where it holds no InfiniBand packet or not all of one.
+/// Checks the packet in `frame`; none if it holds no complete InfiniBand packet.
 #[must_use]
 pub fn verify(frame: &Frame<'_>) -> Option<CrcVerdict> {
     match link::network(frame) {
@@ -59,7 +61,7 @@ pub fn verify(frame: &Frame<'_>) -> Option<CrcVerdict> {
     }
 }
 
-/// Covers the Base Transport Header and what follows; `octets` ends with the ICRC. Whether it is right.
+/// Covers the Base Transport Header and what follows, and says whether the ICRC at the end of `octets` is right.
 fn icrc_is_right(mut hasher: Hasher, octets: &[u8]) -> Option<bool> {
     let (covered, icrc) = octets.split_last_chunk::<ICRC_LEN>()?;
     let (start, rest) = covered.split_first_chunk()?;
@@ -155,7 +157,7 @@ mod tests {
         verify(&Frame { number: 1, time: Time(0), link: LinkType(link), data, length: data.len() as u32 })
     }
 
-    /// Frames captured on other people's hardware, as the scapy project tests with them.
+    /// Frames captured on other people's hardware, which the scapy project uses in its tests.
     const ETHERNET: [&str; 3] = [
         "e41d2dab2bc27cfe90643b32080045c2003c718c4000401191610a0011010a001201000012b7002800008100ffff40000118
          000000000000000000000000000000000000000082fd002a",

@@ -1,4 +1,4 @@
-//! The packets that go one way.
+//! The packets that go in one direction.
 
 use crate::link::Address;
 

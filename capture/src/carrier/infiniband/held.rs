@@ -1,13 +1,13 @@
-//! Packets of a connection that wait for one before them.
+//! Packets of a connection that wait for an earlier one.
 
 use std::collections::BTreeMap;
 
 use super::transport::Transport;
 use crate::carrier::operation::{Operation, OperationKind, Side, Stamp};
 
-/// Packets that are held for one connection.
+/// The most packets that are held for one connection.
 const HELD_PACKETS: usize = 4096;
-/// Octets that are held for one connection.
+/// The most octets that are held for one connection.
 const HELD_OCTETS: usize = 8 << 20;
 
 /// A packet that waits.
@@ -20,7 +20,7 @@ pub(super) struct HeldPacket {
     pub(super) retransmitted: u32,
     pub(super) acknowledged: Option<u64>,
     pub(super) is_request: bool,
-    /// The number it is held under: that of its place in the stream may be counted anew meanwhile.
+    /// The number under which it is held; its place in the stream may have been renumbered meanwhile.
     pub(super) number: u64,
 }
 
@@ -47,7 +47,7 @@ impl Packets {
         self.packets.first_key_value().map(|(key, _)| *key)
     }
 
-    /// Lets go those before `key`.
+    /// Releases the packets before `key`.
     pub(super) fn forget_before(&mut self, key: u64) {
         while self.first_key().is_some_and(|first| first < key) {
             let held = self.packets.pop_first();
@@ -60,7 +60,7 @@ impl Packets {
     }
 }
 
-/// A packet in hand.
+/// The packet being handled.
 #[derive(Clone, Copy)]
 pub(super) struct Arrival<'a> {
     pub(super) from: Side,
@@ -80,7 +80,7 @@ impl HeldPacket {
         Self { from, stamp, octets: octets.into(), length, retransmitted, acknowledged, is_request, number }
     }
 
-    /// Octets of memory it takes, with its place among the others.
+    /// Octets of memory it takes, including its entry among the others.
     pub(super) const fn size(&self) -> usize {
         self.octets.len() + 2 * size_of::<Self>()
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::super::transport::LEN;
     use super::*;
 
-    /// A packet that takes so much memory.
+    /// A packet that takes this much memory.
     fn held(size: usize) -> HeldPacket {
         let overhead = HeldPacket { octets: [].into(), ..of(vec![0; LEN]) }.size();
         let held = of(vec![0; size - overhead]);

@@ -8,7 +8,7 @@ use rpcrdma::reader::{EndOfInput, Reader};
 use super::transport::{self, Transport};
 use crate::carrier::connection::{Consumer, service_port};
 
-/// Octets between the BTH and a MAD: the DETH.
+/// Octets of the DETH, which is between the BTH and a MAD.
 const DETH_LEN: usize = 8;
 /// Octets of a MAD.
 const MAD_LEN: usize = 256;
@@ -23,13 +23,13 @@ pub enum Management<'a> {
     Request {
         /// The active side's name for this connection.
         local: u32,
-        /// What is asked for; see [`service_port`].
+        /// The requested service; see [`service_port`].
         service: u64,
         /// The active side's queue pair.
         queue_pair: u32,
-        /// The packet sequence number the passive side's first packet will have.
+        /// The packet sequence number of the passive side's first packet.
         sequence: u32,
-        /// Octets a packet carries at most.
+        /// The most octets that a packet carries.
         path_mtu: Option<u32>,
         /// The consumer's private data, without the IP addresses that the RDMA IP CM service puts before it.
         private_data: Consumer<'a>,
@@ -40,7 +40,7 @@ pub enum Management<'a> {
         remote: u32,
         /// The passive side's queue pair.
         queue_pair: u32,
-        /// The packet sequence number the active side's first packet will have.
+        /// The packet sequence number of the active side's first packet.
         sequence: u32,
         /// The consumer's private data.
         private_data: Consumer<'a>,
@@ -49,7 +49,7 @@ pub enum Management<'a> {
     ReadyToUse,
     /// REJ: no connection.
     Reject {
-        /// The name the receiver gave the connection.
+        /// The receiver's name for the connection.
         remote: u32,
         /// InfiniBand's reason code: 8 invalid service ID, 10 stale connection, 28 consumer.
         reason: u16,
@@ -61,13 +61,13 @@ pub enum Management<'a> {
     },
     /// DREP: the other side agrees.
     DisconnectReply,
-    /// MRA, LAP, APR, SIDR and what else there is.
+    /// MRA, LAP, APR, SIDR and all others.
     Other,
 }
 
 impl<'a> Management<'a> {
-    /// Reads the management message in a datagram. `None` where it is none, or what every receiver needs of it was not
-    /// captured.
+    /// Reads the management message in a datagram. `None` if it is not one, or if a part that every receiver needs was
+    /// not captured.
     #[must_use]
     pub fn decode(packet: &Transport<'a>) -> Option<Self> {
         if packet.opcode != transport::DATAGRAM || packet.queue_pair != 1 {
@@ -116,14 +116,14 @@ impl<'a> Management<'a> {
     }
 }
 
-/// The private data of a MAD, which begins at `offset` and goes on to its end.
+/// The private data of a MAD, from `offset` to its end.
 fn consumer<'a>(packet: &Transport<'_>, mad: &'a [u8], offset: usize) -> Consumer<'a> {
     let end = packet.length.saturating_sub(DETH_LEN).min(MAD_LEN);
     let octets = mad.get(offset..end.min(mad.len())).unwrap_or_default();
     Consumer { octets, is_cut: mad.len() < end }
 }
 
-/// The path MTU code stands in the upper half of octet 74: 1 is 256 octets, 5 is 4096.
+/// The path MTU code is in the upper half of octet 74: 1 is 256 octets, 5 is 4096.
 const fn path_mtu(word: u32) -> Option<u32> {
     match (word >> 12) & 0xf {
         code @ 1..=5 => Some(128 << code),

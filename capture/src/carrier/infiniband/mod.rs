@@ -1,4 +1,4 @@
-//! The InfiniBand transport, as RoCE and InfiniBand carry it: packets, connection management, and the order of things.
+//! The InfiniBand transport, as RoCE and InfiniBand carry it: packets, connection management, and order.
 
 pub mod crc;
 mod flow;

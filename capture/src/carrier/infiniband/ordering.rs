@@ -34,7 +34,7 @@ use crate::carrier::connection::Counts;
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
 
-/// Repetitions in a row after which the sender must have begun anew, with other numbers.
+/// After this many repetitions in a row, the sender must have started over with other numbers.
 const REPETITIONS: u32 = 1 << 18;
 /// A distance of packet numbers that no window spans.
 const FAR: i64 = 1 << 20;
@@ -45,14 +45,14 @@ const REMOTE_ACCESS_ERROR: u8 = 2;
 /// Why a packet cannot be used yet.
 #[derive(Clone, Copy, Debug)]
 enum Early {
-    /// An earlier request of this end is not there.
+    /// An earlier request of this end is missing.
     Hole(Side),
-    /// It speaks of something that is not known: this end may have said it in a packet that is late.
+    /// It refers to something unknown, which may be in a late packet of this end.
     Unknown(Side),
 }
 
 impl Early {
-    /// The end whose next request is waited for.
+    /// The end whose next request is awaited.
     const fn side(self) -> Side {
         match self {
             Self::Hole(side) | Self::Unknown(side) => side,
@@ -62,7 +62,7 @@ impl Early {
 
 /// Takes what the ends of one connection did, in order.
 pub(super) trait OperationSink {
-    /// An end did something; `last` says that no packet still to come will explain it, so that it is not early.
+    /// An end did something; `last` says that no later packet will explain it, so it cannot be early.
     fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken;
 }
 
@@ -74,30 +74,30 @@ pub(super) struct Ordering {
     pub counts: Sides<Counts>,
     mtu: Option<u32>,
     queue: Packets,
-    /// The held packet whose wait holds up the others, and what it waits for.
+    /// The held packet that holds up the others, and what it waits for.
     waits_for: Option<(u64, Early)>,
     arrivals: u64,
 }
 
 impl Ordering {
-    /// Says which number an end will begin with, where connection set-up told.
+    /// Sets the number that an end will begin with, from connection set-up.
     pub(super) fn begin(&mut self, from: Side, sequence: u32) {
         self.streams.get_mut(from).next = Some(extend(None, sequence));
     }
 
-    /// Says how many octets a packet carries at most, where connection set-up told.
+    /// Sets the most octets that a packet carries, from connection set-up.
     pub(super) fn set_mtu(&mut self, mtu: Option<u32>) {
         self.mtu = mtu;
     }
 
-    /// The number the next request of an end should have, where it is known.
+    /// The number that the next request of an end should have, if it is known.
     #[must_use]
     pub(super) fn next(&self, from: Side) -> Option<u32> {
         self.streams.get(from).next.map(|next| (next & 0xff_ffff) as u32)
     }
 
-    /// Takes the next packet of the capture (`octets` from the BTH on; `length` is what that had on the wire) and gives `sink`
-    /// what became known through it. What is early for it is given again.
+    /// Takes the next packet of the capture (`octets` from the BTH on; `length` on the wire) and gives `sink` what
+    /// became known through it. What is too early for it is given again later.
     pub(super) fn packet<'a, S: OperationSink>(
         &mut self,
         (from, stamp): (Side, Stamp),
@@ -118,7 +118,7 @@ impl Ordering {
             }
         }
         if !self.queue.packets.is_empty() {
-            // A repetition changes nothing, and an answer belongs to a request that was used already.
+            // A repetition changes nothing, and neither does an answer to a request that was already used.
             let is_free = !packet.is_request() || self.is_repetition(&arrival);
             let is_used = is_free && self.deliver(&arrival, sink).is_ok();
             if !is_used && !self.refuse(&arrival) {
@@ -150,14 +150,14 @@ impl Ordering {
             while !self.streams.get(side).refused.packets.is_empty() {
                 self.skip_hole(side, sink);
             }
-            // What was acknowledged and never seen.
+            // Requests that were acknowledged but never seen.
             if self.streams.get(side).has_hole() {
                 self.skip_hole(side, sink);
             }
         }
     }
 
-    /// Octets of memory that what waits takes.
+    /// Octets of memory taken by what waits.
     #[must_use]
     pub(super) fn held(&self) -> usize {
         let stream = |stream: &RequestStream| {
@@ -168,7 +168,7 @@ impl Ordering {
         self.queue.octets + stream(&self.streams.active) + stream(&self.streams.passive)
     }
 
-    /// Gives everything that is held, and does not wait for responses any more.
+    /// Gives everything that is held, and no longer waits for responses.
     pub(super) fn let_go<S: OperationSink>(&mut self, sink: &mut S) {
         self.finish(sink);
         for stream in [&mut self.streams.active, &mut self.streams.passive] {
@@ -215,15 +215,15 @@ impl Ordering {
         }
     }
 
-    /// Whether what acknowledges a request came before it.
+    /// Whether the acknowledgement of a request came before it.
     fn acknowledged_before(&self, arrival: &Arrival<'_>) -> bool {
         let (number, next) = self.number(arrival);
         let highest = self.streams.get(arrival.from).arrived.map(|(highest, _)| highest);
         next.is_some_and(|next| number >= next) && highest.is_some_and(|highest| highest >= number)
     }
 
-    /// A request that was seen before. One that is held stays in its place; of one that the receiver refused, the new copy
-    /// counts.
+    /// Handles a request that was seen before. If it is held, it stays in its place; if the receiver refused it, the
+    /// new copy counts.
     fn is_kept(&mut self, arrival: &mut Arrival<'_>) -> bool {
         let stream = self.streams.get_mut(arrival.from);
         if stream.held.is_empty() && stream.refused.packets.is_empty() {
@@ -248,13 +248,13 @@ impl Ordering {
         (extend(next, arrival.packet.sequence), next)
     }
 
-    /// A request whose number was passed.
+    /// Whether this is a request whose number has passed.
     fn is_repetition(&self, arrival: &Arrival<'_>) -> bool {
         let (number, next) = self.number(arrival);
         next.is_some_and(|next| number < next)
     }
 
-    /// Sets aside a request that the receiver will throw away, as it waits for an earlier one.
+    /// Sets aside a request that the receiver will throw away because it waits for an earlier one.
     fn refuse(&mut self, arrival: &Arrival<'_>) -> bool {
         let (number, next) = self.number(arrival);
         let stream = self.streams.get_mut(arrival.from);
@@ -279,7 +279,7 @@ impl Ordering {
         self.queue.insert(self.arrivals, HeldPacket::new(arrival, number));
     }
 
-    /// Uses what is held as far as nothing is missing.
+    /// Uses what is held, as long as nothing is missing.
     fn drain<S: OperationSink>(&mut self, sink: &mut S) {
         while let Some(key) = self.queue.first_key()
             && self.advance(key, sink)
@@ -289,7 +289,7 @@ impl Ordering {
         }
     }
 
-    /// Uses the first held packet, or what it waits for, or what that waits for. False where none can be used.
+    /// Uses the first held packet, or what it waits for, or what that waits for. False if none can be used.
     fn advance<S: OperationSink>(&mut self, first: u64, sink: &mut S) -> bool {
         let mut key = first;
         for _ in 0..3 {
@@ -327,7 +327,7 @@ impl Ordering {
         match delivered {
             Ok(()) => {
                 let stream = self.streams.get_mut(held.from);
-                // After numbers were counted anew, another packet may be held under this one.
+                // After renumbering, another packet may be held under this number.
                 if stream.held.get(&held.number) == Some(&key) {
                     stream.held.remove(&held.number);
                 }
@@ -337,7 +337,7 @@ impl Ordering {
         delivered
     }
 
-    /// Whether what is held has waited long enough, or is too much.
+    /// Whether what is held has waited long enough, or has become too much.
     fn is_overdue(&self) -> bool {
         let waited = match self.waits_for {
             Some((_, Early::Hole(side))) => {
@@ -356,7 +356,7 @@ impl Ordering {
     fn give_up<S: OperationSink>(&mut self, sink: &mut S) {
         let awaited = self.waits_for.map(|(key, _)| key).filter(|key| self.queue.packets.contains_key(key));
         let Some(key) = awaited.or(self.queue.first_key()) else { return };
-        // What a packet speaks of may be in a hole of the other end's.
+        // What a packet refers to may be in a hole of the other end.
         if let Some((_, Early::Unknown(side))) = self.waits_for
             && self.streams.get(side).has_hole()
         {
@@ -369,7 +369,8 @@ impl Ordering {
         }
     }
 
-    /// Goes on behind the hole at `next`: with the first packet that is there, or behind what is known to have arrived.
+    /// Goes on after the hole at `next`: with the first packet that is available, or after what is known to have
+    /// arrived.
     fn skip_hole<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
         self.lose_hole(side, sink);
         self.take_refused(side, sink);
@@ -378,12 +379,12 @@ impl Ordering {
     fn lose_hole<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
         let stream = self.streams.get_mut(side);
         let next = stream.next.unwrap_or_default();
-        // What is held under a lower number was passed.
+        // Packets held under a lower number have been passed.
         let held = stream.held.range(next..).next().map(|(number, _)| *number);
         let refused = stream.refused.packets.range(next..).next().map(|(number, _)| *number);
         let arrived = stream.arrived.map(|(highest, _)| highest + 1).filter(|end| *end > next);
         let Some(end) = held.into_iter().chain(refused).chain(arrived).min() else {
-            // Nothing is known about this end: what waits for it is used as it is.
+            // Nothing is known about this end, so what waits for it is used as it is.
             stream.next = None;
             return;
         };
@@ -396,7 +397,7 @@ impl Ordering {
         }
     }
 
-    /// Requests that the receiver was thought to have refused, and took.
+    /// Uses requests that the receiver seemed to have refused but accepted.
     fn take_refused<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
         loop {
             let stream = self.streams.get_mut(side);
@@ -443,8 +444,8 @@ impl Ordering {
         let next = stream.expected(number, mtu);
         let distance = (number as i64).wrapping_sub(next as i64);
         if distance < 0 && stream.is_late(number) {
-            // What aims at memory comes too late: the memory may serve another call by now. So does a part of a Send. Of what
-            // came before the capture's first packet nobody was told yet that it is missing.
+            // Operations on memory come too late, because the memory may serve another call by now, and so do parts of
+            // a Send. What came before the capture's first packet is different: nobody was told yet that it is missing.
             let is_send = arrival.packet.operation == PacketKind::Send && arrival.packet.first && arrival.packet.last;
             let kind = if is_send { stream.kind(number, arrival, mtu) } else { None };
             counts.orphans += u64::from(kind.is_none());
@@ -452,7 +453,7 @@ impl Ordering {
             return Ok(());
         }
         if distance.abs() > FAR || stream.repetitions > REPETITIONS {
-            // The numbers begin anew, in the middle of what 64 bits hold.
+            // The numbers start over, in the middle of what 64 bits hold.
             *stream = RequestStream::default();
             number = extend(None, arrival.packet.sequence);
             sink.take(arrival.operation(OperationKind::Lost), true);
@@ -507,7 +508,7 @@ impl Ordering {
     }
 }
 
-/// Takes operations that will not be given again.
+/// Takes operations that will not be offered again.
 struct Surely<'a, S>(&'a mut S);
 
 impl<S: OperationSink> OperationSink for Surely<'_, S> {
@@ -522,7 +523,7 @@ mod tests {
     use super::super::transport::LEN;
     use super::*;
 
-    /// A sink that everything suits.
+    /// A sink that accepts everything.
     struct All;
 
     impl OperationSink for All {
@@ -546,7 +547,7 @@ mod tests {
             self.packet((from, Stamp::default()), (&octets, octets.len()), &packet, &mut All);
         }
 
-        /// A Read request for so many octets.
+        /// A Read request for this many octets.
         fn ask(&mut self, from: Side, sequence: u32, length: u32) {
             self.give(from, READ_REQUEST, sequence, &[&[0; 12][..], &length.to_be_bytes()].concat());
         }
@@ -581,7 +582,7 @@ mod tests {
             }
             for side in [Side::Active, Side::Passive] {
                 both.give(side, SEND, 0, &[]);
-                // What was refused comes again.
+                // The refused packets come again.
                 for sequence in [1, 2] {
                     both.give(side, SEND, sequence, &[]);
                 }
@@ -614,7 +615,7 @@ mod tests {
                 let before = ordering.held();
                 ordering.ask(side, sequence, 1024);
                 assert_eq!(ordering.held() - before, size_of::<ReadRequest>());
-                // Two ranges, as the response between them is missing; then they are one.
+                // Two ranges, because the response between them is missing; then they become one.
                 for (response, ranges) in [(0, 1), (2, 2), (1, 1)] {
                     ordering.give(side.other(), READ_MIDDLE, sequence + response, &[0; 256]);
                     assert_eq!(ordering.held() - before, size_of::<ReadRequest>() + ranges * size_of::<(u64, u64)>());

@@ -16,14 +16,14 @@ use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::carrier::table::Table;
 use crate::link::{Carrier, Packet};
 
-/// Flows that wait at a time.
+/// The most flows that wait at a time.
 const WAITING_FLOWS: usize = 64;
-/// Connections that are followed at a time; the one unused for longest makes place.
+/// The most connections that are followed at a time.
 const CONNECTIONS: usize = 4096;
 
-/// Packets of the capture by which a message of connection set-up is late at most.
+/// A message of connection set-up is at most this many packets late.
 const YOUNG: u64 = 64;
-/// Packet numbers that an end may have used by then: a Read request alone may take thousands.
+/// Packet numbers that an end may have used by then; a single Read request may take thousands.
 const YOUNG_NUMBERS: u32 = 1 << 16;
 
 #[derive(Debug)]
@@ -32,14 +32,14 @@ struct QueuePairEntry<S> {
     session: S,
     ordering: Ordering,
     flows: Sides<Option<Flow>>,
-    /// The name that the active end gave the connection; 0 where it is not known.
+    /// The active end's name for the connection; 0 if it is not known.
     name: u32,
     opened: u64,
-    /// Octets of memory that are accounted for.
+    /// Octets of memory that are in the account.
     held: usize,
 }
 
-/// Everything known of the queue pairs in a capture.
+/// Everything known about the queue pairs in a capture.
 #[derive(Debug)]
 pub struct QueuePairs<S> {
     table: Table<Flow, QueuePairEntry<S>>,
@@ -83,7 +83,7 @@ impl<S> QueuePairs<S> {
         }
     }
 
-    /// Has those that hold the most let go what is more than may be held.
+    /// Makes those that hold the most release what exceeds the limit.
     fn let_go(&mut self, handler: &mut impl Handler<Session = S>) {
         for _ in 0..=CONNECTIONS {
             let excess = handler.account().excess();
@@ -194,7 +194,8 @@ impl<S> QueuePairs<S> {
         }
     }
 
-    /// An end ends the connection. Packets may be on their way then; it is followed until its queue pairs serve another.
+    /// An end ends the connection. Packets may still be on their way, so it is followed until its queue pairs serve
+    /// another.
     fn disconnect(&mut self, stamp: Stamp, towards: &Flow) {
         if let Some((key, from)) = self.table.find(towards)
             && let Some(entry) = self.table.get_mut(key)
@@ -203,15 +204,16 @@ impl<S> QueuePairs<S> {
         }
     }
 
-    /// A connection that was begun by its traffic, as this message about it came late. `from` is the end whose packets go
-    /// to the queue pair it names.
+    /// A connection that was begun by its traffic, because this message about it came late. `from` is the end whose
+    /// packets go to the queue pair that the message names.
     fn late(&mut self, towards: &Flow, from: Side, half: SetUpHalf, name: u32) -> Option<&mut Connection> {
         let ((key, owner), clock) = (self.table.find(towards)?, self.table.clock());
         let entry = self.table.get_mut(key).filter(|entry| entry.is_young(clock) && !entry.connection.set_up)?;
         if owner != from {
             return None; // the ends are known the other way round
         }
-        // Its numbers go on where this message says they begin, or the queue pair serves another connection now.
+        // If its numbers do not follow from where this message says they begin, the queue pair now serves another
+        // connection.
         if entry.ordering.next(from).is_some_and(|next| !is_within(next, half.sequence, YOUNG_NUMBERS)) {
             return None;
         }
@@ -226,7 +228,7 @@ impl<S> QueuePairs<S> {
         self.table.find(flow).and_then(|(key, _)| self.table.get(key)).is_some_and(same)
     }
 
-    /// Begins a connection whose set-up was seen. Packets of it may have come before.
+    /// Begins a connection whose set-up was seen. Some of its packets may have come before.
     fn establish(&mut self, set_up: &SetUp, carrier: Carrier, handler: &mut impl Handler<Session = S>) {
         let flow = |source, destination, half: SetUpHalf| Flow { source, destination, queue_pair: half.queue_pair };
         let (Some(request), Some(reply)) = (set_up.request, set_up.reply) else { return };
@@ -251,7 +253,7 @@ impl<S> QueuePairs<S> {
         self.replay(key, early, handler);
     }
 
-    /// Lets go packets that waited for their connection.
+    /// Uses packets that waited for their connection.
     fn replay(&mut self, key: u64, mut packets: Vec<(Side, Kept)>, handler: &mut impl Handler<Session = S>) {
         packets.sort_by_key(|(_, kept)| kept.stamp.frame);
         let Some(entry) = self.table.get_mut(key) else { return };
@@ -262,7 +264,7 @@ impl<S> QueuePairs<S> {
         }
     }
 
-    /// Begins a connection. Its flows are those by each end.
+    /// Begins a connection, with the flow of each end.
     fn open(
         &mut self,
         set_up: Option<&SetUp>,
@@ -279,7 +281,7 @@ impl<S> QueuePairs<S> {
         let Some(known) = flows.active.or(flows.passive) else { return key };
         let (active, passive) =
             if flows.active.is_some() { (known.source, known.destination) } else { (known.destination, known.source) };
-        // A flow by one end names the queue pair of the other.
+        // A flow from one end names the queue pair of the other.
         let end = |address, flow: Option<Flow>| Endpoint {
             address,
             queue_pair: flow.map(|flow| flow.queue_pair),
@@ -297,7 +299,7 @@ impl<S> QueuePairs<S> {
         };
         let mut ordering = Ordering::default();
         ordering.set_mtu(set_up.and_then(|set_up| set_up.mtu));
-        // The number in a request is the one the other end's first packet has, and the other way round.
+        // The number in a request is that of the other end's first packet, and vice versa.
         for (from, half) in [(Side::Passive, request), (Side::Active, reply)] {
             if let Some(half) = half {
                 ordering.begin(from, half.sequence);
@@ -346,7 +348,7 @@ impl<S> QueuePairs<S> {
             sequence: transport.sequence,
             span: span(transport),
         };
-        // Where both ends have one address, a flow could take itself for its counterpart.
+        // If both ends have the same address, a flow could take itself for its counterpart.
         let partners: Vec<usize> = (0..self.waiting.len())
             .filter(|other| *other != place)
             .filter(|other| self.waiting.get(*other).is_some_and(|other| other.answers(&flow, &kept)))
@@ -356,7 +358,7 @@ impl<S> QueuePairs<S> {
         waiting.octets += kept.octets.len();
         waiting.packets.push(kept);
         handler.account().change(before, waiting.held());
-        // Two partners that fit equally well tell nothing: a later packet will.
+        // If two partners fit equally well, a later packet will decide.
         if let [partner] = partners[..] {
             self.pair(place, partner, handler);
         } else if waiting.is_full() {
@@ -384,7 +386,7 @@ impl<S> QueuePairs<S> {
         self.start(waiting, None, handler)
     }
 
-    /// Begins a connection whose set-up was not seen whole, and lets go what waited for it.
+    /// Begins a connection whose set-up was not seen completely, and uses what waited for it.
     fn start(
         &mut self,
         first: WaitingFlow,
@@ -433,7 +435,7 @@ impl<S> QueuePairEntry<S> {
         self.account(handler);
     }
 
-    /// Brings what is accounted for up to date.
+    /// Updates the account.
     fn account(&mut self, handler: &mut impl Handler<Session = S>) {
         let now = self.ordering.held() + handler.held(&self.session);
         if now != self.held {
@@ -441,7 +443,7 @@ impl<S> QueuePairEntry<S> {
         }
     }
 
-    /// Lets go about so many octets: packets that wait for one before them, then what the session keeps.
+    /// Releases about this many octets: first packets that wait for an earlier one, then what the session keeps.
     fn let_go(&mut self, excess: usize, handler: &mut impl Handler<Session = S>) {
         let enough = self.held.saturating_sub(excess);
         let Self { connection, session, ordering, .. } = self;
@@ -458,12 +460,13 @@ impl<S> QueuePairEntry<S> {
         ordering.finish(&mut ToSession { handler, connection, session });
     }
 
-    /// This end's message of connection set-up was seen, under this name.
+    /// Whether this end's message of connection set-up was seen, under this name.
     const fn has_said(&self, end: Side, name: u32) -> bool {
         self.name == name && self.connection.announced.get(end).is_some()
     }
 
-    /// The connection has hardly begun, so a request with the same names is the same request, sent or captured again.
+    /// Whether the connection has only just begun, so that a request with the same names is the same request,
+    /// retransmitted or captured again.
     const fn is_young(&self, clock: u64) -> bool {
         self.ordering.counts.active.packets == 0 || clock - self.opened < YOUNG
     }

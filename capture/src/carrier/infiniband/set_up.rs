@@ -5,10 +5,10 @@ use crate::carrier::connection::{Announced, Consumer};
 use crate::carrier::operation::Stamp;
 use crate::link::Address;
 
-/// Connection requests that wait for their answer.
+/// The most connection requests that wait for their answer.
 const PENDING: usize = 256;
 
-/// The set-ups of which one message was seen.
+/// The set-ups of which only one message was seen.
 #[derive(Debug, Default)]
 pub(super) struct SetUps {
     pending: Vec<SetUp>,
@@ -26,7 +26,7 @@ pub(super) struct SetUp {
     pub(super) name: u32,
 }
 
-/// What an end said of itself.
+/// What an end said about itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SetUpHalf {
     pub(super) queue_pair: u32,
@@ -39,12 +39,12 @@ pub(super) struct SetUpHalf {
 pub(super) enum Seen {
     /// The request.
     Request,
-    /// The reply, and no request.
+    /// The reply but not the request.
     ReplyOnly,
 }
 
 impl SetUps {
-    /// Takes the set-up to which the active end gave this name, if that is what was seen of it.
+    /// Takes the set-up to which the active end gave this name, if this part of it was seen.
     pub(super) fn take(&mut self, active: Address, name: u32, seen: Seen) -> Option<SetUp> {
         let is_seen = |set_up: &SetUp| set_up.request.is_some() == (seen == Seen::Request);
         let is_named = |set_up: &SetUp| set_up.active == active && set_up.name == name;
@@ -64,7 +64,7 @@ impl SetUps {
         self.pending.retain(|set_up| set_up.active != active || set_up.name != name);
     }
 
-    /// Keeps a set-up; where there are too many, the oldest goes.
+    /// Keeps a set-up; if there are too many, drops the oldest.
     pub(super) fn add(&mut self, set_up: SetUp) {
         if self.pending.len() == PENDING {
             self.pending.remove(0);
@@ -80,7 +80,7 @@ impl SetUpHalf {
 }
 
 impl SetUp {
-    /// The flow goes to a queue pair that this set-up names.
+    /// Whether the flow goes to a queue pair that this set-up names.
     fn concerns(&self, flow: Flow) -> bool {
         let names = |half: Option<SetUpHalf>, source, destination| {
             half.is_some_and(|half| flow == Flow { source, destination, queue_pair: half.queue_pair })

@@ -6,15 +6,15 @@ use super::held::{Arrival, Packets};
 use super::transport::{PacketKind, Target, Transport};
 use crate::carrier::operation::{OperationKind, Progress};
 
-/// Packets of a connection that may come between an acknowledgement and the late packet it acknowledges.
+/// The most packets of a connection between an acknowledgement and the late packet that it acknowledges.
 pub(super) const GRACE: u64 = 64;
 /// Holes that are remembered in case a packet comes after all.
 const HOLES: usize = 32;
 /// Read requests whose responses may still come, more than any adapter has outstanding.
 const READS: usize = 256;
-/// Ranges of responses of one end's Read requests that are told apart; past that a repetition counts as new.
+/// The most ranges of responses to one end's Read requests that are told apart; past that, a repetition counts as new.
 const RANGES: usize = 1024;
-/// Path MTUs there are (IBTA), largest first.
+/// The possible path MTUs (IBTA), largest first.
 const MTUS: [u32; 5] = [4096, 2048, 1024, 512, 256];
 
 /// A Read request and the numbers its responses take.
@@ -23,7 +23,7 @@ pub(super) struct ReadRequest {
     pub(super) first: u64,
     pub(super) end: u64,
     pub(super) length: u32,
-    /// Numbers of the responses that were seen: ranges in order, apart from each other.
+    /// Numbers of the responses that were seen, as separate ranges in order.
     pub(super) seen: Vec<(u64, u64)>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Write {
 pub(super) struct RequestStream {
     /// The number the next request must have, extended to 64 bits; `None` before the first.
     pub(super) next: Option<u64>,
-    /// The highest number known to have arrived though it was not seen, and the arrival at which that was noticed.
+    /// The highest number that arrived without being seen, and the arrival at which that was noticed.
     pub(super) arrived: Option<(u64, u64)>,
     /// The highest number that the other end has acknowledged.
     pub(super) acknowledged: Option<u64>,
@@ -55,12 +55,12 @@ pub(super) struct RequestStream {
     pub(super) ranges: usize,
     pub(super) write: Option<Write>,
     pub(super) repetitions: u32,
-    /// First number and length of a Read request whose number of responses is not known, as the path MTU is not.
+    /// First number and length of a Read request whose number of responses is unknown, because the path MTU is.
     pub(super) unmeasured: Option<(u64, u32)>,
 }
 
 impl RequestStream {
-    /// Something is known to have been sent at `next` or after it, and what is at `next` is not there.
+    /// Whether something was sent at `next` or after it, while `next` itself is missing.
     pub(super) fn has_hole(&self) -> bool {
         self.next.is_some_and(|next| {
             let there = self.held.keys().chain(self.refused.packets.keys());
@@ -69,11 +69,12 @@ impl RequestStream {
         })
     }
 
-    /// The number the next request should have. Where a Read request's responses could not be counted, `number` itself
-    /// tells, if it fits one of the path MTUs there are. That MTU is a guess, so it is used for nothing else.
+    /// The number that the next request should have. If the responses to a Read request could not be counted, `number`
+    /// itself shows it, provided that it fits one of the possible path MTUs. That MTU is a guess, so it is used for
+    /// nothing else.
     pub(super) fn expected(&mut self, number: u64, mtu: Option<u32>) -> u64 {
         if self.next.is_none() {
-            // Where the capture begins in the middle, packets shortly before its first may come late.
+            // If the capture begins in the middle, packets shortly before its first may come late.
             self.remember_hole(number - GRACE, number);
         }
         let next = *self.next.get_or_insert(number);
@@ -95,8 +96,8 @@ impl RequestStream {
         }
     }
 
-    /// Takes note that packets from `first` to before `end` are passed over, and may come late. The oldest hole is forgotten
-    /// where there are too many.
+    /// Records that packets from `first` up to `end` are skipped, and may come late. If there are too many holes, the
+    /// oldest is forgotten.
     pub(super) fn remember_hole(&mut self, first: u64, end: u64) {
         if self.holes.len() == HOLES {
             self.holes.pop_front();
@@ -104,7 +105,7 @@ impl RequestStream {
         self.holes.push_back((first, end));
     }
 
-    /// A packet of a hole that was given up; it is taken out of the hole.
+    /// Whether this is a packet of a hole that was given up; it is then taken out of the hole.
     pub(super) fn is_late(&mut self, number: u64) -> bool {
         let Some(place) = self.holes.iter().position(|(first, end)| (*first..*end).contains(&number)) else {
             return false;
@@ -122,7 +123,7 @@ impl RequestStream {
     /// How many numbers a request takes: one for each packet of the answer to a Read request.
     pub(super) fn span(&mut self, number: u64, packet: &Transport<'_>, mtu: Option<u32>) -> u64 {
         let (PacketKind::ReadRequest, Some(target)) = (packet.operation, packet.target) else { return 1 };
-        // Without a path MTU the answer takes at most what the smallest one gives.
+        // Without a path MTU, the answer takes at most as many as with the smallest one.
         let span = responses(target.length, mtu.unwrap_or(256));
         let read = ReadRequest { first: number, end: number + span, length: target.length, seen: Vec::new() };
         if self.reads.len() == READS {
@@ -136,7 +137,7 @@ impl RequestStream {
         1
     }
 
-    /// What a request does; `None` where it is a part of something whose beginning the capture does not hold.
+    /// What a request does; `None` if it is part of something whose beginning is not in the capture.
     pub(super) fn kind<'a>(
         &mut self,
         number: u64,
@@ -169,8 +170,8 @@ impl RequestStream {
         }
     }
 
-    /// Where a part of the RDMA Write under way belongs. Packet numbers tell it, so a hole in the middle leaves a hole in
-    /// the data and nothing else.
+    /// Where a part of the current RDMA Write belongs. Packet numbers show it, so a hole in the middle leaves just a
+    /// hole in the data.
     pub(super) fn place<'a>(&self, number: u64, packet: &Transport<'a>, mtu: Option<u32>) -> Option<OperationKind<'a>> {
         let Write { first: beginning, target } = self.write?;
         let (length, whole) = (packet.length as u64, u64::from(target.length));
@@ -191,14 +192,14 @@ impl RequestStream {
 }
 
 impl ReadRequest {
-    /// The number after its last response. What was noted when it was asked for is only a bound where the path MTU was
-    /// not known then.
+    /// The number after its last response. The number that was recorded with the request is only a bound if the path
+    /// MTU was unknown then.
     pub(super) fn end(&self, mtu: Option<u32>) -> u64 {
         mtu.map_or(self.end, |mtu| self.end.min(self.first + responses(self.length, mtu)))
     }
 
-    /// Octets of the answer before this response. A part that is not the last holds a path MTU of octets; the last one
-    /// ends the answer. `None` where it may be the response to another request, that was not seen.
+    /// Octets of the answer before this response. Every part but the last holds a path MTU of octets; the last one ends
+    /// the answer. `None` if it may be the response to another request that was not seen.
     pub(super) fn place(&self, number: u64, packet: &Transport<'_>, mtu: Option<u32>) -> Option<u64> {
         let (length, whole) = (packet.length as u64, u64::from(self.length));
         let at = match packet.last {
@@ -210,7 +211,7 @@ impl ReadRequest {
         (at + length <= whole).then_some(at)
     }
 
-    /// Takes note of a response. False where it was seen before. `ranges` are those of all Read requests.
+    /// Records a response. False if it was seen before. `ranges` counts those of all Read requests.
     pub(super) fn note(&mut self, number: u64, ranges: &mut usize) -> bool {
         // Responses nearly always come in order.
         if let Some((_, end)) = self.seen.last_mut()
@@ -242,7 +243,7 @@ impl ReadRequest {
 /// The 64-bit number with these low 24 bits that is nearest to `near`.
 pub(super) fn extend(near: Option<u64>, sequence: u32) -> u64 {
     const HALF: u64 = 1 << 23;
-    // Numbers begin well above zero, so that one before the first can be told from one far ahead.
+    // Numbers start well above zero, so that one before the first can be told from one far ahead.
     let near = near.unwrap_or(1 << 32 | u64::from(sequence));
     let base = near.wrapping_sub(HALF);
     base.wrapping_add(u64::from(sequence).wrapping_sub(base) & 0xff_ffff)

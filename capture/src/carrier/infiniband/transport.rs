@@ -7,12 +7,12 @@
 //! | A rsvd   | packet sequence number             |
 //! ```
 //!
-//! XRC requests have a further header of 4 octets after it; then come, as the opcode says, RETH (16), AETH (4), immediate
-//! data (4), IETH (4), or the atomic headers.
+//! In XRC requests, another header of 4 octets follows. Then come, depending on the opcode, RETH (16), AETH (4),
+//! immediate data (4), IETH (4), or the atomic headers.
 
 use rpcrdma::reader::{EndOfInput, Reader};
 
-/// What a packet of a reliable connection does, and where in its message it stands.
+/// What a packet of a reliable connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// Part of a Send.
@@ -29,31 +29,32 @@ pub enum PacketKind {
     Atomic,
     /// The answer to one.
     AtomicAcknowledge,
-    /// Connection management and other datagrams (UD), or what no rule here covers (UC, RD, CNP, vendor opcodes).
+    /// Connection management and other datagrams (UD), or anything not covered here (UC, RD, CNP, vendor opcodes).
     Other,
 }
 
-/// The RDMA Extended Transport Header: the memory an RDMA Write or Read is about.
+/// The RDMA Extended Transport Header: the memory of an RDMA Write or Read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Offset (virtual address) of the first octet.
     pub offset: u64,
     /// The handle (R_Key).
     pub handle: u32,
-    /// Octets in all.
+    /// Total octets.
     pub length: u32,
 }
 
 /// What an AETH's syndrome says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syndrome {
-    /// All up to this packet sequence number arrived.
+    /// Everything up to this packet sequence number arrived.
     Acknowledged,
-    /// The receiver was not ready: the packet of this number will come again.
+    /// The receiver was not ready: the packet with this number will come again.
     NotReady,
-    /// The receiver expects the packet of this number and saw a later one.
+    /// The receiver expects the packet with this number but saw a later one.
     SequenceError,
-    /// The operation failed for good: the code is InfiniBand's (1 invalid request, 2 remote access, 3 remote operational).
+    /// The operation failed permanently: the code is InfiniBand's (1 invalid request, 2 remote access, 3 remote
+    /// operational).
     Failed(u8),
 }
 
@@ -64,9 +65,9 @@ pub struct Transport<'a> {
     pub opcode: u8,
     /// What it does.
     pub operation: PacketKind,
-    /// The packet begins its message.
+    /// Whether the packet begins its message.
     pub first: bool,
-    /// The packet ends its message.
+    /// Whether the packet ends its message.
     pub last: bool,
     /// The receiver's queue pair.
     pub queue_pair: u32,
@@ -84,7 +85,7 @@ pub struct Transport<'a> {
     pub length: usize,
 }
 
-/// Opcode of a datagram (UD SEND ONLY), which is what carries connection management.
+/// Opcode of a datagram (UD SEND ONLY), which carries connection management.
 pub const DATAGRAM: u8 = 0x64;
 const XRC: u8 = 0xa0;
 
@@ -115,10 +116,10 @@ const fn meaning(operation: u8) -> (PacketKind, bool, bool) {
 }
 
 impl<'a> Transport<'a> {
-    /// Reads a packet that begins with its BTH and ends before its ICRC; `length` is what that had on the wire.
+    /// Reads a packet that begins with its BTH and ends before its ICRC; `length` is its length on the wire.
     ///
     /// # Errors
-    /// [`EndOfInput`] where the headers themselves are cut.
+    /// [`EndOfInput`] if the headers themselves are cut.
     pub fn decode(octets: &'a [u8], length: usize) -> Result<Self, EndOfInput> {
         let mut reader = Reader::new(octets);
         let &[opcode, bits, _, _, _, q0, q1, q2, _, s0, s1, s2] = reader.array::<LEN>()?;
@@ -169,7 +170,8 @@ impl<'a> Transport<'a> {
         Ok(())
     }
 
-    /// Whether the packet takes a number of its own sender's sequence; the others carry the number they answer.
+    /// Whether the packet takes a number from its own sender's sequence; other packets carry the number that they
+    /// answer.
     #[must_use]
     pub const fn is_request(&self) -> bool {
         matches!(self.operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadRequest | PacketKind::Atomic)
@@ -195,7 +197,7 @@ mod tests {
         digits.chunks(2).map(|pair| u8::from_str_radix(core::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
     }
 
-    /// The RDMA Write of one octet, captured on real hardware, that the ICRC vectors use too: Pad is 3.
+    /// The RDMA Write of one octet, captured on real hardware, that the ICRC vectors also use: Pad is 3.
     #[test]
     fn write_only_with_padding() {
         let octets = octets("0a70ffff0000010a80a788bc 000055d4c0726000 000047b3 00000005 0000000001");
@@ -240,7 +242,7 @@ mod tests {
         assert_eq!((packet.invalidates, packet.data), (Some(0xbeef), &[1, 2, 3, 4][..]));
     }
 
-    /// The headers of an atomic operation are taken for data, which nobody reads.
+    /// The headers of an atomic operation count as data, which nobody reads.
     #[test]
     fn atomic_operations_take_a_number_and_are_acknowledged() {
         for opcode in [0x13, 0x14] {

@@ -5,7 +5,7 @@ use super::transport::{PacketKind, Transport};
 use crate::carrier::operation::Stamp;
 use crate::link::Carrier;
 
-/// Packets, and octets of them, that wait for a flow's counterpart.
+/// The most packets, and octets of them, that wait for a flow's counterpart.
 const PACKETS: usize = 2048;
 const OCTETS: usize = 4 << 20;
 
@@ -35,18 +35,18 @@ impl WaitingFlow {
         self.octets + self.packets.len() * size_of::<Kept>()
     }
 
-    /// More waits than may.
+    /// Whether more waits than is allowed.
     pub(super) const fn is_full(&self) -> bool {
         self.packets.len() > PACKETS || self.octets > OCTETS
     }
 
-    /// The requests that wait here are the first of a connection that begins with this number.
+    /// Whether the requests that wait here are the first of a connection that begins with this number.
     pub(super) fn begins_at(&self, sequence: u32) -> bool {
         let mut requests = self.packets.iter().filter(|kept| kept.span > 0);
         requests.all(|kept| is_within(kept.sequence, sequence, PACKETS as u32))
     }
 
-    /// A packet of `flow` answers a request that waits here, or is a request that an answer here is for.
+    /// Whether a packet of `flow` answers a request that waits here, or is a request to which an answer waits here.
     pub(super) fn answers(&self, flow: &Flow, packet: &Kept) -> bool {
         self.flow.source == flow.destination
             && self.flow.destination == flow.source
@@ -58,7 +58,7 @@ impl WaitingFlow {
     }
 }
 
-/// The number `answer` is one of the `span` numbers from `request` on.
+/// Whether `answer` is one of the `span` numbers from `request` on.
 pub(super) fn is_within(answer: u32, request: u32, span: u32) -> bool {
     (answer.wrapping_sub(request) & 0xff_ffff) < span
 }

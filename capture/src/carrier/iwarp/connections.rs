@@ -15,40 +15,40 @@ use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::carrier::table::Table;
 use crate::link::{Address, Carrier, TcpSegment};
 
-/// Connections that are followed at a time; the quarter unused for longest makes place.
+/// The most connections that are followed at a time; the quarter that was unused for longest makes room.
 const CONNECTIONS: usize = 1024;
-/// What makes these keys others than those of connections between queue pairs.
+/// Keeps these keys apart from those of connections between queue pairs.
 const FIRST_KEY: u64 = 1 << 63;
-/// Segments of the capture by which a SYN is late at most.
+/// A SYN is at most this many segments late.
 const YOUNG: u64 = 64;
 
-/// A hole of more octets may hold the end of a connection and the set-up of another between the same ports.
+/// A hole of more octets may contain the end of a connection and the set-up of another between the same ports.
 const FAR: u64 = 1 << 24;
 
-/// What a segment names: the two ends.
+/// The two ends that a segment names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct TcpFlow {
     source: (Address, u16),
     destination: (Address, u16),
 }
 
-/// What the FPDUs of all connections were.
+/// Counts of the FPDUs of all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Those with a CRC in force that is wrong.
+    /// FPDUs whose CRC is in force and wrong.
     pub wrong: u64,
-    /// Segments that were taken for those of a connection and are not: nothing of iWARP was found in it.
+    /// Segments that were wrongly taken for those of an iWARP connection: no iWARP was found in it.
     pub foreign: u64,
 }
 
-/// How to choose and what to leave out.
+/// Which connections to follow, and what to leave out.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
-    /// The segment goes to a service port: its connection is followed from its middle too.
+    /// Whether the segment goes to a service port: its connection is then also followed from its middle.
     pub to_service: bool,
-    /// The same where it comes from one.
+    /// The same, if it comes from one.
     pub from_service: bool,
-    /// FPDUs whose CRC is wrong are left out, as a receiver does.
+    /// Whether to leave out FPDUs with a wrong CRC, as a receiver does.
     pub verify_crc: bool,
 }
 
@@ -66,7 +66,7 @@ struct TcpEntry<S> {
     reassembly: Reassembly,
     known: IwarpConnection<S>,
     segments: u64,
-    /// Octets of memory that are accounted for.
+    /// Octets of memory that are in the account.
     held: usize,
 }
 
@@ -74,12 +74,12 @@ struct TcpEntry<S> {
 #[derive(Debug)]
 struct IwarpConnection<S> {
     connection: Connection,
-    /// Since there was something to tell of it.
+    /// Present once there is something to report about it.
     session: Option<S>,
     framings: Sides<Framing>,
     rdmap: Rdmap,
     said: Sides<Option<SetupTerms>>,
-    /// Something of iWARP was found in it.
+    /// Whether iWARP was found in it.
     is_iwarp: bool,
     /// Orphans, and Terminates.
     counts: Sides<(u64, u64)>,
@@ -92,7 +92,7 @@ struct IwarpSink<'a, H> {
     verify_crc: bool,
 }
 
-/// Everything known of the TCP connections in a capture.
+/// Everything known about the TCP connections in a capture.
 #[derive(Debug)]
 pub struct Connections<S> {
     table: Table<TcpFlow, TcpEntry<S>>,
@@ -107,7 +107,7 @@ impl<S> Default for Connections<S> {
 }
 
 impl<S> Connections<S> {
-    /// Takes the next segment of the capture; false where it is none of a connection that is followed.
+    /// Takes the next segment of the capture; false if it does not belong to a connection that is followed.
     #[inline]
     pub fn segment(
         &mut self,
@@ -140,7 +140,7 @@ impl<S> Connections<S> {
         true
     }
 
-    /// Has the connection that holds the most let go what is more than may be held.
+    /// Makes the connection that holds the most release what exceeds the limit.
     fn let_go(&mut self, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
         let excess = handler.account().excess();
         let Some(entry) = self.table.largest(|entry| entry.held) else { return };
@@ -171,12 +171,12 @@ impl<S> Connections<S> {
         }
     }
 
-    /// What was counted since this was asked last.
+    /// The counts since the last call.
     pub fn take_checked(&mut self) -> Checked {
         core::mem::take(&mut self.checked)
     }
 
-    /// The connection of a segment, and who sent it. One that is not known begins with it, if it is to be followed.
+    /// The connection of a segment, and who sent it. An unknown connection begins with it, if it is to be followed.
     fn find(
         &mut self,
         segment: &TcpSegment<'_>,
@@ -208,7 +208,7 @@ impl<S> Connections<S> {
         Some((self.open(flow, from, choice.verify_crc, handler), from))
     }
 
-    /// Begins a connection with a segment of `flow` by one end.
+    /// Begins a connection with a segment of `flow` from one end.
     fn open(&mut self, flow: TcpFlow, from: Side, verify_crc: bool, handler: &mut impl Handler<Session = S>) -> u64 {
         for key in self.table.crowd(CONNECTIONS) {
             self.close(key, verify_crc, handler);
@@ -265,7 +265,7 @@ impl<S> Connections<S> {
 }
 
 impl<S> TcpEntry<S> {
-    /// Brings what is accounted for up to date.
+    /// Updates the account.
     fn account(&mut self, handler: &mut impl Handler<Session = S>) {
         let IwarpConnection { session, framings, .. } = &self.known;
         let session = session.as_ref().map_or(0, |session| handler.held(session));
@@ -275,8 +275,9 @@ impl<S> TcpEntry<S> {
         }
     }
 
-    /// Whether a segment begins another connection between the same ports, or belongs to one that began unseen. A SYN may be
-    /// captured late. A set-up frame fills its segment, and is none where octets of this connection are expected.
+    /// Whether a segment begins another connection between the same ports, or belongs to one that began unseen. A SYN
+    /// may be captured late. A set-up frame fills its segment, and is not one if octets of this connection are expected
+    /// there.
     fn is_replaced_by(&self, from: Side, segment: &TcpSegment<'_>) -> bool {
         let reassembly = &self.reassembly;
         let is_setup = Setup::length(segment.octets) == Some(segment.length);
@@ -334,7 +335,7 @@ impl<S> IwarpConnection<S> {
                 let (orphans, terminates) = counts.get_mut(from);
                 let session = session.get_or_insert_with(|| sink.handler.opened(connection));
                 rdmap.segment(&received, &mut |did| match did {
-                    // Nothing that is still to come could explain what it speaks of: TCP gave that before.
+                    // Nothing later could explain what it refers to: TCP gave that before.
                     Did::Operation(operation) => _ = sink.handler.operation(connection, session, operation, true),
                     Did::Terminate(terminate) => {
                         *terminates += 1;
@@ -380,8 +381,8 @@ impl<S> IwarpConnection<S> {
         }
     }
 
-    /// Tells each stream what the two ends agreed on: an end puts markers into what it sends if the other asked for it, and
-    /// CRCs are in force if one of them asked (RFC 5044 section 7.1.1).
+    /// Tells each stream what the two ends agreed on: an end sends markers if the other asked for them, and CRCs are in
+    /// force if either asked (RFC 5044 section 7.1.1).
     fn agree(&mut self) {
         let crcs = [self.said.active, self.said.passive].map(|said| said.map(|said| said.crc));
         let crc = match crcs {

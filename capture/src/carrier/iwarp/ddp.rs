@@ -52,7 +52,7 @@ impl Opcode {
     /// Atomic Response (RFC 7306).
     pub const ATOMIC_RESPONSE: Self = Self(0xb);
 
-    /// Its name; `None` where it has none.
+    /// Its name; `None` if it has none.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -72,7 +72,7 @@ impl Opcode {
         })
     }
 
-    /// The queue of its untagged messages; `None` where they are tagged, or there is no such message.
+    /// The queue of its untagged messages; `None` if they are tagged, or there is no such message.
     #[must_use]
     pub const fn queue(self) -> Option<u32> {
         match self.0 {
@@ -107,7 +107,7 @@ pub enum Placement {
     },
     /// Into the next buffer of a queue.
     Untagged {
-        /// The STag to be invalidated, of a Send with Invalidate.
+        /// The STag that a Send with Invalidate names.
         invalidates: Option<u32>,
         /// Queue number.
         queue: u32,
@@ -123,7 +123,7 @@ pub enum Placement {
 pub struct DdpSegment<'a> {
     /// What its message does.
     pub opcode: Opcode,
-    /// It is the last of its message.
+    /// Whether it is the last of its message.
     pub last: bool,
     /// Where its data goes.
     pub placement: Placement,
@@ -139,8 +139,8 @@ impl<'a> DdpSegment<'a> {
     /// Octets of an untagged header.
     pub const UNTAGGED_LEN: usize = 18;
 
-    /// Reads the segment in a ULPDU of `length` octets. `None` where it is none that RFC 5040, RFC 7306 or the RDMA
-    /// Consortium know, or its header is not there whole.
+    /// Reads the segment in a ULPDU of `length` octets. `None` if RFC 5040, RFC 7306 and the RDMA Consortium do not
+    /// define it, or its header is incomplete.
     #[must_use]
     pub fn decode(ulpdu: &'a [u8], length: usize) -> Option<Self> {
         let [ddp, rdmap, ..] = *ulpdu else { return None };

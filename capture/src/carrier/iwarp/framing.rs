@@ -18,23 +18,23 @@ use super::tcp::Piece;
 
 /// Octets of an FPDU whose headers can be judged: length, and the longer of DDP's headers.
 const JUDGED: usize = mpa::LENGTH_LEN + DdpSegment::UNTAGGED_LEN;
-/// Octets of the stream in which there must be a marker where markers are in use.
+/// Octets of the stream that must contain a marker if markers are in use.
 const SURELY_MARKED: usize = 512;
 
 /// What comes out.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Framed<'a> {
-    /// The frame that set the connection up, and what octets follow it at which place.
+    /// The frame that set the connection up, and the place in the stream after it.
     Setup(Setup<'a>, u64),
     /// What an FPDU holds.
     Segment {
         segment: DdpSegment<'a>,
         /// Where the FPDU ends.
         end: u64,
-        /// A CRC is in force, and it is wrong.
+        /// Whether a CRC is in force and wrong.
         is_wrong: bool,
     },
-    /// What this end sent next is lost, or cannot be told apart.
+    /// What this end sent next is lost, or cannot be delimited.
     Lost,
 }
 
@@ -53,16 +53,16 @@ enum FramingState {
 #[derive(Debug, Default)]
 pub(super) struct Framing {
     state: FramingState,
-    /// Where the markers are, where that is known.
+    /// Where the markers are, if that is known.
     markers: Option<Markers>,
-    /// Whether CRCs are in force, where that is known; else whether one was wrong so far.
+    /// Whether CRCs are in force, if that is known; otherwise, below, whether one was wrong so far.
     crc: Option<bool>,
     was_wrong: bool,
-    /// The FPDU under way was found by its looks and has not been confirmed.
+    /// Whether the current FPDU was found by its looks and has not been confirmed.
     is_doubtful: bool,
-    /// Where the frame under way begins.
+    /// Where the current frame begins.
     start: u64,
-    /// What has come of it, as far as it was captured without a gap, and how much that was on the wire.
+    /// The part of it that was captured without a gap, and how much has come on the wire.
     octets: Vec<u8>,
     length: usize,
     /// The data of an FPDU whose markers were taken out.
@@ -72,18 +72,18 @@ pub(super) struct Framing {
 /// What became of a frame.
 enum FpduVerdict {
     Given,
-    /// It is none.
+    /// It is not a frame.
     Refused,
 }
 
 impl Framing {
-    /// What the two ends agreed on, as far as it is known.
+    /// Sets what the two ends agreed on, as far as it is known.
     pub(super) fn agree(&mut self, markers: Option<Markers>, crc: Option<bool>) {
         self.markers = markers.or(self.markers);
         self.crc = crc.or(self.crc);
     }
 
-    /// What was agreed on may no longer hold.
+    /// What was agreed on may no longer apply.
     pub(super) fn forget(&mut self) {
         (self.markers, self.crc, self.was_wrong) = (None, None, false);
     }
@@ -96,7 +96,7 @@ impl Framing {
         self.state = FramingState::Searching;
     }
 
-    /// Octets of memory that the frame under way takes.
+    /// Octets of memory that the current frame takes.
     pub(super) fn held(&self) -> usize {
         self.octets.capacity() + self.room.capacity()
     }
@@ -121,7 +121,7 @@ impl Framing {
             match self.frame(piece, &mut at, out) {
                 Some(FpduVerdict::Given) => self.start = piece.place + at as u64,
                 Some(FpduVerdict::Refused) => {
-                    // What comes next in this piece is looked at; of a frame that began before it, all of the piece.
+                    // Only the rest of this piece is examined, or all of it for a frame that began before it.
                     at = self.start.checked_sub(piece.place).map_or(0, |began| began as usize + 1);
                     self.lose();
                     out(Framed::Lost);
@@ -131,7 +131,7 @@ impl Framing {
         }
     }
 
-    /// Gathers a frame, and gives it when it is whole. `None`: more is needed.
+    /// Gathers a frame, and gives it when it is complete. `None` if more is needed.
     fn frame(&mut self, piece: &Piece<'_>, at: &mut usize, out: &mut impl FnMut(Framed<'_>)) -> Option<FpduVerdict> {
         let rest = piece.octets.get(*at..).unwrap_or_default();
         let left = piece.length - *at;
@@ -175,7 +175,7 @@ impl Framing {
         self.length += length;
     }
 
-    /// Octets of the frame that begins with `octets`; `None` where they are too few, or it is no set-up frame.
+    /// Octets of the frame that begins with `octets`; `None` if there are too few, or it is not a set-up frame.
     fn frame_length(&self, octets: &[u8]) -> Option<usize> {
         match self.state {
             FramingState::Beginning => Setup::length(octets),
@@ -183,7 +183,7 @@ impl Framing {
         }
     }
 
-    /// Where nothing else is known, there are no markers.
+    /// Unless something else is known, there are no markers.
     fn assumed(&self) -> Markers {
         self.markers.unwrap_or(Markers::None)
     }
@@ -218,7 +218,7 @@ impl Framing {
                 out(Framed::Segment { segment, end, is_wrong });
                 FpduVerdict::Given
             }
-            // What is cut is still as long as it says.
+            // A frame that was cut is still as long as it says.
             None if frame.len() < length => {
                 out(Framed::Lost);
                 FpduVerdict::Given
@@ -242,13 +242,13 @@ impl Framing {
         }
     }
 
-    /// What an FPDU tells that has been confirmed.
+    /// Learns from an FPDU that has been confirmed.
     fn learn(&mut self, crc: Option<bool>, length: usize) {
         if self.markers.is_none() && length >= SURELY_MARKED {
             self.markers = Some(Markers::None);
         }
         if self.crc.is_none() {
-            // A wrong one would have ended the connection, if it had been in force.
+            // A wrong CRC would have ended the connection if it had been in force.
             self.crc = crc.filter(|is_right| *is_right || self.was_wrong);
             self.was_wrong |= crc == Some(false);
         }
@@ -273,7 +273,7 @@ impl Framing {
         })
     }
 
-    /// Where markers are, if a segment begins with an FPDU that is whole and has them: in one place and no other.
+    /// Where the markers are, if a segment begins with a complete FPDU that has them in exactly one place.
     fn marked(&self, piece: &Piece<'_>) -> Option<Markers> {
         if self.fits(piece, Markers::None) {
             return None; // this FPDU may be too short to hold one
@@ -312,7 +312,7 @@ fn could_be_setup(octets: &[u8]) -> bool {
     [&b"MPA ID Req Frame"[..], b"MPA ID Rep Frame"].iter().any(|known| known.starts_with(key))
 }
 
-/// Whether `octets`, which begin at `place`, begin with headers as an FPDU has them.
+/// Whether `octets`, at `place`, begin with the headers of an FPDU.
 fn looks_right(markers: Markers, place: u64, octets: &[u8]) -> bool {
     let mut room = Vec::new();
     let octets = octets.get(..octets.len().min(JUDGED + 4)).unwrap_or_default();
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
     use crate::carrier::operation::{Side, Stamp};
 
-    /// An FPDU of a Send of so many octets, without markers; its CRC is right.
+    /// An FPDU with a Send of this many octets, without markers; its CRC is right.
     fn fpdu(number: u8, octets: usize) -> Vec<u8> {
         let header = [0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number, 0, 0, 0, 0];
         let mut fpdu = [&(18 + octets as u16).to_be_bytes()[..], &header, &vec![number; octets]].concat();
@@ -338,7 +338,8 @@ mod tests {
         fpdu
     }
 
-    /// The numbers of the Sends that are found, `!` for what is lost; a piece is at its place, and begins a segment or not.
+    /// The numbers of the Sends that are found, `!` for what is lost; each piece has its place, and begins a segment or
+    /// not.
     fn found(framing: &mut Framing, pieces: &[(u64, &[u8], bool)]) -> String {
         let mut words = String::new();
         for (place, octets, begins) in pieces {
@@ -405,7 +406,7 @@ mod tests {
             let followed = [&good[..], &[0xff; 30]].concat();
             assert_eq!(found(&mut lost(), &[(100, &followed, true)]), if crc { "1" } else { "!" });
             assert_eq!(found(&mut lost(), &[(100, &other, true)]), if crc { "!" } else { "1" });
-            // What was no FPDU does not hide one at the beginning of the next segment.
+            // What was not an FPDU does not hide one at the beginning of the next segment.
             let claim = [&[0, 200], good.get(2..).unwrap()].concat();
             assert_eq!(
                 found(&mut lost(), &[(100, &claim, true), (136, &[&good[..], &[0xff; 200]].concat(), true)]),
@@ -432,7 +433,7 @@ mod tests {
 
     #[test]
     fn where_markers_are_is_found_out() {
-        // At place 1000 a segment begins with an FPDU; a marker is 8 octets behind that, and every 512.
+        // At place 1000 a segment begins with an FPDU; a marker follows after 8 octets, and every 512.
         let mut marked = fpdu(1, 1000);
         for at in [8, 520] {
             let back = (at as u16).to_be_bytes();
@@ -441,11 +442,11 @@ mod tests {
         let mut framing = Framing::default();
         assert_eq!(found(&mut framing, &[(1000, &marked, true)]), "1");
         assert_eq!(framing.markers, Some(Markers::At(1008)));
-        // One marker that is wrong, and nothing is believed.
+        // With one wrong marker, nothing is believed.
         marked[523] ^= 1;
         let mut framing = Framing::default();
         assert_eq!((found(&mut framing, &[(1000, &marked, true)]), framing.markers), (String::new(), None));
-        // A long FPDU without any tells that there are none.
+        // A long FPDU without any shows that there are none.
         let mut framing = Framing::default();
         assert_eq!(found(&mut framing, &[(1000, &fpdu(1, 1000), true)]), "1");
         assert_eq!((framing.markers, framing.crc), (Some(Markers::None), Some(true)));

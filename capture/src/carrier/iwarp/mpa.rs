@@ -8,8 +8,8 @@
 //! 18  length of private data                        CRC, least significant octet first
 //! 20  private data
 //! ```
-//! Where markers are in use, one stands at every 512th octet of the stream, beginning with the first after the set-up frame:
-//! two octets of zero, then how far before it the ULPDU_Length is; zero where it stands between two FPDUs.
+//! If markers are in use, there is one at every 512th octet of the stream, beginning with the first after the set-up
+//! frame: two octets of zero, then its distance from the ULPDU_Length before it, which is zero between two FPDUs.
 
 use crate::carrier::connection::Consumer;
 use crc::{CRC_32_ISCSI, Crc, Table};
@@ -24,7 +24,7 @@ const CRC: u8 = 0x40;
 const REJECTED: u8 = 0x20;
 /// Private data begins with two words about RDMA Reads (RFC 6581 section 6).
 const ENHANCED: u8 = 0x10;
-/// Octets of private data, at most (RFC 5044 section 7.1.1).
+/// The most octets of private data (RFC 5044 section 7.1.1).
 const PRIVATE_DATA: usize = 512;
 
 /// Octets from one marker to the next.
@@ -38,11 +38,11 @@ static CRC32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 /// A frame that sets a connection up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup<'a> {
-    /// It answers; else it asks.
+    /// Whether it is a reply; otherwise it is a request.
     pub is_reply: bool,
     /// M: its receiver must put markers into what it sends.
     pub markers: bool,
-    /// C: its sender wants CRCs. They are in force where one end wants them.
+    /// C: its sender wants CRCs. They are in force if either end wants them.
     pub crc: bool,
     /// R: the connection is refused.
     pub rejected: bool,
@@ -65,7 +65,7 @@ impl<'a> Setup<'a> {
         octets.first_chunk().is_some_and(|key| [REQUEST, REPLY].contains(key))
     }
 
-    /// Octets of the frame that `octets` begins with; `None` where it is none, or its header is not there.
+    /// Octets of the frame that `octets` begins with; `None` if there is none, or its header is incomplete.
     #[must_use]
     pub fn length(octets: &[u8]) -> Option<usize> {
         let [.., l0, l1] = *octets.first_chunk::<SETUP_LEN>()?;
@@ -73,7 +73,7 @@ impl<'a> Setup<'a> {
         (Self::is_begun_by(octets) && length <= PRIVATE_DATA).then_some(Self::LEN + length)
     }
 
-    /// Reads the frame that `octets` begins with; `None` where it is none, or its header is not there.
+    /// Reads the frame that `octets` begins with; `None` if there is none, or its header is incomplete.
     #[must_use]
     pub fn decode(octets: &'a [u8]) -> Option<Self> {
         let length = Self::length(octets)?;
@@ -107,12 +107,12 @@ impl<'a> Setup<'a> {
 pub enum Markers {
     /// It has none.
     None,
-    /// One begins at this place of the stream, and at every 512th octet from it.
+    /// One begins at this place in the stream, and at every 512th octet from it.
     At(u64),
 }
 
 impl Markers {
-    /// Octets from `place` to the next marker; `None` where there are none.
+    /// Octets from `place` to the next marker; `None` if there are none.
     #[must_use]
     pub const fn next(self, place: u64) -> Option<usize> {
         match self {
@@ -121,7 +121,8 @@ impl Markers {
         }
     }
 
-    /// Octets that `content` octets take in the stream from `place` on. A marker behind the last belongs to what follows.
+    /// Octets that `content` octets take in the stream from `place` on. A marker after the last belongs to what
+    /// follows.
     const fn length(self, place: u64, content: usize) -> usize {
         match self.next(place) {
             Some(before) if before < content => {
@@ -140,7 +141,7 @@ impl Markers {
         }
     }
 
-    /// Octets of the stream that the FPDU takes which begins with `octets` at `place`; `None` where its length is not there.
+    /// Octets of the stream taken by the FPDU that begins with `octets` at `place`; `None` if its length is missing.
     #[must_use]
     pub fn fpdu_length(self, place: u64, octets: &[u8]) -> Option<usize> {
         let (length, _) = octets.get(self.before(place)..)?.split_first_chunk()?;
@@ -148,7 +149,7 @@ impl Markers {
         Some(self.length(place, (LENGTH_LEN + ulpdu).next_multiple_of(4) + CRC_LEN))
     }
 
-    /// The markers in `octets`, which begin at `place`: how far each is from there, and what it says.
+    /// The markers in `octets`, which begin at `place`: the distance of each from there, and what it says.
     pub fn iter(self, place: u64, octets: &[u8]) -> impl Iterator<Item = (usize, [u8; MARKER_LEN])> + '_ {
         let first = self.next(place).unwrap_or(usize::MAX);
         let places = core::iter::successors(Some(first), |at| at.checked_add(MARKER_SPACING as usize));
@@ -165,7 +166,7 @@ impl Markers {
         })
     }
 
-    /// What `octets`, which begin at `place`, hold beside markers; `room` is there to put it in.
+    /// The content of `octets`, which begin at `place`, without markers; `room` is space for it.
     #[must_use]
     pub fn without<'a>(self, place: u64, octets: &'a [u8], room: &'a mut Vec<u8>) -> &'a [u8] {
         let Some(first) = self.next(place).filter(|first| *first < octets.len()) else { return octets };
@@ -199,7 +200,7 @@ pub fn crc_is_right(fpdu: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// RFC 5044 figure 5: an FPDU behind a marker.
+    /// RFC 5044 figure 5: an FPDU after a marker.
     fn figure_5() -> Vec<u8> {
         let header = [0, 0, 0, 0, 0, 0x2a, 0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
         [&header[..], &[0; 24], &[0x52, 0x23, 0x99, 0x83]].concat()
@@ -241,7 +242,7 @@ mod tests {
         for place in (0..512).step_by(4) {
             for content in (24..1600).step_by(4) {
                 let markers = Markers::At(0);
-                // One octet after the other: what is at a marker's place is a marker.
+                // Octet by octet: whatever is at a marker's place is a marker.
                 let (mut raw, mut left) = (Vec::new(), content);
                 while left > 0 {
                     if (place + raw.len() as u64).is_multiple_of(512) {

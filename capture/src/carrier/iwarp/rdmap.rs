@@ -19,7 +19,7 @@ use crate::carrier::operation::{Operation, OperationKind, Progress, Side, Sides,
 /// Read Requests whose answers may still come.
 const READS: usize = 256;
 
-/// A segment of an end, and where it stands in the streams.
+/// A segment of an end, and its place in the streams.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received<'a> {
     pub(super) from: Side,
@@ -40,7 +40,7 @@ pub(super) enum Did<'a> {
     Orphan,
 }
 
-/// A Read Request: its memory is that of the requester, which the data goes to.
+/// A Read Request, with the requester's memory to which the data goes.
 #[derive(Clone, Copy, Debug)]
 struct ReadState {
     request: u64,
@@ -49,18 +49,18 @@ struct ReadState {
     length: u32,
     /// Where its FPDU ends in the requester's stream.
     end: u64,
-    /// Octets of the requester's were lost since.
+    /// Whether octets of the requester were lost since.
     requester_lost: bool,
-    /// Octets of the responder's were lost since.
+    /// Whether octets of the responder were lost since.
     responder_lost: bool,
 }
 
 /// What is known of one end.
 #[derive(Debug, Default)]
 struct Sender {
-    /// The number of the next Send, and the octets of it that were there.
+    /// The number of the next Send, and the octets of it that have come.
     send: Option<(u32, u32)>,
-    /// An RDMA Write is under way.
+    /// Whether an RDMA Write is in progress.
     is_writing: bool,
     /// Its Read Requests, in order.
     reads: VecDeque<ReadState>,
@@ -76,7 +76,7 @@ pub(super) struct Rdmap {
 }
 
 impl Rdmap {
-    /// Octets of an end are missing, or cannot be told apart.
+    /// Octets of an end are missing, or cannot be delimited.
     pub(super) fn lose(&mut self, from: Side) {
         let sender = self.senders.get_mut(from);
         sender.send = None;
@@ -105,7 +105,7 @@ impl Rdmap {
             (Opcode::READ_REQUEST, _) => match self.read(received) {
                 Ok(kind) => kind.into_iter().for_each(|kind| out(received.did(kind))),
                 Err(EndOfInput { .. }) => {
-                    // It may ask for data into the memory of another.
+                    // It may have asked for data into the memory of another.
                     self.lose(received.from);
                     out(Did::Orphan);
                 }
@@ -129,7 +129,7 @@ impl Rdmap {
         let sender = self.senders.get_mut(received.from);
         let first = !sender.is_writing;
         sender.is_writing = !last;
-        // One without data moves nothing; RFC 6581 section 5 has some sent so that something is.
+        // A message without data moves nothing; RFC 6581 section 5 uses such messages so that something is sent.
         if length > 0 {
             out(received.did(OperationKind::Write { handle, offset, data, length, first }));
         }
@@ -188,8 +188,8 @@ impl Rdmap {
         Ok((length > 0).then_some(kind))
     }
 
-    /// The request that a Read Response answers, and how many octets of the answer are before it. The last request for that
-    /// memory that the responder had received is meant.
+    /// The request that a Read Response answers, and how many octets of the answer are before it. It is the last
+    /// request for that memory that the responder had received.
     fn answered(&mut self, received: &Received<'_>, (handle, offset): (u32, u64)) -> Option<(u64, u64)> {
         let length = received.segment.length as u64;
         let reads = &mut self.senders.get_mut(received.from.other()).reads;
@@ -243,7 +243,7 @@ mod tests {
         given(rdmap, &received(Side::Passive, segment, end, 0))
     }
 
-    /// What comes out, in short.
+    /// The output, in brief.
     fn given(rdmap: &mut Rdmap, received: &Received<'_>) -> String {
         let mut words = Vec::new();
         rdmap.segment(received, &mut |did| {

@@ -19,19 +19,19 @@ use crate::carrier::connection::Counts;
 use crate::carrier::operation::{Side, Sides, Stamp};
 use crate::link::TcpSegment;
 
-/// Segments of a connection that may come between an acknowledgement and the late segment it acknowledges.
+/// The most segments of a connection between an acknowledgement and the late segment that it acknowledges.
 const GRACE: u64 = 64;
-/// Segments that are held for one connection.
+/// The most segments that are held for one connection.
 const HELD_SEGMENTS: usize = 4096;
-/// Octets that are held for one connection.
+/// The most octets that are held for one connection.
 const HELD_OCTETS: usize = 8 << 20;
 /// A distance that no window spans (RFC 7323 section 2.3).
 const FAR: u64 = 1 << 30;
-/// Octets that an end may have sent by the time its SYN or set-up frame is captured late.
+/// The most octets that an end has sent by the time its late SYN or set-up frame is captured.
 const SHORTLY: u32 = 1 << 16;
-/// Segments far from all others, one after another, after which they must be those of another connection.
+/// After this many segments in a row that are far from all others, they must belong to another connection.
 const STRAYS: u32 = 64;
-/// Repetitions in a row after which the same holds: more than a window of segments.
+/// After this many repetitions in a row, the same applies: it is more than a window of segments.
 const REPETITIONS: u32 = 1 << 16;
 
 /// Octets that one end sent, all from one segment.
@@ -45,7 +45,7 @@ pub(super) struct Piece<'a> {
     pub(super) octets: &'a [u8],
     /// How many there were on the wire.
     pub(super) length: usize,
-    /// The segment begins with them.
+    /// Whether the segment begins with them.
     pub(super) begins: bool,
     /// How far its sender had received what the other end sends.
     pub(super) acknowledges: Option<u64>,
@@ -56,7 +56,7 @@ pub(super) struct Piece<'a> {
 pub(super) enum StreamStep<'a> {
     /// The next octets of an end.
     Octets(Piece<'a>),
-    /// The next octets of an end are not in the capture: how many.
+    /// This many of an end's next octets are not in the capture.
     Lost(Side, Stamp, u64),
 }
 
@@ -78,9 +78,9 @@ struct TcpStream {
     next: Option<u64>,
     /// Where it began, or where the capture began.
     first: u64,
-    /// The place of the FIN, which is acknowledged as an octet is.
+    /// The place of the FIN, which is acknowledged like an octet.
     end: Option<u64>,
-    /// What the other end has received though it was not seen: up to where, and the arrival at which that was noticed.
+    /// How far the other end has received what was not seen, and the arrival at which that was noticed.
     acknowledged: Option<(u64, u64)>,
     held: BTreeMap<u64, HeldSegment>,
     strays: u32,
@@ -104,7 +104,7 @@ impl Reassembly {
         self.arrivals
     }
 
-    /// Whether a stream of this end that begins at `sequence` is the one that is known, as far as one is.
+    /// Whether a stream of this end that begins at `sequence` may be the known one.
     pub(super) fn begins_at(&self, from: Side, sequence: u32) -> bool {
         let stream = self.streams.get(from);
         stream.next.is_none() || stream.first as u32 == sequence
@@ -120,13 +120,13 @@ impl Reassembly {
         self.streams.get(from).next.is_some_and(|next| next as u32 == sequence)
     }
 
-    /// Whether the segments of an end have long been those of another connection.
+    /// Whether the segments of an end have belonged to another connection for some time.
     pub(super) fn is_outlived(&self, from: Side) -> bool {
         let stream = self.streams.get(from);
         stream.strays >= STRAYS || stream.repetitions >= REPETITIONS
     }
 
-    /// Octets of memory that what waits takes.
+    /// Octets of memory taken by what waits.
     pub(super) const fn held(&self) -> usize {
         self.held.1 + self.held.0 * 2 * size_of::<HeldSegment>()
     }
@@ -169,7 +169,7 @@ impl Reassembly {
         let arrivals = self.arrivals;
         let stream = self.streams.get_mut(from.other());
         let Some(next) = stream.next else {
-            // What comes before it was seen by its receiver, not by this capture.
+            // What precedes it was seen by its receiver, but not by this capture.
             stream.begin(extend(None, number));
             return stream.next;
         };
@@ -185,7 +185,7 @@ impl Reassembly {
         Some(place)
     }
 
-    /// The place of a segment in its stream; `None` where it is too far away to be part of it.
+    /// The place of a segment in its stream; `None` if it is too far away to be part of it.
     fn place(&mut self, from: Side, sequence: u32) -> Option<u64> {
         let stream = self.streams.get_mut(from);
         let place = extend(stream.next, sequence);
@@ -228,14 +228,14 @@ impl Reassembly {
         self.held = (self.held.0 + fresh.0, self.held.1 + fresh.1);
     }
 
-    /// Whether all was given that the sender of a segment had received.
+    /// Whether everything that the sender of a segment had received has been given.
     fn is_due(&self, from: Side, acknowledges: Option<u64>) -> bool {
         let stream = self.streams.get(from.other());
         let received = acknowledges.map(|place| place.min(stream.end.unwrap_or(u64::MAX)));
         received.is_none_or(|received| stream.next.is_none_or(|next| received <= next))
     }
 
-    /// Gives what a piece holds beyond what was given.
+    /// Gives what a piece adds to what was given.
     fn give(&mut self, piece: &Piece<'_>, out: &mut impl FnMut(StreamStep<'_>)) {
         let stream = self.streams.get_mut(piece.from);
         let known = stream.next.map_or(0, |next| next.saturating_sub(piece.place));
@@ -245,7 +245,7 @@ impl Reassembly {
         }
     }
 
-    /// Gives what is there, and gives up what will not come.
+    /// Gives what is available, and gives up what will not come.
     fn advance(&mut self, stamp: Stamp, out: &mut impl FnMut(StreamStep<'_>)) {
         if self.held.0 == 0 && !self.is_overdue() {
             return;
@@ -266,8 +266,8 @@ impl Reassembly {
         }
     }
 
-    /// The held piece that comes next. Where each end waits for the other, which only copies sent later can do, it is the
-    /// one that came first.
+    /// The held piece that comes next. If each end waits for the other, which happens only with copies that were sent
+    /// later, it is the one that came first.
     fn due(&self) -> Option<(Side, u64)> {
         let head = |from: Side| {
             let stream = self.streams.get(from);
@@ -282,7 +282,7 @@ impl Reassembly {
         first.map(|(from, place, _)| (*from, *place))
     }
 
-    /// Whether a hole has waited long enough, or what is held is too much.
+    /// Whether a hole has waited long enough, or too much is held.
     fn is_overdue(&self) -> bool {
         let is_overdue = |from: Side| {
             let stream = self.streams.get(from);
@@ -294,8 +294,8 @@ impl Reassembly {
             || is_overdue(Side::Passive)
     }
 
-    /// Goes on behind the hole that has waited longest: with the first octets that are there, or behind what is known to have
-    /// arrived. False where there is no hole.
+    /// Goes on after the hole that has waited longest: with the first octets that are available, or after what is known
+    /// to have arrived. False if there is no hole.
     fn lose(&mut self, stamp: Stamp, out: &mut impl FnMut(StreamStep<'_>)) -> bool {
         let since = |side: Side| {
             let stream = self.streams.get(side);
@@ -327,14 +327,14 @@ impl TcpStream {
         self.held.first_key_value().is_some_and(|(place, _)| Some(*place) <= self.next)
     }
 
-    /// What the other end has received and the capture has not: up to where, and since when that is known.
+    /// How far the other end has received what the capture lacks, and since when that is known.
     fn missing(&self) -> Option<(u64, u64)> {
         let (highest, since) = self.acknowledged?;
         let highest = highest.min(self.end.unwrap_or(u64::MAX));
         (Some(highest) > self.next && !self.is_there()).then_some((highest, since))
     }
 
-    /// Keeps what is not held yet; gives how many pieces and captured octets that is.
+    /// Keeps what is not held yet, and returns how many pieces and captured octets that is.
     fn hold(&mut self, piece: &Piece<'_>, arrival: u64) -> (usize, usize) {
         let end = piece.place + piece.length as u64;
         let (mut at, mut pieces, mut octets) = (piece.place, 0, 0);
@@ -358,7 +358,7 @@ impl TcpStream {
 }
 
 impl Piece<'_> {
-    /// Without its first octets; `None` where nothing is left.
+    /// Without its first octets; `None` if nothing is left.
     fn behind(&self, octets: u64) -> Option<Self> {
         let known = usize::try_from(octets).ok().filter(|known| *known < self.length)?;
         Some(Self {
@@ -371,9 +371,9 @@ impl Piece<'_> {
     }
 }
 
-/// A number of 32 bits as the one of 64 that is next to `reference`.
+/// Extends a 32-bit number to the 64-bit number closest to `reference`.
 fn extend(reference: Option<u64>, number: u32) -> u64 {
-    // Far enough from zero that what comes before it has a place.
+    // Far enough from zero to leave room for what comes before it.
     let Some(reference) = reference else { return (1 << 33) | u64::from(number) };
     let distance = number.wrapping_sub(reference as u32).cast_signed();
     reference.wrapping_add_signed(i64::from(distance))
@@ -445,7 +445,7 @@ mod tests {
         assert_eq!(taken.active(), "abcdefghij");
         let counts = taken.reassembly.counts.active;
         assert_eq!((counts.packets, counts.early, counts.retransmitted, counts.missed), (6, 2, 1, 0));
-        // So is the last segment, octet for octet.
+        // So is the last segment, octet by octet.
         taken.take(Active, begin.wrapping_add(7), 0, "hij");
         assert_eq!((taken.active(), taken.reassembly.counts.active.retransmitted), ("abcdefghij", 2));
     }
@@ -467,7 +467,7 @@ mod tests {
         assert_eq!(taken.out.passive, "");
         taken.take(Active, 100, 500, "ask.");
         assert_eq!((taken.active(), &*taken.out.passive), ("ask.", "answer"));
-        // A FIN is acknowledged as an octet is.
+        // A FIN is acknowledged like an octet.
         taken.flagged(Active, 104, 506, 0x11, "").take(Passive, 506, 105, "bye");
         assert_eq!(taken.out.passive, "answerbye");
     }
@@ -487,7 +487,7 @@ mod tests {
         }
         taken.take(Passive, 500, 108, "");
         assert_eq!((taken.active(), taken.reassembly.counts.active.missed), ("!efgh", 1));
-        // What comes after all comes too late.
+        // What comes in the end comes too late.
         taken.take(Active, 100, 500, "abcd");
         assert_eq!(taken.active(), "!efgh");
     }

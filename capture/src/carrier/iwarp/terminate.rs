@@ -24,14 +24,14 @@ pub struct Terminate {
     pub error_type: u8,
     /// The code of the error, within its type.
     pub code: u8,
-    /// Octets of the DDP segment that was wrong, where that is told.
+    /// Length of the faulty DDP segment in octets, if given.
     pub length: Option<u16>,
-    /// What that segment's message was, where that is told.
+    /// The kind of that segment's message, if given.
     pub message: Option<&'static str>,
 }
 
 impl Terminate {
-    /// Reads the data of a Terminate message; `None` where it is too short.
+    /// Reads the data of a Terminate message; `None` if it is too short.
     #[must_use]
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let [first, code, control, _, ..] = *octets else { return None };
@@ -47,7 +47,7 @@ impl Terminate {
         })
     }
 
-    /// The name of the layer; `None` where it has none.
+    /// The name of the layer; `None` if it has none.
     #[must_use]
     pub const fn layer_name(&self) -> Option<&'static str> {
         match self.layer {
@@ -58,7 +58,7 @@ impl Terminate {
         }
     }
 
-    /// The name of the type of error; `None` where it has none.
+    /// The name of the type of error; `None` if it has none.
     #[must_use]
     pub const fn type_name(&self) -> Option<&'static str> {
         Some(match (self.layer, self.error_type) {
@@ -72,7 +72,7 @@ impl Terminate {
         })
     }
 
-    /// The name of the code; `None` where it has none.
+    /// The name of the code; `None` if it has none.
     #[must_use]
     pub const fn code_name(&self) -> Option<&'static str> {
         Some(match (self.layer, self.error_type, self.code) {
