@@ -34,7 +34,7 @@ calls() {
     grep -q "the connection ended before" /tmp/refused.txt || fail "the client does not say that the connection ended"
 }
 
-# Soft iWARP at [::] hands the connection manager an IPv4 address mapped into IPv6, which that rejects: so IPv6 calls there.
+# The server at [::] is called over IPv6: soft iWARP rejects connections over IPv4 there.
 client() {
     local address to
     on_server "ip address add 2001:db8::1/64 dev eth0 nodad"
