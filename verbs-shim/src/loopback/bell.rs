@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::side::Side;
 use crate::verbs::waiter::Watch;
 
-/// Who waits, and how often it has rung.
+/// Counts rings, and knows who waits.
 #[derive(Debug, Default)]
 pub(super) struct Bell {
     state: Mutex<State>,
@@ -20,7 +20,7 @@ pub(super) struct Bell {
 
 #[derive(Debug, Default)]
 struct State {
-    /// How often something has changed.
+    /// How often it has rung.
     rings: u64,
     /// Threads that sleep.
     asleep: usize,
@@ -28,16 +28,16 @@ struct State {
     passive: Waits,
 }
 
-/// What waits on one side.
+/// The waits of one side.
 #[derive(Debug, Default)]
 struct Waits {
-    /// Who waits beside other connections.
+    /// The waiter that waits for many connections.
     watch: Option<Watch>,
-    /// The next sleep ends at once.
+    /// Whether the next sleep ends at once.
     interrupted: bool,
 }
 
-/// How a sleep has ended.
+/// How a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slept {
     /// Something may have changed, or the time is over.
@@ -45,7 +45,7 @@ pub(super) enum Slept {
     Interrupted,
 }
 
-/// Up to which ring somebody has heard.
+/// The last ring that was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Heard(u64);
 
@@ -82,17 +82,17 @@ impl Bell {
         self.rung.notify_all();
     }
 
-    /// Tells a waiter when it rings next.
+    /// Tells a waiter at the next ring.
     pub(super) fn watch(&self, side: Side, watch: Watch) {
         self.lock().of(side).watch = Some(watch);
     }
 
-    /// For who is about to look at what has changed, and to [`sleep`](Self::sleep) where nothing has.
+    /// Call this before looking at what has changed and, if nothing has, before [`sleep`](Self::sleep).
     pub(super) fn heard(&self) -> Heard {
         Heard(self.lock().rings)
     }
 
-    /// Sleeps until it rings, unless it has since then; for so long at most, or until this side is interrupted.
+    /// Sleeps until it rings, unless it has rung since then; at most for this long, or until this side is interrupted.
     pub(super) fn sleep(&self, side: Option<Side>, heard: Heard, longest: Option<Duration>) -> Slept {
         let mut state = self.lock();
         let interrupted = |state: &mut State| side.is_some_and(|side| mem::take(&mut state.of(side).interrupted));

@@ -11,10 +11,10 @@ use pcap_file::{DataLink, PcapError, TsResolution};
 /// No frame is longer.
 const SNAPLEN: u32 = 65_535;
 
-/// Takes frames in the order they would be on the wire, from any thread.
+/// Takes frames in the order of the wire, from any thread.
 pub(super) struct Recorder {
     file: Mutex<File>,
-    /// What the clock said when the file was begun: times never go back after that.
+    /// The clock when the file was begun; times never go back after that.
     epoch: Duration,
     begin: Instant,
 }
@@ -41,7 +41,7 @@ impl Recorder {
         Ok(Self { file, epoch, begin: Instant::now() })
     }
 
-    /// Writes a frame. After an error nothing is written; [`finish`](Self::finish) tells.
+    /// Writes a frame. After an error nothing is written; [`finish`](Self::finish) reports it.
     pub(super) fn record(&self, frame: &[u8]) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(writer) = &mut file.writer else { return };
@@ -52,7 +52,7 @@ impl Recorder {
         }
     }
 
-    /// Ends the file: how many frames it has.
+    /// Ends the file and returns its number of frames.
     pub(super) fn finish(&self) -> io::Result<u64> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(error) = file.error.take() {

@@ -1,27 +1,27 @@
-//! What goes wrong on purpose.
+//! Faults that are injected on purpose.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::verbs::Status;
 
-/// Something that goes wrong at one step.
+/// A fault at one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The connection is lost, and the step was not done.
+    /// The connection is lost before the step is done.
     LoseBefore,
-    /// The connection is lost; the step was done, but who asked for it does not get to know.
+    /// The connection is lost after the step is done, but whoever asked for it does not learn that.
     LoseAfter,
-    /// The step begins this much later, and with it all that was posted after it.
+    /// The step begins this much later, and so does everything that was posted after it.
     Delay(Duration),
     /// The step is not done and completes with this status, which ends the connection. [`Status::Success`] does
-    /// nothing. Of setting up, which completes with no status, it is [`LoseBefore`](Self::LoseBefore).
+    /// nothing. For setting up, which has no completion, it means [`LoseBefore`](Self::LoseBefore).
     Complete(Status),
 }
 
-/// A plan of what goes wrong on a queue pair, step by step. Step 0 is setting up the connection: the request of the
-/// side that connects, the answer of the side that accepts. Then each work request is a step, in the order of posting;
-/// receives are none. The same plan does the same each time, however the threads run.
+/// A plan of faults on a queue pair, step by step. Step 0 is setting up the connection: the request of the side that
+/// connects, or the answer of the side that accepts. After that, each work request is a step, in the order of posting;
+/// receives do not count. The same plan does the same each time, however the threads run.
 ///
 /// ```
 /// use std::time::Duration;
@@ -52,27 +52,27 @@ struct Random {
 }
 
 impl Faults {
-    /// Nothing goes wrong.
+    /// No faults.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Each step goes wrong with a chance of one in `one_in` (0: never), in one of these ways; which steps, and how,
-    /// follows from the seed.
+    /// Each step fails with a chance of one in `one_in` (0: never), in one of these ways. The seed decides which steps
+    /// fail, and how.
     #[must_use]
     pub fn seeded(seed: u64, one_in: u64, faults: &[Fault]) -> Self {
         Self { steps: BTreeMap::new(), random: Some(Random { seed, one_in, faults: faults.to_vec() }) }
     }
 
-    /// And this step goes wrong like that.
+    /// Adds a fault at this step.
     #[must_use]
     pub fn at(mut self, step: u64, fault: Fault) -> Self {
         self.steps.insert(step, fault);
         self
     }
 
-    /// What goes wrong at a step.
+    /// The fault at a step.
     #[must_use]
     pub fn of(&self, step: u64) -> Option<Fault> {
         self.steps.get(&step).copied().or_else(|| self.random.as_ref()?.of(step))

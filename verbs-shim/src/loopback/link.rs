@@ -21,12 +21,12 @@ use crate::verbs::Error;
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Access, Armed, Completion, Depths, Kind, Operation, Remote, Status};
 
-/// How long a sender waits after "receiver not ready" before it tries again.
+/// How long a sender waits after "receiver not ready" before it retries.
 const NOT_READY_TIMER: Duration = Duration::from_micros(640);
-/// As many tries mean: without end.
+/// This many retries means without end.
 const ENDLESS: u8 = 7;
 
-/// How far a connection has come.
+/// How far a connection has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Idle,
@@ -41,39 +41,39 @@ pub(super) struct Link {
     state: Mutex<State>,
     /// Its lock is taken last.
     bell: Bell,
-    /// It was ended, by the active or the passive side.
+    /// Whether the active or the passive side has ended it.
     ended: [AtomicBool; 2],
 }
 
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) phase: Phase,
-    /// What came back for the request, and when the active side gets to know.
+    /// The answer to the request, and when the active side learns of it.
     answer: Option<(Instant, Result<Vec<u8>, Error>)>,
     active: Option<Half>,
     passive: Option<Half>,
     counters: Arc<Counters>,
-    /// Where there is a capture.
+    /// Present if there is a capture.
     pub(super) wire: Option<Wire>,
 }
 
-/// What one side has posted, and what became of it.
+/// What one side has posted, and the outcome.
 #[derive(Debug)]
 pub(super) struct Half {
     domain: Domain,
     depths: Depths,
-    /// Not begun.
+    /// Work that has not begun.
     queue: VecDeque<Queued>,
-    /// Begun and not complete: RDMA Reads whose data has not come, and what was done after them.
+    /// Work that has begun and is not complete: RDMA Reads whose data has not come, and what was done after them.
     begun: VecDeque<Queued>,
     /// RDMA Reads among them.
     reads: usize,
     receives: VecDeque<Receive>,
     completions: VecDeque<Completion>,
-    /// Posted, with those whose completion was not taken.
+    /// Posted work, including that whose completion was not taken.
     posted: usize,
     receives_posted: usize,
-    /// Since when the other side has no receive for the Send at the front.
+    /// Since when the other side has had no receive for the Send at the front.
     not_ready: Option<Instant>,
 }
 
@@ -86,7 +86,7 @@ pub(super) struct Queued {
     pub(super) fenced: bool,
     pub(super) begins: Option<Instant>,
     pub(super) fault: Option<Fault>,
-    /// Of its packets, where there is a capture and it has come that far.
+    /// The numbers of its packets, if there is a capture and it has got that far.
     pub(super) numbers: Option<Numbers>,
 }
 
@@ -104,7 +104,7 @@ struct Receive {
     place: Place,
 }
 
-/// What became of an attempt to carry something out.
+/// The outcome of an attempt to carry something out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// There is nothing to do now.
@@ -137,7 +137,7 @@ impl Link {
         }
     }
 
-    /// Says that something has changed, to whoever waits.
+    /// Tells whoever waits that something has changed.
     pub(super) fn notify(&self) {
         self.bell.ring();
     }
@@ -163,30 +163,30 @@ impl Link {
         }
         self.bell.watch(side, watch);
         drop(state);
-        // Who ends it may do so without the lock, and has found nobody to tell.
+        // A side may end it without the lock, and may have found nobody to tell.
         if self.ended.iter().any(|ended| ended.load(Ordering::Acquire)) {
             self.notify();
         }
         Armed::Quiet
     }
 
-    /// One side ends the connection, if it is not over.
+    /// Ends the connection from one side, unless it is over.
     pub(super) fn end(&self, by: Side) {
         let [active, passive] = &self.ended;
         let ended = if by == Side::Active { active } else { passive };
         ended.store(true, Ordering::Release);
-        // Who holds memory must not wait for the lock, whose owner may wait for that memory: the next to lock it will
-        // see.
+        // A thread that holds memory must not wait for the lock, whose owner may be waiting for that memory; the next
+        // to lock it will see the end.
         if !memory::held() {
             drop(self.lock());
         }
         self.notify();
     }
 
-    /// The request for this connection failed, if it was not answered yet.
+    /// Fails the request for this connection, if it was not answered yet.
     pub(super) fn refuse(&self, error: Error) {
         if memory::held() {
-            // As in `end`; the reason is not told then.
+            // As in `end`; the reason is then lost.
             self.end(Side::Passive);
         } else {
             self.lock().refuse(error);
@@ -194,7 +194,7 @@ impl Link {
         }
     }
 
-    /// Waits until `look` finds something, for `timeout` at most, or until the wait of this side is interrupted.
+    /// Waits until `look` finds something, `timeout` has passed, or the wait of this side is interrupted.
     fn wait<T>(
         &self,
         side: Option<Side>,
@@ -209,7 +209,7 @@ impl Link {
                 self.notify();
             }
             let heard = self.bell.heard();
-            // The end may come without the lock: what comes from here on is not slept through.
+            // The end may come without the lock; from here on, nothing is slept through.
             self.see_end(&mut state);
             if let Some(found) = look(&mut state, now)? {
                 return Ok(Some(found));
@@ -265,12 +265,12 @@ impl State {
         if self.phase == Phase::Idle { self.active.take() } else { None }
     }
 
-    /// Gives back what [`take_idle`](Self::take_idle) took.
+    /// Puts back what [`take_idle`](Self::take_idle) took.
     pub(super) fn put_back(&mut self, half: Half) {
         self.active = Some(half);
     }
 
-    /// The passive side accepts; gives its half back where nobody waits for that any more.
+    /// The passive side accepts; returns its half if nobody waits for that any more.
     pub(super) fn accept(&mut self, half: Half, by: Station, known: Instant, private_data: Vec<u8>) -> Option<Half> {
         if self.phase != Phase::Asked {
             return Some(half);
@@ -305,7 +305,7 @@ impl State {
         }
     }
 
-    /// The connection is over: what is not complete is flushed.
+    /// Ends the connection: whatever is not complete is flushed.
     pub(super) fn end(&mut self) {
         self.phase = Phase::Over;
         self.active.iter_mut().chain(&mut self.passive).for_each(Half::flush);
@@ -326,7 +326,7 @@ impl State {
         Ok(if waits { Awaited::Yes } else { Awaited::No })
     }
 
-    /// Queues work. Whether there is room is asked by [`room`](Self::room).
+    /// Queues work. [`room`](Self::room) says whether there is room.
     pub(super) fn post(&mut self, side: Side, work: Queued) -> Result<(), Error> {
         let half = self.half(side).ok_or(Error::Disconnected)?;
         half.posted += 1;
@@ -345,7 +345,7 @@ impl State {
         if half.posted >= half.depths.send { Err(Error::QueueFull) } else { Ok(()) }
     }
 
-    /// Carries out what can be carried out now; whether that was anything. Both sides take turns.
+    /// Carries out what can be carried out now, and says whether there was anything. Both sides take turns.
     fn carry_out(&mut self, now: Instant) -> bool {
         let mut any = false;
         while self.turn(Side::Active, now) | self.turn(Side::Passive, now) {
@@ -370,7 +370,7 @@ impl State {
         step != Step::Idle
     }
 
-    /// When there will be something to do without anything being posted.
+    /// When there will next be something to do, if nothing is posted.
     fn next(&self, now: Instant) -> Option<Instant> {
         let answer = self.answer.as_ref().map(|(when, _)| *when);
         let halves = self.active.iter().chain(&self.passive);
@@ -521,7 +521,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Completions come in order: what was begun before is brought to its end first.
+    /// Completions come in order, so what was begun before is finished first.
     fn fail(&mut self, work: &Queued, status: Status) -> Step {
         let end = if self.settle() == Step::Broken { Status::Flushed } else { status };
         // What a failed Read left is flushed before this.
@@ -535,7 +535,7 @@ impl Turn<'_> {
         Step::Broken
     }
 
-    /// Lets the RDMA Reads that were begun bring their data, and completes all that was begun.
+    /// Lets the RDMA Reads that were begun bring their data, and completes everything that was begun.
     fn settle(&mut self) -> Step {
         let mut step = Step::Idle;
         while let Some(work) = self.mine.begun.pop_front() {
@@ -594,7 +594,7 @@ impl Turn<'_> {
 
     fn write(&mut self, work: &mut Queued, remote: Remote) -> Result<(), Status> {
         let length = work.place.len();
-        // Of an operation without octets nobody looks at the handle.
+        // The handle of an operation without octets is never examined.
         if length == 0 {
             self.sent_in_vain(work);
             return Ok(());
@@ -622,7 +622,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Shows in the capture a message that moves nothing, unless it is there already.
+    /// Writes a message that moves nothing to the capture, unless it is there already.
     fn sent_in_vain(&mut self, work: &mut Queued) {
         if let Some(wire) = self.wire.as_mut().filter(|_| work.numbers.is_none()) {
             let (operation, numbers) = (work.operation, &mut work.numbers);
@@ -630,7 +630,7 @@ impl Turn<'_> {
         }
     }
 
-    /// An RDMA Read is asked for; its data comes later.
+    /// Requests an RDMA Read; its data comes later.
     fn ask(&mut self, work: &mut Queued, remote: Remote) -> Result<(), Status> {
         if !work.place.is_read_sink() {
             return Err(Status::LocalProtection);
@@ -641,7 +641,7 @@ impl Turn<'_> {
         self.source(remote, work.place.len()).map(drop)
     }
 
-    /// Where the data of an RDMA Read is; none where it asks for no octets.
+    /// Where the data of an RDMA Read is; none if it asks for no octets.
     fn source(&self, remote: Remote, length: usize) -> Result<Option<Place>, Status> {
         if length == 0 {
             return Ok(None);
@@ -649,7 +649,7 @@ impl Turn<'_> {
         self.theirs.domain.find(remote, length, Access::REMOTE_READ).map(Some).ok_or(Status::RemoteAccess)
     }
 
-    /// The data of an RDMA Read arrives. The memory may have gone since it was asked for.
+    /// The data of an RDMA Read arrives. The memory may have gone since the request.
     fn read(&mut self, work: &Queued, remote: Remote) -> Result<(), Status> {
         let length = work.place.len();
         let Some(source) = self.source(remote, length)? else {

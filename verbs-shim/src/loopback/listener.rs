@@ -13,15 +13,15 @@ use crate::verbs::waiter::Watch;
 /// Requests that wait at an address.
 #[derive(Debug)]
 pub(super) struct Door {
-    /// None when nobody listens any more.
+    /// None once nobody listens.
     waiting: Mutex<Option<VecDeque<Asking>>>,
     changed: Condvar,
-    /// Who waits beside others.
+    /// The waiter that waits for many.
     watch: Mutex<Option<Watch>>,
     backlog: usize,
 }
 
-/// Someone who asks for a connection.
+/// A side that asks for a connection.
 #[derive(Debug)]
 pub(super) struct Asking {
     pub(super) link: Arc<Link>,
@@ -61,7 +61,7 @@ impl Door {
         Self { waiting: Mutex::new(Some(VecDeque::new())), changed: Condvar::new(), watch: Mutex::default(), backlog }
     }
 
-    /// Lets someone wait, if there is room.
+    /// Queues a request, if there is room.
     pub(super) fn ask(&self, asking: Asking) -> Result<(), Error> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = waiting.as_mut().filter(|waiting| waiting.len() < self.backlog).ok_or(Error::Refused)?;
@@ -77,7 +77,7 @@ impl Door {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells a waiter when somebody asks.
+    /// Tells a waiter of the next request.
     pub(super) fn watch(&self, watch: Watch) -> Armed {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         match waiting.as_ref().and_then(VecDeque::front).map(|asking| asking.arrives) {
@@ -88,7 +88,7 @@ impl Door {
         Armed::Quiet
     }
 
-    /// The next who still waits.
+    /// The next request that still waits.
     pub(super) fn next(&self, timeout: Duration) -> Option<Request> {
         let mut now = Instant::now();
         let deadline = now.checked_add(timeout);
@@ -98,7 +98,7 @@ impl Door {
             if arrives.is_none()
                 && let Some(asking) = waiting.as_mut()?.pop_front()
             {
-                // Who has given up meanwhile is left out; its lock is taken when ours is free.
+                // A requester that has given up is left out; its lock is taken when ours is free.
                 drop(waiting);
                 let request = Request { asking };
                 if request.asking.link.lock().phase == Phase::Asked {
@@ -121,7 +121,7 @@ impl Door {
         }
     }
 
-    /// Nobody opens any more.
+    /// Nobody listens any more.
     pub(super) fn close(&self) {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
         for asking in waiting.into_iter().flatten() {
@@ -132,7 +132,7 @@ impl Door {
 
 impl Drop for Request {
     fn drop(&mut self) {
-        // Of one that was answered this changes nothing.
+        // This changes nothing if it was answered.
         self.asking.link.refuse(Error::Rejected(Vec::new()));
     }
 }

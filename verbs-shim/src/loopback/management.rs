@@ -24,20 +24,20 @@ pub(super) const QUEUE_PAIR: u32 = 1;
 pub(super) const EXTENSION: [u8; 8] = [0x80, 0x01, 0, 0, 0, 0, 0, QUEUE_PAIR as u8];
 /// Nobody listens there.
 pub(super) const INVALID_SERVICE: u16 = 8;
-/// Who listens does not want it.
+/// The listener rejects it.
 pub(super) const CONSUMER: u16 = 28;
 /// 4.096 µs times 2^20: about four seconds.
 const TIMEOUT: u8 = 20;
 const RETRIES: u8 = 7;
 
-/// What one side says of itself.
+/// What one side says about itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Station {
     pub(super) address: Ipv4Addr,
     pub(super) queue_pair: u32,
     /// Its name for the connection.
     pub(super) name: u32,
-    /// RDMA Reads that it does at once.
+    /// RDMA Reads that it runs at the same time.
     pub(super) reads: u8,
     pub(super) receiver_not_ready: u8,
     /// The number of the first packet that it receives.
@@ -62,12 +62,12 @@ pub(super) fn request(
     put(&mut mad, 63, &[by.reads, 0, 0, 0, TIMEOUT << 3 | 1]);
     put(&mut mad, 68, &(by.sequence << 8 | u32::from(TIMEOUT << 3 | RETRIES)).to_be_bytes());
     put(&mut mad, 72, &[0xff, 0xff, mtu_code << 4 | by.receiver_not_ready, 15 << 4]);
-    // The primary path: no local identifiers, addresses as IPv6 has those of IPv4, hop limit.
+    // The primary path: no local identifiers, IPv4 addresses mapped to IPv6, hop limit.
     put(&mut mad, 76, &[0xff; 4]);
     put(&mut mad, 80, &by.address.to_ipv6_mapped().octets());
     put(&mut mad, 96, &address.to_ipv6_mapped().octets());
     put(&mut mad, 117, &[64]);
-    // What the RDMA IP CM service puts before the private data: version, ports, addresses.
+    // The RDMA IP CM service's part before the private data: version, ports, addresses.
     put(&mut mad, 165, &[0x40]);
     put(&mut mad, 166, &from_port.to_be_bytes());
     put(&mut mad, 180, &by.address.octets());
@@ -115,7 +115,7 @@ pub(super) fn disconnect_reply(by: Station, remote: u32) -> [u8; LEN] {
 }
 
 /// The header of a management datagram, and the sender's name for the connection. All datagrams of one exchange have
-/// the number of the one that began it; here it is that sender's name for the connection.
+/// the number of the first; here that is its sender's name for the connection.
 fn begin(attribute: u8, exchange: u32, name: u32) -> [u8; LEN] {
     let mut mad = [0; LEN];
     // Base version, class (communication management), its version, method (Send).
@@ -126,7 +126,7 @@ fn begin(attribute: u8, exchange: u32, name: u32) -> [u8; LEN] {
     mad
 }
 
-/// One that says nothing but both sides' names.
+/// A datagram that only contains both sides' names.
 fn names(attribute: u8, exchange: u32, (local, remote): (u32, u32)) -> [u8; LEN] {
     let mut mad = begin(attribute, exchange, local);
     put(&mut mad, 28, &remote.to_be_bytes());

@@ -33,12 +33,12 @@ thread_local! {
     static HELD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread stands in a closure that holds a region: to wait for a lock could then be to wait for itself.
+/// Whether this thread is in a closure that holds a region. Waiting for a lock could then mean waiting for itself.
 pub(super) fn held() -> bool {
     HELD.get()
 }
 
-/// An error where [`held`].
+/// An error if [`held`].
 pub(super) fn not_held() -> Result<(), Error> {
     if held() { Err(Error::MemoryHeld) } else { Ok(()) }
 }
@@ -58,10 +58,10 @@ pub(super) fn not_held() -> Result<(), Error> {
 #[derive(Clone)]
 pub struct Domain(Arc<Table>);
 
-/// The memory that a handle leads to, for a domain.
+/// The memory of a domain, by handle.
 struct Table {
     handles: Mutex<Handles>,
-    /// Regions at most.
+    /// The most regions.
     most: usize,
     /// No other domain has it.
     number: u64,
@@ -70,11 +70,11 @@ struct Table {
 #[derive(Default)]
 struct Handles {
     registered: HashMap<u32, Arc<Memory>>,
-    /// What was deregistered, for the next to be registered: so that nothing is allocated.
+    /// Deregistered regions for the next registration to reuse, so that nothing is allocated.
     spare: Vec<Arc<Memory>>,
 }
 
-/// As many deregistered regions are kept.
+/// The most deregistered regions that are kept.
 const MAX_SPARE: usize = 64;
 
 /// A registered buffer.
@@ -85,7 +85,7 @@ pub(super) struct Memory {
     domain: u64,
     segment: Segment,
     access: Access,
-    /// Goes to false once; looked at with the lock held.
+    /// Becomes false once; read with the lock held.
     valid: AtomicBool,
     octets: RwLock<Vec<u8>>,
 }
@@ -118,19 +118,19 @@ pub(super) struct Place {
     range: Range<usize>,
 }
 
-/// Which memory was not as it has to be.
+/// Which side's memory was at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     Source,
     Target,
 }
 
-/// What the loopback has moved, and what it took.
+/// Counts of what the loopback has moved, and at what cost.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) moved: AtomicU64,
     pub(super) copied: AtomicU64,
-    /// Regions that are there.
+    /// Regions that exist.
     pub(super) registered: AtomicU64,
 }
 
@@ -172,7 +172,7 @@ impl Domain {
             },
             None => Arc::new(new),
         };
-        // With room for twice as many, those that come and go do not make it grow some day.
+        // With room for twice as many, regions that come and go never make it grow later.
         let regions = handles.registered.len();
         handles.registered.reserve(regions + 1);
         handles.registered.insert(segment.handle, Arc::clone(&memory));
@@ -180,7 +180,7 @@ impl Domain {
         Ok(Region { domain: self.clone(), memory, counters: Arc::clone(counters) })
     }
 
-    /// Where a new region is to be found, if there can be one beside so many.
+    /// The place of a new region, if there may be one more.
     fn segment(&self, from: &Identifiers, regions: usize, length: usize, access: Access) -> Result<Segment, Error> {
         if !access.is_possible() {
             return Err(Error::Access);
@@ -196,7 +196,7 @@ impl Domain {
         self.0.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a handle away, and keeps the place of its memory.
+    /// Invalidates a handle, and keeps the place of its memory.
     fn deregister(&self, memory: &Arc<Memory>) {
         let mut handles = self.handles();
         let removed = handles.registered.remove(&memory.segment.handle);
@@ -213,7 +213,7 @@ impl Domain {
         (memory.access.contains(right) && range.end <= memory.len()).then_some(Place { memory, range })
     }
 
-    /// Takes a handle away, as the other side asks; false where it may not.
+    /// Invalidates a handle at the other side's request; false if it may not.
     pub(super) fn invalidate(&self, handle: u32) -> bool {
         let mut handles = self.handles();
         let remote = Access::REMOTE_READ | Access::REMOTE_WRITE;
@@ -243,7 +243,7 @@ impl Memory {
         self.valid.load(Ordering::Acquire)
     }
 
-    /// Waits until what goes on in the memory is done; nothing begins after that.
+    /// Waits until current accesses to the memory are done; none begins after that.
     fn invalidate(&self) {
         self.valid.store(false, Ordering::Release);
         drop(self.octets.write().unwrap_or_else(PoisonError::into_inner));
@@ -287,7 +287,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // No lock of the memory: whoever drops this may hold another region's.
+        // Without the memory's lock: whoever drops this may hold another region's.
         if self.memory.valid.swap(false, Ordering::AcqRel) {
             self.domain.handles().registered.remove(&self.memory.segment.handle);
         }
@@ -316,7 +316,7 @@ impl Place {
         self.memory.access.contains(Access::LOCAL_WRITE)
     }
 
-    /// Looks at what is in it, for the capture; nothing where it is not registered any more.
+    /// Shows its content, for the capture; nothing if it is no longer registered.
     pub(super) fn look(&self, look: impl FnOnce(&[u8])) {
         let octets = self.memory.octets.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(octets) = octets.get(self.range.clone()).filter(|_| self.memory.is_valid()) {
@@ -358,7 +358,7 @@ pub(super) fn transfer(
     Ok(())
 }
 
-/// Says that this thread holds a region, until it is dropped.
+/// Marks that this thread holds a region, until it is dropped.
 struct Holding;
 
 impl Holding {

@@ -1,26 +1,26 @@
-//! A provider of [`Verbs`] within this process: no hardware, no rights, no threads of its own, no unsafe code.
+//! A provider of [`Verbs`] within this process: no hardware, no privileges, no threads of its own, no unsafe code.
 //!
 //! A [`Fabric`] is a network, an [`Adapter`] an end of it with an IPv4 address. It refuses what hardware refuses, and
-//! each such refusal ends the connection as it does there: memory that is not registered any more, of another
-//! protection domain, not large enough or not for that use; a receive that is too small or not there. It differs where
-//! hardware leaves more open than a test can use: see below, and where safe code needs a lock: an owner that looks at
-//! its memory keeps the adapter waiting, so it should not do so for long.
+//! each such refusal ends the connection, as it does there: memory that is no longer registered, belongs to another
+//! protection domain, is too small or may not be used that way; a receive that is too small or missing. It differs from
+//! hardware in two ways: it is more predictable, so that tests can rely on it (see below), and safe code needs a lock,
+//! so an owner that looks at its memory keeps the adapter waiting and should not do so for long.
 //!
 //! # What happens when
-//! Posting only queues; work is carried out when either side waits for a completion. So work posted by a side that
-//! never does, to one that never does, is not carried out, and is flushed when the connection ends. RDMA Reads bring
-//! their data as late as the rules of the InfiniBand Architecture allow, so that a fence that is missing is noticed.
+//! Posting only queues; work is carried out when either side waits for a completion. If neither side ever waits, posted
+//! work is not carried out, and is flushed when the connection ends. RDMA Reads bring their data as late as the rules
+//! of the InfiniBand Architecture allow, so that a missing fence is noticed.
 //!
 //! # What goes wrong on purpose
 //! [`Adapter::with_faults`] gives an adapter whose queue pairs follow a plan.
 //!
 //! # What was done
-//! [`Fabric::captured`] writes all of it to a capture file as RoCEv2, packet by packet, with the data: as an adapter
-//! would have sent it, set-up and acknowledgements included. What goes wrong on purpose is seen by what is not there.
+//! [`Fabric::captured`] writes everything to a capture file as RoCEv2, packet by packet, with the data, as an adapter
+//! would have sent it, including set-up and acknowledgements. Injected faults show as missing packets.
 //!
 //! # Copies
-//! Each octet that moves is copied once, which is the adapter's DMA; [`Fabric::copies`] counts. A capture
-//! looks at the octets where they are.
+//! Each octet that moves is copied once, which stands for the adapter's DMA; [`Fabric::copies`] counts the copies. A
+//! capture reads the octets in place.
 
 mod bell;
 mod capture;
@@ -58,17 +58,17 @@ use crate::verbs::waiter::{Waiter, Watch};
 use crate::verbs::{Access, Armed, Completion, Depths, Local, Verbs, Work};
 use crate::verbs::{Error, NotRegistered};
 
-/// Adapters of a fabric.
+/// The most adapters of a fabric.
 pub const MAX_ADAPTERS: usize = 256;
-/// Addresses of a fabric at which someone listens.
+/// The most addresses of a fabric at which someone listens.
 pub const MAX_LISTENERS: usize = 1024;
 /// The largest depth of a queue, and the largest backlog.
 pub const MAX_DEPTH: usize = 1 << 16;
-/// Octets of private data that go with a request (RDMA IP CM service: 92 less 36).
+/// The most octets of private data in a request (RDMA IP CM service: 92 minus 36).
 pub const REQUEST_PRIVATE_DATA: usize = 56;
-/// Octets of private data that go with an acceptance.
+/// The most octets of private data in an acceptance.
 pub const ACCEPT_PRIVATE_DATA: usize = 196;
-/// Octets of private data that go with a rejection.
+/// The most octets of private data in a rejection.
 pub const REJECT_PRIVATE_DATA: usize = 148;
 
 /// A network within this process.
@@ -126,9 +126,9 @@ pub struct Adapter {
     network: Arc<Network>,
     address: Ipv4Addr,
     faults: Arc<Faults>,
-    /// Of a protection domain, at most.
+    /// The most regions of a protection domain.
     regions: usize,
-    /// Octets that one work request moves at most.
+    /// The most octets that one work request moves.
     message_size: u32,
 }
 
@@ -152,7 +152,7 @@ pub struct Adapter {
 /// ```
 #[derive(Debug)]
 pub struct QueuePair {
-    /// Locked before the link, by who accepts; the others let go of it first.
+    /// Locked before the link by the side that accepts; others release it first.
     seat: Mutex<Seat>,
     /// Work requests so far.
     steps: AtomicU64,
@@ -164,7 +164,7 @@ pub struct QueuePair {
     network: Arc<Network>,
 }
 
-/// Where a queue pair sits. One that accepts moves to the link of the one that asked.
+/// The link of a queue pair. When it accepts, it moves to the link of the one that asked.
 #[derive(Clone, Debug)]
 struct Seat {
     link: Arc<Link>,
@@ -198,9 +198,8 @@ impl Fabric {
         Self::default()
     }
 
-    /// A network without adapters that writes what is done on it to a capture file: pcap, RoCEv2 over Ethernet, in
-    /// packets of so many octets. Each octet goes through `write` while a connection waits, so it should be a buffered
-    /// one.
+    /// A network without adapters that writes what happens on it to a capture file: pcap, RoCEv2 over Ethernet, with
+    /// this path MTU. Connections wait for `write`, so it should be buffered.
     ///
     /// ```
     /// use rpcrdma_verbs::loopback::{Fabric, PathMtu};
@@ -211,16 +210,17 @@ impl Fabric {
     /// ```
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If the file cannot be written.
     pub fn captured(write: impl Write + Send + 'static, mtu: PathMtu) -> io::Result<Self> {
         let capture = Some((Arc::new(Recorder::new(Box::new(write))?), mtu));
         Ok(Self(Arc::new(Network { capture, ..Network::default() })))
     }
 
-    /// Ends the capture, and gives its number of frames. What is done later is not in it. Without a capture it is 0.
+    /// Ends the capture, and returns its number of frames. What happens later is not in it. Without a capture it
+    /// returns 0.
     ///
     /// # Errors
-    /// The first error there was in writing it; what came after that was not written.
+    /// The first error in writing it; what came after that was not written.
     pub fn end_capture(&self) -> io::Result<u64> {
         self.0.capture.as_ref().map_or(Ok(0), |(recorder, _)| recorder.finish())
     }
@@ -228,7 +228,7 @@ impl Fabric {
     /// Adds an adapter with this address.
     ///
     /// # Errors
-    /// [`Error::Address`] where there is one with it; [`Error::Exhausted`] where there are [`MAX_ADAPTERS`].
+    /// [`Error::Address`] if another has this address; [`Error::Exhausted`] if there are [`MAX_ADAPTERS`].
     pub fn adapter(&self, address: Ipv4Addr) -> Result<Adapter, Error> {
         let mut adapters = self.0.adapters.lock().unwrap_or_else(PoisonError::into_inner);
         if adapters.len() >= MAX_ADAPTERS {
@@ -241,14 +241,14 @@ impl Fabric {
         Ok(Adapter { network, address, faults, regions: MAX_REGIONS, message_size: u32::MAX })
     }
 
-    /// What was moved so far, and copied for it.
+    /// How much was moved so far, and how much was copied for that.
     #[must_use]
     pub fn copies(&self) -> Copies {
         let Counters { moved, copied, .. } = &*self.0.counters;
         Copies { moved: moved.load(Ordering::Relaxed), copied: copied.load(Ordering::Relaxed) }
     }
 
-    /// Regions that are there at the moment, of all adapters: registered, and neither deregistered nor dropped.
+    /// Regions of all adapters that exist at the moment: registered, and neither deregistered nor dropped.
     ///
     /// ```
     /// use rpcrdma_verbs::loopback::Fabric;
@@ -269,21 +269,21 @@ impl Fabric {
 }
 
 impl Adapter {
-    /// The same adapter, but the queue pairs that are made by this value follow the plan.
+    /// The same adapter, but queue pairs created through this value follow the plan.
     #[must_use]
     pub fn with_faults(self, faults: Faults) -> Self {
         Self { faults: Arc::new(faults), ..self }
     }
 
-    /// The same adapter, but the protection domains that are made by this value hold at most so many regions, and never more
-    /// than [`MAX_REGIONS`]: more are refused by [`Error::Exhausted`].
+    /// The same adapter, but protection domains created through this value hold at most this many regions, and never
+    /// more than [`MAX_REGIONS`]; more are refused with [`Error::Exhausted`].
     #[must_use]
     pub fn with_regions(self, most: usize) -> Self {
         Self { regions: most.min(MAX_REGIONS), ..self }
     }
 
-    /// The same adapter, but the work requests of queue pairs that are made by this value move at most so many octets each, as
-    /// the ports of adapters have a longest message.
+    /// The same adapter, but each work request of a queue pair created through this value moves at most this many
+    /// octets, just as the port of a real adapter has a longest message.
     #[must_use]
     pub fn with_message_size(self, octets: u32) -> Self {
         Self { message_size: octets, ..self }
@@ -301,7 +301,7 @@ impl QueuePair {
         SocketAddrV4::new(self.address, DYNAMIC | self.number as u16)
     }
 
-    /// What it says of itself in setting up.
+    /// What it says about itself during set-up.
     fn station(&self) -> Station {
         let identifiers = &self.network.identifiers;
         Station {
@@ -314,7 +314,7 @@ impl QueuePair {
         }
     }
 
-    /// Its request is on the way, for the capture too if there is `private_data`; none where it has been used before.
+    /// Sends its request, into the capture too if there is `private_data`; none if the queue pair was used before.
     fn ask(&self, to: SocketAddrV4, private_data: Option<&Vec<u8>>) -> Option<Arc<Link>> {
         let link = self.seat().link;
         let mut state = link.lock();
@@ -356,9 +356,9 @@ fn padded<const LENGTH: usize>(private_data: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(field)
 }
 
-/// When something happens that the plan delays.
+/// When a step that the plan delays happens.
 fn delayed(fault: Option<Fault>) -> Option<Instant> {
-    /// Ninety years: no clock runs over.
+    /// Ninety years, so no clock overflows.
     const LONGEST: Duration = Duration::from_secs(90 * 365 * 86_400);
     match fault {
         Some(Fault::Delay(delay)) => Some(Instant::now() + delay.min(LONGEST)),
@@ -435,7 +435,7 @@ impl Verbs for Adapter {
             let Seat { link, side } = queue_pair.seat();
             let posted = link.lock().post_receive(side, id, place.clone());
             match posted {
-                // It has been accepted meanwhile.
+                // It was accepted meanwhile.
                 Err(Error::Disconnected) if !Arc::ptr_eq(&queue_pair.seat().link, &link) => {}
                 Ok(Awaited::No) => return Ok(()),
                 Ok(Awaited::Yes) => {

@@ -24,23 +24,23 @@ const DEFAULT_PARTITION: [u8; 2] = [0xff, 0xff];
 /// Sequence numbers and queue pairs have 24 bits.
 pub(super) const MASK: u32 = 0xff_ffff;
 
-/// What the Base Transport Header says.
+/// The fields of the Base Transport Header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     pub(super) opcode: u8,
     /// The receiver's.
     pub(super) queue_pair: u32,
-    /// The sender asks for an acknowledgement.
+    /// Whether the sender asks for an acknowledgement.
     pub(super) acknowledge: bool,
     pub(super) sequence: u32,
 }
 
-/// The way of a packet.
+/// The path of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path {
     pub(super) from: Ipv4Addr,
     pub(super) to: Ipv4Addr,
-    /// The sender's UDP port: the same for all of a connection, so that it takes one way through a network.
+    /// The sender's UDP port: the same for a whole connection, so that it takes one path through a network.
     pub(super) port: u16,
 }
 
@@ -87,18 +87,18 @@ fn ipv4(path: Path, length: u16) -> [u8; IPV4_LEN] {
 fn checksum(header: &[u8; IPV4_LEN]) -> u16 {
     let (words, _) = header.as_chunks();
     let sum: u32 = words.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();
-    // Ten words: after one carry there can be another, and no third.
+    // Ten words: one carry may cause another, but never a third.
     let sum = (sum & 0xffff) + (sum >> 16);
     !((sum & 0xffff) + (sum >> 16)) as u16
 }
 
-/// The checksum is left out, as the ICRC covers the packet.
+/// The checksum is left out, because the ICRC covers the packet.
 fn udp(path: Path, length: u16) -> [u8; UDP_LEN] {
     let ([s0, s1], [d0, d1], [l0, l1]) = (path.port.to_be_bytes(), PORT.to_be_bytes(), length.to_be_bytes());
     [s0, s1, d0, d1, l0, l1, 0, 0]
 }
 
-/// The invariant CRC: what routers may change counts as ones, and so does a Local Route Header that is not there.
+/// The invariant CRC: whatever routers may change counts as ones, and so does the missing Local Route Header.
 fn icrc(ip: [u8; IPV4_LEN], udp: [u8; UDP_LEN], transport: [u8; 12], body: &[u8]) -> u32 {
     let [version, _, l0, l1, i0, i1, f0, f1, _, protocol, _, _, addresses @ ..] = ip;
     let [s0, s1, d0, d1, u0, u1, _, _] = udp;
@@ -114,7 +114,7 @@ fn icrc(ip: [u8; IPV4_LEN], udp: [u8; UDP_LEN], transport: [u8; 12], body: &[u8]
     hasher.finalize()
 }
 
-/// An Ethernet address, of those that anyone may make up.
+/// A locally administered Ethernet address.
 pub(super) fn hardware(address: Ipv4Addr) -> [u8; 6] {
     let [a, b, c, d] = address.octets();
     [0x02, 0, a, b, c, d]

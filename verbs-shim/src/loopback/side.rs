@@ -3,9 +3,9 @@
 /// One of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// The one that asked for the connection.
+    /// The side that asked for the connection.
     Active,
-    /// The one that accepted.
+    /// The side that accepted.
     Passive,
 }
 

@@ -1,7 +1,7 @@
 //! What a connection would look like on the wire: the packets of each operation, numbered as a queue pair numbers them
 //! (InfiniBand Architecture, volume 1, chapter 9).
 //!
-//! Requests of one side are numbered one by one; an RDMA Read takes as many numbers as its answer has packets; an
+//! Each side numbers its requests consecutively. An RDMA Read takes as many numbers as its answer has packets; an
 //! answer or acknowledgement has the number of what it answers.
 
 use std::net::Ipv4Addr;
@@ -14,14 +14,14 @@ use super::side::Side;
 use crate::verbs::Error;
 use crate::verbs::{Operation, Remote, Status};
 
-/// Octets of data that a packet carries at most.
+/// The most octets of data that a packet carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PathMtu {
     /// 256 octets.
     Octets256,
     /// 512 octets.
     Octets512,
-    /// 1024 octets: what Ethernet with its usual frames has room for.
+    /// 1024 octets: the largest that fits the usual Ethernet frame.
     #[default]
     Octets1024,
     /// 2048 octets.
@@ -31,7 +31,7 @@ pub enum PathMtu {
 }
 
 impl PathMtu {
-    /// How connection management says it.
+    /// Its code in connection management.
     const fn code(self) -> u8 {
         match self {
             Self::Octets256 => 1,
@@ -106,7 +106,7 @@ impl Wire {
         let unknown = Station { address: to, queue_pair: 0, name: 0, sequence: 0, ..active };
         let end = |station, next| End { station, next, answered: 0 };
         let port = 0xc000 | active.name as u16;
-        // Each side says how the other one begins to number.
+        // Each side says with which number the other one begins.
         Self { recorder, mtu, port, active: end(active, 0), passive: end(unknown, active.sequence), datagrams: 0 }
     }
 
@@ -126,7 +126,7 @@ impl Wire {
         self.datagram(Side::Active, &management::ready_to_use(active, passive.name));
     }
 
-    /// REJ, where the reason is one that the other side is told.
+    /// REJ, if the other side is told the reason.
     pub(super) fn refuse(&mut self, error: &Error) {
         let (reason, private_data) = match error {
             Error::Rejected(private_data) => (management::CONSUMER, private_data.as_slice()),
@@ -143,7 +143,7 @@ impl Wire {
         self.datagram(by.other(), &management::disconnect_reply(theirs, mine.name));
     }
 
-    /// A Send or RDMA Write, whole.
+    /// A complete Send or RDMA Write.
     pub(super) fn message(&mut self, from: Side, operation: Operation, data: &[u8]) -> Numbers {
         let count = self.count(data.len());
         let numbers = self.take(from, count);
@@ -153,7 +153,7 @@ impl Wire {
         numbers
     }
 
-    /// The first packet of a Send, and "receiver not ready". It takes no numbers, as all of it comes again.
+    /// The first packet of a Send, and "receiver not ready". It takes no numbers, because all of it comes again.
     pub(super) fn not_ready(&mut self, from: Side, operation: Operation, data: &[u8]) {
         let number = self.end(from).next;
         self.part(from, operation, data, number, 0);
@@ -201,9 +201,8 @@ impl Wire {
         self.packet(from.other(), ACKNOWLEDGE, numbers.last, false, &acknowledgement, &[]);
     }
 
-    /// A request of `from` ended with this status: the other side says no, if it is one to say so. Which packet it
-    /// refuses is the one that says what memory is meant; of a Send that does not fit the last, which is beyond in any
-    /// case.
+    /// A request of `from` ended with this status. If the status calls for it, the other side refuses a packet: the one
+    /// that names the memory, or, for a Send that does not fit, the last, which is beyond the receive in any case.
     pub(super) fn refuse_request(&mut self, from: Side, operation: Operation, numbers: Numbers, status: Status) {
         let syndrome = match status {
             Status::RemoteInvalidRequest => INVALID_REQUEST,
@@ -223,7 +222,7 @@ impl Wire {
         self.packet(from.other(), ACKNOWLEDGE, number, false, &(u32::from(syndrome) << 24 | count).to_be_bytes(), &[]);
     }
 
-    /// AETH for one request more of `from`.
+    /// The AETH for one more request of `from`.
     fn answered(&mut self, from: Side, syndrome: u8) -> [u8; 4] {
         let end = self.end_mut(from.other());
         end.answered = (end.answered + 1) & MASK;
@@ -237,7 +236,7 @@ impl Wire {
         Numbers { first, last: number(first, count.saturating_sub(1)) }
     }
 
-    /// Packets of a message; one without data has one too.
+    /// The number of packets of a message; one without data has one too.
     fn count(&self, length: usize) -> usize {
         length.div_ceil(self.mtu.octets()).max(1)
     }
@@ -301,7 +300,7 @@ impl Opcodes {
     }
 }
 
-/// A number so many packets later.
+/// The number this many packets later.
 const fn number(first: u32, packets: usize) -> u32 {
     first.wrapping_add(packets as u32) & MASK
 }

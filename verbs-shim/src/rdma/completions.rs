@@ -9,7 +9,7 @@ use super::memory::Domain;
 use super::{last_error, sys};
 use crate::verbs::Error;
 
-/// A completion queue, and where the adapter says that there is something in it.
+/// A completion queue, and the channel by which the adapter announces its content.
 #[derive(Debug)]
 pub(super) struct Completions {
     channel: NonNull<sys::ibv_comp_channel>,
@@ -23,7 +23,7 @@ unsafe impl Send for Completions {}
 unsafe impl Sync for Completions {}
 
 impl Completions {
-    /// One for so many completions.
+    /// A queue for this many completions.
     pub(super) fn new(domain: &Domain, depth: usize) -> Result<Self, Error> {
         let context = domain.device().context();
         let depth = c_int::try_from(depth).map_err(|_| Error::Depth)?;
@@ -47,7 +47,7 @@ impl Completions {
         self.cq.as_ptr()
     }
 
-    /// Can be read when there was a completion since [`arm`](Self::arm).
+    /// Readable when there was a completion since [`arm`](Self::arm).
     pub(super) fn descriptor(&self) -> c_int {
         // SAFETY: it is there until this is dropped.
         unsafe { self.channel.as_ref().fd }
@@ -70,7 +70,7 @@ impl Completions {
         }
     }
 
-    /// Has the next completion show at the descriptor. What came before may not, so poll after this.
+    /// Makes the next completion show at the descriptor. Earlier ones may not, so poll after this.
     pub(super) fn arm(&self) -> Result<(), Error> {
         // SAFETY: as in `poll`.
         let number = unsafe {
@@ -82,7 +82,7 @@ impl Completions {
         if number == 0 { Ok(()) } else { Err(Error::System { function: "ibv_req_notify_cq", number }) }
     }
 
-    /// Takes what shows at the descriptor.
+    /// Clears what shows at the descriptor.
     pub(super) fn heed(&self) {
         let (mut cq, mut context) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the channel is there, both can be written, and each event is given back before the queue is
@@ -104,8 +104,8 @@ impl AsFd for Completions {
 
 impl Drop for Completions {
     fn drop(&mut self) {
-        // SAFETY: both were made in `new`, and are destroyed once. Where a queue pair had to be leaked the adapter
-        // refuses the first, and the second is left with it.
+        // SAFETY: both were made in `new`, and are destroyed once. If a queue pair had to be leaked, the adapter
+        // refuses the first, and the second stays with it.
         unsafe {
             if sys::ibv_destroy_cq(self.cq.as_ptr()) == 0 {
                 sys::ibv_destroy_comp_channel(self.channel.as_ptr());

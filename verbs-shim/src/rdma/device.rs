@@ -29,16 +29,16 @@ use crate::verbs::identifiers::Identifiers;
 #[derive(Clone)]
 pub struct Device {
     opened: Arc<Opened>,
-    /// Where connections come from, if not from any address of the adapter.
+    /// The address that connections come from, if not any address of the adapter.
     source: Option<IpAddr>,
-    /// How long who waits looks without sleeping.
+    /// How long a waiting thread polls before it sleeps.
     spin: Duration,
 }
 
-/// How long that is unless told otherwise: an answer over a fast network takes less than waking up does.
+/// The default: over a fast network, an answer takes less time than waking up.
 const SPIN: Duration = Duration::from_micros(20);
 
-/// librdmacm's list of adapters, each of which it has opened. An adapter stays open as long as it is in such a list.
+/// librdmacm's list of adapters, all of which it has opened. An adapter stays open as long as it is in such a list.
 struct List {
     first: NonNull<*mut sys::ibv_context>,
     length: usize,
@@ -70,14 +70,14 @@ impl List {
         let mut length = 0;
         // SAFETY: `length` can be written.
         let first = unsafe { sys::rdma_get_devices(&raw mut length) };
-        // It is not told apart why there is none: no adapter, no kernel module, no right.
+        // The reason is not known: no adapter, no kernel module, or no permission.
         let first = NonNull::new(first).ok_or(Error::NoAdapter)?;
         let list = Self { first, length: usize::try_from(length).unwrap_or(0) };
         if list.length == 0 { Err(Error::NoAdapter) } else { Ok(list) }
     }
 
     fn contexts(&self) -> impl Iterator<Item = NonNull<sys::ibv_context>> {
-        // SAFETY: so many pointers are in the list, and nobody changes it.
+        // SAFETY: the list has this many pointers, and nobody changes it.
         (0..self.length).filter_map(|index| NonNull::new(unsafe { *self.first.as_ptr().add(index) }))
     }
 }
@@ -92,7 +92,7 @@ impl Drop for List {
 /// # Safety
 /// The adapter is open.
 unsafe fn name(context: NonNull<sys::ibv_context>) -> String {
-    // SAFETY: an open adapter has a device, and that a name that ends with zero.
+    // SAFETY: an open adapter has a device, and that has a name that ends with zero.
     unsafe {
         let name = sys::ibv_get_device_name(context.as_ref().device);
         if name.is_null() { String::new() } else { CStr::from_ptr(name).to_string_lossy().into_owned() }
@@ -100,7 +100,7 @@ unsafe fn name(context: NonNull<sys::ibv_context>) -> String {
 }
 
 impl Device {
-    /// The first of the list, whichever that is.
+    /// The first adapter of the list, whichever that is.
     ///
     /// # Errors
     /// [`Error::NoAdapter`].
@@ -122,7 +122,7 @@ impl Device {
     /// # Errors
     /// [`Error::Address`], [`Error::NoAdapter`].
     pub fn with_address(address: IpAddr) -> Result<Self, Error> {
-        // First, as without one nothing else makes sense.
+        // First, because without an adapter nothing else makes sense.
         let list = List::new()?;
         let identifier = Identifier::new(&Arc::new(Channel::new()?))?;
         identifier.bind(SocketAddr::new(address, 0))?;
@@ -144,7 +144,7 @@ impl Device {
         Ok(device)
     }
 
-    /// All adapters that there are.
+    /// The names of all adapters.
     ///
     /// # Errors
     /// [`Error::NoAdapter`].
@@ -153,8 +153,8 @@ impl Device {
         Ok(List::new()?.contexts().map(|context| unsafe { name(context) }).collect())
     }
 
-    /// The same adapter, but who waits for a completion looks so long, again and again, before it sleeps; unless told
-    /// otherwise, 20 microseconds. What comes within that time is seen at once, and costs as much of a processor.
+    /// The same adapter, but a thread that waits for a completion busy-polls this long before it sleeps; the default is
+    /// 20 microseconds. Whatever comes within that time is seen at once, at the cost of that much processor time.
     #[must_use]
     pub fn with_spin(self, spin: Duration) -> Self {
         Self { spin, ..self }
@@ -193,19 +193,19 @@ impl Device {
         self.source
     }
 
-    /// Whether it speaks iWARP; else it is InfiniBand or RoCE.
+    /// Whether it is an iWARP adapter; otherwise it is InfiniBand or RoCE.
     #[must_use]
     pub fn is_iwarp(&self) -> bool {
         // SAFETY: it is open, and has a device.
         unsafe { (*self.opened.context.as_ref().device).transport_type == sys::IBV_TRANSPORT_IWARP }
     }
 
-    /// Where a region may begin; nobody can foresee it. Less than 2^63.
+    /// Where a region may begin: unpredictable, and less than 2^63.
     pub(super) fn offset(&self) -> u64 {
         self.opened.identifiers.offset()
     }
 
-    /// Whether it can do that.
+    /// Whether it supports these depths.
     pub(super) fn check(&self, depths: Depths) -> Result<(), Error> {
         let Limits { queue, completions, .. } = self.opened.limits;
         let Depths { send, receive, reads, receiver_not_ready } = depths;
@@ -217,8 +217,8 @@ impl Device {
         if possible { Ok(()) } else { Err(Error::Depth) }
     }
 
-    /// RDMA Reads of the other side that it answers at once, and its own that are under way at once: no more than asked
-    /// for, and no more than it can.
+    /// RDMA Reads of the other side that it answers at the same time, and its own that run at the same time: no more
+    /// than requested, and no more than it supports.
     pub(super) fn reads(&self, depths: Depths) -> (u8, u8) {
         let Limits { reads_answered, reads_asked, .. } = self.opened.limits;
         // 255 has another meaning.
@@ -231,7 +231,7 @@ impl Limits {
     /// # Safety
     /// The adapter is open.
     unsafe fn of(context: NonNull<sys::ibv_context>) -> Result<Self, Error> {
-        // SAFETY: numbers only, for which zeros are good.
+        // SAFETY: it has only numbers, for which zeros are valid.
         let mut attr: sys::ibv_device_attr = unsafe { std::mem::zeroed() };
         // SAFETY: the adapter is open by the caller, and `attr` can be written.
         match unsafe { sys::ibv_query_device(context.as_ptr(), &raw mut attr) } {

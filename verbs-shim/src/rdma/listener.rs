@@ -1,4 +1,4 @@
-//! Who takes requests for connections, and the requests.
+//! Takes requests for connections; and the requests.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -15,10 +15,10 @@ use crate::verbs::waiter::Waiter;
 
 /// Takes requests for connections at an address of an adapter. Dropping it refuses those that wait.
 ///
-/// It ends by [`Error::Removed`] when its adapter is removed. At `0.0.0.0` and `[::]` it needs an IP address of the adapter for
-/// that, which is there when it begins to listen: else nobody tells it. And where a driver cannot take an adapter away from those
-/// who use it (soft RoCE, soft iWARP), the kernel waits for them, and tells them only if the module `ib_uverbs` was loaded
-/// before `rdma_cm`.
+/// It ends with [`Error::Removed`] when its adapter is removed. At `0.0.0.0` and `[::]`, the adapter needs an IP
+/// address when listening begins; otherwise the listener is not told of its removal. Drivers that cannot take an
+/// adapter away from its users (soft RoCE, soft iWARP) make the kernel wait for them, and it tells them only if the
+/// module `ib_uverbs` was loaded before `rdma_cm`.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -37,21 +37,21 @@ use crate::verbs::waiter::Waiter;
 pub struct Listener {
     device: Device,
     channel: Arc<Channel>,
-    /// Its adapter was removed.
+    /// Whether its adapter was removed.
     is_over: AtomicBool,
     _identifier: Identifier,
-    /// Bound to the adapter, where the other one is bound to no address in particular.
+    /// Bound to the adapter, if the other one is bound to no address in particular.
     _bound: Option<Identifier>,
 }
 
 /// A request for a connection. Dropping it rejects it.
 #[derive(Debug)]
 pub struct Request {
-    /// None when it was answered.
+    /// None once it was answered.
     identifier: Option<Identifier>,
     private_data: Vec<u8>,
     peer: SocketAddr,
-    /// RDMA Reads that may be answered at once, and asked at once, at most.
+    /// The most RDMA Reads that may be answered, and requested, at the same time.
     pub(super) reads: (u8, u8),
 }
 
@@ -66,7 +66,7 @@ impl Listener {
         let channel = Arc::new(Channel::new()?);
         let identifier = Identifier::new(&channel)?;
         identifier.bind(address)?;
-        // Bound to no address in particular it is bound to no adapter, and is not told when one is removed.
+        // If it is bound to no address in particular, it is bound to no adapter, and is not told when one is removed.
         let bound = match identifier.context() {
             context if context.is_null() => bound_to(device, &channel),
             context if context == device.context() => None,
@@ -85,18 +85,18 @@ impl Listener {
             }
             while let Some(event) = self.channel.next()? {
                 if event.kind == sys::RDMA_CM_EVENT_DEVICE_REMOVAL {
-                    // It comes once, for all who ask here.
+                    // It comes once, for all that ask here.
                     self.is_over.store(true, Ordering::Release);
                     return Err(Error::Removed);
                 }
-                // The kernel says nothing of what happens to a request that waits: answering it fails then.
+                // The kernel does not report what happens to a request that waits; answering it then fails.
                 let Some(id) = event.request else { continue };
                 // SAFETY: the request of an event of this channel, which is taken once.
                 let identifier = unsafe { Identifier::of_request(id, &self.channel) };
                 let (peer, mine) = (identifier.peer(), identifier.context() == self.device.context());
                 let identifier = Some(identifier);
                 let request = Request { identifier, private_data: event.private_data, peer, reads: event.reads };
-                // One that comes by another adapter is rejected: memory is registered with this one.
+                // A request that comes through another adapter is rejected, because memory is registered with this one.
                 if mine {
                     return Ok(Some(request));
                 }
@@ -105,7 +105,7 @@ impl Listener {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Ok(None);
             }
-            // Another thread may take the event for which this one wakes up, and then goes on to wait.
+            // Another thread may take the event for which this one wakes up; then this one goes on waiting.
             let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now));
             wait_for([self.channel.as_fd()], rest);
         }
@@ -113,7 +113,7 @@ impl Listener {
 }
 
 impl Listener {
-    /// Tells a waiter when somebody asks.
+    /// Tells a waiter of the next request.
     pub(super) fn watch(&self, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
         if self.is_over.load(Ordering::Acquire) {
             return Ok(Armed::Ready);

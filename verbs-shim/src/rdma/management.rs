@@ -1,4 +1,4 @@
-//! librdmacm: identifiers, the channels that their events come by, addresses.
+//! librdmacm: identifiers, the channels for their events, and addresses.
 
 use std::ffi::{c_int, c_void};
 use std::mem;
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use super::{last_error, sys};
 use crate::verbs::Error;
 
-/// How long an adapter may take to find an address, and again to find the way there.
+/// How long an adapter may take to find an address, and again to find the route.
 const RESOLVE: Duration = Duration::from_secs(2);
-/// Times a packet is sent again before the other side counts as gone: 7 is the most.
+/// Retransmissions of a packet before the other side counts as gone: 7 is the most.
 const RETRIES: u8 = 7;
 
-/// Where events of identifiers come out.
+/// A channel for events of identifiers.
 #[derive(Debug)]
 pub(super) struct Channel(NonNull<sys::rdma_event_channel>);
 
@@ -31,15 +31,15 @@ pub(super) struct Event {
     pub(super) kind: c_int,
     pub(super) status: c_int,
     pub(super) private_data: Vec<u8>,
-    /// Of a request: RDMA Reads that may be answered at once, and asked at once, at most.
+    /// For a request: the most RDMA Reads that may be answered, and requested, at the same time.
     pub(super) reads: (u8, u8),
-    /// Of a request: the identifier of what may become a connection. Whoever takes the event owns it.
+    /// For a request: the identifier of what may become a connection. Whoever takes the event owns it.
     pub(super) request: Option<NonNull<sys::rdma_cm_id>>,
 }
 
 impl Channel {
     pub(super) fn new() -> Result<Self, Error> {
-        // SAFETY: needs nothing.
+        // SAFETY: it has no preconditions.
         let channel = unsafe { sys::rdma_create_event_channel() };
         let channel = Self(NonNull::new(channel).ok_or_else(|| last_error("rdma_create_event_channel"))?);
         nonblocking(channel.descriptor())?;
@@ -62,8 +62,8 @@ impl Channel {
                 _ => Err(Error::System { function: "rdma_get_cm_event", number }),
             };
         }
-        // SAFETY: it was given just now, and is given back once, after what is needed of it has been copied. The
-        // parameters are those of a connection, or zeros, as all identifiers here are for connections.
+        // SAFETY: it has just been returned, and is given back once, after everything needed was copied from it. The
+        // parameters are those of a connection, or zeros, because all identifiers here are for connections.
         unsafe {
             let copy = Event::copy(&*event);
             sys::rdma_ack_cm_event(event);
@@ -96,21 +96,22 @@ impl AsFd for Channel {
 
 impl Drop for Channel {
     fn drop(&mut self) {
-        // SAFETY: made by rdma_create_event_channel, destroyed once; all identifiers of it are gone, as each keeps it.
+        // SAFETY: created by rdma_create_event_channel, and destroyed once; all its identifiers are gone, because each
+        // keeps it alive.
         unsafe { sys::rdma_destroy_event_channel(self.0.as_ptr()) };
     }
 }
 
 impl Event {
     /// # Safety
-    /// Of a channel whose identifiers are for connections.
+    /// The event is from a channel whose identifiers are for connections.
     unsafe fn copy(event: &sys::rdma_cm_event) -> Self {
         let conn = &event.conn;
         let private_data = if conn.private_data.is_null() {
             Vec::new()
         } else {
             let length = usize::from(conn.private_data_len);
-            // SAFETY: librdmacm says where it is and how long.
+            // SAFETY: librdmacm says where it is, and how long.
             unsafe { std::slice::from_raw_parts(conn.private_data.cast::<u8>(), length) }.to_vec()
         };
         let request = (event.event == sys::RDMA_CM_EVENT_CONNECT_REQUEST).then(|| NonNull::new(event.id)).flatten();
@@ -119,10 +120,10 @@ impl Event {
     }
 }
 
-/// What goes with asking for a connection, or accepting it.
+/// The parameters for requesting or accepting a connection.
 pub(super) struct Parameters<'a> {
     pub(super) private_data: &'a [u8],
-    /// RDMA Reads that are answered at once, and asked at once.
+    /// RDMA Reads that are answered, and requested, at the same time.
     pub(super) reads: (u8, u8),
     pub(super) receiver_not_ready: u8,
 }
@@ -144,7 +145,7 @@ impl Parameters<'_> {
     }
 }
 
-/// What stands for a connection, or for an address at which someone listens. Dropping it ends the connection.
+/// Stands for a connection, or for an address at which someone listens. Dropping it ends the connection.
 #[derive(Debug)]
 pub(super) struct Identifier {
     id: NonNull<sys::rdma_cm_id>,
@@ -153,7 +154,7 @@ pub(super) struct Identifier {
 
 // SAFETY: all functions of librdmacm may be called from any thread.
 unsafe impl Send for Identifier {}
-// SAFETY: as above. What changes fields of it takes `&mut self`, or is called before it is shared.
+// SAFETY: as above. Functions that change its fields take `&mut self`, or are called before it is shared.
 unsafe impl Sync for Identifier {}
 
 impl Identifier {
@@ -167,10 +168,10 @@ impl Identifier {
         Ok(Self { id, channel: Arc::clone(channel) })
     }
 
-    /// Of an [`Event`] that came by this channel.
+    /// The identifier of an [`Event`] from this channel.
     ///
     /// # Safety
-    /// The event's `request`, of which no other identifier is made.
+    /// `id` is the event's `request`, and no other identifier is made of it.
     pub(super) unsafe fn of_request(id: NonNull<sys::rdma_cm_id>, channel: &Arc<Channel>) -> Self {
         Self { id, channel: Arc::clone(channel) }
     }
@@ -213,13 +214,13 @@ impl Identifier {
         let source = source.as_mut().map_or(ptr::null_mut(), ptr::from_mut);
         let mut address = to_storage(address);
         let milliseconds = c_int::try_from(RESOLVE.as_millis()).unwrap_or(c_int::MAX);
-        // SAFETY: the identifier is there, and the addresses are some, of the same family.
+        // SAFETY: the identifier is there, and both addresses are valid and of the same family.
         let asked =
             unsafe { sys::rdma_resolve_addr(self.id.as_ptr(), source.cast(), (&raw mut address).cast(), milliseconds) };
         self.resolved(asked, "rdma_resolve_addr", sys::RDMA_CM_EVENT_ADDR_RESOLVED)
     }
 
-    /// Finds the way there.
+    /// Finds the route to it.
     pub(super) fn resolve_route(&self) -> Result<(), Error> {
         let milliseconds = c_int::try_from(RESOLVE.as_millis()).unwrap_or(c_int::MAX);
         // SAFETY: the identifier is there.
@@ -234,14 +235,14 @@ impl Identifier {
                 _ => Error::Unreachable,
             });
         }
-        // The kernel's own limit ends it, so twice that is never waited.
+        // The kernel's own limit ends it, so this never waits twice as long.
         match self.channel.wait(RESOLVE * 2)? {
             Some(event) if event.kind == wanted && event.status == 0 => Ok(()),
             _ => Err(Error::Unreachable),
         }
     }
 
-    /// Octets of the longest message that its port carries.
+    /// The longest message that its port carries, in octets.
     pub(super) fn message_size(&self) -> Result<u32, Error> {
         // SAFETY: numbers only, for which zeros are good.
         let mut attr: sys::ibv_port_attr = unsafe { mem::zeroed() };
@@ -258,10 +259,10 @@ impl Identifier {
         }
     }
 
-    /// Makes a queue pair of the adapter for this connection.
+    /// Creates a queue pair of the adapter for this connection.
     ///
     /// # Safety
-    /// The protection domain and the completion queues in `attr` are there until
+    /// The protection domain and the completion queues in `attr` exist until
     /// [`destroy_queue_pair`](Self::destroy_queue_pair).
     pub(super) unsafe fn create_queue_pair(
         &mut self,
@@ -274,7 +275,7 @@ impl Identifier {
         NonNull::new(unsafe { self.id.as_ref().qp }).ok_or_else(|| last_error("rdma_create_qp"))
     }
 
-    /// From then on the adapter does no work of the queue pair any more.
+    /// From then on the adapter does no more work of the queue pair.
     pub(super) fn destroy_queue_pair(&mut self) -> Result<(), Error> {
         // SAFETY: the identifier is there, and nobody else changes it (`&mut self`). librdmacm's own function does the
         // same, but does not say whether it was done.
@@ -308,14 +309,14 @@ impl Identifier {
         match unsafe { sys::rdma_accept(self.id.as_ptr(), &raw mut parameters) } {
             0 => Ok(()),
             _ => Err(match errno() {
-                // The kernel has no request any more.
+                // The kernel no longer has the request.
                 libc::EINVAL | libc::ENOTCONN | libc::ECONNRESET => Error::Disconnected,
                 number => Error::System { function: "rdma_accept", number },
             }),
         }
     }
 
-    /// Rejects; false where nobody waits for the answer any more.
+    /// Rejects; false if nobody waits for the answer any more.
     pub(super) fn reject(&self, private_data: &[u8]) -> bool {
         let length = u8::try_from(private_data.len()).unwrap_or(u8::MAX);
         // SAFETY: the identifier is there, and the private data as long as this call.
@@ -324,11 +325,11 @@ impl Identifier {
 
     /// Tells the other side that the connection is over, and stops the queue pair.
     pub(super) fn disconnect(&self) {
-        // SAFETY: the identifier is there. Of a connection that is over it fails, and that is all the same.
+        // SAFETY: the identifier is there. If the connection is over this fails, which does not matter.
         unsafe { sys::rdma_disconnect(self.id.as_ptr()) };
     }
 
-    /// Has its events come by another channel.
+    /// Moves its events to another channel.
     pub(super) fn migrate(&mut self, channel: &Arc<Channel>) -> Result<(), Error> {
         // SAFETY: both are there; each event is given back before another function is called, so this waits for none.
         check(unsafe { sys::rdma_migrate_id(self.id.as_ptr(), channel.0.as_ptr()) }, "rdma_migrate_id")?;
@@ -336,7 +337,7 @@ impl Identifier {
         Ok(())
     }
 
-    /// Who is on the other side.
+    /// The address of the other side.
     pub(super) fn peer(&self) -> SocketAddr {
         // SAFETY: it is there, and librdmacm has filled in the address of a connection.
         from_storage(unsafe { &self.id.as_ref().route.addr.dst_storage })
@@ -350,7 +351,8 @@ impl Drop for Identifier {
     }
 }
 
-/// Why the kernel did not ask for a connection. Soft iWARP waits here for the TCP connection, so it can be refused already.
+/// Why the kernel did not request a connection. Soft iWARP waits here for the TCP connection, so it may already be
+/// refused.
 fn not_connected(number: c_int) -> Error {
     match number {
         libc::ECONNREFUSED | libc::ECONNRESET => Error::Refused,
@@ -359,10 +361,10 @@ fn not_connected(number: c_int) -> Error {
     }
 }
 
-/// What a rejection means. Connection managers say in three ways that nobody listens: InfiniBand's by reason 8, invalid
-/// service ID (InfiniBand Architecture, CM REJ); the kernel, for the iWARP adapters that make the TCP connection by themselves,
-/// by the error number of a connection that TCP has reset. A program that rejects has no other error number on iWARP, but
-/// mostly says why.
+/// What a rejection means. Connection managers report in different ways that nobody listens: InfiniBand's with reason
+/// 8, invalid service ID (InfiniBand Architecture, CM REJ); the kernel, for iWARP adapters that make the TCP connection
+/// themselves, with the error number of a reset TCP connection. A program that rejects has the same error number on
+/// iWARP, but usually adds private data.
 pub(super) fn rejection(status: c_int, private_data: Vec<u8>) -> Error {
     const INVALID_SERVICE: c_int = 8;
     const RESET: [c_int; 2] = [-libc::ECONNREFUSED, -libc::ECONNRESET];
@@ -377,12 +379,12 @@ fn check(result: c_int, function: &'static str) -> Result<(), Error> {
     if result == 0 { Ok(()) } else { Err(last_error(function)) }
 }
 
-/// The error number of what failed last in this thread.
+/// The error number of the last failure in this thread.
 pub(super) fn errno() -> c_int {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// Has reading from a descriptor never wait.
+/// Makes reading from a descriptor never wait.
 pub(super) fn nonblocking(descriptor: c_int) -> Result<(), Error> {
     // SAFETY: it is open, and only its flags change.
     let done = unsafe {
@@ -392,13 +394,13 @@ pub(super) fn nonblocking(descriptor: c_int) -> Result<(), Error> {
     if done < 0 { Err(last_error("fcntl")) } else { Ok(()) }
 }
 
-/// Waits until one of the descriptors can be read, or for some other reason, not longer than `timeout`.
+/// Waits until one of the descriptors is readable, or something else ends the wait, but no longer than `timeout`.
 pub(super) fn wait_for<const COUNT: usize>(descriptors: [BorrowedFd<'_>; COUNT], timeout: Duration) {
     let asked = |fd: BorrowedFd<'_>| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut descriptors = descriptors.map(asked);
-    // Rounded up: a timeout that is not over must not become none.
+    // Rounded up: a timeout that has not passed must not become zero.
     let milliseconds = c_int::try_from(timeout.as_micros().div_ceil(1000)).unwrap_or(c_int::MAX);
-    // SAFETY: so many are there. Where it fails, the caller looks again.
+    // SAFETY: there are this many. If it fails, the caller looks again.
     unsafe { libc::poll(descriptors.as_mut_ptr(), COUNT as libc::nfds_t, milliseconds) };
 }
 
@@ -431,17 +433,17 @@ fn to_storage(address: SocketAddr) -> libc::sockaddr_storage {
     storage
 }
 
-/// An address of no IP family, as InfiniBand also has them, is given as the unspecified one.
+/// An address that is not IP, which InfiniBand also has, becomes the unspecified address.
 fn from_storage(storage: &libc::sockaddr_storage) -> SocketAddr {
     // SAFETY: a storage is as large as any address, and aligned for each.
     let address = unsafe { ip_address(ptr::from_ref(storage).cast()) };
     address.unwrap_or_else(|| SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0).into())
 }
 
-/// None where it is of no IP family.
+/// None if it is not an IP address.
 ///
 /// # Safety
-/// There is an address, as long as its family has it, and aligned for that.
+/// `address` points to an address with the length and alignment of its family.
 #[expect(clippy::cast_ptr_alignment, reason = "the caller sees to it")]
 unsafe fn ip_address(address: *const libc::sockaddr) -> Option<SocketAddr> {
     // SAFETY: the family says which it is; the rest is the caller's.
@@ -504,7 +506,7 @@ mod tests {
     fn local_addresses_are_those_that_a_socket_can_have() {
         let addresses = local_addresses().unwrap();
         assert!(addresses.contains(&"127.0.0.1:0".parse().unwrap()), "{addresses:?}");
-        // One of IPv6 may be too new for that.
+        // An IPv6 address may be too new for that.
         for address in addresses.into_iter().filter(SocketAddr::is_ipv4) {
             std::net::UdpSocket::bind(address).unwrap();
         }

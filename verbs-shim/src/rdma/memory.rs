@@ -26,10 +26,11 @@ use super::{last_error, sys};
 use crate::verbs::{Access, Local};
 use crate::verbs::{Error, NotRegistered};
 
-/// As many of an address's low bits stay in a region's offset: an adapter may map it by pages of that size (2 MiB).
+/// This many low bits of an address stay in a region's offset, because an adapter may map it by pages of that size (2
+/// MiB).
 const PAGE_BITS: u32 = 21;
 
-/// A protection domain of an adapter. It is freed when all that belongs to it is gone.
+/// A protection domain of an adapter. It is freed when everything that belongs to it is gone.
 #[derive(Clone, Debug)]
 pub struct Domain(Arc<ProtectionDomain>);
 
@@ -63,13 +64,13 @@ impl Domain {
 
 impl Drop for ProtectionDomain {
     fn drop(&mut self) {
-        // SAFETY: made by ibv_alloc_pd, freed here only. What was made in it keeps it, so is gone; where something had
-        // to be leaked, this is refused, and nothing is lost but the domain.
+        // SAFETY: created by ibv_alloc_pd, and freed only here. Everything made in it keeps it alive, so is gone; if
+        // something had to be leaked, this is refused, and only the domain is lost.
         unsafe { sys::ibv_dealloc_pd(self.pd.as_ptr()) };
     }
 }
 
-/// The octets of a `Vec<u8>`, in its own words: no reference to them exists but those that [`Registration`] gives.
+/// The octets of a `Vec<u8>`, as its raw parts: no reference to them exists except those that [`Registration`] gives.
 struct Buffer {
     start: NonNull<u8>,
     length: usize,
@@ -84,9 +85,9 @@ impl Buffer {
     }
 
     /// # Safety
-    /// No adapter has the memory any more, no reference to it exists, and this is called once.
+    /// No adapter has the memory any more, there is no reference to it, and this is called once.
     unsafe fn octets(&self) -> Vec<u8> {
-        // SAFETY: the parts of a `Vec<u8>` that was forgotten, which by the caller nobody uses.
+        // SAFETY: these are the parts of a `Vec<u8>` that was forgotten, and the caller promises that nobody uses them.
         unsafe { Vec::from_raw_parts(self.start.as_ptr(), self.length, self.capacity) }
     }
 }
@@ -94,9 +95,9 @@ impl Buffer {
 /// Who uses a region's memory.
 #[derive(Debug, Default)]
 struct Uses {
-    /// Closures that look.
+    /// Closures that look at it.
     looking: usize,
-    /// A closure changes it.
+    /// Whether a closure changes it.
     changing: bool,
     /// Receives and RDMA Reads into it.
     incoming: usize,
@@ -104,20 +105,20 @@ struct Uses {
     outgoing: usize,
 }
 
-/// The rights that memory is registered with. On iWARP the data of an RDMA Read comes as that of an RDMA Write does, addressed
-/// to a handle, and needs the same right (RFC 5040 section 5.2, RFC 5042 section 6.2.1).
+/// The rights with which memory is registered. On iWARP the data of an RDMA Read comes like that of an RDMA Write,
+/// addressed to a handle, and needs the same right (RFC 5040 section 5.2, RFC 5042 section 6.2.1).
 fn registered_access(asked: Access, is_iwarp: bool) -> Access {
     if is_iwarp && asked.contains(Access::READ_SINK) { asked | Access::REMOTE_WRITE } else { asked }
 }
 
-/// A buffer that the adapter knows. It lives as long as its region, and any work on it.
+/// A buffer that is registered with the adapter. It lives as long as its region and any work on it.
 struct Registration {
-    /// Lives longer than what is registered in it.
+    /// Outlives what is registered in it.
     domain: Domain,
-    /// None when it has ended.
+    /// None once it has ended.
     mr: Option<NonNull<sys::ibv_mr>>,
     buffer: Buffer,
-    /// With what the adapter needs besides what its owner asked for.
+    /// What the owner asked for, and what the adapter also needs.
     access: Access,
     segment: Segment,
     local_key: u32,
@@ -129,7 +130,7 @@ unsafe impl Send for Registration {}
 // SAFETY: as above.
 unsafe impl Sync for Registration {}
 
-/// Registered memory of an adapter. Dropping it ends the registration as soon as no work on it is under way.
+/// Registered memory of an adapter. Dropping it ends the registration as soon as no work on it is in progress.
 pub struct Region(Arc<Registration>);
 
 impl Region {
@@ -141,7 +142,7 @@ impl Region {
             return Err(NotRegistered { error: Error::Range, buffer: octets });
         };
         if octets.is_empty() {
-            // Adapters register one octet or more. The segment says that there is none.
+            // Adapters register at least one octet. The segment still says that there is none.
             octets.push(0);
         }
         let buffer = Buffer::new(octets);
@@ -151,12 +152,12 @@ impl Region {
         let mr = register(domain, &buffer, offset, access);
         let Some(mr) = NonNull::new(mr) else {
             let error = last_error("ibv_reg_mr");
-            // SAFETY: it was not registered, and `buffer` is given up.
+            // SAFETY: it was not registered, and `buffer` is not used again.
             let mut buffer = unsafe { buffer.octets() };
             buffer.truncate(length as usize);
             return Err(NotRegistered { error, buffer });
         };
-        // SAFETY: ibv_reg_mr gave it, and nobody changes it.
+        // SAFETY: ibv_reg_mr returned it, and nobody changes it.
         let (local_key, handle) = unsafe { (mr.as_ref().lkey, mr.as_ref().rkey) };
         let segment = Segment { handle, length, offset };
         let uses = Mutex::default();
@@ -169,7 +170,7 @@ impl Region {
     }
 
     pub(super) fn deregister(self) -> Result<Vec<u8>, Error> {
-        // Work that is under way keeps the registration, and ends it when it is done.
+        // Work in progress keeps the registration, and ends it when it is done.
         Arc::into_inner(self.0).ok_or(Error::InUse)?.end()
     }
 
@@ -182,8 +183,8 @@ impl Region {
         uses.looking += 1;
         drop(uses);
         let _looking = Guard(registration, |uses| uses.looking -= 1);
-        // SAFETY: so many octets are there and initialised. While `looking` counts this, no work is posted that writes
-        // them (`Place::new`) and no closure changes them; none was (above). The other side cannot write them.
+        // SAFETY: this many octets are there and initialised. While `looking` counts this, no work is posted that
+        // writes them (`Place::new`) and no closure changes them; none was (above). The other side cannot write them.
         let octets = unsafe { slice::from_raw_parts(registration.buffer.start.as_ptr(), registration.length()) };
         Ok(look(octets))
     }
@@ -198,7 +199,7 @@ impl Region {
         drop(uses);
         let _changing = Guard(registration, |uses| uses.changing = false);
         // SAFETY: as in `read`; while `changing` is set no work of this side is posted at all, and no closure looks.
-        // With the right to read, the other side may see octets that are half changed, which is for it to sort out.
+        // With the right to read, the other side may see half-changed octets, which is its own concern.
         let octets = unsafe { slice::from_raw_parts_mut(registration.buffer.start.as_ptr(), registration.length()) };
         Ok(change(octets))
     }
@@ -214,19 +215,19 @@ impl Registration {
         uses.incoming > 0 || self.access.contains(Access::REMOTE_WRITE)
     }
 
-    /// Octets that its owner gave.
+    /// The length of the owner's buffer, in octets.
     fn length(&self) -> usize {
         self.segment.length as usize
     }
 
-    /// Ends the registration and gives the octets, the first time.
+    /// Ends the registration and returns the octets, the first time.
     fn end(&mut self) -> Result<Vec<u8>, Error> {
         let Some(mr) = self.mr.take() else { return Ok(Vec::new()) };
-        // SAFETY: made by ibv_reg_mr, and taken out of its place so that this is done once.
+        // SAFETY: created by ibv_reg_mr, and taken out of its place so that this happens once.
         match unsafe { sys::ibv_dereg_mr(mr.as_ptr()) } {
             0 => {
-                // SAFETY: the adapter does not have the memory any more, no slice of it is out as those borrow what
-                // this has for itself, and it is done once, as above.
+                // SAFETY: the adapter no longer has the memory, no slice of it exists, because slices borrow what this
+                // owns exclusively, and it happens once, as above.
                 let mut octets = unsafe { self.buffer.octets() };
                 octets.truncate(self.length());
                 Ok(octets)
@@ -243,7 +244,7 @@ impl Drop for Registration {
     }
 }
 
-/// Undoes a use when it is dropped, also where a closure panics.
+/// Undoes a use when it is dropped, even if a closure panics.
 struct Guard<'a>(&'a Registration, fn(&mut Uses));
 
 impl Drop for Guard<'_> {
@@ -252,7 +253,7 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// A part of a region that work is under way on, which keeps its memory.
+/// A part of a region that posted work uses. It keeps the memory registered.
 pub(super) struct Place {
     registration: Arc<Registration>,
     incoming: bool,
@@ -281,12 +282,12 @@ impl Place {
         Ok(Self { registration: Arc::clone(registration), incoming, part })
     }
 
-    /// As the adapter takes it; an empty one has no parts.
+    /// The form that the adapter takes; an empty place has no parts.
     pub(super) fn parts(&mut self) -> (*mut sys::ibv_sge, c_int) {
         (&raw mut self.part, c_int::from(self.part.length > 0))
     }
 
-    /// Where it is registered.
+    /// The domain in which it is registered.
     pub(super) fn domain(&self) -> &Domain {
         &self.registration.domain
     }
@@ -308,8 +309,8 @@ impl Drop for Place {
     }
 }
 
-/// Where a region begins for work requests and the other side: not where it is in this process, so that nobody can
-/// foresee it, and nobody learns addresses of the process from it. Soft iWARP knows no other than the address.
+/// Where a region begins for work requests and the other side. It is not its address in this process, so that nobody
+/// can predict it or learn addresses of the process from it. Soft iWARP supports only the address.
 fn offset(device: &Device, address: u64) -> u64 {
     if device.is_iwarp() {
         return address;
@@ -326,8 +327,8 @@ fn register(domain: &Domain, buffer: &Buffer, offset: u64, access: Access) -> *m
     ];
     let rights = rights.iter().filter(|(right, _)| access.contains(*right)).fold(0, |all, (_, flag)| all | flag);
     let (start, length) = (buffer.start.as_ptr().cast(), buffer.length);
-    // SAFETY: the domain lives, and the octets are there until the registration has ended: `Registration` frees them
-    // after that only.
+    // SAFETY: the domain is alive, and the octets exist until the registration has ended, because `Registration` frees
+    // them only after that.
     unsafe {
         if offset == start as u64 {
             sys::ibv_reg_mr(domain.pd(), start, length, rights)

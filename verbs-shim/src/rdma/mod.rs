@@ -2,8 +2,8 @@
 //!
 //! A [`Device`] is an adapter of this computer: InfiniBand, RoCE or iWARP, or the kernel's soft RoCE (`rdma_rxe`).
 //! Everything that rdma-core has a driver for is used in the same way. This needs Linux with the kernel modules
-//! `ib_uverbs` and `rdma_ucm`, and for each process the right to lock as much memory as it registers (`ulimit -l`);
-//! where that is used up, [`register`](Verbs::register) fails by [`Error::Exhausted`].
+//! `ib_uverbs` and `rdma_ucm`, and each process needs the right to lock as much memory as it registers (`ulimit -l`);
+//! when that is used up, [`register`](Verbs::register) fails with [`Error::Exhausted`].
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -28,41 +28,41 @@
 //! ```
 //!
 //! # Memory that the adapter writes
-//! A slice of registered memory is given only while no adapter can write to it. So [`read`](Verbs::read) and
-//! [`write`](Verbs::write) fail by [`Error::InUse`] for a region with [`Access::REMOTE_WRITE`], whatever the other side
-//! does: deregister it, then look. The same while a receive or an RDMA Read into the region is posted and its
-//! completion not taken, wherever in the region that is; so give each receive a region. What is posted keeps its memory
-//! registered: [`deregister`](Verbs::deregister) then fails by [`Error::InUse`], and the buffer is freed with the last
-//! completion.
+//! There is a slice of registered memory only while no adapter can write to it. So [`read`](Verbs::read) and
+//! [`write`](Verbs::write) fail with [`Error::InUse`] for a region with [`Access::REMOTE_WRITE`], whatever the other
+//! side does: deregister it, then look. They also fail while a receive or an RDMA Read into any part of the region is
+//! posted and its completion has not been taken; so give each receive its own region. Posted work keeps its memory
+//! registered: [`deregister`](Verbs::deregister) then fails with [`Error::InUse`], and the buffer is freed with the
+//! last completion.
 //!
-//! That what an RDMA Write has put is in place when the completion of a later Send's receive is taken, rests on the
+//! The data of an RDMA Write is in place when the completion of a later Send's receive is taken. That rests on the
 //! order in which an adapter has to work (InfiniBand Architecture, ordering of RDMA Writes and Sends of one queue pair;
 //! RFC 5040 section 5.5 for iWARP), and on the order of its writes to memory: regions are never registered for relaxed
 //! ordering.
 //!
 //! # Handles
-//! The adapter chooses them, and many choose in a row: that nobody foresees a handle (RFC 8166 section 8.1.2) cannot be
-//! promised. Offsets are random here, in steps of 2 MiB, and say nothing of where memory is in the process; but not on
-//! iWARP, where some drivers know no offset but the address. Nobody can take a handle away by Send With Invalidate
-//! ([`remote_invalidation`](Verbs::remote_invalidation)), as that needs memory windows.
+//! The adapter chooses them, and many adapters choose consecutive ones, so unpredictable handles (RFC 8166 section
+//! 8.1.2) cannot be promised. Offsets are random, in steps of 2 MiB, and reveal nothing about where memory is in the
+//! process, except on iWARP, where some drivers accept only the address as offset. Send With Invalidate cannot
+//! invalidate handles ([`remote_invalidation`](Verbs::remote_invalidation)), because that needs memory windows.
 //!
 //! # Connections
-//! [`connect`](Verbs::connect) waits until the way to the other side is found, 8 seconds at most, and not for its
-//! answer. How often a Send is tried again where no receive is posted, each side tells the other in setting up, so
-//! [`Depths::receiver_not_ready`](crate::Depths) is for what the other side sends. The end of a process ends its
-//! connections, and the other side is told. A connection that is cut off is noticed by what sends; who only receives
-//! waits, so the layer above needs a time after which it asks.
+//! [`connect`](Verbs::connect) waits until the route to the other side is found, at most 8 seconds, but not for its
+//! answer. During set-up, each side tells the other how often to retry a Send if no receive is posted, so
+//! [`Depths::receiver_not_ready`](crate::Depths) applies to what the other side sends. The end of a process ends its
+//! connections, and the other side is told. Only a side that sends notices a connection that was cut off; one that only
+//! receives keeps waiting, so the layer above needs a time after which it asks.
 //!
-//! Memory that is registered with another adapter is refused by [`Error::Deregistered`].
+//! Memory that is registered with another adapter is refused with [`Error::Deregistered`].
 //!
-//! Dropping comes in any order. A process that forks needs a kernel from 5.12 on, which leaves registered memory with
-//! the parent.
+//! Values can be dropped in any order. A process that forks needs Linux 5.12 or later, which leaves registered memory
+//! with the parent.
 //!
 //! # iWARP
-//! Was tried with soft iWARP (`siw`) of Linux 6.1, and not with an adapter. A Send or an RDMA Write is complete when TCP has
-//! taken it: that the other side refuses it is seen by the end of the connection alone. Memory with [`Access::READ_SINK`] is
-//! registered with the right to be written by the other side there, as the data of an RDMA Read needs it, so it is not shown
-//! while it is registered.
+//! This was tried with soft iWARP (`siw`) of Linux 6.1, but not with an adapter. A Send or an RDMA Write is complete
+//! when TCP has taken it; if the other side refuses it, only the end of the connection shows that. Memory with
+//! [`Access::READ_SINK`] is registered so that the other side may write it, because the data of an RDMA Read needs that
+//! right, and so is not shown while it is registered.
 //!
 //! # Unsafe code
 //! Without the feature `rdma` the crate forbids unsafe code; with it, only this module may contain any, each with a
@@ -91,14 +91,14 @@ use crate::verbs::waiter::{Waiter, Watch};
 use crate::verbs::{Access, Armed, Completion, Depths, Local, Verbs, Work};
 use crate::verbs::{Error, NotRegistered};
 
-/// Octets of private data that go with a request (RDMA IP CM service: 92 less 36).
+/// The most octets of private data in a request (RDMA IP CM service: 92 minus 36).
 pub const REQUEST_PRIVATE_DATA: usize = 56;
-/// Octets of private data that go with an acceptance.
+/// The most octets of private data in an acceptance.
 pub const ACCEPT_PRIVATE_DATA: usize = 196;
-/// Octets of private data that go with a rejection.
+/// The most octets of private data in a rejection.
 pub const REJECT_PRIVATE_DATA: usize = 148;
 
-/// What a function of the libraries has left in `errno`.
+/// The error that a function of the libraries left in `errno`.
 fn last_error(function: &'static str) -> Error {
     match management::errno() {
         libc::ENOMEM | libc::EAGAIN | libc::EMFILE | libc::ENFILE => Error::Exhausted,
@@ -138,7 +138,7 @@ impl Verbs for Device {
     }
 
     fn is_valid(&self, _region: &Region) -> bool {
-        // Nobody but its owner ends a registration.
+        // Only its owner ends a registration.
         true
     }
 

@@ -25,7 +25,7 @@ use crate::verbs::descriptors::{self, Bell};
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Armed, Completion, Depths, Kind, Local, Operation, Status, Work};
 
-/// So many looks are cheaper than asking for the time.
+/// This many looks are cheaper than reading the clock.
 const LOOKS: u32 = 64;
 
 /// A queue pair of an adapter. Dropping it ends its connection.
@@ -67,15 +67,15 @@ enum Phase {
     Over,
 }
 
-/// What ends a wait for a completion before its time.
+/// Why a wait for a completion ends early.
 enum Found {
     Completion(Completion),
     Interrupted,
 }
 
-/// Something that was posted and has no completion.
+/// Something that was posted and has no completion yet.
 struct Posted {
-    /// What the adapter knows it by.
+    /// The number by which the adapter knows it.
     number: u64,
     id: u64,
     kind: Kind,
@@ -84,34 +84,35 @@ struct Posted {
 
 struct State {
     phase: Phase,
-    /// What came back for the request.
+    /// The answer to the request.
     answer: Option<Result<Vec<u8>, Error>>,
     identifier: Option<Identifier>,
-    /// The adapter's, from when it is known which adapter until the connection is over.
+    /// The adapter's queue pair, from the time the adapter is known until the connection is over.
     hardware: Option<NonNull<sys::ibv_qp>>,
-    /// Octets of the longest message of its port, from then on.
+    /// The longest message of its port in octets, from then on.
     message_size: u32,
     completions: Arc<Completions>,
     domain: Domain,
-    /// Numbers given so far.
+    /// Numbers used so far.
     numbers: u64,
-    /// In the order of posting; those of a queue pair that the adapter does not have yet too.
+    /// In the order of posting, also while the adapter does not have the queue pair yet.
     work: VecDeque<Posted>,
     receives: VecDeque<Posted>,
-    /// Complete, and not taken.
+    /// Completions that were not taken.
     ready: VecDeque<Completion>,
-    /// Places taken in the queues: those above, and those of completions that were not taken.
+    /// Occupied places in the queues: those above, and those of completions that were not taken.
     places: usize,
     receive_places: usize,
-    /// A thread sleeps for all that wait.
+    /// Whether a thread sleeps for all that wait.
     asleep: bool,
-    /// The next wait for a completion ends at once.
+    /// Whether the next wait for a completion ends at once.
     interrupted: bool,
-    /// Rung to wake a thread that sleeps, and at the end of the connection, which no event has to say.
+    /// Rung to wake a sleeping thread, and at the end of the connection, which no event need report.
     bell: Arc<Bell>,
-    /// Looks that might not wait.
+    /// Looks that might not have waited.
     looks: u32,
-    /// Who waits beside other connections. It is told here of what no event says: what a thread that sleeps has taken.
+    /// The waiter that waits for many connections. It is told here of what no event reports: what a sleeping thread has
+    /// taken.
     watch: Option<Watch>,
 }
 
@@ -151,7 +152,7 @@ impl QueuePair {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins what can be done once; the queue pair is used then.
+    /// Begins what can be done only once; the queue pair then counts as used.
     fn begin(&self) -> Result<MutexGuard<'_, State>, Error> {
         let mut state = self.lock();
         if state.phase != Phase::Idle {
@@ -214,7 +215,7 @@ impl QueuePair {
         let identifier = state.identifier.as_ref().ok_or(Error::Disconnected)?;
         match made {
             Ok(()) => identifier.accept(&parameters),
-            // This fails too where who asked has given up. There is nobody to reject then.
+            // This also fails if the requester has given up. Then there is nobody to reject.
             Err(error) => Err(if identifier.reject(&[]) { error } else { Error::Disconnected }),
         }
     }
@@ -255,8 +256,9 @@ impl QueuePair {
 
     /// Waits until `look` finds something, for `timeout` at most.
     ///
-    /// Connection events cost a system call: they are looked at when there is nothing else, before and after sleeping, and
-    /// now and then by who never sleeps. The end of a connection that matters to what is posted shows as completions.
+    /// Connection events cost a system call, so they are checked only when there is nothing else, before and after
+    /// sleeping, and now and then by a thread that never sleeps. The end of a connection, where it matters to posted
+    /// work, shows as completions.
     fn wait<T>(
         &self,
         timeout: Duration,
@@ -289,7 +291,7 @@ impl QueuePair {
         }
     }
 
-    /// Looks again and again, for so long at most: what comes soon costs no sleep then.
+    /// Busy-polls for at most this long, so that whatever comes soon costs no sleep.
     fn spin<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -313,13 +315,14 @@ impl QueuePair {
         state
     }
 
-    /// Until something has happened, or for so long. One thread sleeps for all: of several, only one would get to know.
+    /// Sleeps until something has happened or this time has passed. One thread sleeps for all: of several, only one
+    /// would learn of it.
     fn sleep<'a>(&'a self, mut state: MutexGuard<'a, State>, timeout: Duration) -> MutexGuard<'a, State> {
         if state.asleep {
             return self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0;
         }
         let (completions, bell) = (Arc::clone(&state.completions), Arc::clone(&state.bell));
-        // What came before is not announced, so look once more before going to sleep.
+        // What came before is not announced, so it looks once more before going to sleep.
         if completions.arm().is_err() {
             state.end();
             return state;
@@ -343,8 +346,8 @@ impl QueuePair {
         state
     }
 
-    /// Has the descriptor become readable when there is something to take; [`Armed::Ready`] where there is already. This looks
-    /// as long without sleeping as waiting does.
+    /// Makes the descriptor readable when there is something to take; [`Armed::Ready`] if there already is. This
+    /// busy-polls first, for as long as waiting does.
     ///
     /// # Errors
     /// [`Error::System`].
@@ -376,7 +379,7 @@ impl QueuePair {
         if state.phase == Phase::Over {
             return Ok(Armed::Ready);
         }
-        // A thread that sleeps takes what there is, and says so.
+        // A sleeping thread takes what there is, and says so.
         state.watch = Some(watch);
         Ok(Armed::Quiet)
     }
@@ -445,7 +448,7 @@ impl QueuePair {
 /// Gives a receive to the adapter.
 ///
 /// # Safety
-/// The queue pair is there, and what the place needs until the receive has ended.
+/// The queue pair exists, and so does everything that the place needs until the receive has ended.
 unsafe fn post_receive(hardware: NonNull<sys::ibv_qp>, posted: &mut Posted) -> Result<(), Error> {
     let (sg_list, num_sge) = posted.place.parts();
     let mut request = sys::ibv_recv_wr { wr_id: posted.number, next: ptr::null_mut(), sg_list, num_sge };
@@ -463,7 +466,7 @@ unsafe fn post_receive(hardware: NonNull<sys::ibv_qp>, posted: &mut Posted) -> R
 /// Gives work to the adapter.
 ///
 /// # Safety
-/// The queue pair is there, and what the place needs until the work has ended.
+/// The queue pair exists, and so does everything that the place needs until the work has ended.
 unsafe fn post(
     hardware: NonNull<sys::ibv_qp>,
     posted: &mut Posted,
@@ -501,7 +504,7 @@ unsafe fn post(
     was_posted("ibv_post_send", number)
 }
 
-/// Drivers give the error number with either sign.
+/// Drivers return the error number with either sign.
 fn was_posted(function: &'static str, number: c_int) -> Result<(), Error> {
     match number.wrapping_abs() {
         0 => Ok(()),
@@ -511,8 +514,8 @@ fn was_posted(function: &'static str, number: c_int) -> Result<(), Error> {
 }
 
 impl State {
-    /// An adapter checks that memory is of the queue pair's domain; of another adapter's memory it knows nothing, and
-    /// could take it for some of its own.
+    /// An adapter checks that memory belongs to the queue pair's domain, but it knows nothing of another adapter's
+    /// memory, and could take it for its own.
     fn has(&self, place: &Place) -> Result<(), Error> {
         if place.domain().device().context() == self.domain.device().context() {
             Ok(())
@@ -526,7 +529,7 @@ impl State {
         self.numbers
     }
 
-    /// Has the adapter make its queue pair, and gives it the receives that wait.
+    /// Makes the adapter create its queue pair, and gives it the receives that wait.
     fn make(&mut self, identifier: Identifier, depths: Depths) -> Result<(), Error> {
         let identifier = self.identifier.insert(identifier);
         self.message_size = identifier.message_size()?;
@@ -547,7 +550,7 @@ impl State {
             qp_type: sys::IBV_QPT_RC,
             sq_sig_all: 1,
         };
-        // SAFETY: domain and completion queue are of this state, which destroys the queue pair before it lets go of
+        // SAFETY: domain and completion queue belong to this state, which destroys the queue pair before it releases
         // them.
         let hardware = unsafe { identifier.create_queue_pair(self.domain.pd(), &mut attr) }?;
         self.hardware = Some(hardware);
@@ -558,7 +561,7 @@ impl State {
         Ok(())
     }
 
-    /// Takes what the adapter has completed, if nothing is ready; whether there was anything.
+    /// Takes what the adapter has completed, if nothing is ready, and says whether there was anything.
     fn poll(&mut self) -> bool {
         if self.hardware.is_none() || !self.ready.is_empty() {
             return false;
@@ -579,9 +582,9 @@ impl State {
         }
     }
 
-    /// Something has ended. A completion of something that was not posted means nothing.
+    /// Records that something has ended. A completion of something that was not posted means nothing.
     fn complete(&mut self, completion: &sys::ibv_wc) {
-        // They come in order, so it is the first of one of the two.
+        // They come in order, so it is the first in one of the two queues.
         let found = |posted: &VecDeque<Posted>| posted.iter().position(|posted| posted.number == completion.wr_id);
         let posted = match (found(&self.work), found(&self.receives)) {
             (Some(place), _) => self.work.remove(place),
@@ -607,8 +610,8 @@ impl State {
         Some(completion)
     }
 
-    /// Whether a look that may not wait can do without the system call for connection events: of a connection that is set
-    /// up each does but every sixteenth.
+    /// Whether a look that must not wait can skip the system call for connection events: on a connection that is set
+    /// up, all but every sixteenth do.
     fn may_pass_over_events(&mut self) -> bool {
         self.looks = self.looks.wrapping_add(1);
         self.phase == Phase::Established && !self.looks.is_multiple_of(16)
@@ -628,7 +631,7 @@ impl State {
         }
     }
 
-    /// Why the adapter refused something: an adapter does not say that the connection is over.
+    /// Why the adapter refused something; an adapter does not say that the connection is over.
     fn refused(&mut self, channel: &Channel, error: Error) -> Error {
         self.heed(channel);
         if self.phase == Phase::Over { Error::Disconnected } else { error }
@@ -654,7 +657,7 @@ impl State {
         self.end();
     }
 
-    /// The connection is over: the adapter stops, and what is not complete is flushed.
+    /// Ends the connection: the adapter stops, and whatever is not complete is flushed.
     fn end(&mut self) {
         if self.phase == Phase::Over {
             return;
@@ -669,7 +672,7 @@ impl State {
         {
             identifier.disconnect();
         }
-        // What is complete keeps its status. There are no more of these than were posted.
+        // What is complete keeps its status. There are no more completions than posted items.
         for _ in 0..self.work.len() + self.receives.len() {
             match self.completions.poll() {
                 Ok(Some(completion)) => self.complete(&completion),
@@ -681,11 +684,11 @@ impl State {
         for Posted { id, kind, place, .. } in self.work.drain(..).chain(self.receives.drain(..)) {
             self.ready.push_back(Completion { id, kind, status: Status::Flushed, length: 0, invalidated: None });
             if destroyed.is_err() {
-                // The adapter may still use the memory: nobody gets it back.
+                // The adapter may still use the memory, so nobody gets it back.
                 mem::forget(place);
             }
         }
-        // Who was asked need not answer any more.
+        // The other side need not answer any more.
         if asked && destroyed.is_ok() {
             self.identifier = None;
         }

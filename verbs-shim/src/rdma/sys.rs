@@ -1,8 +1,9 @@
-//! What of libibverbs and librdmacm is used, as their headers declare it.
+//! The parts of libibverbs and librdmacm that are used, as their headers declare them.
 //!
 //! The ABI of both is stable: symbols are versioned, and the structures here have not changed since they were first
-//! versioned (libibverbs 1.1, librdmacm 1.0). Structures that a library makes and that are only looked at are declared
-//! up to the last field that is needed; those that are made here are whole. A test compares all with the headers.
+//! versioned (libibverbs 1.1, librdmacm 1.0). Structures that a library creates and that are only read here are
+//! declared up to the last field that is needed; those that are created here are complete. A test compares all of them
+//! with the headers.
 #![allow(non_camel_case_types, reason = "the names are those of the headers")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -23,7 +24,7 @@ macro_rules! opaque {
 
 opaque!(ibv_pd, ibv_srq, ibv_mw, ibv_sa_path_rec);
 
-/// An enumeration of C, where only some of its values are named.
+/// A C enumeration, with only some of its values named.
 macro_rules! constants {
     ($type:ty: $($name:ident = $value:expr),+ $(,)?) => {
         $(pub(super) const $name: $type = $value;)+
@@ -199,7 +200,7 @@ pub(super) struct ibv_sge {
     pub(super) lkey: u32,
 }
 
-/// What an RDMA operation needs, of a union with what others need.
+/// The part that an RDMA operation needs, of a union with what others need.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub(super) struct ibv_send_wr_rdma {
@@ -227,7 +228,7 @@ pub(super) struct ibv_send_wr_bind {
 }
 
 impl ibv_send_wr_bind {
-    /// Of work that binds no memory window.
+    /// For work that binds no memory window.
     pub(super) const NONE: Self =
         Self { _mw: ptr::null_mut(), _rkey: 0, _mr: ptr::null_mut(), _addr: 0, _length: 0, _access: 0 };
 }
@@ -407,7 +408,7 @@ mod tests {
     use std::mem::{offset_of, size_of};
     use std::process::Command;
 
-    /// What C says and what Rust says of the same, in the same order.
+    /// What C and what Rust say about the same things, in the same order.
     #[derive(Default)]
     struct Comparison {
         questions: String,

@@ -1,4 +1,4 @@
-//! The trait, and what goes in and out of it.
+//! The trait, and the types that its verbs take and return.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use crate::verbs::waiter::Waiter;
 use crate::verbs::{Error, NotRegistered};
 
 bitflags::bitflags! {
-    /// Who may do what with a memory region. Its owner may always read it.
+    /// Access rights to a memory region. Its owner may always read it.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Access: u8 {
         /// Receives may put data into it.
@@ -20,20 +20,21 @@ bitflags::bitflags! {
         const REMOTE_READ = 0x02;
         /// The other side may write it by RDMA Write; needs [`LOCAL_WRITE`](Self::LOCAL_WRITE).
         const REMOTE_WRITE = 0x04;
-        /// The owner's own RDMA Reads may put data into it; needs [`LOCAL_WRITE`](Self::LOCAL_WRITE). On iWARP the other
-        /// side may then write it, as the data of an RDMA Read comes addressed like an RDMA Write (RFC 5040 section 5.2).
+        /// The owner's own RDMA Reads may put data into it; needs [`LOCAL_WRITE`](Self::LOCAL_WRITE). On iWARP the
+        /// other side may then write it too, because the data of an RDMA Read is addressed like an RDMA Write (RFC 5040
+        /// section 5.2).
         const READ_SINK = 0x08;
     }
 }
 
 impl Access {
-    /// Whether these rights go together.
+    /// Whether these rights can be combined.
     pub(crate) const fn is_possible(self) -> bool {
         self.contains(Self::LOCAL_WRITE) || !self.intersects(Self::REMOTE_WRITE.union(Self::READ_SINK))
     }
 }
 
-/// How much a queue pair holds. A place in a queue is taken from posting until the completion is taken, so the
+/// How much a queue pair holds. Each posted item occupies a place in a queue until its completion is taken, so the
 /// completion queue never overflows.
 ///
 /// ```
@@ -49,9 +50,9 @@ pub struct Depths {
     pub send: usize,
     /// Receives.
     pub receive: usize,
-    /// RDMA Reads that are under way at once; more wait for these.
+    /// RDMA Reads that run at the same time; more wait for these.
     pub reads: usize,
-    /// How often a Send is tried again where the other side has no receive posted; 7 is without end, and the most.
+    /// How often a Send is retried if the other side has no receive posted; 7, the maximum, means without end.
     pub receiver_not_ready: u8,
 }
 
@@ -61,7 +62,7 @@ impl Default for Depths {
     }
 }
 
-/// A part of a memory region of one's own.
+/// A part of a memory region of this side.
 #[derive(Debug)]
 pub struct Local<'a, R> {
     /// The region.
@@ -77,7 +78,7 @@ impl<'a, R> Local<'a, R> {
     }
 }
 
-/// Memory of the other side, as it has advertised it. The length is that of the local part.
+/// Memory of the other side, as advertised. Its length is that of the local part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Remote {
     /// The handle.
@@ -97,7 +98,7 @@ impl From<Segment> for Remote {
 pub enum Operation {
     /// Fills the other side's next receive.
     Send,
-    /// Fills the other side's next receive, and takes this handle of the other side's memory away before that
+    /// Fills the other side's next receive, and invalidates this handle of the other side's memory before that
     /// completes.
     SendWithInvalidate(u32),
     /// Puts data into the other side's memory.
@@ -109,14 +110,14 @@ pub enum Operation {
 /// A work request.
 #[derive(Debug)]
 pub struct Work<'a, R> {
-    /// Comes back in the completion.
+    /// Returned in the completion.
     pub id: u64,
     /// What to do.
     pub operation: Operation,
-    /// Where the data comes from; of an RDMA Read, where it goes.
+    /// Where the data comes from, or, for an RDMA Read, where it goes.
     pub local: Local<'a, R>,
-    /// Begins only when all RDMA Reads posted before are complete. Without it, what follows an RDMA Read may take data
-    /// that the Read has not brought yet, or invalidate what it still reads.
+    /// Begins only when all RDMA Reads posted before are complete. Without it, work that follows an RDMA Read may use
+    /// data that the Read has not brought yet, or invalidate what it still reads.
     pub fenced: bool,
 }
 
@@ -157,29 +158,29 @@ impl fmt::Display for Kind {
     }
 }
 
-/// How a work request or receive ended. All but [`Success`](Self::Success) mean that the connection is over.
+/// How a work request or receive ended. Anything but [`Success`](Self::Success) means that the connection is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
-    /// Done. Of a Send or RDMA Write: the other side's adapter has it.
+    /// Done. For a Send or RDMA Write: the other side's adapter has it.
     Success,
     /// The connection ended before this was done, or before that was known.
     Flushed,
-    /// The message is longer than the receive that it came to; the data is not to be used.
+    /// The message is longer than the receive that it came to; its data must not be used.
     LocalLength,
-    /// The local region is of another protection domain, not registered any more, or may not be written.
+    /// The local region belongs to another protection domain, is no longer registered, or may not be written.
     LocalProtection,
     /// The adapter failed.
     LocalOperation,
     /// The other side had too small a receive.
     RemoteInvalidRequest,
-    /// The other side's memory is not there, not that large, or not for that use.
+    /// The other side's memory does not exist, is too small, or may not be used that way.
     RemoteAccess,
     /// The other side's adapter failed: its receive buffer, for one, was not registered any more.
     RemoteOperation,
-    /// The other side had no receive posted, for as long as was tried.
+    /// The other side had no receive posted, through all retries.
     ReceiverNotReady,
-    /// The other side does not answer any more. What was asked may have been done or not.
+    /// The other side no longer answers. The request may or may not have been carried out.
     NoAnswer,
 }
 
@@ -203,39 +204,39 @@ impl fmt::Display for Status {
 /// The end of a work request or receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Completion {
-    /// The number it was posted with.
+    /// The number with which it was posted.
     pub id: u64,
     /// What it was.
     pub kind: Kind,
     /// How it ended.
     pub status: Status,
-    /// Octets that were moved; 0 where it failed.
+    /// Octets that were moved; 0 if it failed.
     pub length: usize,
-    /// Of a receive: the handle that Send With Invalidate has taken away.
+    /// For a receive: the handle that Send With Invalidate invalidated.
     pub invalidated: Option<u32>,
 }
 
-/// Whether there was something to take already when it was asked that what comes be announced.
+/// Whether there was already something to take when an announcement was requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "what there is already is not announced"]
 pub enum Armed {
-    /// Nothing: what comes is announced.
+    /// Nothing: whatever comes will be announced.
     Quiet,
-    /// Something to take, which is not announced.
+    /// There is something to take, which will not be announced.
     Ready,
 }
 
 /// What RPC-over-RDMA asks of an adapter. A value stands for one adapter.
 ///
 /// Memory is owned by its [`Region`](Self::Region) while it is registered: a buffer goes in and comes back without a
-/// copy, and its owner looks at it in place. Work is posted, and its end taken as a [`Completion`]; those of work
-/// requests come in the order of posting, those of receives too. What a thread calls while it stands in a closure that
-/// holds memory is refused by [`Error::MemoryHeld`], where it could come to wait for itself. All that waits takes the
-/// longest time to wait; zero looks once, so one thread can drive both sides of a connection.
+/// copy, and its owner looks at it in place. Work is posted, and its end is taken as a [`Completion`]; completions of
+/// work requests come in the order of posting, and so do those of receives. Inside a closure that holds memory, calls
+/// that could wait for that memory are refused with [`Error::MemoryHeld`]. Every verb that waits takes a timeout; zero
+/// means to look once, so one thread can drive both sides of a connection.
 ///
-/// Data written by RDMA Write is in place when the completion of the receive that a later Send has filled is taken.
+/// Data written by RDMA Write is in place when the completion of a receive is taken that a later Send filled.
 ///
-/// Besides the errors that stand with each, all verbs may fail by [`Error::System`].
+/// In addition to the errors listed for each, all verbs may fail with [`Error::System`].
 pub trait Verbs {
     /// A protection domain: memory and queue pairs that belong together.
     type Domain;
@@ -248,8 +249,8 @@ pub trait Verbs {
     /// A request for a connection. Dropping it rejects it.
     type Request;
 
-    /// Whether the other side can take away handles of regions by Send With Invalidate. Where it cannot, such a Send
-    /// breaks the connection, so support must not be announced (RFC 8797 section 4.1). To send them is possible always.
+    /// Whether the other side can invalidate handles of regions by Send With Invalidate. If not, such a Send breaks the
+    /// connection, so support must not be announced (RFC 8797 section 4.1). Sending them is always possible.
     fn remote_invalidation(&self) -> bool;
 
     /// A new protection domain.
@@ -258,36 +259,35 @@ pub trait Verbs {
     /// [`Error::Exhausted`].
     fn domain(&self) -> Result<Self::Domain, Error>;
 
-    /// Registers a buffer, which is the region's from then on, under a handle and an offset that nobody can foresee.
+    /// Registers a buffer, which then belongs to the region, under a handle and an offset that nobody can predict.
     ///
     /// # Errors
-    /// [`NotRegistered`], which has the buffer: for [`Error::Access`], [`Error::Exhausted`], [`Error::Range`] (4 GiB and
-    /// more).
+    /// [`NotRegistered`], which returns the buffer: for [`Error::Access`], [`Error::Exhausted`], [`Error::Range`] (4
+    /// GiB and more).
     fn register(&self, domain: &Self::Domain, buffer: Vec<u8>, access: Access) -> Result<Self::Region, NotRegistered>;
 
-    /// Ends a registration and gives the buffer back. From then on the handle leads nowhere.
+    /// Ends a registration and returns the buffer. From then on the handle leads nowhere.
     ///
     /// # Errors
-    /// [`Error::MemoryHeld`]; the registration has ended all the same. [`Error::InUse`] where work on the region is
-    /// posted and its completion not taken, and the provider needs the memory for it; the registration ends with that
-    /// work.
+    /// [`Error::MemoryHeld`]; the registration has ended even so. [`Error::InUse`] if work on the region is posted, its
+    /// completion has not been taken, and the provider needs the memory for it; the registration ends with that work.
     fn deregister(&self, region: Self::Region) -> Result<Vec<u8>, Error>;
 
     /// Where the other side finds the region: handle, length, offset of the first octet.
     fn segment(&self, region: &Self::Region) -> Segment;
 
-    /// Whether the handle still leads to the region: not after remote invalidation.
+    /// Whether the handle still leads to the region; after remote invalidation it does not.
     fn is_valid(&self, region: &Self::Region) -> bool;
 
-    /// Looks at the memory in place. What the other side writes waits until the closure is done, so it should be short;
-    /// no verb that needs memory can be called in it. Where the provider cannot let it wait, looking is refused: of a
-    /// region with [`Access::REMOTE_WRITE`], of one with a receive or an RDMA Read under way into it.
+    /// Looks at the memory in place. Writes of the other side wait until the closure returns, so it should be short; it
+    /// cannot call verbs that need memory. If the provider cannot make writes wait, it refuses to show a region with
+    /// [`Access::REMOTE_WRITE`], or one into which a receive or an RDMA Read is posted.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::InUse`].
     fn read<T>(&self, region: &Self::Region, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error>;
 
-    /// Changes the memory in place; as [`read`](Self::read), and not while a Send or RDMA Write out of it is under way.
+    /// Changes the memory in place. Like [`read`](Self::read), and not while a Send or RDMA Write out of it is posted.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::InUse`].
@@ -299,11 +299,12 @@ pub trait Verbs {
     /// [`Error::Depth`], [`Error::Exhausted`].
     fn queue_pair(&self, domain: &Self::Domain, depths: Depths) -> Result<Self::QueuePair, Error>;
 
-    /// Octets that one work request of a connected queue pair moves at most: the longest message of the adapter's port.
+    /// The most octets that one work request of a connected queue pair moves: the longest message of the adapter's
+    /// port.
     fn message_size(&self, queue_pair: &Self::QueuePair) -> u32;
 
-    /// Gives a buffer for one Send of the other side. May be called before the queue pair is connected, and should be:
-    /// nothing then comes too early.
+    /// Posts a buffer for one Send of the other side. This can and should be done before the queue pair is connected,
+    /// so that no Send comes too early.
     ///
     /// # Errors
     /// [`Error::QueueFull`], [`Error::Range`], [`Error::Disconnected`], [`Error::InUse`] while somebody looks at the
@@ -320,17 +321,18 @@ pub trait Verbs {
     /// The next completion; none if there is none within that time, or if the wait was [interrupted](Self::interrupt).
     ///
     /// # Errors
-    /// [`Error::Disconnected`] where the connection is over and all completions were taken; [`Error::NotConnected`];
+    /// [`Error::Disconnected`] if the connection is over and all completions were taken; [`Error::NotConnected`];
     /// [`Error::MemoryHeld`].
     fn completion(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Completion>, Error>;
 
-    /// Ends the wait of a thread for a [completion](Self::completion) of this queue pair; where none waits, the next wait ends
-    /// at once. So a thread can be told of what has not come from the adapter. Possible anywhere, even while holding memory.
+    /// Ends a thread's wait for a [completion](Self::completion) of this queue pair; if none waits, the next wait ends
+    /// at once. This tells a thread of something that did not come from the adapter. It can be called anywhere, even
+    /// while holding memory.
     fn interrupt(&self, queue_pair: &Self::QueuePair);
 
-    /// Has a waiter give this key once when there may be a completion, or the connection is over: unless that is
-    /// [so already](Armed::Ready). A queue pair has one waiter, the last. Whoever then takes what there is has it watched
-    /// again.
+    /// Makes a waiter return this key once when there may be a completion or the connection is over, unless that is
+    /// [already so](Armed::Ready). A queue pair has one waiter, the last. Whoever gets the key takes what there is, and
+    /// then calls this again.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::Exhausted`].
@@ -342,7 +344,7 @@ pub trait Verbs {
     /// [`Error::MemoryHeld`], [`Error::Exhausted`].
     fn watch_requests(&self, listener: &Self::Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
 
-    /// Takes requests at an address; `backlog` of them may wait, more are refused.
+    /// Takes requests at an address. `backlog` of them may wait; more are refused.
     ///
     /// # Errors
     /// [`Error::Address`], [`Error::Depth`] for a backlog of 0.
@@ -354,18 +356,18 @@ pub trait Verbs {
     /// [`Error::MemoryHeld`]; [`Error::Removed`]: no request will come any more.
     fn request(&self, listener: &Self::Listener, timeout: Duration) -> Result<Option<Self::Request>, Error>;
 
-    /// The private data of a request: on iWARP what was given; elsewhere the length of its field, with zeros after what was
-    /// given.
+    /// The private data of a request: on iWARP exactly what was given; elsewhere the whole field, with zeros after what
+    /// was given.
     fn private_data<'a>(&self, request: &'a Self::Request) -> &'a [u8];
 
     /// Who asks.
     fn peer(&self, request: &Self::Request) -> SocketAddr;
 
-    /// Accepts: the queue pair is connected.
+    /// Accepts a request: the queue pair is then connected.
     ///
     /// # Errors
-    /// After each of them the request is rejected.
-    /// [`Error::PrivateData`], [`Error::Used`], [`Error::Disconnected`] where who asked has given up.
+    /// After each of them the request is rejected. [`Error::PrivateData`], [`Error::Used`], [`Error::Disconnected`] if
+    /// the requester has given up.
     fn accept(&self, request: Self::Request, queue_pair: &Self::QueuePair, private_data: &[u8]) -> Result<(), Error>;
 
     /// Rejects.
@@ -374,7 +376,7 @@ pub trait Verbs {
     /// [`Error::PrivateData`]: rejected without any.
     fn reject(&self, request: Self::Request, private_data: &[u8]) -> Result<(), Error>;
 
-    /// Asks for a connection, and does not wait for the answer. What becomes of it, the queue pair is used then.
+    /// Asks for a connection without waiting for the answer. Whatever the outcome, the queue pair then counts as used.
     ///
     /// # Errors
     /// [`Error::PrivateData`], [`Error::Used`], [`Error::Refused`], [`Error::Unreachable`].
@@ -384,10 +386,10 @@ pub trait Verbs {
     ///
     /// # Errors
     /// [`Error::Rejected`], [`Error::Refused`], [`Error::Unreachable`], [`Error::Disconnected`],
-    /// [`Error::NotConnected`] where none was asked for.
+    /// [`Error::NotConnected`] if none was asked for.
     fn connected(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Vec<u8>>, Error>;
 
-    /// Ends the connection: what is posted on either side and not complete is flushed.
+    /// Ends the connection: everything that is posted on either side and incomplete is flushed.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`].

@@ -17,11 +17,11 @@ use rustix::time::Timespec;
 
 use crate::verbs::Error;
 
-/// Descriptors, each with a key, of which several threads wait for the next that can be read.
+/// Descriptors, each with a key. Several threads can wait for the next one that becomes readable.
 #[derive(Debug)]
 pub(crate) struct Descriptors {
     epoll: OwnedFd,
-    /// Never heeded: each ring is an event of its own, for one thread.
+    /// Never cleared: each ring is an event of its own, for one thread.
     wakes: Bell,
 }
 
@@ -44,7 +44,7 @@ impl Descriptors {
         Ok(Self { epoll, wakes })
     }
 
-    /// Has [`wait`](Self::wait) give this key when the descriptor can be read, once.
+    /// Makes [`wait`](Self::wait) return this key once, when the descriptor becomes readable.
     pub(crate) fn watch(&self, descriptor: BorrowedFd<'_>, key: u64) -> Result<(), Error> {
         let (data, flags) = (EventData::new_u64(key), EventFlags::IN | EventFlags::ONESHOT);
         let watched = match epoll::modify(&self.epoll, descriptor, data, flags) {
@@ -54,9 +54,9 @@ impl Descriptors {
         watched.map_err(failed("epoll_ctl"))
     }
 
-    /// The key of the next descriptor that can be read; none after so long, or for no reason.
+    /// The key of the next readable descriptor; none after this time, or for no reason.
     pub(crate) fn wait(&self, longest: Option<Duration>) -> Result<Option<u64>, Error> {
-        // Longer than it can be said is without end.
+        // A time too long to express means without end.
         let timeout = longest.and_then(|longest| Timespec::try_from(longest).ok());
         let mut event = [MaybeUninit::uninit()];
         match epoll::wait(&self.epoll, &mut event[..], timeout.as_ref()) {
@@ -66,13 +66,13 @@ impl Descriptors {
         }
     }
 
-    /// Has one thread that waits look up.
+    /// Wakes one waiting thread.
     pub(crate) fn wake_one(&self) {
         self.wakes.ring();
     }
 }
 
-/// A descriptor that can be read when it has been rung: Linux's eventfd.
+/// A descriptor that is readable once it has been rung: Linux's eventfd.
 #[derive(Debug)]
 pub(crate) struct Bell(OwnedFd);
 
@@ -82,13 +82,13 @@ impl Bell {
     }
 
     pub(crate) fn ring(&self) {
-        // It fails where nobody has heeded 2^64 rings.
+        // It fails if nobody has cleared 2^64 rings.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Takes what has been rung.
+    /// Clears the rings.
     pub(crate) fn heed(&self) {
-        // It fails where nothing has.
+        // It fails if there are none.
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }
 }

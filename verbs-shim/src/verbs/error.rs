@@ -2,29 +2,29 @@
 
 use std::fmt;
 
-/// Why a verb was refused at once: nothing of it was done.
+/// Why a verb was refused at once: none of it was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The address is in use, or none that the adapter has.
+    /// The address is in use, or does not belong to the adapter.
     Address,
-    /// Access rights that do not go together: remote writing and being read into need local writing.
+    /// Access rights that cannot be combined: remote writing and RDMA Reads into memory need local writing.
     Access,
     /// A range that is not within its region, or longer than one message can be.
     Range,
     /// Private data longer than the message that carries it has room for.
     PrivateData,
-    /// A queue is full: as much is posted as its depth allows, and not completed.
+    /// A queue is full: as much as its depth allows is posted and not completed.
     QueueFull,
-    /// A queue pair needs a depth of 1 or more, and not more than the provider can do.
+    /// The depth of a queue is 0, or more than the provider supports.
     Depth,
-    /// The provider can have no more of these: adapters, regions, handles.
+    /// The provider cannot create any more adapters, regions or handles.
     Exhausted,
     /// The queue pair is not connected yet.
     NotConnected,
     /// The queue pair was used before; each is good for one connection.
     Used,
-    /// Nobody listens at that address, or more ask than it lets wait.
+    /// Nobody listens at that address, or its backlog is full.
     Refused,
     /// The other side does not want the connection.
     Rejected(
@@ -33,17 +33,17 @@ pub enum Error {
     ),
     /// The connection is over, and all completions were taken.
     Disconnected,
-    /// The call would wait for memory that the caller itself holds: it stands in a closure of
+    /// The call would wait for memory that the caller itself holds: it was made in a closure of
     /// [`read`](crate::Verbs::read) or [`write`](crate::Verbs::write).
     MemoryHeld,
-    /// The other side has not answered within the time that was set.
+    /// The other side has not answered in time.
     TimedOut,
-    /// Replies cannot be pulled on a connection on which both ends call: such a reply looks like a call.
+    /// Replies cannot be pulled on a connection on which both ends call, because such a reply looks like a call.
     BothWays,
-    /// The region is not registered any more.
+    /// The region is no longer registered.
     Deregistered,
-    /// The adapter may still write to the region, or still reads it: the other side may write to it as long as it is
-    /// registered, or work on it is posted and its completion not taken.
+    /// The adapter may still write to the region or read it: either the other side may write to it as long as it is
+    /// registered, or work on it is posted and its completion has not been taken.
     InUse,
     /// The adapter has no way to that address.
     Unreachable,
@@ -51,9 +51,9 @@ pub enum Error {
     NoAdapter,
     /// The adapter was removed while it was used.
     Removed,
-    /// The operating system or the adapter refused what the provider needs.
+    /// The operating system or the adapter refused something that the provider needs.
     System {
-        /// What was asked of it: the name of the function.
+        /// The name of the function.
         function: &'static str,
         /// Its error number.
         number: i32,
@@ -61,7 +61,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What a user can do about it, where there is something.
+    /// What a user can do about it, if anything.
     #[must_use]
     pub const fn advice(&self) -> Option<&'static str> {
         Some(match self {
@@ -119,11 +119,11 @@ impl std::error::Error for Error {}
 pub struct NotRegistered {
     /// Why.
     pub error: Error,
-    /// The caller's again, as it was.
+    /// The buffer, unchanged.
     pub buffer: Vec<u8>,
 }
 
-/// Without what is in the buffer.
+/// Leaves out the content of the buffer.
 impl fmt::Debug for NotRegistered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NotRegistered").field("error", &self.error).finish_non_exhaustive()

@@ -1,12 +1,12 @@
-//! Numbers that nobody can foresee (RFC 8166 section 8.1.2): handles, offsets, packet sequence numbers.
+//! Numbers that nobody can predict (RFC 8166 section 8.1.2): handles, offsets, packet sequence numbers.
 //!
 //! All come from the hash function of the standard library, keyed from the system's random source when a fabric is
-//! made: without its key nobody tells the next value from those before.
+//! created: without the key, nobody can derive the next value from the previous ones.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a number is for; the same count gives other numbers for other uses.
+/// What a number is for; the same count gives different numbers for different uses.
 #[derive(Clone, Copy, Hash)]
 enum Use {
     Handle(u8),
@@ -22,12 +22,11 @@ pub(crate) struct Identifiers {
     others: AtomicU64,
 }
 
-/// Rounds of the Feistel network that makes handles: with four, as a rule, nothing is left in the output of what the
-/// input looks like.
+/// Rounds of the Feistel network that makes handles: four are generally enough to hide the input.
 const ROUNDS: u8 = 4;
 
 impl Identifiers {
-    /// A handle that was never given out before; none when all 2^32 were. 0 is not among them, as version two of the
+    /// A handle that was never given out before; none when all 2^32 were. 0 is not among them, because version 2 of the
     /// protocol uses it for "none" (version two draft -01, `rdma_inv_handle`).
     pub(crate) fn handle(&self) -> Option<u32> {
         loop {
@@ -39,8 +38,7 @@ impl Identifiers {
         }
     }
 
-    /// A Feistel network: each count leads to a handle of its own, so none comes twice and no table of old ones is
-    /// kept.
+    /// A Feistel network: each count leads to its own handle, so none comes twice and no table of old ones is needed.
     fn permuted(&self, count: u32) -> u32 {
         let (mut left, mut right) = ((count >> 16) as u16, count as u16);
         for round in 0..ROUNDS {
@@ -49,7 +47,7 @@ impl Identifiers {
         u32::from(left) << 16 | u32::from(right)
     }
 
-    /// Where a region begins: less than 2^63, so that no region passes the end of the address space.
+    /// Where a region begins: less than 2^63, so that no region extends past the end of the address space.
     pub(crate) fn offset(&self) -> u64 {
         self.other(Use::Offset) >> 1
     }

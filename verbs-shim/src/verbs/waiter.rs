@@ -19,7 +19,7 @@ use crate::verbs::Error;
 #[cfg(feature = "rdma")]
 use crate::verbs::descriptors::Descriptors;
 
-/// Where a few threads wait for many connections. Clones are the same.
+/// Where a few threads wait for many connections. Clones share the same state.
 ///
 /// ```
 /// use std::time::Duration;
@@ -45,13 +45,13 @@ struct Shared {
 #[derive(Default)]
 struct Ready {
     keys: VecDeque<u64>,
-    /// At these times too.
+    /// Keys that are due at these times.
     times: BTreeSet<(Instant, u64)>,
     time_of: HashMap<u64, Instant>,
     /// Threads that sleep, or are about to.
     asleep: usize,
-    /// What they sleep on, the last to fall asleep last. It is woken first, as the kernel does it with descriptors: what it
-    /// needs is still in its cache.
+    /// What they sleep on, in the order of falling asleep. The last is woken first, as the kernel does with
+    /// descriptors: its data is still in the cache.
     #[cfg(not(feature = "rdma"))]
     sleepers: Vec<Arc<Condvar>>,
 }
@@ -80,7 +80,7 @@ impl Ready {
         }
     }
 
-    /// How long nothing is to be looked at but what happens, `left` at most.
+    /// The time until the next key is due, at most `left`.
     fn left(&self, now: Instant, left: Option<Duration>) -> Option<Duration> {
         let next = self.times.first().map(|(when, _)| when.saturating_duration_since(now));
         next.into_iter().chain(left).min()
@@ -88,7 +88,7 @@ impl Ready {
 }
 
 impl Waiter {
-    /// One that waits for nothing yet.
+    /// A waiter that waits for nothing yet.
     ///
     /// # Errors
     /// [`Error::Exhausted`], [`Error::System`].
@@ -106,7 +106,7 @@ impl Waiter {
         self.0.descriptors.watch(descriptor, key)
     }
 
-    /// The key of something that is to be looked at; none where there is none within that time. Of several threads that
+    /// The key of something that is to be looked at; none if there is none within that time. Of several threads that
     /// wait, one is given it.
     ///
     /// # Errors
