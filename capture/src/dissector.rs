@@ -91,9 +91,7 @@ pub struct Summary {
 /// Takes frames, gives events.
 ///
 /// ```
-/// use rpcrdma_capture::dissector::{Config, Dissector};
-/// use rpcrdma_capture::event::Event;
-/// use rpcrdma_capture::file::Reader;
+/// use rpcrdma_capture::{Config, Dissector, Event, Reader};
 ///
 /// let file = std::fs::File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/nfs41.pcap"))?;
 /// let mut reader = Reader::new(file)?;
@@ -199,7 +197,7 @@ impl Dissector {
 impl Summary {
     /// Whether a frame's checksums are right, as far as it has any whole.
     fn verify(&mut self, frame: &Frame<'_>) -> bool {
-        let Some(verdict) = crc::verify(frame) else { return true };
+        let Some(verdict) = crc::verify_crc(frame) else { return true };
         self.verified += 1;
         self.bad_icrc += u64::from(!verdict.icrc);
         self.bad_vcrc += u64::from(verdict.vcrc == Some(false));

@@ -14,9 +14,7 @@ use crate::rpc::transaction::Transaction;
 /// follows.
 ///
 /// ```
-/// use rpcrdma_capture::dissector::Config;
-/// use rpcrdma_capture::events::Events;
-/// use rpcrdma_capture::file::Capture;
+/// use rpcrdma_capture::{Capture, Config, Events};
 ///
 /// let capture = Capture::from_paths([concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/nfs41.pcap")]);
 /// for transaction in Events::new(capture, Config::default()).transactions() {
@@ -25,7 +23,7 @@ use crate::rpc::transaction::Transaction;
 ///         println!("{name} {} us", latency / 1000);
 ///     }
 /// }
-/// # Ok::<(), rpcrdma_capture::file::FileError>(())
+/// # Ok::<(), rpcrdma_capture::FileError>(())
 /// ```
 pub struct Events {
     capture: Capture,

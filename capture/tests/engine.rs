@@ -11,14 +11,9 @@
 mod synthetic;
 
 use By::{Client, Server};
-use rpcrdma_capture::carrier::operation::Side;
-use rpcrdma_capture::dissector::Config;
-use rpcrdma_capture::file::Files;
 use rpcrdma_capture::nfs::{Callback, WalkError};
-use rpcrdma_capture::rpc::known::Security;
-use rpcrdma_capture::rpc::message::Captured;
-use rpcrdma_capture::rpc::not_rebuilt::{ChunkName, NotRebuilt};
-use rpcrdma_capture::rpc::transaction::{Form, Half, Transaction};
+use rpcrdma_capture::{Captured, ChunkName, Config, Files, Form, Half, NotRebuilt, Security, Side, Transaction};
+
 use synthetic::rpc::*;
 use synthetic::*;
 

@@ -12,12 +12,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rpcrdma_capture::dissector::Config;
-use rpcrdma_capture::events::Events;
-use rpcrdma_capture::file::Capture;
-use rpcrdma_capture::link::Address;
 use rpcrdma_capture::output::export::{Exported, Exporter};
-use rpcrdma_capture::rpc::transaction::Transaction;
+use rpcrdma_capture::{Address, Capture, Config, Events, Transaction};
 use sha2::{Digest, Sha256};
 
 /// Name, RPCs, and calls of the NFS program from the client. `tshark -2 -Y 'rpcordma && rpc.msgtyp == 0'` counts the same
@@ -169,7 +165,7 @@ fn addresses_ports_and_times_are_those_of_the_capture() {
 fn a_reply_that_cannot_be_rebuilt_leaves_its_call() {
     let mut transactions = transactions("nfs41");
     let read = transactions.iter_mut().find(|t| t.write_octets > 0).unwrap();
-    read.reply.as_mut().unwrap().message = Err(rpcrdma_capture::rpc::not_rebuilt::NotRebuilt::TooMuch);
+    read.reply.as_mut().unwrap().message = Err(rpcrdma_capture::NotRebuilt::TooMuch);
     let other = transactions.iter_mut().find(|t| t.write_octets == 0).unwrap();
     other.call = None;
     let (file, exported) = export(&transactions);

@@ -11,7 +11,8 @@ mod transcode;
 use std::io::{self, Read};
 use std::sync::mpsc;
 
-use rpcrdma_capture::file::{Capture, FileError, Problem, Reader, Time};
+use rpcrdma_capture::{Capture, FileError, Problem, Reader, Time};
+
 use transcode::{Pcap, Pcapng, Record};
 
 /// All frames of a file, and the error it ends with.

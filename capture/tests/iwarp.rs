@@ -10,12 +10,9 @@
 
 mod found;
 
+use rpcrdma_capture::{Address, Captured, Config, NotRebuilt, Transaction};
+
 use found::Found;
-use rpcrdma_capture::dissector::Config;
-use rpcrdma_capture::link::Address;
-use rpcrdma_capture::rpc::message::Captured;
-use rpcrdma_capture::rpc::not_rebuilt::NotRebuilt;
-use rpcrdma_capture::rpc::transaction::Transaction;
 
 /// The two ends: 0 is the client, 1 the server.
 struct Wire {

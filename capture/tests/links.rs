@@ -10,9 +10,9 @@ mod transcode;
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::carrier::infiniband::crc::{CrcVerdict, verify};
-use rpcrdma_capture::file::{Frame, LinkType, Time};
-use rpcrdma_capture::link::{Address, Carrier, Content, Packet, decode};
+use rpcrdma_capture::link::{Content, Packet, decode};
+use rpcrdma_capture::{Address, Carrier, CrcVerdict, Frame, LinkType, Time, verify_crc};
+
 use transcode::{Erf, Padding, ROCE_CAPTURES, Record};
 
 fn frame(record: &Record) -> Frame<'_> {
@@ -66,7 +66,7 @@ fn assert_same(original: &[Record], records: &[Record], carrier: Carrier) {
 /// Every packet of `records` has the right ICRC, and VCRC if `vcrc`.
 fn assert_right(records: &[Record], vcrc: bool) {
     let expected = CrcVerdict { icrc: true, vcrc: vcrc.then_some(true) };
-    let verdicts: Vec<CrcVerdict> = records.iter().filter_map(|record| verify(&frame(record))).collect();
+    let verdicts: Vec<CrcVerdict> = records.iter().filter_map(|record| verify_crc(&frame(record))).collect();
     assert_eq!(verdicts.len(), packets(records).len());
     assert!(verdicts.iter().all(|verdict| *verdict == expected));
 }
@@ -204,7 +204,7 @@ fn cut_frames_are_decoded_as_far_as_they_go() {
                 assert_eq!((packet.source, packet.length), (whole.source, whole.length));
                 assert!(whole.octets.starts_with(packet.octets));
                 if packet.octets.len() < packet.length {
-                    assert_eq!(verify(&frame(record)), None);
+                    assert_eq!(verify_crc(&frame(record)), None);
                 }
             }
         }
@@ -228,13 +228,13 @@ fn a_wrong_crc_is_seen() {
             ] {
                 let mut changed = record.clone();
                 changed.data[count - from_end] ^= 1;
-                assert_eq!(verify(&frame(&changed)), Some(expected));
+                assert_eq!(verify_crc(&frame(&changed)), Some(expected));
                 assert!(!expected.is_right());
             }
             // A capture without the VCRC, as some devices give it.
             let mut without = record.clone();
             without.data.truncate(count - 2);
-            assert_eq!(verify(&frame(&without)), Some(CrcVerdict { icrc: true, vcrc: None }));
+            assert_eq!(verify_crc(&frame(&without)), Some(CrcVerdict { icrc: true, vcrc: None }));
         }
     }
 }
@@ -242,7 +242,7 @@ fn a_wrong_crc_is_seen() {
 /// IPv4 options and IPv6 extension headers stand between the header and UDP; fragments have no place in between.
 #[test]
 fn headers_between_ip_and_udp() {
-    let v4 = transcode::capture("nfs41").into_iter().find(|record| verify(&frame(record)).is_some()).unwrap();
+    let v4 = transcode::capture("nfs41").into_iter().find(|record| verify_crc(&frame(record)).is_some()).unwrap();
     let mut options = v4.clone();
     options.data[14] = 0x47;
     let length = u16::from_be_bytes([options.data[16], options.data[17]]) + 8;
@@ -253,10 +253,10 @@ fn headers_between_ip_and_udp() {
         let mut part = v4.clone();
         part.data[20..22].copy_from_slice(&fragment);
         assert!(matches!(decode(&frame(&part)), Content::Other("IP fragment")));
-        assert_eq!(verify(&frame(&part)), None);
+        assert_eq!(verify_crc(&frame(&part)), None);
     }
 
-    let v6 = transcode::capture("nfs3_ipv6").into_iter().find(|record| verify(&frame(record)).is_some()).unwrap();
+    let v6 = transcode::capture("nfs3_ipv6").into_iter().find(|record| verify_crc(&frame(record)).is_some()).unwrap();
     let mut extended = v6.clone();
     let length = u16::from_be_bytes([extended.data[18], extended.data[19]]) + 8 + 16 + 8;
     extended.data[18..20].copy_from_slice(&length.to_be_bytes());
@@ -270,7 +270,7 @@ fn headers_between_ip_and_udp() {
 
 #[test]
 fn lengths_that_contradict_each_other_are_no_packet() {
-    let v4 = transcode::capture("nfs41").into_iter().find(|record| verify(&frame(record)).is_some()).unwrap();
+    let v4 = transcode::capture("nfs41").into_iter().find(|record| verify_crc(&frame(record)).is_some()).unwrap();
     let with = |at: usize, value: u16| {
         let mut record = v4.clone();
         record.data[at..at + 2].copy_from_slice(&value.to_be_bytes());
@@ -311,7 +311,7 @@ fn hostile_frames_are_survived() {
         for length in 0..record.data.len() {
             let mut cut = record.clone();
             cut.data.truncate(length);
-            let _ = (decode(&frame(&cut)), verify(&frame(&cut)));
+            let _ = (decode(&frame(&cut)), verify_crc(&frame(&cut)));
         }
         for at in 0..record.data.len().min(110) {
             for value in [0, 1, 0x3f, 0x40, 0x60, 0x80, 0xff] {
@@ -320,7 +320,7 @@ fn hostile_frames_are_survived() {
                 if let Content::InfiniBand(packet) = decode(&frame(&changed)) {
                     assert!(packet.octets.len() <= packet.length);
                 }
-                let _ = verify(&frame(&changed));
+                let _ = verify_crc(&frame(&changed));
             }
         }
     }

@@ -9,8 +9,8 @@
 
 mod synthetic;
 
-use rpcrdma_capture::dissector::{Config, Dissector};
-use rpcrdma_capture::file::{Frame, LinkType, Time};
+use rpcrdma_capture::{Config, Dissector, Frame, LinkType, Time};
+
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{Lists, MSG, message, read3};
 use synthetic::{End, Packet, Wire};

@@ -12,10 +12,8 @@ mod transcode;
 use std::collections::BTreeSet;
 use std::fs;
 
-use rpcrdma_capture::check::Checker;
-use rpcrdma_capture::dissector::{Config, Dissector};
-use rpcrdma_capture::event::Event;
-use rpcrdma_capture::file::{Frame, LinkType, Time};
+use rpcrdma_capture::{Checker, Config, Dissector, Event, Frame, LinkType, Time};
+
 use transcode::{Random, Record};
 
 /// A frame of a shipped capture, with its number there.

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use rpcrdma_capture::check;
 use serde_json::{Value, json};
+
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{Lists, MSG, message, read3, read3_results, reply};
 

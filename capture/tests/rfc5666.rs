@@ -9,13 +9,10 @@
 
 mod synthetic;
 
-use rpcrdma_capture::file::{Files, Time};
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{json, tree};
-use rpcrdma_capture::rpc::known::{Direction, Status};
-use rpcrdma_capture::rpc::message::Message;
-use rpcrdma_capture::rpc::not_rebuilt::{ChunkName, NotRebuilt};
-use rpcrdma_capture::rpc::transaction::Form;
+use rpcrdma_capture::{ChunkName, Direction, Files, Form, Message, NotRebuilt, Status, Time, lone_message};
+
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{Lists, MSG, NOMSG, Segment, message, null, octets, padded, read3, read3_reply, reply, words};
 use synthetic::rpc::{read3_results, write3, write3_reply};
@@ -371,9 +368,9 @@ fn padding_is_shown() {
     assert!(object.contains(lengths), "{object}");
     assert!(tree.contains("        0068    padding         152 octets\n"), "{tree}");
     // The same Send without its connection.
-    let alone = rpcrdma_capture::input::send::message(found.messages[0].octets.clone(), None);
+    let alone = lone_message(found.messages[0].octets.clone(), None);
     assert_eq!(alone.padding, found.messages[0].padding);
-    let head = rpcrdma_capture::input::send::message(found.messages[0].octets[..28].to_vec(), None);
+    let head = lone_message(found.messages[0].octets[..28].to_vec(), None);
     assert!(shown(&head)[1].contains(r#""rdma_proc":"RDMA_MSGP","#));
 }
 

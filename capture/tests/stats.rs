@@ -8,14 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::carrier::connection::Rejected;
-use rpcrdma_capture::carrier::operation::Stamp;
-use rpcrdma_capture::dissector::{Config, Summary};
-use rpcrdma_capture::event::Event;
-use rpcrdma_capture::events::Events;
-use rpcrdma_capture::file::Capture;
-use rpcrdma_capture::link::Address;
 use rpcrdma_capture::output::stats::{self, Forms, Inline, ProcedureStatistics, Range, Statistics, Stats};
+use rpcrdma_capture::{Address, Capture, Config, Event, Events, Rejected, Stamp, Summary};
 
 fn events(name: &str) -> Events {
     let path = [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name, ".pcap"].concat();

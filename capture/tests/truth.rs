@@ -13,12 +13,9 @@ mod transcode;
 
 use std::collections::BTreeMap;
 
+use rpcrdma_capture::{Captured, Config, Half, Message, NotRebuilt, Rebuilt, Sides};
+
 use common::{Found, dissect, rebuilt, sends, sha256};
-use rpcrdma_capture::carrier::operation::Sides;
-use rpcrdma_capture::dissector::Config;
-use rpcrdma_capture::rpc::message::{Captured, Message};
-use rpcrdma_capture::rpc::not_rebuilt::NotRebuilt;
-use rpcrdma_capture::rpc::transaction::{Half, Rebuilt};
 use transcode::{Erf, Mpa, Padding, Pcap, Pcapng, Record};
 
 /// What is in a capture, as `testdata/captures/README.md` tells.

@@ -8,16 +8,12 @@
 
 mod synthetic;
 
-use rpcrdma_capture::dissector::Config;
-use rpcrdma_capture::file::{Files, Time};
-use rpcrdma_capture::input::send;
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{json, tree};
-use rpcrdma_capture::rpc::header::Dialect;
-use rpcrdma_capture::rpc::known::{Direction, Status};
-use rpcrdma_capture::rpc::message::{Dropped, Message};
-use rpcrdma_capture::rpc::not_rebuilt::NotRebuilt;
-use rpcrdma_capture::rpc::transaction::{Form, Transaction};
+use rpcrdma_capture::{
+    Config, Dialect, Direction, Dropped, Files, Form, Message, NotRebuilt, Status, Time, Transaction, lone_message,
+};
+
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{self, Lists, Segment, WRITE3_POSITION, message, null, octets, padded, read3, read3_reply};
 use synthetic::rpc::{read3_results, words, write3, write3_reply};
@@ -36,7 +32,7 @@ fn forms(transaction: &Transaction) -> [Option<Form>; 2] {
     [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.form))
 }
 
-fn why(half: Option<&rpcrdma_capture::rpc::transaction::Half>) -> NotRebuilt {
+fn why(half: Option<&rpcrdma_capture::Half>) -> NotRebuilt {
     *half.unwrap().message.as_ref().unwrap_err()
 }
 
@@ -875,7 +871,7 @@ fn a_tree_has_every_field_of_version_2_with_its_offset() {
 
 #[test]
 fn a_credit_is_read_as_its_wire_format_has_it() {
-    let of = |family| send::message(words(&[0, 2, v2::CREDIT, 6, 0]), family);
+    let of = |family| lone_message(words(&[0, 2, v2::CREDIT, 6, 0]), family);
     // RDMA2_GRANT of draft -02; an empty RDMA2_CONNPROP_MIDDLE, of -03 to -07; or either of them.
     let halves = r#""credit":{"granted":32,"maximum":64}"#;
     let both = r#""credit":{"granted":32,"maximum":64,"limit":4194336}"#;
@@ -893,7 +889,7 @@ fn a_credit_is_read_as_its_wire_format_has_it() {
         let found = String::from_utf8(found).unwrap();
         assert!(found.contains(&format!("{json},")), "{found}");
     }
-    let grant = send::message(words(&[0, 2, v2::CREDIT, 5]), Some(Family::B));
+    let grant = lone_message(words(&[0, 2, v2::CREDIT, 5]), Some(Family::B));
     assert!(text(&grant).contains("grants 32 or up to 4194336"), "{}", text(&grant));
     assert!(text(&of(Some(Family::A))).contains("grants 32"));
 }

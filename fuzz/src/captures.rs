@@ -5,11 +5,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use rpcrdma_capture::check::Checker;
-use rpcrdma_capture::dissector::{Config, Dissector};
-use rpcrdma_capture::event::Event;
-use rpcrdma_capture::file::{Frame, LinkType, Reader, Time};
-use rpcrdma_capture::rpc::message::Captured;
+use rpcrdma_capture::{Captured, Checker, Config, Dissector, Event, Frame, LinkType, Reader, Time};
 
 /// Scripts name a capture by its place here: new ones go to the end. Other numbers are taken modulo how many there are, so a
 /// script that is kept has the place itself.

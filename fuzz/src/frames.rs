@@ -2,16 +2,13 @@
 
 use std::io::{self, Write};
 
-use rpcrdma_capture::check::{Checker, Found};
-use rpcrdma_capture::dissector::{Config, Dissector};
-use rpcrdma_capture::event::Event;
-use rpcrdma_capture::file::{Files, Frame, Reader, Time};
 use rpcrdma_capture::output::export::Exporter;
 use rpcrdma_capture::output::findings::Findings;
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{json, tree};
-use rpcrdma_capture::rpc::message::{Captured, Message};
-use rpcrdma_capture::rpc::transaction::{Rebuilt, Transaction};
+use rpcrdma_capture::{
+    Captured, Checker, Config, Dissector, Event, Files, Found, Frame, Message, Reader, Rebuilt, Time, Transaction,
+};
 
 use crate::captures::Known;
 use crate::script::Script;

@@ -17,7 +17,7 @@
 //! low half and [`Config`] in the high half. "Frames" is how many there are besides the first; from 8192 on it stands for one
 //! of 64 pieces that are short. Numbers are big-endian, and taken modulo what there is, so that every input is a script.
 
-use rpcrdma_capture::dissector::Config;
+use rpcrdma_capture::Config;
 
 use crate::captures::{Known, Record};
 use crate::wrap::wrap;

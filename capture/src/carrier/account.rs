@@ -2,7 +2,7 @@
 
 /// How much all connections together may hold while they wait for more, and how much they do hold.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Account {
+pub(crate) struct Account {
     /// Octets of memory in use.
     pub held: usize,
     /// The limit, in octets.
@@ -11,25 +11,25 @@ pub struct Account {
 
 impl Account {
     /// Records that something which held `before` octets now holds `now`.
-    pub const fn change(&mut self, before: usize, now: usize) {
+    pub(crate) const fn change(&mut self, before: usize, now: usize) {
         self.held = self.held.saturating_sub(before).saturating_add(now);
     }
 
     /// Records that something which `held` octets now holds `now`, and updates `held`.
-    pub const fn update(&mut self, held: &mut usize, now: usize) {
+    pub(crate) const fn update(&mut self, held: &mut usize, now: usize) {
         self.change(*held, now);
         *held = now;
     }
 
     /// Whether more is held than allowed.
     #[must_use]
-    pub const fn is_exceeded(&self) -> bool {
+    pub(crate) const fn is_exceeded(&self) -> bool {
         self.held > self.limit
     }
 
     /// Octets to release: more than the excess, because finding them takes time.
     #[must_use]
-    pub const fn excess(&self) -> usize {
+    pub(crate) const fn excess(&self) -> usize {
         self.held.saturating_sub(self.limit - self.limit / 64)
     }
 }

@@ -26,7 +26,7 @@ pub struct Connection {
     /// The two ends.
     pub ends: Sides<Endpoint>,
     /// The requested service ID, if connection set-up was seen. iWARP asks for a port: the service ID is the one that
-    /// stands for it (see [`service_port`]).
+    /// stands for it (see [`port`](Self::port)).
     pub service: Option<u64>,
     /// What each end announced in its message of connection set-up, if that was seen.
     pub announced: Sides<Option<Announced>>,
@@ -67,7 +67,7 @@ pub enum Shown {
 
 /// The consumer's private data in a message of connection set-up, as far as it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Consumer<'a> {
+pub(crate) struct Consumer<'a> {
     /// What was captured of it.
     pub octets: &'a [u8],
     /// Whether the capture cut it: there was more on the wire.
@@ -178,13 +178,13 @@ impl Connection {
 
 /// The TCP-space port in a service ID of the RDMA IP CM service (`00 00 00 00 01 06 PP PP`).
 #[must_use]
-pub const fn service_port(service: u64) -> Option<u16> {
+pub(crate) const fn service_port(service: u64) -> Option<u16> {
     if service >> 16 == 0x0000_0000_0106 { Some(service as u16) } else { None }
 }
 
 /// The service ID that stands for a TCP-space port.
 #[must_use]
-pub const fn port_service(port: u16) -> u64 {
+pub(crate) const fn port_service(port: u16) -> u64 {
     0x0106_0000 | port as u64
 }
 

@@ -7,7 +7,7 @@ use super::operation::{Operation, Side, Sides, Stamp};
 
 /// What became of an operation that was handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub(crate) enum Taken {
     /// It was taken.
     Done,
     /// Nothing was done: it refers to something unknown, which a later packet may explain.
@@ -15,7 +15,7 @@ pub enum Taken {
 }
 
 /// Takes connections and their operations.
-pub trait Handler {
+pub(crate) trait Handler {
     /// What is kept about a connection while it lasts.
     type Session;
     /// A connection begins.

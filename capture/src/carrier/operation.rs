@@ -78,7 +78,7 @@ impl Progress {
 
 /// A step of one end of a connection; repetitions, losses and disorder of the carrier have been undone.
 #[derive(Clone, Copy, Debug)]
-pub struct Operation<'a> {
+pub(crate) struct Operation<'a> {
     /// Who did it.
     pub from: Side,
     /// The frame that brought it.
@@ -91,7 +91,7 @@ pub struct Operation<'a> {
 
 /// What one end did.
 #[derive(Clone, Copy, Debug)]
-pub enum OperationKind<'a> {
+pub(crate) enum OperationKind<'a> {
     /// Part of a Send.
     Send {
         /// It begins here.

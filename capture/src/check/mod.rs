@@ -11,10 +11,7 @@
 //! A rule that needs to know what the capture does not hold is not judged, and that is counted.
 //!
 //! ```
-//! use rpcrdma_capture::check::Checker;
-//! use rpcrdma_capture::dissector::Config;
-//! use rpcrdma_capture::events::Events;
-//! use rpcrdma_capture::file::Capture;
+//! use rpcrdma_capture::{Capture, Checker, Config, Events};
 //!
 //! let capture = Capture::from_paths([concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/errors.pcap")]);
 //! let mut events = Events::new(capture, Config { transactions: false, operations: true, ..Config::default() });
@@ -24,7 +21,7 @@
 //! }
 //! let first = std::iter::from_fn(|| checker.finding()).find(|found| found.rule.slug == "list-flag").unwrap();
 //! assert_eq!((first.stamp.frame, first.connection, first.offset), (110, 11, Some(16)));
-//! # Ok::<(), rpcrdma_capture::file::FileError>(())
+//! # Ok::<(), rpcrdma_capture::FileError>(())
 //! ```
 
 mod access;

@@ -13,7 +13,7 @@ use super::record::Record;
 /// The frames of one capture file.
 ///
 /// ```
-/// use rpcrdma_capture::file::Reader;
+/// use rpcrdma_capture::Reader;
 ///
 /// let file: &[u8] = &[
 ///     0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0, // file header
@@ -25,7 +25,7 @@ use super::record::Record;
 ///     assert_eq!(frame.time.to_string(), "7.000008000");
 ///     assert_eq!((frame.data, frame.length), (&[0xaa, 0xbb, 0xcc][..], 60));
 /// }
-/// # Ok::<(), rpcrdma_capture::file::FileError>(())
+/// # Ok::<(), rpcrdma_capture::FileError>(())
 /// ```
 pub struct Reader<R: Read> {
     buffer: Buffer<R>,

@@ -1,4 +1,5 @@
-//! What is read that is no capture file: one Send, as a hex dump.
+//! One Send by itself, as people copy it from other tools.
 
-pub mod hexdump;
-pub mod send;
+#[cfg(feature = "program")]
+pub(crate) mod hexdump;
+pub(crate) mod send;

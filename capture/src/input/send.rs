@@ -14,7 +14,7 @@ use crate::rpc::message::{Captured, Message};
 /// A reply does not name the procedure that was called, so nothing is said of its results. `family` is the wire format of
 /// version 2; without it, only what the octets themselves show is known.
 #[must_use]
-pub fn message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
+pub fn lone_message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
     let mut message = Message {
         dialect: Dialect::of(&octets, true, &mut family),
         stamp: Stamp::default(),

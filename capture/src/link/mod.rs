@@ -21,6 +21,7 @@ mod protocol;
 mod tcp;
 mod udp;
 
+use crate::file::{Frame, LinkType};
 pub use address::Address;
 pub(crate) use content::ICRC_LEN;
 pub use content::{Carrier, Content, Packet};
@@ -31,8 +32,6 @@ pub(crate) use lrh::{Lrh, NextHeader};
 pub(crate) use network::Network;
 pub use tcp::TcpSegment;
 pub(crate) use udp::Udp;
-
-use crate::file::{Frame, LinkType};
 
 /// What `frame` carries.
 #[inline]

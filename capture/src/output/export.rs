@@ -18,11 +18,12 @@ use std::time::Duration;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, PcapError, TsResolution};
 
-use super::reason::{CALL_MISSING, NO_RPC, count, reason};
+use super::reason::{count, reason};
 use super::tcp::ExportedStream;
 use crate::carrier::operation::{Side, Sides};
 use crate::file::Time;
 use crate::link::Address;
+use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Half, Transaction};
 
 /// The port of the server (RFC 8881 section 2.9.3).
@@ -33,6 +34,8 @@ const HELD_MESSAGES: usize = 4096;
 const HELD_OCTETS: usize = 64 << 20;
 /// Connections that are remembered; past that the oldest would begin anew, on another port.
 const STREAMS: usize = 8192;
+/// What was sent parses as RPC-over-RDMA, and what it carries is no RPC message.
+const NO_RPC: &str = "what the message carries is no RPC message";
 /// The largest frame libpcap reads.
 const SNAPLEN: u32 = 262_144;
 /// The bit that marks the last fragment of a record (RFC 5531 section 11); the rest of the word is its length.
@@ -41,9 +44,7 @@ const LAST_FRAGMENT: u32 = 0x8000_0000;
 /// Takes transactions, writes a capture of RPC over TCP.
 ///
 /// ```
-/// use rpcrdma_capture::dissector::Config;
-/// use rpcrdma_capture::events::Events;
-/// use rpcrdma_capture::file::Capture;
+/// use rpcrdma_capture::{Capture, Config, Events};
 /// use rpcrdma_capture::output::export::Exporter;
 ///
 /// let capture = Capture::from_paths([concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/nfs41.pcap")]);
@@ -135,7 +136,7 @@ impl<W: Write> Exporter<W> {
         let call = match transaction.call.as_ref().map(|call| (call, record(call, is_call))) {
             Some((call, Ok(record))) => self.hold(transaction, transaction.requester, call, call.stamp.frame, record),
             Some((_, Err(reason))) => return self.leave_out(reason),
-            None => return self.leave_out(CALL_MISSING),
+            None => return self.leave_out(reason(&NotRebuilt::CallMissing)),
         };
         if let Some(reply) = &transaction.reply {
             match record(reply, is_reply) {

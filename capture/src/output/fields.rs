@@ -17,7 +17,6 @@
 //!                      | rdma_err low high
 //! ```
 
-use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::prefix::Procedure;
 use rpcrdma::reader::Reader;
 use rpcrdma::segment::{ReadSegment, Segment};
@@ -34,7 +33,7 @@ pub(super) fn readable(message: &Message) -> &[u8] {
 
 /// A field of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
+pub(super) enum Field {
     /// A word: its name in RFC 8166, and its value.
     Word(&'static str, u32),
     /// `rdma_xid`.
@@ -73,7 +72,7 @@ pub enum Field {
 
 /// Gives every field that can be read to `take`, with its offset from the start of the Send; gives the offset that was
 /// reached.
-pub fn walk(dialect: Dialect, octets: &[u8], take: &mut impl FnMut(usize, Field)) -> usize {
+pub(super) fn walk(dialect: Dialect, octets: &[u8], take: &mut impl FnMut(usize, Field)) -> usize {
     let mut walker = FieldWalker { reader: Reader::new(octets), take };
     // Where a field is not there whole, or not what it must be, the walk ends before it.
     let _ended = match dialect {
@@ -259,56 +258,17 @@ impl<F: FnMut(usize, Field)> FieldWalker<'_, F> {
     }
 }
 
-/// The chunks that come before the fault in a header that cannot be decoded.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Salvaged {
-    reads: Vec<[u8; ReadSegment::LEN]>,
-    writes: Vec<Vec<[u8; Segment::LEN]>>,
-    reply: Option<Vec<[u8; Segment::LEN]>>,
-}
-
-impl Salvaged {
-    pub(super) fn from_octets(dialect: Dialect, octets: &[u8]) -> Self {
-        let mut salvaged = Self::default();
-        walk(dialect, octets, &mut |_, field| salvaged.take(field));
-        salvaged
-    }
-
-    fn take(&mut self, field: Field) {
-        match field {
-            Field::ReadSegment(read) => self.reads.push(read.to_entry()),
-            Field::WriteChunk(_) => self.writes.push(Vec::new()),
-            Field::ReplyChunk(Some(_)) => self.reply = Some(Vec::new()),
-            Field::Segment(segment) => {
-                if let Some(chunk) = self.reply.as_mut().or_else(|| self.writes.last_mut()) {
-                    chunk.push(segment.to_octets());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Calls `act` with the chunks.
-    pub(super) fn with<T>(&self, act: impl FnOnce(&Chunks<'_>) -> T) -> T {
-        let writes: Vec<WriteChunk<'_>> = self.writes.iter().map(|segments| WriteChunk::new(segments)).collect();
-        act(&Chunks {
-            reads: ReadList::new(&self.reads),
-            writes: WriteList::from_chunks(&writes),
-            reply: self.reply.as_ref().map(|segments| WriteChunk::new(segments)),
-        })
-    }
-}
+/// A Read segment, a Write chunk that claims two segments and has one.
+#[cfg(test)]
+pub(super) const CUT: [u8; 68] = [
+    0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0, 0, // prefix
+    0, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, // Read list
+    0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, // Write list, cut
+];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A Read segment, a Write chunk that claims two segments and has one.
-    const CUT: [u8; 68] = [
-        0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0, 0, // prefix
-        0, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, // Read list
-        0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, // Write list, cut
-    ];
 
     #[test]
     fn fields_before_the_fault_are_given() {
@@ -332,14 +292,6 @@ mod tests {
             let reached = walk(Dialect::Version1, &CUT[..length], &mut |offset, _| assert!(offset < length));
             assert!(reached <= length && length - reached < 24, "{reached} of {length}");
         }
-    }
-
-    #[test]
-    fn chunks_before_the_fault_are_kept() {
-        Salvaged::from_octets(Dialect::Version1, &CUT).with(|chunks| {
-            assert_eq!((chunks.reads.len(), chunks.writes.len(), chunks.reply), (1, 1, None));
-            assert_eq!(chunks.writes.get(0).map(|chunk| chunk.length()), Some(6));
-        });
     }
 
     #[test]

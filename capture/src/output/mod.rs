@@ -1,12 +1,21 @@
-//! What was found, as other programs and people read it.
+//! Writing what was found: `json` for programs, `text`, `tree` and `findings` for people, [`stats`] in numbers, `export` for
+//! tools that read RPC over TCP. Each that brings a package with it is behind the feature of that name; `tree` is with `text`.
 
+#[cfg(feature = "export")]
 pub mod export;
-pub mod fields;
+#[cfg(any(feature = "json", feature = "text"))]
+mod fields;
+#[cfg(any(feature = "json", feature = "text"))]
 pub mod findings;
+#[cfg(feature = "json")]
 pub mod json;
-mod reason;
+pub(crate) mod reason;
 pub mod stats;
+#[cfg(feature = "text")]
 mod style;
+#[cfg(feature = "export")]
 mod tcp;
+#[cfg(feature = "text")]
 pub mod text;
+#[cfg(feature = "text")]
 pub mod tree;

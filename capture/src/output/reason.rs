@@ -11,7 +11,7 @@ pub(crate) const fn reason(error: &NotRebuilt) -> &'static str {
         NotRebuilt::Chunk { .. } => "a chunk is not all in the capture",
         NotRebuilt::NotMoved { chunk: ChunkName::Read(_), .. } => "octets of a Read chunk were not read",
         NotRebuilt::NotMoved { .. } => "the responder did not write all of the length that it returns",
-        NotRebuilt::CallMissing => CALL_MISSING,
+        NotRebuilt::CallMissing => "the call is not in the capture",
         NotRebuilt::ForeignChunks => "the reply's chunks are not the call's",
         NotRebuilt::Position(_) => "a Position is not within the Payload stream",
         NotRebuilt::PositionZeroInMessage => "a Position Zero Read chunk beside an inline Payload stream",
@@ -22,11 +22,6 @@ pub(crate) const fn reason(error: &NotRebuilt) -> &'static str {
         NotRebuilt::TooMuch => "more octets waited for their replies than may be kept",
     }
 }
-
-/// The reason of a reply that has no call.
-pub(crate) const CALL_MISSING: &str = "the call is not in the capture";
-/// What was sent parses as RPC-over-RDMA, and what it carries is no RPC message.
-pub(crate) const NO_RPC: &str = "what the message carries is no RPC message";
 
 /// Adds one to the count of `name`. There are as many names as this program knows, so the list stays short.
 pub(crate) fn count(counts: &mut Vec<(&'static str, u64)>, name: &'static str) {

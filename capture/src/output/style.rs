@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use anstyle::{AnsiColor, Style};
+use rpcrdma::rules::Severity;
 
 pub(super) const PLAIN: Style = Style::new();
 pub(super) const DIM: Style = Style::new().dimmed();
@@ -13,6 +14,29 @@ pub(super) const REPLY: Style = AnsiColor::Green.on_default();
 pub(super) const CHUNK: Style = AnsiColor::Blue.on_default();
 pub(super) const WARNING: Style = AnsiColor::Yellow.on_default();
 pub(super) const FAULT: Style = AnsiColor::Red.on_default().bold();
+
+pub(super) const fn severity_style(severity: Severity) -> Style {
+    match severity {
+        Severity::Error => FAULT,
+        Severity::Warning => WARNING,
+        Severity::Hazard => PLAIN,
+    }
+}
+
+/// The words of a text in lines of so many columns.
+pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
 
 /// A line of text as wide as `limit` at most; what is too much ends in an ellipsis.
 #[derive(Debug)]
@@ -111,5 +135,12 @@ mod tests {
         line.push(FAULT, "ab");
         line.push(PLAIN, "cd");
         assert_eq!(written(line), "\u{1b}[1m\u{1b}[31mab\u{1b}[0mcd\n");
+    }
+
+    #[test]
+    fn a_text_is_wrapped_between_words() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("longer-than-that", 7), ["longer-than-that"]);
+        assert!(wrapped("", 7).is_empty());
     }
 }

@@ -6,7 +6,6 @@ use std::io;
 use rpcrdma::lists::Chunks;
 use rpcrdma::v2::Family;
 
-use super::json::status;
 use super::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
 use crate::carrier::operation::Stamp;
 use crate::event::Terminated;
@@ -445,7 +444,7 @@ fn failure(rpc: &Rpc) -> Option<String> {
     match rpc.status? {
         Status::Success(None | Some(0)) => None,
         Status::Success(Some(code)) => Some(nfs_status(rpc.procedure, rpc.callback, code)),
-        other => Some(status(other).to_owned()),
+        other => Some(other.name().to_owned()),
     }
 }
 
@@ -464,8 +463,8 @@ fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> {
         Some(Status::Success(Some(code))) => {
             notes.push((WARNING, nfs_status(transaction.procedure, transaction.callback, code)));
         }
-        Some(error @ Status::Error(_)) => notes.push((FAULT, without_prefix(status(error)))),
-        Some(other) => notes.push((WARNING, status(other).to_owned())),
+        Some(error @ Status::Error(_)) => notes.push((FAULT, without_prefix(error.name()))),
+        Some(other) => notes.push((WARNING, other.name().to_owned())),
     }
     if transaction.reverse {
         notes.push((DIM, "reverse".to_owned()));

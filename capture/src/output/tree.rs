@@ -11,7 +11,6 @@ use rpcrdma::v1::ErrorBody;
 use rpcrdma::v2::{Credit, Family, PropertyId, ReverseDirection};
 
 use super::fields::{Field, readable, walk};
-use super::json::security;
 use super::style::{CHUNK, DIM, FAULT, Line, NAME, PLAIN, WARNING};
 use crate::check::send::{Finding, findings};
 use crate::nfs;
@@ -268,7 +267,7 @@ impl<W: io::Write> Tree<'_, W> {
     fn operations(&mut self, rpc: Option<&Rpc>) -> io::Result<()> {
         let Some(rpc) = rpc else { return Ok(()) };
         if let Some(protection) = rpc.security {
-            self.line(None, PLAIN, "  RPCSEC_GSS", security(protection))?;
+            self.line(None, PLAIN, "  RPCSEC_GSS", protection.name())?;
         }
         for operation in &rpc.operations {
             let status = operation.status.filter(|status| *status != 0);

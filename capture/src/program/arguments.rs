@@ -7,9 +7,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use rpcrdma_capture::check;
-
 use super::moment::Moment;
+use crate::check;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,11 +5,11 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use rpcrdma_capture::file::{Capture, FileError, Reader, Time};
 
 use super::interrupt::Interrupt;
 use super::reading::Batches;
 use super::{Failure, say};
+use crate::file::{Capture, FileError, Reader, Time};
 
 /// Octets from which on a file is long enough for a progress bar.
 const LONG: u64 = 64 << 20;

@@ -10,18 +10,6 @@ use std::thread;
 use anstream::{AutoStream, ColorChoice};
 use clap::CommandFactory;
 use indicatif::ProgressBar;
-use rpcrdma_capture::check::{self, Checker, Found};
-use rpcrdma_capture::dissector::{Config, Dissector, Summary};
-use rpcrdma_capture::event::{Event, Terminated};
-use rpcrdma_capture::file::{Files, Time};
-use rpcrdma_capture::input::{hexdump, send};
-use rpcrdma_capture::output::export::Exporter;
-use rpcrdma_capture::output::findings::{self, Findings};
-use rpcrdma_capture::output::stats::Stats;
-use rpcrdma_capture::output::text::Lines;
-use rpcrdma_capture::output::{json, tree};
-use rpcrdma_capture::rpc::message::Message;
-use rpcrdma_capture::rpc::transaction::Transaction;
 
 use super::arguments::{
     Arguments, Check, Color, Command, Decode, Export, HeaderArguments, InputArguments, StatsArguments, Transactions,
@@ -33,6 +21,19 @@ use super::notices::{CONNECTION, Notices, SINCE, UNTIL, XID};
 use super::output::Output;
 use super::reading::{Batch, Batches, ReadingStep};
 use super::{DAMAGED, Failure, say};
+use crate::check::{self, Checker, Found};
+use crate::dissector::{Config, Dissector, Summary};
+use crate::event::{Event, Terminated};
+use crate::file::{Files, Time};
+use crate::input::hexdump;
+use crate::input::send::lone_message;
+use crate::output::export::Exporter;
+use crate::output::findings::{self, Findings};
+use crate::output::stats::Stats;
+use crate::output::text::Lines;
+use crate::output::{json, tree};
+use crate::rpc::message::Message;
+use crate::rpc::transaction::Transaction;
 
 /// Octets of text that a hex dump may have.
 const DUMP_LIMIT: u64 = 16 << 20;
@@ -202,7 +203,7 @@ fn header(arguments: &HeaderArguments, color: Color, quiet: bool) -> Result<u8, 
     if dump.reversed && !quiet {
         say("hex dump: the words are in little-endian order; their octets were swapped");
     }
-    let message = send::message(dump.octets, arguments.v2_family.map(Into::into));
+    let message = lone_message(dump.octets, arguments.v2_family.map(Into::into));
     let mut out = Vec::new();
     if arguments.json {
         json::lone_message(&mut out, &message)?;

@@ -43,7 +43,7 @@ impl From<io::Error> for Failure {
 }
 
 /// Runs the program; gives its exit status.
-pub(crate) fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use rpcrdma_capture::file::Time;
+use crate::file::Time;
 
 const SECOND: u64 = 1_000_000_000;
 const DAY: u64 = 24 * 60 * 60 * SECOND;

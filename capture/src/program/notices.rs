@@ -1,16 +1,15 @@
 //! What the user should know of an input beside what is in it.
 
-use rpcrdma_capture::carrier::operation::Sides;
-use rpcrdma_capture::dissector::Summary;
-use rpcrdma_capture::event::{Event, Report};
-use rpcrdma_capture::file::Time;
-use rpcrdma_capture::rpc::known::Status;
-use rpcrdma_capture::rpc::message::Captured;
-use rpcrdma_capture::rpc::not_rebuilt::NotRebuilt;
-use rpcrdma_capture::rpc::transaction::{Half, Transaction};
-
 use super::interrupt::INTERRUPTED;
 use super::{DAMAGED, UNUSABLE};
+use crate::carrier::operation::Sides;
+use crate::dissector::Summary;
+use crate::event::{Event, Report};
+use crate::file::Time;
+use crate::rpc::known::Status;
+use crate::rpc::message::Captured;
+use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::transaction::{Half, Transaction};
 
 /// The options that select.
 pub(super) const CONNECTION: &str = "--connection";

@@ -4,12 +4,11 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rpcrdma_capture::dissector::{Dissector, Summary};
-use rpcrdma_capture::event::Event;
-use rpcrdma_capture::file::{Capture, FileError, Files, Time};
-use rpcrdma_capture::rpc::transaction::{Half, Transaction};
-
 use super::interrupt::Interrupt;
+use crate::dissector::{Dissector, Summary};
+use crate::event::Event;
+use crate::file::{Capture, FileError, Files, Time};
+use crate::rpc::transaction::{Half, Transaction};
 
 /// Steps that go together from one thread to the other, and octets of messages in them, at most.
 const STEPS: usize = 256;

@@ -46,6 +46,19 @@ pub enum Security {
     Control(&'static str),
 }
 
+impl Security {
+    /// The service as RFC 2203 section 5.3.1 names it, or the control procedure.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Authentication => "rpc_gss_svc_none",
+            Self::Integrity => "rpc_gss_svc_integrity",
+            Self::Privacy => "rpc_gss_svc_privacy",
+            Self::Control(name) => name,
+        }
+    }
+}
+
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -57,6 +70,18 @@ pub enum Status {
     Denied(&'static str),
     /// RDMA_ERROR.
     Error(AnyErrorBody),
+}
+
+impl Status {
+    /// The name of what the RPC ended with, whatever status the procedure has of its own.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Success(_) => "SUCCESS",
+            Self::Refused(name) | Self::Denied(name) => name,
+            Self::Error(error) => error.name(),
+        }
+    }
 }
 
 /// What stepping over arguments or results has found.

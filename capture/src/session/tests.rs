@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use Side::{Active as Client, Passive as Server};
+
 use super::call::CallSegment;
 use super::sequence::Sequence;
 use super::*;
@@ -15,8 +17,6 @@ use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::Transaction;
-
-use Side::{Active as Client, Passive as Server};
 
 // --- Messages, word by word ----------------------------------------------------------------------------------------------
 

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use rpcrdma::rules::Severity;
+use rpcrdma_capture::Address;
+use rpcrdma_capture::check::Blame;
+
 use crate::case::{Case, Make};
 use crate::judging::*;
 use crate::synthetic;
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::*;
 use crate::trace::*;
-use rpcrdma::rules::Severity;
-use rpcrdma_capture::check::Blame;
-use rpcrdma_capture::link::Address;
 
 pub(crate) const CASES: &[Case] = &[Case {
     slug: "answer",

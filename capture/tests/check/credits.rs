@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use rpcrdma::rules::Severity;
+use rpcrdma_capture::check::Blame;
+
 use crate::case::{Case, blind, case};
 use crate::judging::*;
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::*;
 use crate::trace::*;
-use rpcrdma::rules::Severity;
-use rpcrdma_capture::check::Blame;
 
 pub(crate) const CASES: &[Case] = &[
     case("credit-zero-grant", |trace, bad| {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use rpcrdma::rules::Severity;
+use rpcrdma_capture::check::{Blame, Count};
+use rpcrdma_capture::{Checker, Config, Dissector, Found, Frame, LinkType, Time};
+
 use crate::synthetic::Packet;
 use crate::transcode::Record;
-use rpcrdma::rules::Severity;
-use rpcrdma_capture::check::{Blame, Checker, Count, Found};
-use rpcrdma_capture::dissector::{Config, Dissector};
-use rpcrdma_capture::file::{Frame, LinkType, Time};
 
 /// Judges packets that were captured two seconds apart.
 pub(crate) fn judge(packets: &[Packet]) -> (Vec<Found>, Vec<Count>) {

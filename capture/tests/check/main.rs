@@ -27,10 +27,11 @@ mod write_list;
 
 use std::collections::BTreeSet;
 
+use rpcrdma_capture::check::{self, Count};
+
 use crate::case::Case;
 use crate::judging::*;
 use crate::trace::*;
-use rpcrdma_capture::check::{self, Count};
 
 /// Every rule, spelled out: one that is lost from the tables is missed here.
 const SLUGS: [&str; 78] = [

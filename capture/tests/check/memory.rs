@@ -1,13 +1,14 @@
 //! RDMA Reads and Writes, and memory that is withdrawn.
 
+use rpcrdma::rules::Severity;
+use rpcrdma_capture::check::Blame;
+
 use crate::case::{Case, blind, case};
 use crate::judging::*;
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::Packet;
 use crate::synthetic::rpc::*;
 use crate::trace::*;
-use rpcrdma::rules::Severity;
-use rpcrdma_capture::check::Blame;
 
 pub(crate) const CASES: &[Case] = &[
     blind("rdma-read-bounds", &["read-not-pulled"], |trace, bad| {

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use rpcrdma_capture::check::{self, Count};
+use rpcrdma_capture::{Config, Dissector, Event, Found, Frame, LinkType, Time};
+
 use crate::judging::*;
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::Packet;
 use crate::synthetic::rpc::*;
 use crate::trace::*;
 use crate::transcode::Record;
-use rpcrdma_capture::check::{self, Count, Found};
-use rpcrdma_capture::dissector::{Config, Dissector};
-use rpcrdma_capture::event::Event;
-use rpcrdma_capture::file::{Frame, LinkType, Time};
 
 #[test]
 fn what_is_missed_is_not_judged_and_counted() {

@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use rpcrdma::rules::Severity;
+use rpcrdma_capture::check::{Blame, Count};
+use rpcrdma_capture::{Address, Capture, Checker, Config, Events};
+
 use crate::judging::*;
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::*;
 use crate::trace::*;
 use crate::transcode;
-use rpcrdma::rules::Severity;
-use rpcrdma_capture::check::{Blame, Checker, Count};
-use rpcrdma_capture::dissector::Config;
-use rpcrdma_capture::events::Events;
-use rpcrdma_capture::file::Capture;
-use rpcrdma_capture::link::Address;
 
 /// A finding: frame, severity, slug, connection.
 type Line = (u64, Severity, &'static str, u32);

@@ -13,12 +13,10 @@ mod found;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-pub use found::Found;
-use rpcrdma_capture::dissector::{Config, Dissector};
-use rpcrdma_capture::file::Reader;
-use rpcrdma_capture::rpc::message::Captured;
-use rpcrdma_capture::rpc::transaction::Rebuilt;
+use rpcrdma_capture::{Captured, Config, Dissector, Reader, Rebuilt};
 use sha2::{Digest, Sha256};
+
+pub use found::Found;
 
 impl Found {
     /// Messages that can be read, by the name of their procedure.

@@ -1,12 +1,9 @@
 //! What is found in frames, whoever made them.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
-use rpcrdma_capture::carrier::connection::Rejected;
-use rpcrdma_capture::dissector::{Config, Dissector, Summary};
-use rpcrdma_capture::event::{Event, Report, Terminated};
-use rpcrdma_capture::file::{Frame, LinkType, Time};
-use rpcrdma_capture::rpc::message::Message;
-use rpcrdma_capture::rpc::transaction::Transaction;
+use rpcrdma_capture::{
+    Config, Dissector, Event, Frame, LinkType, Message, Rejected, Report, Summary, Terminated, Time, Transaction,
+};
 
 /// A capture of raw IP.
 const RAW_IP: LinkType = LinkType(101);

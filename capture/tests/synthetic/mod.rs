@@ -16,7 +16,7 @@ mod found;
 pub mod rpc;
 pub mod v2;
 
-use rpcrdma_capture::dissector::Config;
+use rpcrdma_capture::Config;
 
 pub use found::Found;
 

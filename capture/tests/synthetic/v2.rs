@@ -1,12 +1,9 @@
 //! Headers of RPC-over-RDMA version 2, octet by octet: family A as version two draft -01 lays them out, family B as -07.
 
-use rpcrdma_capture::rpc::header::Dialect;
-use rpcrdma_capture::rpc::message::Message;
-use rpcrdma_capture::rpc::transaction::Transaction;
+pub use rpcrdma::v2::Family;
+use rpcrdma_capture::{Dialect, Message, Transaction};
 
 use super::rpc::{Lists, Segment, encode, words, write_chunk};
-
-pub use rpcrdma::v2::Family;
 
 /// `rdma_credit` of all messages: 64 at most, 32 granted.
 pub const CREDIT: u32 = 64 << 16 | 32;

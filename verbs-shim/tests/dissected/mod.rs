@@ -4,13 +4,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use rpcrdma_capture::carrier::connection::Rejected;
-use rpcrdma_capture::check::Checker;
-use rpcrdma_capture::dissector::{Config, Dissector, Summary};
-use rpcrdma_capture::event::{Event, Report};
-use rpcrdma_capture::file::Reader;
-use rpcrdma_capture::rpc::message::Message;
-use rpcrdma_capture::rpc::transaction::Transaction;
+use rpcrdma_capture::{Checker, Config, Dissector, Event, Message, Reader, Rejected, Report, Summary, Transaction};
 
 /// A file in memory that can be looked at from outside.
 #[derive(Clone, Default)]

@@ -541,7 +541,7 @@ fn judge(session: &Session, file: &File, tally: &Tally) -> u64 {
     let found = dissect(&file.octets());
     for transaction in &found.transactions {
         let shape = session.shape(transaction.xid);
-        let rebuilt = |half: &Option<rpcrdma_capture::rpc::transaction::Half>| {
+        let rebuilt = |half: &Option<rpcrdma_capture::Half>| {
             half.as_ref().and_then(|half| half.message.as_ref().ok()).map(|message| message.octets.clone())
         };
         let call = rebuilt(&transaction.call);

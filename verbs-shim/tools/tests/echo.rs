@@ -12,7 +12,7 @@ use std::thread;
 
 use rpcrdma::rpc::{self, AcceptStatus, Auth, Denial, Mismatch, ReplyBody};
 use rpcrdma_capture::nfs::Procedure;
-use rpcrdma_capture::rpc::transaction::{Form, Transaction};
+use rpcrdma_capture::{Form, Transaction};
 use rpcrdma_tools::echo::{Caller, Carry, PROGRAM, Programs, VERSION, Wrong, pattern};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Call, Client, Server, Settings, Stream};

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use dissected::{File, dissect};
 use nfs4::{Error, Location, Nfs4, Options};
-use rpcrdma_capture::rpc::transaction::Form;
+use rpcrdma_capture::Form;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Server, Settings};
 use server::{Nfsd, Whims};

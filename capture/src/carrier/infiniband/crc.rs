@@ -51,7 +51,7 @@ impl CrcVerdict {
 
 /// Checks the packet in `frame`; none if it holds no complete InfiniBand packet.
 #[must_use]
-pub fn verify(frame: &Frame<'_>) -> Option<CrcVerdict> {
+pub fn verify_crc(frame: &Frame<'_>) -> Option<CrcVerdict> {
     match link::network(frame) {
         Network::Ipv4(octets) => roce_v2_over_ipv4(octets),
         Network::Ipv6(octets) => roce_v2_over_ipv6(octets),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     fn verdict(link: u16, data: &[u8]) -> Option<CrcVerdict> {
-        verify(&Frame { number: 1, time: Time(0), link: LinkType(link), data, length: data.len() as u32 })
+        verify_crc(&Frame { number: 1, time: Time(0), link: LinkType(link), data, length: data.len() as u32 })
     }
 
     /// Frames captured on other people's hardware, which the scapy project uses in its tests.

@@ -18,7 +18,7 @@ const COMMUNICATION_MANAGEMENT: u8 = 0x07;
 
 /// A connection management message.
 #[derive(Clone, Copy, Debug)]
-pub enum Management<'a> {
+pub(crate) enum Management<'a> {
     /// REQ: the active side asks for a connection.
     Request {
         /// The active side's name for this connection.
@@ -69,7 +69,7 @@ impl<'a> Management<'a> {
     /// Reads the management message in a datagram. `None` if it is not one, or if a part that every receiver needs was
     /// not captured.
     #[must_use]
-    pub fn decode(packet: &Transport<'a>) -> Option<Self> {
+    pub(crate) fn decode(packet: &Transport<'a>) -> Option<Self> {
         if packet.opcode != transport::DATAGRAM || packet.queue_pair != 1 {
             return None;
         }

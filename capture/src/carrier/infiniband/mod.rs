@@ -1,12 +1,12 @@
 //! The InfiniBand transport, as RoCE and InfiniBand carry it: packets, connection management, and order.
 
-pub mod crc;
+pub(crate) mod crc;
 mod flow;
 mod held;
-pub mod management;
-pub mod ordering;
-pub mod queue_pairs;
+pub(crate) mod management;
+pub(crate) mod ordering;
+pub(crate) mod queue_pairs;
 mod set_up;
 mod stream;
-pub mod transport;
+pub(crate) mod transport;
 mod waiting;

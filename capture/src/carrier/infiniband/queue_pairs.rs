@@ -41,7 +41,7 @@ struct QueuePairEntry<S> {
 
 /// Everything known about the queue pairs in a capture.
 #[derive(Debug)]
-pub struct QueuePairs<S> {
+pub(crate) struct QueuePairs<S> {
     table: Table<Flow, QueuePairEntry<S>>,
     waiting: Vec<WaitingFlow>,
     set_ups: SetUps,
@@ -56,7 +56,7 @@ impl<S> Default for QueuePairs<S> {
 
 impl<S> QueuePairs<S> {
     /// Takes the next packet of the capture.
-    pub fn packet<'a>(
+    pub(crate) fn packet<'a>(
         &mut self,
         stamp: Stamp,
         packet: &Packet<'a>,
@@ -102,7 +102,7 @@ impl<S> QueuePairs<S> {
     }
 
     /// Gives everything that still waits, at the end of the capture.
-    pub fn finish(&mut self, handler: &mut impl Handler<Session = S>) {
+    pub(crate) fn finish(&mut self, handler: &mut impl Handler<Session = S>) {
         while !self.waiting.is_empty() {
             self.give_up(0, handler);
         }

@@ -14,7 +14,7 @@ use rpcrdma::reader::{EndOfInput, Reader};
 
 /// What a packet of a reliable connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacketKind {
+pub(crate) enum PacketKind {
     /// Part of a Send.
     Send,
     /// Part of an RDMA Write.
@@ -35,7 +35,7 @@ pub enum PacketKind {
 
 /// The RDMA Extended Transport Header: the memory of an RDMA Write or Read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
+pub(crate) struct Target {
     /// Offset (virtual address) of the first octet.
     pub offset: u64,
     /// The handle (R_Key).
@@ -46,7 +46,7 @@ pub struct Target {
 
 /// What an AETH's syndrome says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Syndrome {
+pub(crate) enum Syndrome {
     /// Everything up to this packet sequence number arrived.
     Acknowledged,
     /// The receiver was not ready: the packet with this number will come again.
@@ -60,7 +60,7 @@ pub enum Syndrome {
 
 /// A transport packet, borrowed from its frame.
 #[derive(Clone, Copy, Debug)]
-pub struct Transport<'a> {
+pub(crate) struct Transport<'a> {
     /// The opcode as it is on the wire.
     pub opcode: u8,
     /// What it does.
@@ -86,11 +86,11 @@ pub struct Transport<'a> {
 }
 
 /// Opcode of a datagram (UD SEND ONLY), which carries connection management.
-pub const DATAGRAM: u8 = 0x64;
+pub(crate) const DATAGRAM: u8 = 0x64;
 const XRC: u8 = 0xa0;
 
 /// Octets of the Base Transport Header.
-pub const LEN: usize = 12;
+pub(crate) const LEN: usize = 12;
 
 /// The place of an opcode in the table of reliable-connection opcodes: operation, first, last.
 const fn meaning(operation: u8) -> (PacketKind, bool, bool) {
@@ -120,7 +120,7 @@ impl<'a> Transport<'a> {
     ///
     /// # Errors
     /// [`EndOfInput`] if the headers themselves are cut.
-    pub fn decode(octets: &'a [u8], length: usize) -> Result<Self, EndOfInput> {
+    pub(crate) fn decode(octets: &'a [u8], length: usize) -> Result<Self, EndOfInput> {
         let mut reader = Reader::new(octets);
         let &[opcode, bits, _, _, _, q0, q1, q2, _, s0, s1, s2] = reader.array::<LEN>()?;
         let class = opcode & 0xe0;
@@ -173,7 +173,7 @@ impl<'a> Transport<'a> {
     /// Whether the packet takes a number from its own sender's sequence; other packets carry the number that they
     /// answer.
     #[must_use]
-    pub const fn is_request(&self) -> bool {
+    pub(crate) const fn is_request(&self) -> bool {
         matches!(self.operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadRequest | PacketKind::Atomic)
     }
 }

@@ -34,7 +34,7 @@ struct TcpFlow {
 
 /// Counts of the FPDUs of all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
+pub(crate) struct Checked {
     /// FPDUs whose CRC is in force and wrong.
     pub wrong: u64,
     /// Segments that were wrongly taken for those of an iWARP connection: no iWARP was found in it.
@@ -43,7 +43,7 @@ pub struct Checked {
 
 /// Which connections to follow, and what to leave out.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
+pub(crate) struct Choice {
     /// Whether the segment goes to a service port: its connection is then also followed from its middle.
     pub to_service: bool,
     /// The same, if it comes from one.
@@ -94,7 +94,7 @@ struct IwarpSink<'a, H> {
 
 /// Everything known about the TCP connections in a capture.
 #[derive(Debug)]
-pub struct Connections<S> {
+pub(crate) struct Connections<S> {
     table: Table<TcpFlow, TcpEntry<S>>,
     last_key: u64,
     checked: Checked,
@@ -109,7 +109,7 @@ impl<S> Default for Connections<S> {
 impl<S> Connections<S> {
     /// Takes the next segment of the capture; false if it does not belong to a connection that is followed.
     #[inline]
-    pub fn segment(
+    pub(crate) fn segment(
         &mut self,
         stamp: Stamp,
         segment: &TcpSegment<'_>,
@@ -165,14 +165,14 @@ impl<S> Connections<S> {
     }
 
     /// Gives everything that still waits, at the end of the capture.
-    pub fn finish(&mut self, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
+    pub(crate) fn finish(&mut self, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
         for key in self.table.keys() {
             self.close(key, verify_crc, handler);
         }
     }
 
     /// The counts since the last call.
-    pub fn take_checked(&mut self) -> Checked {
+    pub(crate) fn take_checked(&mut self) -> Checked {
         core::mem::take(&mut self.checked)
     }
 

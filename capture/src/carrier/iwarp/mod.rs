@@ -4,10 +4,10 @@
 //! `framing` cuts them into what `mpa` describes: set-up frames and FPDUs; `ddp` reads what is in an FPDU, and `rdmap`
 //! turns it into operations.
 
-pub mod connections;
-pub mod ddp;
+pub(crate) mod connections;
+pub(crate) mod ddp;
 mod framing;
-pub mod mpa;
+pub(crate) mod mpa;
 mod rdmap;
 mod tcp;
-pub mod terminate;
+pub(crate) mod terminate;

@@ -11,8 +11,9 @@
 //! If markers are in use, there is one at every 512th octet of the stream, beginning with the first after the set-up
 //! frame: two octets of zero, then its distance from the ULPDU_Length before it, which is zero between two FPDUs.
 
-use crate::carrier::connection::Consumer;
 use crc::{CRC_32_ISCSI, Crc, Table};
+
+use crate::carrier::connection::Consumer;
 
 /// What a request begins with.
 const REQUEST: [u8; 16] = *b"MPA ID Req Frame";
@@ -37,7 +38,7 @@ static CRC32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
 /// A frame that sets a connection up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setup<'a> {
+pub(crate) struct Setup<'a> {
     /// Whether it is a reply; otherwise it is a request.
     pub is_reply: bool,
     /// M: its receiver must put markers into what it sends.
@@ -56,18 +57,18 @@ pub struct Setup<'a> {
 
 impl<'a> Setup<'a> {
     /// Octets before the private data.
-    pub const LEN: usize = SETUP_LEN;
+    pub(crate) const LEN: usize = SETUP_LEN;
 
     /// Whether a stream that begins with `octets` begins with a set-up frame.
     #[inline]
     #[must_use]
-    pub fn is_begun_by(octets: &[u8]) -> bool {
+    pub(crate) fn is_begun_by(octets: &[u8]) -> bool {
         octets.first_chunk().is_some_and(|key| [REQUEST, REPLY].contains(key))
     }
 
     /// Octets of the frame that `octets` begins with; `None` if there is none, or its header is incomplete.
     #[must_use]
-    pub fn length(octets: &[u8]) -> Option<usize> {
+    pub(crate) fn length(octets: &[u8]) -> Option<usize> {
         let [.., l0, l1] = *octets.first_chunk::<SETUP_LEN>()?;
         let length = usize::from(u16::from_be_bytes([l0, l1]));
         (Self::is_begun_by(octets) && length <= PRIVATE_DATA).then_some(Self::LEN + length)
@@ -75,7 +76,7 @@ impl<'a> Setup<'a> {
 
     /// Reads the frame that `octets` begins with; `None` if there is none, or its header is incomplete.
     #[must_use]
-    pub fn decode(octets: &'a [u8]) -> Option<Self> {
+    pub(crate) fn decode(octets: &'a [u8]) -> Option<Self> {
         let length = Self::length(octets)?;
         let is_cut = octets.len() < length;
         let (header, private_data) = octets.get(..length).unwrap_or(octets).split_first_chunk::<SETUP_LEN>()?;
@@ -104,7 +105,7 @@ impl<'a> Setup<'a> {
 
 /// Where the markers of a stream are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Markers {
+pub(crate) enum Markers {
     /// It has none.
     None,
     /// One begins at this place in the stream, and at every 512th octet from it.
@@ -114,7 +115,7 @@ pub enum Markers {
 impl Markers {
     /// Octets from `place` to the next marker; `None` if there are none.
     #[must_use]
-    pub const fn next(self, place: u64) -> Option<usize> {
+    pub(crate) const fn next(self, place: u64) -> Option<usize> {
         match self {
             Self::None => None,
             Self::At(marker) => Some((marker.wrapping_sub(place) % MARKER_SPACING) as usize),
@@ -143,14 +144,14 @@ impl Markers {
 
     /// Octets of the stream taken by the FPDU that begins with `octets` at `place`; `None` if its length is missing.
     #[must_use]
-    pub fn fpdu_length(self, place: u64, octets: &[u8]) -> Option<usize> {
+    pub(crate) fn fpdu_length(self, place: u64, octets: &[u8]) -> Option<usize> {
         let (length, _) = octets.get(self.before(place)..)?.split_first_chunk()?;
         let ulpdu = usize::from(u16::from_be_bytes(*length));
         Some(self.length(place, (LENGTH_LEN + ulpdu).next_multiple_of(4) + CRC_LEN))
     }
 
     /// The markers in `octets`, which begin at `place`: the distance of each from there, and what it says.
-    pub fn iter(self, place: u64, octets: &[u8]) -> impl Iterator<Item = (usize, [u8; MARKER_LEN])> + '_ {
+    pub(crate) fn iter(self, place: u64, octets: &[u8]) -> impl Iterator<Item = (usize, [u8; MARKER_LEN])> + '_ {
         let first = self.next(place).unwrap_or(usize::MAX);
         let places = core::iter::successors(Some(first), |at| at.checked_add(MARKER_SPACING as usize));
         places.map_while(|at| octets.get(at..)?.first_chunk().map(|marker| (at, *marker)))
@@ -158,7 +159,7 @@ impl Markers {
 
     /// Whether each marker in the FPDU `octets`, which begins at `place`, says where the FPDU begins.
     #[must_use]
-    pub fn are_right(self, place: u64, octets: &[u8]) -> bool {
+    pub(crate) fn are_right(self, place: u64, octets: &[u8]) -> bool {
         let before = self.before(place);
         self.iter(place, octets).all(|(at, marker)| {
             let back = u16::try_from(at.saturating_sub(before)).unwrap_or_default().to_be_bytes();
@@ -168,7 +169,7 @@ impl Markers {
 
     /// The content of `octets`, which begin at `place`, without markers; `room` is space for it.
     #[must_use]
-    pub fn without<'a>(self, place: u64, octets: &'a [u8], room: &'a mut Vec<u8>) -> &'a [u8] {
+    pub(crate) fn without<'a>(self, place: u64, octets: &'a [u8], room: &'a mut Vec<u8>) -> &'a [u8] {
         let Some(first) = self.next(place).filter(|first| *first < octets.len()) else { return octets };
         let (before, mut rest) = octets.split_at_checked(first).unwrap_or((octets, &[]));
         room.clear();
@@ -184,7 +185,7 @@ impl Markers {
 
 /// The ULPDU in the content of an FPDU, as far as it was captured, and its length.
 #[must_use]
-pub fn ulpdu(content: &[u8]) -> Option<(&[u8], usize)> {
+pub(crate) fn ulpdu(content: &[u8]) -> Option<(&[u8], usize)> {
     let (length, rest) = content.split_first_chunk()?;
     let length = usize::from(u16::from_be_bytes(*length));
     Some((rest.get(..length).unwrap_or(rest), length))
@@ -192,7 +193,7 @@ pub fn ulpdu(content: &[u8]) -> Option<(&[u8], usize)> {
 
 /// Whether the CRC at the end of a whole FPDU is right. It covers markers too (RFC 5044 section 4.4).
 #[must_use]
-pub fn crc_is_right(fpdu: &[u8]) -> bool {
+pub(crate) fn crc_is_right(fpdu: &[u8]) -> bool {
     fpdu.split_last_chunk().is_some_and(|(covered, crc)| CRC32C.checksum(covered) == u32::from_le_bytes(*crc))
 }
 

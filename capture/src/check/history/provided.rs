@@ -3,11 +3,11 @@
 //! Nothing negotiates that a reply may be read from the responder's memory. Such a reply is a hazard (`read-in-reply`)
 //! unless a requester of the connection reads one or says RDMA_DONE to it.
 
-use super::pulled::{PULLED, Pulled};
 use rpcrdma::error::Role;
 use rpcrdma::rules::{self, Finding, Sent, Severity};
 use rpcrdma::v1::Body;
 
+use super::pulled::{PULLED, Pulled};
 use super::rules::PULL_NOT_NOTIFIED;
 use super::sends::requester;
 use super::state::History;

@@ -4,6 +4,7 @@
 //! numbers are numbers. A key that has a meaning for few messages only is left out of the others. Where a capture is several
 //! files, the one that holds a frame is named, with the frame's number in it.
 
+mod salvaged;
 mod v2;
 
 use core::fmt;
@@ -17,7 +18,7 @@ use rpcrdma::v1::{self, Body, ErrorReply};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::fields::{Salvaged, readable};
+use super::fields::readable;
 use crate::check::send::{Finding, findings};
 use crate::event::Terminated;
 use crate::file::{Files, Time};
@@ -28,6 +29,7 @@ use crate::rpc::known::{Direction, Rpc, Security, Status};
 use crate::rpc::message::{Captured, Dropped, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Form, Half, Transaction};
+use salvaged::Salvaged;
 
 /// Writes a message and a line feed.
 ///
@@ -58,8 +60,7 @@ pub fn lone_message(out: &mut impl io::Write, message: &Message) -> io::Result<(
 /// # Errors
 /// Those of `out`.
 pub fn transaction(out: &mut impl io::Write, transaction: &Transaction, files: &Files) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &TransactionObject::new(transaction, files))?;
-    out.write_all(b"\n")
+    write_line(out, &TransactionObject::new(transaction, files))
 }
 
 /// Writes a Terminate and a line feed.
@@ -67,7 +68,12 @@ pub fn transaction(out: &mut impl io::Write, transaction: &Transaction, files: &
 /// # Errors
 /// Those of `out`.
 pub fn terminated(out: &mut impl io::Write, terminated: &Terminated, files: &Files) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &TerminateObject::new(terminated, files))?;
+    write_line(out, &TerminateObject::new(terminated, files))
+}
+
+/// Writes an object and a line feed.
+pub(super) fn write_line(out: &mut impl io::Write, object: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, object)?;
     out.write_all(b"\n")
 }
 
@@ -76,7 +82,7 @@ fn line(out: &mut impl io::Write, message: &Message, place: Option<PlaceObject<'
         let mut object = MessageObject::new(message, place);
         object.take(&decoded, message);
         object.set_chunks(decoded.header.chunks().unwrap_or_default());
-        return object.write(out);
+        return write_line(out, &object);
     }
     let octets = readable(message);
     Salvaged::from_octets(message.dialect, octets).with(|chunks| {
@@ -90,7 +96,7 @@ fn line(out: &mut impl io::Write, message: &Message, place: Option<PlaceObject<'
         object.malformed = message.is_malformed().map(|error| Malformed::new(error, message.dialect));
         object.set_chunks(*chunks);
         object.take_v2(message, None);
-        object.write(out)
+        write_line(out, &object)
     })
 }
 
@@ -261,11 +267,6 @@ impl<'a> MessageObject<'a> {
         self.reads = Reads(chunks.reads);
         self.writes = Writes(chunks.writes);
         self.reply = chunks.reply.map(Plain);
-    }
-
-    fn write(&self, out: &mut impl io::Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        out.write_all(b"\n")
     }
 }
 
@@ -491,8 +492,8 @@ impl<'a> RpcObject<'a> {
             procedure: rpc.procedure.map(|procedure| procedure.procedure),
             name: rpc.name,
             operations: is_compound(rpc.name).then_some(OperationNames(&rpc.operations)),
-            security: rpc.security.map(security),
-            status: rpc.status.map(status),
+            security: rpc.security.map(Security::name),
+            status: rpc.status.map(Status::name),
             nfs_status: nfs_status(rpc.status),
         }
     }
@@ -507,25 +508,6 @@ struct OperationNames<'a>(&'a [CompoundOperation]);
 impl Serialize for OperationNames<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|operation| operation.name))
-    }
-}
-
-/// The services of RPCSEC_GSS as RFC 2203 section 5.3.1 names them, and its control procedures.
-pub(super) const fn security(security: Security) -> &'static str {
-    match security {
-        Security::Authentication => "rpc_gss_svc_none",
-        Security::Integrity => "rpc_gss_svc_integrity",
-        Security::Privacy => "rpc_gss_svc_privacy",
-        Security::Control(name) => name,
-    }
-}
-
-/// How a call ended, without the status of NFS.
-pub(super) const fn status(status: Status) -> &'static str {
-    match status {
-        Status::Success(_) => "SUCCESS",
-        Status::Refused(name) | Status::Denied(name) => name,
-        Status::Error(error) => error.name(),
     }
 }
 
@@ -644,12 +626,12 @@ impl<'a> TransactionObject<'a> {
             procedure: procedure.map(|procedure| procedure.procedure),
             name: transaction.name,
             operations: is_compound(transaction.name).then_some(Operations(&transaction.operations)),
-            security: transaction.security.map(security),
+            security: transaction.security.map(Security::name),
             call: call.as_ref().map(HalfObject::new),
             reply: reply.as_ref().map(HalfObject::new),
             read_octets: transaction.read_octets,
             write_octets: transaction.write_octets,
-            status: transaction.status.map(status),
+            status: transaction.status.map(Status::name),
             nfs_status: nfs_status(transaction.status),
         }
     }

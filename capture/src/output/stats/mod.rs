@@ -6,6 +6,7 @@
 
 mod histogram;
 mod report;
+#[cfg(feature = "text")]
 mod text;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,6 @@ use std::collections::BTreeMap;
 use rpcrdma::lists;
 use rpcrdma::v2::{Credit, Family};
 
-use super::json;
 use super::reason::{count, reason};
 use crate::carrier::connection::Rejected;
 use crate::carrier::connection::service_port;
@@ -40,9 +40,7 @@ pub const NAMES: usize = 500;
 /// Counts what is in a capture.
 ///
 /// ```
-/// use rpcrdma_capture::dissector::Config;
-/// use rpcrdma_capture::events::Events;
-/// use rpcrdma_capture::file::Capture;
+/// use rpcrdma_capture::{Capture, Config, Events};
 /// use rpcrdma_capture::output::stats::Stats;
 ///
 /// let capture = Capture::from_paths([concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/nfs3.pcap")]);
@@ -235,7 +233,6 @@ impl Stats {
             count,
         });
         Statistics {
-            r#type: "stats",
             capture: CaptureStatistics::new(summary),
             connections,
             connections_left_out: self.connections_left_out,
@@ -333,6 +330,6 @@ fn failure_name(transaction: &Transaction, status: Status) -> Option<String> {
                 procedure.and_then(|procedure| nfs::status::name(&procedure, transaction.callback.is_callback(), code));
             Some(name.map_or_else(|| format!("status {code}"), str::to_owned))
         }
-        status => Some(json::status(status).to_owned()),
+        status => Some(status.name().to_owned()),
     }
 }

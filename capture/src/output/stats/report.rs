@@ -1,8 +1,11 @@
-//! The numbers that are shown. Written as JSON they have the names they have here; times are in seconds.
+//! The numbers that are shown. Written as JSON they have the names they have here, and times are in seconds.
 
-use serde::{Serialize, Serializer};
+#[cfg(feature = "json")]
+use std::io;
 
 use rpcrdma::private_data::{Flags, PrivateData};
+#[cfg(feature = "json")]
+use serde::{Serialize, Serializer};
 
 use super::histogram::Histogram;
 use crate::carrier::connection::Counts;
@@ -11,11 +14,14 @@ use crate::carrier::operation::Side;
 use crate::dissector::Summary;
 use crate::event::Report;
 use crate::link::Carrier;
+#[cfg(feature = "json")]
+use crate::output::json::write_line;
 
 /// What a capture holds, in numbers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "json", serde(tag = "type", rename = "stats"))]
 pub struct Statistics {
-    pub(super) r#type: &'static str,
     /// The frames.
     pub capture: CaptureStatistics,
     /// The connections that carry RPC-over-RDMA.
@@ -45,7 +51,8 @@ pub struct Statistics {
 }
 
 /// The frames of a capture.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct CaptureStatistics {
     /// Frames in all.
     pub frames: u64,
@@ -55,8 +62,8 @@ pub struct CaptureStatistics {
     pub first: Option<String>,
     /// The same of the last frame.
     pub last: Option<String>,
-    /// Seconds between them.
-    #[serde(serialize_with = "seconds")]
+    /// Nanoseconds between them; in JSON seconds.
+    #[cfg_attr(feature = "json", serde(serialize_with = "seconds"))]
     pub duration: u64,
     /// Frames that the capture cut.
     pub cut: u64,
@@ -79,7 +86,8 @@ pub struct CaptureStatistics {
 }
 
 /// How often something was met.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct NamedCount {
     /// What.
     pub name: &'static str,
@@ -88,7 +96,8 @@ pub struct NamedCount {
 }
 
 /// A connection.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct ConnectionStatistics {
     /// Its number.
     pub connection: u32,
@@ -115,14 +124,15 @@ pub struct ConnectionStatistics {
 }
 
 /// One end of a connection.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct EndReport {
     /// Its address.
     pub address: String,
     /// Its queue pair, where the capture tells.
     pub queue_pair: Option<String>,
     /// Its TCP port, of iWARP.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub tcp_port: Option<u16>,
     /// It said that its memory may be invalidated remotely; `None` where the capture does not hold the set-up.
     pub remote_invalidation: Option<bool>,
@@ -145,7 +155,8 @@ pub struct EndReport {
 }
 
 /// The largest Send in each direction, in octets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Inline {
     /// From the active end, the client.
     pub call: u32,
@@ -155,7 +166,8 @@ pub struct Inline {
 
 /// The values of `rdma_credit`: of version 1, and of version 2 in the wire format of drafts -00 to -02. In that of later drafts
 /// it does not show what they mean.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct CreditCounts {
     /// In calls: what was requested.
     pub requested: Range,
@@ -164,7 +176,8 @@ pub struct CreditCounts {
 }
 
 /// The least, the greatest and the last of values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Range {
     /// The least.
     pub min: Option<u32>,
@@ -175,7 +188,8 @@ pub struct Range {
 }
 
 /// Connection requests that were refused for the same reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct RejectedStatistics {
     /// The port that was asked for.
     pub port: Option<u16>,
@@ -186,7 +200,8 @@ pub struct RejectedStatistics {
 }
 
 /// Connections that do not carry RPC-over-RDMA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct OtherTraffic {
     /// How many.
     pub connections: u64,
@@ -195,7 +210,8 @@ pub struct OtherTraffic {
 }
 
 /// Messages.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct MessageStatistics {
     /// All of them.
     pub total: u64,
@@ -206,7 +222,7 @@ pub struct MessageStatistics {
     /// Those that reply, RDMA_ERROR among them.
     pub replies: u64,
     /// By `rdma_proc`.
-    #[serde(serialize_with = "as_map")]
+    #[cfg_attr(feature = "json", serde(serialize_with = "as_map"))]
     pub by_type: Vec<(&'static str, u64)>,
     /// Those whose header cannot be read.
     pub malformed: u64,
@@ -219,7 +235,8 @@ pub struct MessageStatistics {
 }
 
 /// Chunks by what they are for.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct ChunkStatistics {
     /// Read chunks that are data items of a call.
     pub reads: ChunkTotals,
@@ -236,7 +253,8 @@ pub struct ChunkStatistics {
 }
 
 /// How many chunks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct ChunkTotals {
     /// Chunks.
     pub chunks: u64,
@@ -247,7 +265,8 @@ pub struct ChunkTotals {
 }
 
 /// Octets that were moved by RDMA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Moved {
     /// By RDMA Read.
     pub read_octets: u64,
@@ -256,7 +275,8 @@ pub struct Moved {
 }
 
 /// RPCs.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct RpcStatistics {
     /// All of them.
     pub total: u64,
@@ -271,7 +291,7 @@ pub struct RpcStatistics {
     /// How replies were sent.
     pub replies_sent: Forms,
     /// What was moved for them.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "json", serde(flatten))]
     pub moved: Moved,
     /// Calls that could not be put back together.
     pub calls_not_rebuilt: u64,
@@ -282,7 +302,8 @@ pub struct RpcStatistics {
 }
 
 /// How RPC messages were sent (RFC 8166 section 3.5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Forms {
     /// In one Send.
     pub short: u64,
@@ -295,7 +316,8 @@ pub struct Forms {
 }
 
 /// RPCs that call the same.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct ProcedureStatistics {
     /// The procedure; of a COMPOUND the operation it is about.
     pub name: String,
@@ -306,31 +328,33 @@ pub struct ProcedureStatistics {
     /// Replies that say it was not done.
     pub failed: u64,
     /// What was moved for them.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "json", serde(flatten))]
     pub moved: Moved,
     /// From the frame that completes the call to the one that completes the reply; `None` without replies.
     pub latency: Option<Latency>,
 }
 
 /// Latencies in nanoseconds; JSON has seconds. The median and the 99th percentile are right to one in a hundred.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Latency {
     /// The least.
-    #[serde(serialize_with = "seconds")]
+    #[cfg_attr(feature = "json", serde(serialize_with = "seconds"))]
     pub min: u64,
     /// What half of them do not exceed.
-    #[serde(serialize_with = "seconds")]
+    #[cfg_attr(feature = "json", serde(serialize_with = "seconds"))]
     pub median: u64,
     /// What 99 of 100 do not exceed.
-    #[serde(serialize_with = "seconds")]
+    #[cfg_attr(feature = "json", serde(serialize_with = "seconds"))]
     pub p99: u64,
     /// The greatest.
-    #[serde(serialize_with = "seconds")]
+    #[cfg_attr(feature = "json", serde(serialize_with = "seconds"))]
     pub max: u64,
 }
 
 /// RPCs that ended alike.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct StatusStatistics {
     /// The procedure; of a COMPOUND the operation it is about.
     pub name: String,
@@ -338,6 +362,17 @@ pub struct StatusStatistics {
     pub status: String,
     /// How many did.
     pub count: u64,
+}
+
+#[cfg(feature = "json")]
+impl Statistics {
+    /// Writes the numbers as a JSON object and a line feed.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
+        write_line(out, self)
+    }
 }
 
 impl CaptureStatistics {
@@ -448,11 +483,13 @@ impl Latency {
 }
 
 /// Nanoseconds as seconds. A double has room for the nanoseconds of a hundred days.
+#[cfg(feature = "json")]
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn seconds<S: Serializer>(nanoseconds: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(*nanoseconds as f64 / 1e9)
 }
 
+#[cfg(feature = "json")]
 fn as_map<S: Serializer>(counts: &[(&'static str, u64)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(counts.iter().copied())
 }

@@ -7,15 +7,6 @@ use super::report::{ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, 
 use crate::output::style::{DIM, Line, NAME, PLAIN};
 
 impl Statistics {
-    /// Writes the numbers as a JSON object and a line feed.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        out.write_all(b"\n")
-    }
-
     /// Writes the numbers as tables.
     ///
     /// # Errors

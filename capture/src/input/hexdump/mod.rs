@@ -16,6 +16,9 @@
 //! Words as the host keeps them (`hexdump` without an option, `od -x`, gdb's `x/xw` on a little-endian machine) are told
 //! apart by `rdma_vers`, which is 1 in one of the two orders only: see [`Dump::reversed`].
 
+#[cfg(test)]
+mod tests;
+
 use core::fmt;
 
 use rpcrdma::prefix::Prefix;
@@ -26,7 +29,7 @@ const LIMIT: usize = 1 << 20;
 
 /// What a hex dump holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Dump {
+pub(crate) struct Dump {
     /// The octets.
     pub octets: Vec<u8>,
     /// Its words are written in the order of a little-endian host; they were turned round.
@@ -35,7 +38,7 @@ pub struct Dump {
 
 /// What is no hex dump, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HexError {
+pub(crate) struct HexError {
     /// The line, 1-based.
     pub line: usize,
     /// The character in the line, 1-based.
@@ -46,19 +49,19 @@ pub struct HexError {
 
 impl HexError {
     /// There is nothing.
-    pub const EMPTY: &'static str = "no hexadecimal digits";
+    pub(crate) const EMPTY: &'static str = "no hexadecimal digits";
     /// Something else where digits are expected.
-    pub const NOT_HEX: &'static str = "not a hexadecimal digit";
+    pub(crate) const NOT_HEX: &'static str = "not a hexadecimal digit";
     /// A lone digit is half an octet.
-    pub const ODD: &'static str = "an odd number of digits";
+    pub(crate) const ODD: &'static str = "an odd number of digits";
     /// More digits than a word has.
-    pub const WORD: &'static str = "more than 16 digits in a word";
+    pub(crate) const WORD: &'static str = "more than 16 digits in a word";
     /// Lines are missing, repeated, or incomplete.
-    pub const OFFSET: &'static str = "the offset does not follow from the lines before it";
+    pub(crate) const OFFSET: &'static str = "the offset does not follow from the lines before it";
     /// A `*` before any line, or after the last one.
-    pub const REPEAT: &'static str = "a repetition without a line before it, or without an offset after it";
+    pub(crate) const REPEAT: &'static str = "a repetition without a line before it, or without an offset after it";
     /// More than a Send can have.
-    pub const TOO_LONG: &'static str = "more than 1 MiB";
+    pub(crate) const TOO_LONG: &'static str = "more than 1 MiB";
 }
 
 impl fmt::Display for HexError {
@@ -132,7 +135,7 @@ struct DumpLine<'a> {
 ///
 /// # Errors
 /// A [`HexError`] at the first thing that cannot be part of one.
-pub fn parse(text: &str) -> Result<Dump, HexError> {
+pub(crate) fn parse(text: &str) -> Result<Dump, HexError> {
     let mut lines = Vec::new();
     let layout = Layout::of(text);
     for line in numbered(text) {

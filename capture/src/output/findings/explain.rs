@@ -1,0 +1,82 @@
+//! What the rules say, as text.
+
+use std::io;
+
+use rpcrdma::error::Reaction;
+use rpcrdma::rules::Rule;
+
+use super::text::{SEVERITY, SLUG};
+use crate::check::{self, Deviation};
+use crate::output::style::{DIM, Line, NAME, PLAIN, severity_style, wrapped};
+use crate::output::text::WIDTH;
+
+/// Writes what a rule says and why, as text.
+///
+/// # Errors
+/// Those of `out`.
+pub fn explain(out: &mut impl io::Write, rule: &Rule, colour: bool) -> io::Result<()> {
+    let mut line = Line::new(colour, usize::MAX);
+    line.push(NAME, rule.slug);
+    line.push(PLAIN, "  ");
+    line.push(severity_style(rule.severity), rule.severity.name());
+    line.push(DIM, &format!("  {}", rule.section));
+    line.write(out)?;
+    let answer = rule.answer.map(|answer| match answer {
+        Reaction::Discard => "A responder discards a Send that breaks it, without an answer.".to_owned(),
+        other => format!("A responder answers a Send that breaks it with {other}."),
+    });
+    let known = check::deviations().filter(|known| known.rule == rule.slug).map(|known| {
+        let Deviation { implementation, versions, what, .. } = known;
+        ("Known", Some(format!("{} {versions}: {what}.", implementation.name())))
+    });
+    for (name, text) in [
+        ("Rule", Some(format!("{}.", capital(rule.summary)))),
+        ("Why", Some(rule.reason.to_owned())),
+        ("Correct", Some(rule.correct.to_owned())),
+        ("Answer", answer),
+    ]
+    .into_iter()
+    .chain(known)
+    {
+        let Some(text) = text else { continue };
+        for (index, text) in wrapped(&text, 88).iter().enumerate() {
+            let mut line = Line::new(colour, usize::MAX);
+            line.column(DIM, if index == 0 { name } else { "" }, 9);
+            line.push(PLAIN, text);
+            line.write(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the names of `rules` and what each says, as text.
+///
+/// # Errors
+/// Those of `out`.
+pub fn list(out: &mut impl io::Write, rules: impl Iterator<Item = &'static Rule>, colour: bool) -> io::Result<()> {
+    for rule in rules {
+        let indent = SLUG + 2 + SEVERITY + 2;
+        for (index, text) in wrapped(rule.summary, WIDTH - indent).iter().enumerate() {
+            let mut line = Line::new(colour, WIDTH);
+            if index == 0 {
+                line.column(NAME, rule.slug, SLUG + 2);
+                line.column(severity_style(rule.severity), rule.severity.name(), SEVERITY + 2);
+            } else {
+                line.column(PLAIN, "", indent);
+            }
+            line.push(PLAIN, text);
+            line.write(out)?;
+        }
+    }
+    Ok(())
+}
+
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    // What begins with a name of the protocol keeps it.
+    let is_name = text.starts_with("rdma_") || text.starts_with("offset");
+    match characters.next() {
+        Some(first) if !is_name => first.to_uppercase().chain(characters).collect(),
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,104 @@
+//! Findings as JSON objects, one on a line.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::totals::{RuleTotals, Totals};
+use crate::check::Found;
+use crate::file::Files;
+use crate::output::json::{EndObject, Hex32, Seconds, write_line};
+
+pub(super) fn finding(out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
+    write_line(out, &FindingObject::new(found, files))
+}
+
+/// What became of the rules that were broken, or could not always be judged.
+pub(super) fn summary(out: &mut impl io::Write, totals: &Totals) -> io::Result<()> {
+    let rules = totals.noteworthy().map(RuleObject::new).collect();
+    let Totals { errors, warnings, hazards, known, .. } = *totals;
+    write_line(out, &SummaryObject { r#type: "summary", errors, warnings, hazards, known, rules })
+}
+
+#[derive(Serialize)]
+struct FindingObject<'a> {
+    r#type: &'static str,
+    rule: &'static str,
+    severity: &'static str,
+    frame: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_frame: Option<u64>,
+    time: Seconds,
+    connection: u32,
+    from: EndObject,
+    to: EndObject,
+    blame: &'static str,
+    rdma_xid: Option<Hex32>,
+    offset: Option<usize>,
+    section: &'static str,
+    message: &'a str,
+    /// The implementation that is known to do this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known: Option<&'static str>,
+}
+
+impl<'a> FindingObject<'a> {
+    fn new(found: &'a Found, files: &'a Files) -> Self {
+        let file = files.locate(found.stamp.frame);
+        Self {
+            r#type: "finding",
+            rule: found.rule.slug,
+            severity: found.severity.name(),
+            frame: found.stamp.frame,
+            file: file.map(|(file, _)| file),
+            file_frame: file.map(|(_, frame)| frame),
+            time: Seconds(found.stamp.time),
+            connection: found.connection,
+            from: EndObject(found.from),
+            to: EndObject(found.to),
+            blame: found.blame.name(),
+            rdma_xid: found.xid.map(Hex32),
+            offset: found.offset,
+            section: found.rule.section,
+            message: &found.message,
+            known: found.known().map(|known| known.implementation.name()),
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+#[derive(Serialize)]
+struct SummaryObject {
+    r#type: &'static str,
+    errors: u64,
+    warnings: u64,
+    hazards: u64,
+    /// Those of all these that are known of an implementation.
+    #[serde(skip_serializing_if = "is_zero")]
+    known: u64,
+    rules: Vec<RuleObject>,
+}
+
+#[derive(Serialize)]
+struct RuleObject {
+    rule: &'static str,
+    errors: u64,
+    warnings: u64,
+    hazards: u64,
+    not_judged: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    known: u64,
+}
+
+impl RuleObject {
+    const fn new(totals: &RuleTotals) -> Self {
+        let RuleTotals { rule, errors, warnings, hazards, not_judged, known, .. } = *totals;
+        Self { rule: rule.slug, errors, warnings, hazards, not_judged, known }
+    }
+}

@@ -1,0 +1,143 @@
+//! Findings of the checker as text and as JSON, and what became of each rule.
+
+#[cfg(feature = "text")]
+mod explain;
+#[cfg(feature = "json")]
+mod json;
+#[cfg(feature = "text")]
+mod text;
+mod totals;
+
+use std::collections::BTreeSet;
+use std::io;
+
+use rpcrdma::rules::{Rule, Severity};
+
+use crate::check::{Count, Deviation, Found, Implementation};
+use crate::file::Files;
+#[cfg(feature = "text")]
+use crate::file::Time;
+#[cfg(feature = "text")]
+pub use explain::{explain, list};
+#[cfg(feature = "text")]
+use text::FindingsText;
+use totals::{CONNECTIONS, Counted, Excused, RuleTotals, Totals};
+
+/// Writes findings, and counts those it has written.
+///
+/// As text, of those that say the same the first is written, and the others are counted.
+#[derive(Debug)]
+pub struct Findings {
+    form: FindingsForm,
+    excused: Excused,
+    counts: Vec<Counted>,
+}
+
+/// How findings are written.
+#[derive(Debug)]
+enum FindingsForm {
+    #[cfg(feature = "text")]
+    Text(FindingsText),
+    #[cfg(feature = "json")]
+    Json,
+}
+
+impl Findings {
+    /// As text, with colour or without.
+    #[cfg(feature = "text")]
+    #[must_use]
+    pub fn text(colour: bool) -> Self {
+        Self::new(FindingsForm::Text(FindingsText::new(colour)))
+    }
+
+    /// As JSON, an object a line.
+    #[cfg(feature = "json")]
+    #[must_use]
+    pub fn json() -> Self {
+        Self::new(FindingsForm::Json)
+    }
+
+    fn new(form: FindingsForm) -> Self {
+        Self { form, excused: Excused::default(), counts: Vec::new() }
+    }
+
+    /// Does not show as text what is known of these implementations, and does not count it among the
+    /// [`errors`](Self::errors).
+    #[must_use]
+    pub fn excusing(self, implementations: Vec<Implementation>) -> Self {
+        Self { excused: Excused { implementations, ..self.excused }, ..self }
+    }
+
+    /// Shows times as seconds since `start`, that of the first frame. In JSON they are those of the capture.
+    #[cfg(feature = "text")]
+    pub const fn starts_at(&mut self, start: Time) {
+        match &mut self.form {
+            FindingsForm::Text(text) => text.starts_at(start),
+            #[cfg(feature = "json")]
+            FindingsForm::Json => {}
+        }
+    }
+
+    /// Errors among the findings, but for those that are excused.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        let all: u64 = self.counts.iter().map(|Counted { found: [errors, ..], .. }| errors).sum();
+        all.saturating_sub(self.excused.errors)
+    }
+
+    /// Writes a finding, unless it says what another said before.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
+        let known = found.known();
+        self.count(found, known);
+        let is_excused = known.is_some_and(|known| self.excused.implementations.contains(&known.implementation));
+        self.excused.found += u64::from(is_excused);
+        self.excused.errors += u64::from(is_excused && found.severity == Severity::Error);
+        match &mut self.form {
+            #[cfg(feature = "text")]
+            FindingsForm::Text(_) if is_excused => Ok(()),
+            #[cfg(feature = "text")]
+            FindingsForm::Text(text) => text.finding(out, found, files),
+            #[cfg(feature = "json")]
+            FindingsForm::Json => json::finding(out, found, files),
+        }
+    }
+
+    fn count(&mut self, found: &Found, known: Option<&Deviation>) {
+        let place = match self.counts.iter().position(|counted| core::ptr::eq(counted.rule, found.rule)) {
+            Some(place) => place,
+            None => {
+                self.counts.push(Counted { rule: found.rule, found: [0; 3], known: 0, connections: BTreeSet::new() });
+                self.counts.len() - 1
+            }
+        };
+        let Some(counted) = self.counts.get_mut(place) else { return };
+        if let Some(count) = counted.found.get_mut(found.severity as usize) {
+            *count += 1;
+        }
+        counted.known += u64::from(known.is_some());
+        if counted.connections.len() < CONNECTIONS {
+            counted.connections.insert(found.connection);
+        }
+    }
+
+    fn of(&self, rule: &Rule) -> Option<&Counted> {
+        self.counts.iter().find(|counted| core::ptr::eq(counted.rule, rule))
+    }
+
+    /// Writes what became of each rule: of those that were broken, or could not always be judged.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn summary(&self, out: &mut impl io::Write, counts: impl Iterator<Item = Count>) -> io::Result<()> {
+        let totals = Totals::new(counts.map(|count| RuleTotals::new(&count, self.of(count.rule))).collect());
+        match &self.form {
+            #[cfg(feature = "text")]
+            FindingsForm::Text(text) => text.summary(out, &totals, &self.excused),
+            #[cfg(feature = "json")]
+            FindingsForm::Json => json::summary(out, &totals),
+        }
+    }
+}

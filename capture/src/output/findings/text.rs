@@ -1,0 +1,158 @@
+//! Findings as text: what says the same is written once.
+
+use std::collections::HashSet;
+use std::io;
+
+use rpcrdma::rules::Severity;
+
+use super::totals::{CONNECTIONS, Excused, Totals};
+use crate::check::{Blame, Found};
+use crate::file::{Files, Time};
+use crate::link::Address;
+use crate::output::style::{DIM, FAULT, NAME, PLAIN, WARNING, severity_style, wrapped};
+use crate::output::text::{At, Columns, WIDTH};
+
+/// Columns of the longest slug.
+pub(super) const SLUG: usize = 25;
+/// Columns of the longest name of a severity.
+pub(super) const SEVERITY: usize = 7;
+/// Columns of a rule in the summary, with the connections that broke it.
+const RULE: usize = SLUG + 22;
+/// Columns that what a finding says is moved in by.
+const INDENT: usize = 9;
+/// Findings that are remembered to fold those that say the same; past that each is written.
+const REMEMBERED: usize = 1024;
+
+/// Writes findings as text. Of those that say the same the first is written, and the others are counted.
+#[derive(Debug)]
+pub(super) struct FindingsText {
+    columns: Columns,
+    /// The first line is written.
+    begun: bool,
+    said: HashSet<Said>,
+    folded: u64,
+}
+
+/// What makes findings the same.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Said {
+    rule: &'static str,
+    severity: Severity,
+    from: Address,
+    blame: Blame,
+    message: String,
+}
+
+impl FindingsText {
+    pub(super) fn new(colour: bool) -> Self {
+        Self { columns: Columns::new(colour, Time::default()), begun: false, said: HashSet::new(), folded: 0 }
+    }
+
+    pub(super) const fn starts_at(&mut self, start: Time) {
+        self.columns.starts_at(start);
+    }
+
+    pub(super) fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
+        let Found { rule, severity, from, blame, ref message, .. } = *found;
+        let said = Said { rule: rule.slug, severity, from, blame, message: message.clone() };
+        if self.said.contains(&said) {
+            self.folded += 1;
+            return Ok(());
+        }
+        if self.said.len() < REMEMBERED {
+            self.said.insert(said);
+        }
+        self.line(out, found, files)
+    }
+
+    /// The columns: frame, seconds, connection, who sent the frame to whom, who broke the rule, `rdma_xid`, octets from the
+    /// start of the Send, severity and rule. What is wrong stands below.
+    fn line(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
+        let columns = &mut self.columns;
+        let Found { rule, severity, stamp, connection, from, to, blame, xid, offset, .. } = *found;
+        let at = At { stamp, connection, ends: (from, to) };
+        if !self.begun {
+            self.begun = true;
+            let mut line = columns.heading(&at, files);
+            line.push(DIM, "broken by rdma_xid   octet  severity rule");
+            line.write(out)?;
+        }
+        let mut line = columns.begin(&at, files);
+        let xid = xid.map_or("-".to_owned(), |xid| format!("{xid:#010x}"));
+        let offset = offset.map_or("-".to_owned(), |offset| offset.to_string());
+        line.push(PLAIN, &format!("{:<9} {xid:<10} {offset:>5}  ", blame.name()));
+        line.column(severity_style(severity), severity.name(), SEVERITY + 2);
+        line.push(NAME, rule.slug);
+        line.write(out)?;
+        let known = found
+            .known()
+            .map(|known| format!("; known deviation of {} {}", known.implementation.name(), known.versions));
+        let text = format!("{} ({}{})", found.message, rule.section, known.unwrap_or_default());
+        for text in wrapped(&text, WIDTH - INDENT) {
+            let mut line = columns.text(INDENT);
+            line.push(PLAIN, &text);
+            line.write(out)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn summary(&self, out: &mut impl io::Write, totals: &Totals, excused: &Excused) -> io::Result<()> {
+        self.left_out(out, excused)?;
+        let columns = &self.columns;
+        let mut line = columns.text(0);
+        line.column(NAME, "Summary", RULE);
+        line.push(DIM, "  errors  warnings  hazards  known  not judged");
+        line.write(out)?;
+        for rule in totals.noteworthy() {
+            let mut line = columns.text(0);
+            line.column(PLAIN, &format!("  {}{}", rule.rule.slug, on_connections(rule.connections)), RULE);
+            line.push(if rule.errors > 0 { FAULT } else { PLAIN }, &format!("{:>8}", rule.errors));
+            line.push(if rule.warnings > 0 { WARNING } else { PLAIN }, &format!("{:>10}", rule.warnings));
+            line.push(PLAIN, &format!("{:>9}{:>7}{:>12}", rule.hazards, rule.known, rule.not_judged));
+            line.write(out)?;
+        }
+        let Totals { rules, errors, warnings, hazards, known } = totals;
+        let not_judged: u64 = rules.iter().map(|rule| rule.not_judged).sum();
+        let broken = rules.iter().filter(|rule| rule.is_broken()).count();
+        let mut line = columns.text(0);
+        line.column(PLAIN, &format!("  all {} rules, {broken} broken", rules.len()), RULE);
+        line.push(PLAIN, &format!("{errors:>8}{warnings:>10}{hazards:>9}{known:>7}{not_judged:>12}"));
+        line.write(out)
+    }
+
+    /// How many findings were not written, and why.
+    fn left_out(&self, out: &mut impl io::Write, excused: &Excused) -> io::Result<()> {
+        if self.folded > 0 {
+            let mut line = self.columns.text(0);
+            line.push(DIM, &format!("{} more like those above; --json lists each", self.folded));
+            line.write(out)?;
+        }
+        if excused.found > 0 {
+            let names: Vec<&str> = excused.implementations.iter().map(|implementation| implementation.name()).collect();
+            let (found, names) = (excused.found, names.join(", "));
+            let mut line = self.columns.text(0);
+            line.push(DIM, &format!("{found} more accepted: known deviations of {names}; --json lists each"));
+            line.write(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// On how many connections, where that is more than one.
+fn on_connections(connections: usize) -> String {
+    match connections {
+        0 | 1 => String::new(),
+        CONNECTIONS => format!(" ({connections} connections or more)"),
+        _ => format!(" ({connections} connections)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_slug_is_wider_than_its_column() {
+        assert_eq!(crate::check::rules().map(|rule| rule.slug.len()).max(), Some(SLUG));
+    }
+}

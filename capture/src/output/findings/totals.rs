@@ -1,0 +1,91 @@
+//! What was found of each rule, and what became of all of them.
+
+use std::collections::BTreeSet;
+
+use rpcrdma::rules::Rule;
+
+use crate::check::{Count, Implementation};
+
+/// Connections of a rule that are counted.
+pub(super) const CONNECTIONS: usize = 4096;
+
+/// Deviations of implementations that are counted and not held against anyone.
+#[derive(Debug, Default)]
+pub(super) struct Excused {
+    pub(super) implementations: Vec<Implementation>,
+    /// Findings that are such deviations, and errors among them.
+    pub(super) found: u64,
+    pub(super) errors: u64,
+}
+
+/// What was found of one rule.
+#[derive(Debug)]
+pub(super) struct Counted {
+    pub(super) rule: &'static Rule,
+    /// Errors, warnings, hazards.
+    pub(super) found: [u64; 3],
+    /// Those that are known of an implementation.
+    pub(super) known: u64,
+    /// The connections that broke it, the first [`CONNECTIONS`] of them.
+    pub(super) connections: BTreeSet<u32>,
+}
+
+/// What became of all rules.
+pub(super) struct Totals {
+    pub(super) rules: Vec<RuleTotals>,
+    pub(super) errors: u64,
+    pub(super) warnings: u64,
+    pub(super) hazards: u64,
+    /// Those of all these that are known of an implementation.
+    pub(super) known: u64,
+}
+
+impl Totals {
+    pub(super) fn new(rules: Vec<RuleTotals>) -> Self {
+        let sum = |of: fn(&RuleTotals) -> u64| rules.iter().map(of).sum::<u64>();
+        Self {
+            errors: sum(|rule| rule.errors),
+            warnings: sum(|rule| rule.warnings),
+            hazards: sum(|rule| rule.hazards),
+            known: sum(|rule| rule.known),
+            rules,
+        }
+    }
+
+    /// Rules that were broken, or could not always be judged.
+    pub(super) fn noteworthy(&self) -> impl Iterator<Item = &RuleTotals> {
+        self.rules.iter().filter(|rule| rule.is_broken() || rule.not_judged > 0)
+    }
+}
+
+/// What became of a rule.
+pub(super) struct RuleTotals {
+    pub(super) rule: &'static Rule,
+    pub(super) errors: u64,
+    pub(super) warnings: u64,
+    pub(super) hazards: u64,
+    pub(super) not_judged: u64,
+    pub(super) known: u64,
+    #[cfg(feature = "text")]
+    pub(super) connections: usize,
+}
+
+impl RuleTotals {
+    pub(super) fn new(count: &Count, counted: Option<&Counted>) -> Self {
+        let [errors, warnings, hazards] = counted.map_or([0; 3], |counted| counted.found);
+        Self {
+            rule: count.rule,
+            errors,
+            warnings,
+            hazards,
+            not_judged: count.not_judged,
+            known: counted.map_or(0, |counted| counted.known),
+            #[cfg(feature = "text")]
+            connections: counted.map_or(0, |counted| counted.connections.len()),
+        }
+    }
+
+    pub(super) const fn is_broken(&self) -> bool {
+        self.errors + self.warnings + self.hazards > 0
+    }
+}
