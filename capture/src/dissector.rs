@@ -26,21 +26,20 @@ pub const NFS_RDMA_PORT: u16 = 20049;
 /// What to look for, and how much to keep.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Service ports on which RPC-over-RDMA is spoken whatever the messages look like. On other ports it is recognised by
-    /// its messages.
+    /// Service ports that are always treated as RPC-over-RDMA. On other ports it is recognised by its messages.
     pub ports: Vec<u16>,
-    /// Put RPCs back together; without it there are messages only, and the data of chunks is not kept.
+    /// Put RPCs back together. Without this there are only messages, and the data of chunks is not kept.
     pub transactions: bool,
-    /// Octets of memory that may be taken by what waits for something to come: calls and their chunk data for replies,
-    /// packets for packets before them.
+    /// The most octets of memory for what waits: calls and their chunk data for replies, packets for earlier packets.
     pub memory: usize,
-    /// Tell more than is shown: which connections were recognised, what the capture missed, how memory was misused, and of
-    /// each message what stepping over it found. It is what [`check`](crate::check) judges by.
+    /// Report more than is printed: which connections were recognised, what the capture missed, how memory was misused,
+    /// and for each message what stepping through it found. [`check`](crate::check) judges by this.
     pub operations: bool,
-    /// The wire format of version 2; without it, the first message of a connection that can be of one format only tells.
+    /// The wire format of version 2. Without this, the first message of a connection that can be of only one format
+    /// decides.
     pub v2_family: Option<Family>,
-    /// Check the ICRC and VCRC of every InfiniBand packet, and leave out those that are wrong, as a receiver does; the same
-    /// with the CRC of every FPDU of iWARP, where CRCs are in force.
+    /// Check the ICRC and VCRC of every InfiniBand packet, and leave out packets with a wrong one, as a receiver does;
+    /// likewise the CRC of every iWARP FPDU, if CRCs are in force.
     pub verify_crc: bool,
 }
 
@@ -57,7 +56,7 @@ impl Default for Config {
     }
 }
 
-/// What the frames of the capture were.
+/// Counts of the frames of a capture.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Frames in all.
@@ -70,7 +69,7 @@ pub struct Summary {
     pub packets: u64,
     /// InfiniBand packets whose own headers are cut.
     pub unreadable: u64,
-    /// InfiniBand packets whose ICRC, and VCRC where they have one, were checked.
+    /// InfiniBand packets whose ICRC, and VCRC if they have one, were checked.
     pub verified: u64,
     /// Those of them whose ICRC is wrong.
     pub bad_icrc: u64,
@@ -78,17 +77,17 @@ pub struct Summary {
     pub bad_vcrc: u64,
     /// TCP segments of iWARP connections.
     pub segments: u64,
-    /// FPDUs of them whose CRC is in force and wrong; those are counted whether or not they are left out.
+    /// Their FPDUs whose CRC is in force and wrong, whether or not these are left out.
     pub bad_crc: u64,
     /// Time of the first frame.
     pub first: Option<Time>,
     /// Time of the last frame.
     pub last: Option<Time>,
-    /// What was left alone, by name.
+    /// Frames that were left alone, by name.
     pub others: Vec<(&'static str, u64)>,
 }
 
-/// Takes frames, gives events.
+/// Takes frames and yields events.
 ///
 /// ```
 /// use rpcrdma_capture::{Config, Dissector, Event, Reader};
@@ -175,19 +174,19 @@ impl Dissector {
         }
     }
 
-    /// The capture has ended: what waits is given as it is.
+    /// Ends the capture: whatever waits is given as it is.
     pub fn finish(&mut self) {
         self.pairs.finish(&mut self.state);
         self.iwarp.finish(self.state.config.verify_crc, &mut self.state);
         self.state.summary.take(0, self.iwarp.take_checked());
     }
 
-    /// The next of what was found.
+    /// The next event.
     pub fn event(&mut self) -> Option<Event> {
         self.state.events.pop_front()
     }
 
-    /// What the frames were.
+    /// Counts of the frames so far.
     #[must_use]
     pub const fn summary(&self) -> &Summary {
         &self.state.summary
@@ -195,7 +194,7 @@ impl Dissector {
 }
 
 impl Summary {
-    /// Whether a frame's checksums are right, as far as it has any whole.
+    /// Whether a frame's checksums are right, as far as it has complete ones.
     fn verify(&mut self, frame: &Frame<'_>) -> bool {
         let Some(verdict) = crc::verify_crc(frame) else { return true };
         self.verified += 1;
@@ -204,7 +203,7 @@ impl Summary {
         verdict.is_right()
     }
 
-    /// Counts segments of iWARP connections, and those that turned out to be of others.
+    /// Counts segments of iWARP connections, and those that turned out to belong to others.
     fn take(&mut self, segments: u64, checked: Checked) {
         self.segments = (self.segments + segments).saturating_sub(checked.foreign);
         self.bad_crc += checked.wrong;

@@ -1,4 +1,4 @@
-//! What comes out of a capture.
+//! What is found in a capture.
 
 use crate::carrier::connection::{Connection, Counts, Rejected};
 use crate::carrier::iwarp::terminate::Terminate;
@@ -12,20 +12,20 @@ use crate::rpc::transaction::Transaction;
 pub enum Event {
     /// A Send on an RPC-over-RDMA connection.
     Message(Message),
-    /// An RPC has ended, or will not end in this capture.
+    /// An RPC that has ended, or will not end in this capture.
     Transaction(Box<Transaction>),
-    /// A connection has ended, or the capture has.
+    /// A connection that has ended, or whose capture has.
     Connection(Box<Report>),
-    /// A connection was refused.
+    /// A connection request that was refused.
     Rejected(Rejected),
-    /// An end ended an iWARP connection that carried RPC-over-RDMA, as the other broke the protocol.
+    /// An end terminated an iWARP connection that carried RPC-over-RDMA, because the other broke the protocol.
     Terminated(Terminated),
-    /// A connection carries RPC-over-RDMA. Given if [`Config::operations`](crate::dissector::Config::operations) asks for
-    /// it, as are those below.
+    /// A connection was found to carry RPC-over-RDMA. Given if
+    /// [`Config::operations`](crate::dissector::Config::operations) asks for it, as are those below.
     Opened(Box<Opened>),
-    /// The capture does not hold something of an RPC-over-RDMA connection.
+    /// The capture lacks something of an RPC-over-RDMA connection.
     Lost(Lost),
-    /// Memory was used in a way that no call allows, as far as is known.
+    /// Memory was used in a way that, as far as is known, no call allows.
     Memory(Box<MemoryUse>),
 }
 
@@ -36,22 +36,22 @@ pub struct Opened {
     pub number: u32,
     /// What is known of it.
     pub connection: Connection,
-    /// Its set-up was seen, and all that came after it.
+    /// Whether its set-up was seen, and everything after it.
     pub whole: bool,
 }
 
-/// Something that the capture does not hold.
+/// Something that the capture lacks.
 #[derive(Clone, Copy, Debug)]
 pub struct Lost {
     /// Number of the connection.
     pub connection: u32,
-    /// Whose packets they were.
+    /// The end whose packets are missing.
     pub from: Side,
     /// The packet that showed it.
     pub stamp: Stamp,
 }
 
-/// A use of memory that is not as it should be.
+/// An improper use of memory.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryUse {
     /// Number of the connection.
@@ -60,11 +60,11 @@ pub struct MemoryUse {
     pub stamp: Stamp,
     /// Whose memory it is.
     pub owner: Side,
-    /// The handle of it.
+    /// Its handle.
     pub handle: u32,
     /// What was done.
     pub kind: MemoryUseKind,
-    /// All that its owner advertised is known; else the memory may be in a call that is not.
+    /// Whether everything that its owner advertised is known; otherwise the memory may be in a call that is not.
     pub known: bool,
 }
 
@@ -75,9 +75,9 @@ pub enum MemoryUseKind {
     Outside {
         /// It was an RDMA Write.
         write: bool,
-        /// Where it began, or went on after the packet before.
+        /// Where it began, or continued after the previous packet.
         offset: u64,
-        /// Octets from there, as far as one packet tells.
+        /// Octets from there, as far as one packet shows.
         length: u64,
         /// The segment in which it began: XID of the call, offset, length.
         inside: Option<(u32, u64, u32)>,
@@ -95,36 +95,37 @@ pub enum MemoryUseKind {
         /// The frame in which the other end had invalidated the handle by a Send With Invalidate.
         invalidated: Option<u64>,
     },
-    /// The requester reads a reply in Read chunks that the responder provides: nothing is wrong with that, but it has to be
-    /// told when it is done.
+    /// The requester reads a reply in Read chunks that the responder provides. That is allowed, but the requester has
+    /// to report when it is done.
     Pulled {
         /// XID of the reply.
         xid: u32,
-        /// Octets it asks for.
+        /// Octets that it requests.
         length: u64,
     },
-    /// A call advertises a handle that another call does, which still waits.
+    /// A call advertises a handle that another waiting call advertises too.
     Shared {
         /// XID of the call.
         xid: u32,
         /// XID of the other call.
         with: u32,
-        /// The place of the call in what its sender sends.
+        /// The place of the call in everything that its sender sends.
         sent: u64,
     },
 }
 
-/// A connection, looked at from its end.
+/// A connection, at its end.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Its number, if it carried RPC-over-RDMA.
     pub number: Option<u32>,
     /// What is known of it.
     pub connection: Connection,
-    /// Packets by the end that sent them. Of iWARP they are TCP segments; `missed` counts the holes, as it is not known how
-    /// many segments a hole was, `orphans` also FPDUs that could not be used, and `failed` a Terminate.
+    /// Packets by the end that sent them. For iWARP they are TCP segments; `missed` then counts holes, because it is
+    /// not known how many segments a hole was, `orphans` includes FPDUs that could not be used, and `failed` counts a
+    /// Terminate.
     pub counts: Sides<Counts>,
-    /// RDMA Writes and Reads that aimed at no memory that a call in the capture advertised.
+    /// RDMA Writes and Reads that aimed at memory that no call in the capture advertised.
     pub unclaimed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! From a file to events: the iterators another program uses.
+//! From a file to events: the iterators for other programs.
 
 use std::io::Read;
 
@@ -10,7 +10,7 @@ use crate::rpc::transaction::Transaction;
 
 /// All events of a capture, as they become known.
 ///
-/// A damaged file gives an error at the place of the damage, after all that came before it; what can be read after it
+/// A damaged file yields an error at the damage, after everything that came before it; whatever can be read after it
 /// follows.
 ///
 /// ```
@@ -44,7 +44,7 @@ impl Events {
         Self::new(Capture::from_streams([("stream".to_owned(), Box::new(stream) as Box<dyn Read + Send>)]), config)
     }
 
-    /// The messages alone.
+    /// Only the messages.
     pub fn messages(self) -> impl Iterator<Item = Result<Message, FileError>> {
         self.filter_map(|event| match event {
             Ok(Event::Message(message)) => Some(Ok(message)),
@@ -53,7 +53,7 @@ impl Events {
         })
     }
 
-    /// The transactions alone.
+    /// Only the transactions.
     pub fn transactions(self) -> impl Iterator<Item = Result<Transaction, FileError>> {
         self.filter_map(|event| match event {
             Ok(Event::Transaction(transaction)) => Some(Ok(*transaction)),
@@ -62,13 +62,13 @@ impl Events {
         })
     }
 
-    /// What the frames were, so far.
+    /// Counts of the frames so far.
     #[must_use]
     pub const fn summary(&self) -> &Summary {
         self.dissector.summary()
     }
 
-    /// Octets of the current file that were read, before decompression is undone: see [`Capture::offset`].
+    /// Octets of the current file that were read: see [`Capture::offset`].
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.capture.offset()

@@ -1,4 +1,5 @@
-//! NFSACL versions 2 and 3, which no RFC defines: what the implementations that interoperate do (RFC 8267 section 5.2).
+//! NFSACL versions 2 and 3, which no RFC defines: this is what interoperating implementations do (RFC 8267 section
+//! 5.2).
 
 use super::grammar::Item::{Array, Fixed, Structure};
 use super::grammar::{BOOL, Item, Row, WORD, ok, ok_else, plain, row};
@@ -7,7 +8,7 @@ use super::v3::{NFS_FH3, POST_OP_ATTR};
 
 /// An access control list: how many entries there are, and an array of those asked for (type, id, permissions).
 const ACL: Item = Structure(&[WORD, Array(&[Fixed(12)])]);
-/// A mask of which lists are meant, the access control list, and the one that new files get.
+/// A mask of the lists that are meant, the access control list, and the one that new files get.
 const SECATTR: Item = Structure(&[WORD, ACL, ACL]);
 
 pub(super) const PROCEDURES_V2: &[Row] = &[

@@ -1,7 +1,7 @@
-//! The few forms of XDR (RFC 4506) the NFS protocols are made of, and the rows their tables are made of.
+//! The few forms of XDR (RFC 4506) that the NFS protocols use, and the rows of their tables.
 //!
 //! The tables keep only what is needed to step over an item: how many octets it takes, and whether a peer may move it
-//! out of the Payload stream. Their depth is fixed, so stepping over them needs only so much stack.
+//! out of the Payload stream. Their depth is fixed, so stepping through them needs a bounded amount of stack.
 
 /// Items that follow one another.
 pub(super) type Xdr = &'static [Item];
@@ -9,7 +9,7 @@ pub(super) type Xdr = &'static [Item];
 /// One thing in an XDR stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Item {
-    /// So many octets, a multiple of four: integers, enumerations, fixed-length opaque data (sections 4.1 to 4.9).
+    /// This many octets, a multiple of four: integers, enumerations, fixed-length opaque data (sections 4.1 to 4.9).
     Fixed(usize),
     /// A word: the program number of a client's callbacks.
     CallbackProgram,
@@ -17,7 +17,7 @@ pub(super) enum Item {
     Opaque,
     /// An [`Item::Opaque`] that is DDP-eligible (RFC 8267 sections 4 and 6.1).
     Data,
-    /// A variable-length array of words: `uint32_t<>`, as `bitmap4` is.
+    /// A variable-length array of words: `uint32_t<>`, such as `bitmap4`.
     Words,
     /// A variable-length array (section 4.13).
     Array(Xdr),
@@ -25,7 +25,7 @@ pub(super) enum Item {
     Optional(Xdr),
     /// A chain of optional-data: each element is followed by the next one.
     List(Xdr),
-    /// A discriminated union (section 4.15): the arms, and the default arm where there is one.
+    /// A discriminated union (section 4.15): the arms, and the default arm if there is one.
     Union(&'static [Arm], Option<Xdr>),
     /// A structure (section 4.14).
     Structure(Xdr),
@@ -37,12 +37,12 @@ pub(super) enum Item {
 
 /// An integer, an enumeration, a bool.
 pub(super) const WORD: Item = Item::Fixed(4);
-/// A bool that stands alone, or decides nothing.
+/// A bool that decides nothing.
 pub(super) const BOOL: Item = WORD;
 /// A hyper integer.
 pub(super) const HYPER: Item = Item::Fixed(8);
 
-/// An arm of a union: the value of the discriminant, and what follows then.
+/// An arm of a union: the value of the discriminant, and what then follows.
 pub(super) type Arm = (u32, Xdr);
 
 /// One procedure of a program, or one operation of a COMPOUND.
@@ -76,7 +76,7 @@ impl Results {
         self.items().iter().any(|item| matches!(item, Item::Data))
     }
 
-    /// The operations that they are the results of, where they are those of a COMPOUND.
+    /// The operations of which these are the results, if they are those of a COMPOUND.
     pub(super) fn operations(&self) -> Option<&'static [Row]> {
         self.items().iter().find_map(|item| match item {
             Item::OperationResults(table) => Some(*table),
@@ -84,7 +84,7 @@ impl Results {
         })
     }
 
-    /// What there is if all went well.
+    /// What follows if all went well.
     const fn items(&self) -> Xdr {
         let (Self::Plain(items) | Self::Status { ok: items, .. }) = self;
         items
@@ -101,17 +101,17 @@ pub(super) const fn plain(items: Xdr) -> Results {
     Results::Plain(items)
 }
 
-/// A status; where it is 0, `items` follow.
+/// A status; if it is 0, `items` follow.
 pub(super) const fn ok(items: Xdr) -> Results {
     Results::Status { ok: items, errors: &[], otherwise: &[] }
 }
 
-/// A status; where it is 0, `items` follow, else `otherwise`.
+/// A status; if it is 0, `items` follow, otherwise `otherwise`.
 pub(super) const fn ok_else(items: Xdr, otherwise: Xdr) -> Results {
     Results::Status { ok: items, errors: &[], otherwise }
 }
 
-/// A status; where it is 0, `items` follow, and some errors say more.
+/// A status; if it is 0, `items` follow, and some errors say more.
 pub(super) const fn ok_or(items: Xdr, errors: &'static [Arm]) -> Results {
     Results::Status { ok: items, errors, otherwise: &[] }
 }

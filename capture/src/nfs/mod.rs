@@ -28,7 +28,7 @@ pub(crate) use walk::Padding;
 pub use walk::{CompoundOperation, DataItem, Reduced, Walk, WalkError};
 use walker::Walker;
 
-/// What an RPC call header says is called (RFC 5531 section 9).
+/// The procedure that an RPC call header names (RFC 5531 section 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Procedure {
     /// The remote program number.
@@ -49,10 +49,10 @@ impl Procedure {
     /// The echo program of `rpcrdma-serve`.
     pub const ECHO: u32 = 0x2000_8166;
 
-    /// Program, version and procedure as people write them: `NFSv3 READ`, `NFSv4 COMPOUND`. `None` where unknown.
+    /// Program, version and procedure as people write them: `NFSv3 READ`, `NFSv4 COMPOUND`. `None` if unknown.
     ///
-    /// A client chooses the program number of its callbacks (RFC 8881 section 18.36): where it is said that this is a
-    /// `callback`, the procedure number alone counts.
+    /// A client chooses the program number of its callbacks (RFC 8881 section 18.36): for a `callback`, only the
+    /// procedure number counts.
     #[must_use]
     pub fn name(&self, callback: bool) -> Option<&'static str> {
         self.row(callback).map(|row| row.name)
@@ -76,16 +76,16 @@ impl Procedure {
     }
 }
 
-/// Whether a program is that of the callbacks of NFSv4, the number of which the client chooses.
+/// Whether a program is that of NFSv4's callbacks, whose number the client chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Callback {
-    /// It is another.
+    /// It is another program.
     #[default]
     No,
     /// The client has announced its number on this connection, by SETCLIENTID (RFC 7530 section 16.33), CREATE_SESSION or
     /// BACKCHANNEL_CTL (RFC 8881 sections 18.36 and 18.33).
     Announced,
-    /// The client has announced none that the capture shows, and the number is a transient one (RFC 5531 section 8.3): it
+    /// The capture shows no announcement by the client, and the number is a transient one (RFC 5531 section 8.3): it
     /// may be any program.
     Guessed,
 }
@@ -94,7 +94,7 @@ impl Callback {
     /// The transient program numbers.
     pub const TRANSIENT: RangeInclusive<u32> = 0x4000_0000..=0x5fff_ffff;
 
-    /// Whether it is taken for it.
+    /// Whether it is taken for the callback program.
     #[must_use]
     pub const fn is_callback(self) -> bool {
         !matches!(self, Self::No)
@@ -120,8 +120,8 @@ pub fn arguments(
     }
 }
 
-/// Where the padding is in the arguments of a call, as ranges of `body`; `None` where the body is not exactly what its
-/// procedure and this padding make of it.
+/// The padding in the arguments of a call, as ranges of `body`; `None` if the body is not exactly as long as its
+/// procedure and this padding require.
 pub(crate) fn padding_of_arguments(
     procedure: Procedure,
     callback: bool,
@@ -134,7 +134,7 @@ pub(crate) fn padding_of_arguments(
     walker.padding_of_arguments(procedure.row(callback)?)
 }
 
-/// The same of results.
+/// The same for results.
 pub(crate) fn padding_of_results(
     procedure: Procedure,
     callback: bool,
@@ -159,7 +159,7 @@ pub fn results(procedure: Procedure, callback: bool, body: &[u8], reduced: Reduc
     }
 }
 
-/// Whether a result of a procedure may be reduced, as far as its table tells; of a COMPOUND, one of these operations.
+/// Whether a result of a procedure may be reduced, according to its table; for a COMPOUND, one of these operations.
 pub(crate) fn may_reduce_results(
     procedure: Procedure,
     callback: bool,

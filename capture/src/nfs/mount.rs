@@ -1,7 +1,7 @@
 //! The MOUNT protocol: version 1 (RFC 1094 appendix A), version 2 (the same with PATHCONF, X/Open XNFS), version 3
 //! (RFC 1813 section 5).
 //!
-//! A name is written once for each version: names are told apart by their version in what a user sees.
+//! Each version has its own names, because users see a name with its version.
 
 use super::grammar::Item::{Fixed, List, Opaque, Words};
 use super::grammar::{Item, Results, Row, ok, plain, row};

@@ -1,10 +1,10 @@
-//! The names of the status that the results of the NFS protocols begin with.
+//! The names of the status codes with which the results of the NFS protocols begin.
 
 use super::Procedure;
 
 type Names = &'static [(u32, &'static str)];
 
-/// The name of `status` in the results of `procedure`, which is of the callback program if `callback`; `None` where
+/// The name of `status` in the results of `procedure`, which is of the callback program if `callback`; `None` if
 /// unknown.
 #[must_use]
 pub fn name(procedure: &Procedure, callback: bool, status: u32) -> Option<&'static str> {

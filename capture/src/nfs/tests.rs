@@ -461,7 +461,7 @@ fn write_chunks_pair_with_reads_in_order() {
     assert_eq!(pairing(&[empty], &[0]), Ok(vec![None]));
     assert_eq!(pairing(&[empty, b], &[0, 6]), Ok(vec![None, Some(1)]));
     assert_eq!(pairing(&[empty, b], &[6]), Ok(vec![None, Some(0)]));
-    // Nothing that can fail in silence.
+    // Nothing that can fail silently.
     assert_eq!(pairing(&[a], &[999]), Err(WalkError::WRITE_CHUNK_LENGTH));
     assert_eq!(pairing(&[b], &[7]), Err(WalkError::WRITE_CHUNK_LENGTH));
     assert_eq!(pairing(&[b], &[6, 6]), Err(WalkError::WRITE_CHUNK_LEFT));

@@ -24,7 +24,7 @@ const CREATEHOW3: Item = Union(&[(0, &[SATTR3]), (1, &[SATTR3]), (2, &[Fixed(8)]
 const MKNODDATA3: Item =
     Union(&[(3, &[SATTR3, Fixed(8)]), (4, &[SATTR3, Fixed(8)]), (6, &[SATTR3]), (7, &[SATTR3])], Some(&[]));
 
-/// CREATE, MKDIR, SYMLINK and MKNOD return the same.
+/// The results of CREATE, MKDIR, SYMLINK and MKNOD.
 const CREATED: Results = ok_else(&[POST_OP_FH3, POST_OP_ATTR, WCC_DATA], &[WCC_DATA]);
 /// Procedures that return the weak cache consistency data of one object, whatever the status.
 const WCC: Results = ok_else(&[WCC_DATA], &[WCC_DATA]);

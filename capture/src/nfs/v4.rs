@@ -1,7 +1,7 @@
 //! NFS version 4: minor versions 0 (RFC 7530, XDR in RFC 7531), 1 (RFC 8881, XDR in RFC 5662), 2 (RFC 7862, XDR in
 //! RFC 7863), and extended attributes (RFC 8276).
 //!
-//! One table does for all minor versions: none gives an operation's number or its XDR another meaning.
+//! One table serves all minor versions: none changes the meaning of an operation's number or its XDR.
 
 use super::grammar::Item::{Array, CallbackProgram, Data, Fixed, List, Opaque, OperationResults, Operations};
 use super::grammar::Item::{Optional, Structure, Union, Words};
@@ -34,7 +34,7 @@ const CHANGE_INFO: Item = Fixed(20);
 const NETADDR: Item = Structure(&[Opaque, Opaque]);
 /// `state_owner4`, so open_owner4 and lock_owner4.
 pub(super) const OWNER: Item = Structure(&[CLIENTID, Opaque]);
-/// `layoutupdate4`, `device_addr4`, `layout_content4`: a layout type, and what only that type knows.
+/// `layoutupdate4`, `device_addr4`, `layout_content4`: a layout type, and data that only that type defines.
 const LAYOUT_BODY: Item = Structure(&[WORD, Opaque]);
 
 // OPEN and its delegations (RFC 7530 section 16.16, RFC 8881 section 18.16).

@@ -1,12 +1,12 @@
-//! What stepping over arguments or results is told, and what it finds.
+//! The input of stepping through arguments or results, and what it finds.
 
 use core::fmt;
 
 /// What was moved out of the Payload stream of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum Reduced<'a> {
-    /// The Read chunks of a call: Position and length, in octets. The chunk at Position Zero is no data item and is
-    /// passed over.
+    /// The Read chunks of a call: Position and length, in octets. The chunk at Position Zero is not a data item and is
+    /// skipped.
     Call(&'a [(u64, u64)]),
     /// The Write chunks of a reply, in the order of the Write list: the returned length in octets, 0 for a chunk that is
     /// empty or unused (RFC 8166 section 3.4.6).
@@ -18,13 +18,13 @@ pub enum Reduced<'a> {
 pub struct DataItem {
     /// Where the data begins in the rebuilt body, in octets.
     pub at: usize,
-    /// Where it begins, or is to be put, in the body that was walked.
+    /// Where it begins, or has to be inserted, in the body that was walked.
     pub inline_at: usize,
     /// Octets of data, without XDR padding.
     pub length: u32,
-    /// Which chunk of [`Reduced`] holds it; `None` where it is inline.
+    /// Which chunk of [`Reduced`] holds it; `None` if it is inline.
     pub chunk: Option<usize>,
-    /// Which of [`Walk::operations`] it belongs to; 0 where there are none.
+    /// Which of [`Walk::operations`] it belongs to; 0 if there are none.
     pub operation: usize,
 }
 
@@ -33,14 +33,14 @@ pub struct DataItem {
 pub struct CompoundOperation {
     /// Its number.
     pub code: u32,
-    /// Its name without `OP_`; `unknown` where the number is.
+    /// Its name without `OP_`; `unknown` if the number is.
     pub name: &'static str,
     /// How it ended, in a reply (`nfsstat4`).
     pub status: Option<u32>,
 }
 
 impl CompoundOperation {
-    /// Operations that only lead to the one a COMPOUND is about.
+    /// Operations that only lead up to the one that a COMPOUND is about.
     const LEADING: [&str; 12] = [
         "SEQUENCE",
         "PUTFH",
@@ -56,7 +56,7 @@ impl CompoundOperation {
         "CB_GETATTR",
     ];
 
-    /// It only leads to the operation that its COMPOUND is about.
+    /// Whether it only leads up to the operation that its COMPOUND is about.
     #[must_use]
     pub fn leads(&self) -> bool {
         Self::LEADING.contains(&self.name)
@@ -66,18 +66,18 @@ impl CompoundOperation {
 /// What was found in arguments or results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walk {
-    /// The operations of a COMPOUND or CB_COMPOUND, the one that could not be stepped over included.
+    /// The operations of a COMPOUND or CB_COMPOUND, including the one that could not be stepped over.
     pub operations: Vec<CompoundOperation>,
     /// Every DDP-eligible data item that was met, in order.
     pub items: Vec<DataItem>,
-    /// The status of the whole reply, where the procedure has one.
+    /// The status of the whole reply, if the procedure has one.
     pub status: Option<u32>,
     /// The program number that the client announces for its callbacks.
     pub callback_program: Option<u32>,
-    /// Why stepping ended: `Ok` where all was stepped over and every chunk found its place.
+    /// Why stepping ended: `Ok` if everything was stepped over and every chunk found its place.
     pub end: Result<(), WalkError>,
-    /// Octets of the body that were stepped over. Where `end` is `Ok` and this is not all, octets follow that the
-    /// procedure does not know.
+    /// Octets of the body that were stepped over. If `end` is `Ok` and this is not all, the procedure does not define
+    /// the octets that follow.
     pub consumed: usize,
 }
 
@@ -103,15 +103,15 @@ impl WalkError {
     pub const UNKNOWN_OPERATION: &'static str = "unknown operation";
     /// A discriminant for which the union has no arm.
     pub const UNKNOWN_ARM: &'static str = "unknown arm of a union";
-    /// What must be 0 or 1 is neither.
+    /// A word that must be 0 or 1 is neither.
     pub const NOT_A_BOOL: &'static str = "neither 0 nor 1 where optional data begins";
     /// A Read chunk is at the item's Position but has another length.
     pub const READ_CHUNK_LENGTH: &'static str = "Read chunk length differs from the item's count";
-    /// The Write chunk whose turn it is has another length than the item.
+    /// The next Write chunk has a different length from the item.
     pub const WRITE_CHUNK_LENGTH: &'static str = "Write chunk length differs from the item's count";
     /// No DDP-eligible item is at the Position of a Read chunk.
     pub const READ_CHUNK_LEFT: &'static str = "a Read chunk was not claimed";
-    /// A Write chunk has data, and no result is left for it.
+    /// A Write chunk has data, but no result is left for it.
     pub const WRITE_CHUNK_LEFT: &'static str = "a Write chunk was not claimed";
 }
 
@@ -134,6 +134,6 @@ pub(crate) struct Padding {
     pub(crate) before: usize,
     /// `rdma_align`.
     pub(crate) align: u32,
-    /// Octets of the least item that is padded.
+    /// The size from which items are padded, in octets.
     pub(crate) least: u32,
 }

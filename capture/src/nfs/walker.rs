@@ -1,4 +1,4 @@
-//! Steps over a body as a row of a table says, once, from its start to its end.
+//! Steps through a body as a row of a table says, once, from start to end.
 
 use core::ops::Range;
 
@@ -9,12 +9,12 @@ use super::walk::{CompoundOperation, DataItem, Padding, Reduced, Walk, WalkError
 
 type Stepped<T> = Result<T, WalkError>;
 
-/// The chunks of a message, and which of them found their item.
+/// The chunks of a message, and which of them have found their item.
 #[derive(Debug)]
 enum ReducedChunks<'a> {
-    /// Read chunks. `order` has those that are left, the one with the least Position last.
+    /// Read chunks. `order` has the remaining ones, the one with the lowest Position last.
     Read { chunks: &'a [(u64, u64)], order: Vec<usize> },
-    /// Write chunks: `next` is the one whose turn it is.
+    /// Write chunks: `next` is the next one to use.
     Write { chunks: &'a [u64], next: usize },
 }
 
@@ -57,7 +57,7 @@ impl<'a> ReducedChunks<'a> {
                     *next += 1;
                     Ok(None)
                 }
-                // An item without data needs no chunk; the chunk is then for the next one (section 4.3.2.2).
+                // An item without data needs no chunk, so the chunk is for the next one (section 4.3.2.2).
                 Some(_) if length == 0 => Ok(None),
                 Some(&returned) if holds(returned, length) => {
                     let index = *next;
@@ -79,7 +79,7 @@ impl<'a> ReducedChunks<'a> {
         }
     }
 
-    /// At the end: what is wrong if a chunk is left.
+    /// At the end: an error if a chunk is left.
     fn left(&self) -> Result<(), &'static str> {
         match self {
             Self::Read { order, .. } if !order.is_empty() => Err(WalkError::READ_CHUNK_LEFT),
@@ -91,26 +91,26 @@ impl<'a> ReducedChunks<'a> {
     }
 }
 
-/// Whether a chunk is as long as an item, with its padding or without. RFC 8166 section 3.4.5.2 leaves a requester the
-/// choice; to a responder RFC 5666 did.
+/// Whether a chunk is as long as an item, with or without its padding. RFC 8166 section 3.4.5.2 leaves the choice to a
+/// requester; RFC 5666 also left it to a responder.
 fn holds(chunk: u64, item: u32) -> bool {
     let padded = u64::from(item).next_multiple_of(4);
     chunk == u64::from(item) || chunk == padded
 }
 
-/// Where in a body we are, and what was found so far.
+/// The current place in a body, and what was found so far.
 #[derive(Debug)]
 pub(super) struct Walker<'a> {
     reader: Reader<'a>,
     /// Octets of the Payload stream before the body.
     position: usize,
-    /// Octets of reduced items, padding included, that belong before here.
+    /// Octets of reduced items, including padding, that belong before this place.
     left_out: usize,
     chunks: ReducedChunks<'a>,
     padding: Option<Padding>,
     /// Octets of padding that were skipped, as ranges of the body.
     padded: Vec<Range<usize>>,
-    /// The procedure or operation that is being stepped over.
+    /// The procedure or operation that is being stepped through.
     inside: Option<&'static str>,
     walk: Walk,
 }
@@ -130,7 +130,7 @@ impl<'a> Walker<'a> {
         Self { reader: Reader::new(body), position, left_out: 0, chunks, padding, padded, inside: None, walk }
     }
 
-    /// The body is that of an RDMA_MSGP.
+    /// Marks the body as that of an RDMA_MSGP.
     pub(super) const fn pad(&mut self, padding: Padding) {
         self.padding = Some(padding);
     }
@@ -206,7 +206,7 @@ impl<'a> Walker<'a> {
         self.reader.take(octets).map(drop).map_err(|end| self.cut(end))
     }
 
-    /// The word before optional-data: whether it is there.
+    /// The word before optional-data: whether data follows.
     fn follows(&mut self) -> Stepped<bool> {
         let at = self.reader.offset();
         match self.word()? {
@@ -216,7 +216,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// As deep as the tables are nested, and no deeper: no table refers to itself.
+    /// The recursion is as deep as the tables are nested: no table refers to itself.
     fn items(&mut self, items: Xdr) -> Stepped<()> {
         items.iter().try_for_each(|item| self.item(item))
     }
@@ -234,7 +234,7 @@ impl<'a> Walker<'a> {
                 let words = self.word()?;
                 self.fixed((words as usize).saturating_mul(4))
             }
-            // The count is whatever the peer says, but every element takes octets of the body (a test shows it).
+            // The count is whatever the peer says, but every element takes octets of the body, as a test shows.
             Item::Array(items) => {
                 let count = self.word()?;
                 (0..count).try_for_each(|_| self.items(items))
@@ -264,7 +264,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// A counted array of operations or of their results: the number of each says what follows.
+    /// A counted array of operations or of their results; the number of each says what follows.
     fn operations(&mut self, table: &'static [Row], step: fn(&mut Self, &Row) -> Stepped<()>) -> Stepped<()> {
         let outside = self.inside;
         for _ in 0..self.word()? {
@@ -300,7 +300,7 @@ impl<'a> Walker<'a> {
         self.items(arm(errors, status).unwrap_or(otherwise))
     }
 
-    /// A DDP-eligible item: its count is here in any case, its data only where no chunk holds it.
+    /// A DDP-eligible item: its count is always here, its data only if no chunk holds it.
     fn data(&mut self) -> Stepped<()> {
         let length = self.word()?;
         let inline_at = self.reader.offset();

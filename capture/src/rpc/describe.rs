@@ -1,5 +1,5 @@
-//! What is known of an RPC message from its Payload stream: the RPC header, what RPCSEC_GSS does to the body, and the walk
-//! over the body.
+//! What an RPC message's Payload stream shows: the RPC header, what RPCSEC_GSS does to the body, and the walk over the
+//! body.
 
 use rpcrdma::reader::Reader;
 use rpcrdma::rpc::{
@@ -9,7 +9,7 @@ use rpcrdma::rpc::{
 use crate::nfs::{self, Callback, DataItem, Procedure, Reduced, WalkError};
 use crate::rpc::known::{Direction, Rpc, Security, Status, Walked};
 
-/// What a call said that its reply does not repeat.
+/// What a call says and its reply does not repeat.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Called {
     pub(crate) procedure: Procedure,
@@ -18,24 +18,25 @@ pub(crate) struct Called {
     pub(crate) callback: Callback,
 }
 
-/// The capture does not hold enough of a call's credential to tell what RPCSEC_GSS does to the bodies of call and reply.
+/// The capture does not hold enough of a call's credential to show what RPCSEC_GSS does to the bodies of call and
+/// reply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CutCredential;
 
-/// Program numbers of a client's callbacks that are remembered.
+/// The most program numbers of a client's callbacks that are remembered.
 const ANNOUNCED: usize = 4;
 
-/// The direction of a call, and what is known of callbacks.
+/// The direction of a call, and what is known about callbacks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Way {
-    /// The server calls the client.
+    /// Whether the server calls the client.
     pub(crate) reverse: bool,
-    /// The program numbers that the client has announced for its callbacks, the last one first.
+    /// The program numbers that the client has announced for its callbacks, the latest first.
     announced: [Option<u32>; ANNOUNCED],
 }
 
 impl Way {
-    /// Takes note of what a call announces.
+    /// Records what a call announces.
     pub(crate) fn announce(&mut self, described: &Described) {
         if described.announces.is_some() && !self.announced.contains(&described.announces) {
             self.announced.rotate_right(1);
@@ -56,22 +57,22 @@ impl Way {
     }
 }
 
-/// A Payload stream that was looked through.
+/// A Payload stream that was examined.
 #[derive(Clone, Debug)]
 pub(crate) struct Described {
     pub(crate) rpc: Rpc,
     /// DDP-eligible data items; their offsets count from the start of the Payload stream.
     pub(crate) items: Vec<DataItem>,
-    /// Octets of the Payload stream before the body that was stepped over.
+    /// Octets of the Payload stream before the body.
     pub(crate) start: usize,
-    /// Whether all of the body was stepped over.
+    /// Whether the walk reached the end of the body.
     pub(crate) walked: Result<(), WalkError>,
     /// The program number that a call announces for the client's callbacks.
     pub(crate) announces: Option<u32>,
 }
 
 impl Described {
-    /// What was said of the body was read where padding may be.
+    /// Forgets what was read of the body, because it may contain padding.
     pub(crate) fn forget_body(&mut self) {
         self.rpc.operations.clear();
         self.items.clear();
@@ -79,13 +80,13 @@ impl Described {
         self.walked = Err(PADDED);
     }
 
-    /// What was stepped over, as the message tells it.
+    /// What was found, as the message reports it.
     pub(crate) fn to_walked(&self) -> Walked {
         Walked { items: self.items.clone(), start: self.start, end: self.walked }
     }
 }
 
-/// Looks through a call. `reads` are its Read chunks: Position and length.
+/// Examines a call. `reads` are its Read chunks: Position and length.
 pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<(Called, Described)> {
     let Ok((header, arguments)) = RpcCall::decode(payload) else { return cut_call(payload, way) };
     let RpcCall { program, version, procedure, credential, .. } = header;
@@ -102,7 +103,7 @@ pub(crate) fn call(payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<(Ca
     Some((called, described))
 }
 
-/// A call of which the capture holds no more than what is called.
+/// A call of which the capture holds only what is called.
 fn cut_call(payload: &[u8], way: Way) -> Option<(Called, Described)> {
     let mut reader = Reader::new(payload);
     let [_xid, kind, rpc_version] = [reader.u32().ok()?, reader.u32().ok()?, reader.u32().ok()?];
@@ -117,7 +118,7 @@ fn cut_call(payload: &[u8], way: Way) -> Option<(Called, Described)> {
     Some((called, describe(&called, (&[], payload.len()), None, Reduced::Call(&[]))))
 }
 
-/// What a credential asks for, as far as it is there.
+/// What a credential asks for, as far as it was captured.
 fn cut_credential(credential: &[u8]) -> Result<Option<Security>, CutCredential> {
     let mut reader = Reader::new(credential);
     let mut word = || reader.u32().map_err(|_| CutCredential);
@@ -128,7 +129,7 @@ fn cut_credential(credential: &[u8]) -> Result<Option<Security>, CutCredential> 
     Ok(Some(security(GssProcedure(procedure), GssService(service))))
 }
 
-/// Looks through a reply. `written` are the lengths of its Write chunks.
+/// Examines a reply. `written` are the lengths of its Write chunks.
 pub(crate) fn reply(payload: &[u8], called: Option<&Called>, written: &[u64]) -> Option<Described> {
     let (header, results) = RpcReply::decode(payload).ok()?;
     let status = match header.body {
@@ -215,7 +216,7 @@ fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>,
 /// The length of `databody_integ` and the sequence number in it (RFC 2203 section 5.3.2.2).
 const PROTECTED_HEADER: usize = 8;
 
-/// The arguments or results within an integrity-protected body, as far as they are there.
+/// The arguments or results within an integrity-protected body, as far as they were captured.
 fn protected(body: &[u8]) -> &[u8] {
     let mut reader = Reader::new(body);
     let Ok(length) = reader.u32() else { return &[] };

@@ -1,4 +1,4 @@
-//! The header of a Send, of whatever version and wire format, and what is the same in all of them.
+//! The header of a Send, in any version and wire format, and what is the same in all of them.
 
 use core::fmt;
 
@@ -8,15 +8,15 @@ use rpcrdma::prefix::Prefix;
 use rpcrdma::v2::{self, Family};
 use rpcrdma::{v1, v2::family_a, v2::family_b};
 
-/// In which version and wire format a message is read.
+/// The version and wire format in which a message is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
-    /// Version 1 (RFC 8166), and whatever is of no version that is known.
+    /// Version 1 (RFC 8166), and any unknown version.
     #[default]
     Version1,
     /// Version 2, in one of the wire formats of its drafts.
     Version2(Family),
-    /// Version 2, and no message of the connection has shown yet which wire format it is.
+    /// Version 2, while no message of the connection has shown its wire format yet.
     Version2Unknown,
 }
 
@@ -36,14 +36,14 @@ pub struct Decoded<'a> {
     pub header: Header<'a>,
     /// Octets the header has.
     pub header_length: usize,
-    /// The octets after the header. Only where [`Header::place`] says so are they of the Payload stream.
+    /// The octets after the header. They belong to the Payload stream only if [`Header::place`] says so.
     pub payload: &'a [u8],
 }
 
 /// Where the Payload stream of a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadPlace {
-    /// After the header; in version 2 its earlier parts may have been in messages before.
+    /// After the header; in version 2, earlier messages may have brought parts of it.
     Inline,
     /// A part of it after the header; the rest comes in later messages.
     Part,
@@ -98,14 +98,14 @@ impl fmt::Display for Reaction {
 }
 
 impl Dialect {
-    /// The dialect of a Send, on a connection that has shown `family` or nothing yet; what the Send shows is noted there.
-    /// `octets` are its beginning, and all of it where it `is_whole`.
+    /// The dialect of a Send, on a connection that has shown `family`, or nothing yet; what the Send shows is recorded
+    /// there. `octets` are its beginning, or all of it if it `is_whole`.
     pub(crate) fn of(octets: &[u8], is_whole: bool, family: &mut Option<Family>) -> Self {
-        // The version stands in the same place in all of them (RFC 8166 section 4.2.2).
+        // The version is in the same place in all of them (RFC 8166 section 4.2.2).
         if octets.get(4..8) != Some(&v2::VERSION.to_be_bytes()) {
             return Self::Version1;
         }
-        // Of the header types that both formats have, only the length of the Send may say which it is.
+        // For header types that both formats have, sometimes only the length of the Send shows which it is.
         let is_of_both = Prefix::decode(octets).is_ok_and(|prefix| matches!(prefix.procedure.0, 4..=6));
         if family.is_none() && (is_whole || !is_of_both) {
             *family = Family::of(octets);
@@ -122,8 +122,8 @@ impl Dialect {
     }
 }
 
-/// Whether this is an ERR_VERS as version 1 has it, and no error of family A. What follows either has no meaning, so what
-/// leaves less of it is taken.
+/// Whether this is an ERR_VERS of version 1, and not an error of family A. What follows either has no meaning, so the
+/// reading that leaves less of it wins.
 fn is_refusal_of_version_1(octets: &[u8]) -> bool {
     let Ok((reply, rest)) = v1::ErrorReply::decode(octets) else { return false };
     let refuses = matches!(reply.error(), v1::ErrorBody::Vers { .. });
@@ -134,7 +134,7 @@ impl<'a> Decoded<'a> {
     /// Reads one Send.
     ///
     /// # Errors
-    /// A [`DecodeError`] where it does not begin with a header of this dialect.
+    /// A [`DecodeError`] if it does not begin with a header of this dialect.
     pub fn decode(dialect: Dialect, octets: &'a [u8]) -> Result<Self, DecodeError> {
         match dialect {
             Dialect::Version1 | Dialect::Version2Unknown => {
@@ -169,7 +169,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The chunks, where this kind of header has lists of them. The Call chunk of family B is apart:
+    /// The chunks, if this kind of header has lists of them. The Call chunk of family B is separate:
     /// [`call_chunk`](Self::call_chunk).
     #[must_use]
     pub const fn chunks(&self) -> Option<Chunks<'a>> {
@@ -179,8 +179,8 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The segments of the Call chunk (version two draft -07 section 6.3.4), which is a Position Zero Read chunk that is
-    /// not in the Read list; empty where there is none.
+    /// The segments of the Call chunk (version two draft -07 section 6.3.4), which is a Position Zero Read chunk that
+    /// is not in the Read list; empty if there is none.
     #[must_use]
     pub fn call_chunk(&self) -> ReadList<'a> {
         match self {

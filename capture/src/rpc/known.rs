@@ -3,46 +3,46 @@
 use super::header::AnyErrorBody;
 use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure, WalkError};
 
-/// Whether an RPC message asks or answers.
+/// Whether an RPC message is a call or a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// It asks.
+    /// A call.
     Call,
-    /// It answers.
+    /// A reply.
     Reply,
 }
 
-/// What is known of an RPC message. A reply names no procedure: what is said here is its call's.
+/// What is known about an RPC message. A reply names no procedure, so this names that of its call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rpc {
     /// Whether it asks or answers.
     pub direction: Direction,
-    /// It is a call from the server to the client, or the reply to one (RFC 8167).
+    /// Whether it is a call from the server to the client, or the reply to one (RFC 8167).
     pub reverse: bool,
     /// Whether the program is that of NFSv4's callbacks, and how that is known.
     pub callback: Callback,
     /// What is called.
     pub procedure: Option<Procedure>,
-    /// The name of that.
+    /// The name of the procedure.
     pub name: Option<&'static str>,
     /// The operations of an NFSv4 COMPOUND, as far as they could be read.
     pub operations: Vec<CompoundOperation>,
     /// How RPCSEC_GSS protects it.
     pub security: Option<Security>,
-    /// Of a reply: how the call ended.
+    /// For a reply: how the call ended.
     pub status: Option<Status>,
 }
 
 /// The service of RPCSEC_GSS (RFC 2203 section 5.3.1), or that the message sets up or ends a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Security {
-    /// The header is authenticated.
+    /// Only the header is authenticated.
     Authentication,
-    /// The body is protected from change.
+    /// The body is protected from modification.
     Integrity,
-    /// The body is sealed.
+    /// The body is encrypted.
     Privacy,
-    /// A control message: the procedure in the header is not called.
+    /// A control message; the procedure in the header is not called.
     Control(&'static str),
 }
 
@@ -62,7 +62,7 @@ impl Security {
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The procedure was carried out; its own status where it has one (nfsstat, 0 is success).
+    /// The procedure was carried out, with its own status if it has one (nfsstat; 0 is success).
     Success(Option<u32>),
     /// The RPC was accepted and not carried out (`accept_stat`, RFC 5531 section 9).
     Refused(&'static str),
@@ -84,13 +84,13 @@ impl Status {
     }
 }
 
-/// What stepping over arguments or results has found.
+/// What stepping through arguments or results found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walked {
     /// DDP-eligible data items; their offsets count from the start of the Payload stream.
     pub items: Vec<DataItem>,
     /// Octets of the Payload stream, as it was sent, before the arguments or results.
     pub start: usize,
-    /// Whether all was stepped over.
+    /// Whether everything was stepped through.
     pub end: Result<(), WalkError>,
 }

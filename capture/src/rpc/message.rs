@@ -1,4 +1,4 @@
-//! One RPC-over-RDMA message: a Send put together from its packets, and what is known of the RPC message in it.
+//! One RPC-over-RDMA message: a Send put together from its packets, and what is known about the RPC message in it.
 
 use core::fmt;
 use core::ops::Range;
@@ -37,20 +37,20 @@ pub struct Message {
     pub octets: Vec<u8>,
     /// Octets that were sent.
     pub length: usize,
-    /// What of it the capture holds.
+    /// How much of it the capture holds.
     pub captured: Captured,
     /// The handle that Send With Invalidate named.
     pub invalidates: Option<u32>,
     /// How many times it had been sent before, in vain.
     pub retransmitted: u32,
-    /// In which version and wire format it is read.
+    /// The version and wire format in which it is read.
     pub dialect: Dialect,
-    /// What version 2 messages before it brought of its Payload stream, if they did.
+    /// The part of its Payload stream that earlier version 2 messages brought, if any.
     pub earlier: Option<Box<Earlier>>,
     /// Octets of an RDMA_MSGP that only align data, as ranges of what follows its header (RFC 5666 section 3.9). `None`
-    /// where there is padding and its place is not known.
+    /// if there is padding and its place is not known.
     pub padding: Option<Vec<Range<usize>>>,
-    /// Why its receiver drops it, where it is of version 2 and does not fit to those before it.
+    /// Why its receiver drops it, if it is of version 2 and does not fit the messages before it.
     pub dropped: Option<Dropped>,
     /// The RPC message, as far as it is known.
     pub rpc: Option<Rpc>,
@@ -63,34 +63,36 @@ pub struct Message {
 pub struct Earlier {
     /// Its beginning, as far as it was captured without a gap.
     pub octets: Vec<u8>,
-    /// Octets that were brought; where messages are not in the capture, those of the others.
+    /// Octets that were brought, not counting messages that the capture lacks.
     pub length: u64,
-    /// Why `octets` are not all that was brought, if they are not.
+    /// Why `octets` is not everything that was brought, if it is not.
     pub missing: Option<NotRebuilt>,
 }
 
-/// What is known of a message beside what is shown of it.
+/// What is known about a message beyond what is printed.
 #[derive(Clone, Debug)]
 pub struct Detail {
-    /// Whether the message asks or answers. The chunks and the calls that wait say it where the RPC message is not known:
-    /// a long call whose chunk is still to be read, an RDMA_ERROR.
+    /// Whether the message is a call or a reply. If the RPC message is not known (a long call whose chunk is yet to be
+    /// read, or an RDMA_ERROR), the chunks and the calls that wait show it.
     pub direction: Direction,
-    /// How far both ends were when its last part was sent.
+    /// How far both ends had got when its last part was sent.
     pub progress: Progress,
-    /// Its arguments or results; `None` where nothing is known of them yet, or ever.
+    /// Its arguments or results; `None` if nothing is known of them yet, or ever.
     pub walked: Option<Walked>,
     /// The call that it answers.
     pub answers: Option<Answered>,
-    /// XID of the RPC message of a reply that was in the Reply chunk and is there whole.
+    /// XID of the RPC message of a reply that was in the Reply chunk and is complete.
     pub long_xid: Option<u32>,
-    /// Calls of the connection were given up that may still be answered, or have the same XID as another that waits.
+    /// Whether calls of the connection were given up that may still be answered, or have the same XID as another that
+    /// waits.
     pub forgotten: bool,
-    /// A call that advertises the handle which the message invalidates, and waits when it comes: not the one it answers.
+    /// A call that advertises the handle that the message invalidates and still waits when it comes, other than the one
+    /// it answers.
     pub shared_with: Option<OtherCall>,
 }
 
 impl Detail {
-    /// Where no more is known.
+    /// If nothing more is known.
     pub(crate) const fn new(direction: Direction, progress: Progress, forgotten: bool) -> Self {
         Self { direction, progress, walked: None, answers: None, long_xid: None, forgotten, shared_with: None }
     }
@@ -103,34 +105,34 @@ pub struct OtherCall {
     pub xid: u32,
     /// The frame that completed it.
     pub frame: u64,
-    /// Its place in what its sender sends.
+    /// Its place in everything that its sender sends.
     pub sent: u64,
 }
 
 /// A call that is answered.
 #[derive(Clone, Debug)]
 pub struct Answered {
-    /// The call, as it was sent, and what is known of its RPC by now.
+    /// The call as it was sent, with what is known about its RPC by now.
     pub call: Message,
-    /// Its arguments, where anything is known of them.
+    /// Its arguments, if anything is known about them.
     pub walked: Option<Walked>,
-    /// They were not known when it was sent: those of a long call, whose chunk was read after that.
+    /// Whether they became known only after it was sent: those of a long call, whose chunk was read later.
     pub walked_late: bool,
-    /// Of each segment of its header, Read list, Write list and Reply chunk, what the responder had read or written when it
-    /// answered. `None` where that is not all known.
+    /// For each segment of its header, in Read list, Write list and Reply chunk, what the responder had read or written
+    /// when it answered. `None` if that is not all known.
     pub moved: Option<Vec<Ranges>>,
-    /// XID of the RPC message, where that was in a Position Zero Read chunk and is there whole.
+    /// XID of the RPC message, if that was in a Position Zero Read chunk and is complete.
     pub long_xid: Option<u32>,
 }
 
-/// Why a version 2 message is dropped that by itself is right.
+/// Why a version 2 message is dropped although it is correct by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {
-    /// It does not fit to the messages before it.
+    /// It does not fit the messages before it.
     Misplaced(ContinuationError),
-    /// It goes on with a sequence of which a message was dropped before.
+    /// It continues a sequence of which a message was dropped before.
     OfDroppedSequence,
-    /// It is an RDMA_ERROR, with a flag that no error has.
+    /// It is an RDMA_ERROR with a flag that errors cannot have.
     ErrorWithFlags,
 }
 
@@ -151,13 +153,13 @@ pub enum Captured {
     Whole,
     /// Its beginning; the capture cut its frames (snaplen).
     Cut,
-    /// Its beginning: the capture missed later packets, so its length is not known.
+    /// Its beginning: the capture missed later packets, so its length is unknown.
     Head,
-    /// Its end: the capture missed the packet it began with, so nothing in it can be read.
+    /// Its end: the capture missed its first packet, so nothing in it can be read.
     Tail,
 }
 
-/// What of a Send can be read: nothing, where its beginning is missing.
+/// The readable part of a Send: nothing, if its beginning is missing.
 pub(crate) fn readable(captured: Captured, octets: &[u8]) -> &[u8] {
     if captured == Captured::Tail { &[] } else { octets }
 }
@@ -166,7 +168,7 @@ impl Message {
     /// The header and the payload.
     ///
     /// # Errors
-    /// Where the header cannot be read: see [`is_malformed`](Self::is_malformed) for whose fault that is.
+    /// If the header cannot be read; [`is_malformed`](Self::is_malformed) says whose fault that is.
     pub fn decode(&self) -> Result<Decoded<'_>, DecodeError> {
         Decoded::decode(self.dialect, self.readable())
     }
@@ -177,8 +179,8 @@ impl Message {
         self.decode().ok()?.v1()
     }
 
-    /// The Payload stream, as far as it is in Sends: what came before, and what is in this one, without padding. Where a part
-    /// is missing, what comes before that.
+    /// The Payload stream, as far as it is in Sends: what came before, and what is in this one, without padding. If a
+    /// part is missing, what comes before that.
     #[must_use]
     pub fn stream<'a>(&'a self, decoded: &Decoded<'a>) -> Cow<'a, [u8]> {
         match decoded.header.place() {
@@ -200,13 +202,13 @@ impl Message {
         self.earlier.as_ref().map_or(0, |earlier| earlier.length)
     }
 
-    /// Why not all of the Payload stream in messages before this one is known, if it is not.
+    /// Why the Payload stream in messages before this one is not completely known, if it is not.
     #[must_use]
     pub fn earlier_missing(&self) -> Option<NotRebuilt> {
         self.earlier.as_ref()?.missing
     }
 
-    /// Of an RDMA_MSGP: what it says of padding, its payload and its chunks.
+    /// For an RDMA_MSGP: what it says about padding, its payload and its chunks.
     pub(crate) fn msgp(&self) -> Option<(Msgp, &[u8], Chunks<'_>)> {
         self.prefix().filter(|prefix| prefix.procedure == prefix::Procedure::RDMA_MSGP)?;
         let v1::Message { header, header_length, payload } = self.decode_v1()?;
@@ -233,7 +235,7 @@ impl Message {
         Prefix::decode(self.readable()).ok()
     }
 
-    /// `rdma_xid`, which is the first word, so that a Send too short for the other three may have it.
+    /// `rdma_xid`. It is the first word, so even a Send too short for the other three may have it.
     #[must_use]
     pub fn rdma_xid(&self) -> Option<u32> {
         self.readable().first_chunk().map(|word| u32::from_be_bytes(*word))
@@ -244,7 +246,7 @@ impl Message {
         self.prefix().map_or(0, |prefix| prefix.xid)
     }
 
-    /// The name of its `rdma_proc`, or in version 2 of its `rdma_htype`, where it has one.
+    /// The name of its `rdma_proc`, or in version 2 of its `rdma_htype`, if it has one.
     #[must_use]
     pub fn type_name(&self) -> Option<&'static str> {
         let procedure = self.prefix()?.procedure;
@@ -256,7 +258,7 @@ impl Message {
         }
     }
 
-    /// What an RDMA_ERROR says, of whatever version it is: one that refuses a version carries that version.
+    /// What an RDMA_ERROR of any version says; one that refuses a version carries that version.
     #[must_use]
     pub fn error(&self) -> Option<AnyErrorBody> {
         if let Dialect::Version2(family) = self.dialect {
@@ -266,7 +268,7 @@ impl Message {
         v1::ErrorReply::decode(self.readable()).ok().map(|(reply, _)| AnyErrorBody::V1(reply.error()))
     }
 
-    /// Whether the capture lacks what of the Send says whether it asks or answers.
+    /// Whether the capture lacks the part of the Send that shows whether it is a call or a reply.
     pub(crate) fn hides_direction(&self) -> bool {
         if self.captured == Captured::Whole || self.error().is_some() {
             return false;
@@ -279,7 +281,8 @@ impl Message {
         decoded.header.place() == PayloadPlace::Inline && !says && MessageType::peek(&self.stream(&decoded)).is_none()
     }
 
-    /// The message as the rules of version 2 take it, with what it says by itself and what its receiver drops it for.
+    /// The message in the form that the rules of version 2 take, with what it says by itself and why its receiver drops
+    /// it.
     pub(crate) fn sent_v2(&self, family: Family) -> SentV2<'_> {
         let mut sent = SentV2::new(family, self.readable());
         sent.length = self.length;
@@ -291,12 +294,13 @@ impl Message {
         sent
     }
 
-    /// What of the Send can be read.
+    /// The readable part of the Send.
     pub(crate) fn readable(&self) -> &[u8] {
         readable(self.captured, &self.octets)
     }
 
-    /// What is wrong with the header. What the capture cut off is not: that is said by [`captured`](Self::captured).
+    /// What is wrong with the header. A header that the capture cut is not wrong; [`captured`](Self::captured) reports
+    /// that.
     #[must_use]
     pub fn is_malformed(&self) -> Option<DecodeError> {
         let error = self.decode().err().filter(|_| self.error().is_none())?;

@@ -10,7 +10,7 @@ use rpcrdma::rpc::{AcceptStatus, Flavor, ReplyBody, RpcCall, RpcReply};
 use super::describe::{Called, Way};
 use crate::nfs::{self, Padding, Procedure, Reduced};
 
-/// The head of an RDMA_MSGP, as far as it says where padding is (RFC 5666 section 3.9).
+/// The part of an RDMA_MSGP's header that says where padding is (RFC 5666 section 3.9).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Msgp {
     pub(crate) header_length: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Msgp {
 }
 
 impl Msgp {
-    /// Where the padding in a call is, as ranges of its payload; `None` where that is not known.
+    /// Where the padding in a call is, as ranges of its payload; `None` if that is not known.
     pub(crate) fn padding_of_call(self, payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<Paddings> {
         if self.pads_nothing(payload) {
             return Some(Vec::new());
@@ -37,7 +37,7 @@ impl Msgp {
         })
     }
 
-    /// The same of a reply. `written` are the lengths of its Write chunks.
+    /// The same for a reply. `written` are the lengths of its Write chunks.
     pub(crate) fn padding_of_reply(self, payload: &[u8], called: &Called, written: &[u64]) -> Option<Paddings> {
         let (header, results) = RpcReply::decode(payload).ok()?;
         let has_results = matches!(header.body, ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. });
@@ -59,13 +59,13 @@ impl Msgp {
         })
     }
 
-    /// No item that is padded has room in the payload.
+    /// Whether the payload has no room for an item that is padded.
     const fn pads_nothing(self, payload: &[u8]) -> bool {
         self.thresh as usize > payload.len()
     }
 
-    /// The RFC pads items of `rdma_thresh` octets, and has the receiver skip the padding of those that exceed it. An item
-    /// of exactly so many is either: the payload then ends where only one of them has it end.
+    /// The RFC pads items of `rdma_thresh` octets, but tells the receiver to skip the padding of those that exceed it.
+    /// An item of exactly that size may be either; the payload then ends where only one of the two readings says.
     fn find(self, at: usize, walk: impl Fn(Padding) -> Option<Paddings>) -> Option<Paddings> {
         let Self { header_length, align, thresh } = self;
         let before = header_length.saturating_add(at);

@@ -10,21 +10,21 @@ use crate::nfs::WalkError;
 pub enum NotRebuilt {
     /// The capture does not hold all of the Send.
     Send,
-    /// The capture does not hold all messages that brought parts of its Payload stream before (version 2).
+    /// The capture lacks an earlier message that brought a part of its Payload stream (version 2).
     Earlier,
-    /// Data is preceded by padding (RDMA_MSGP, RFC 5666 section 3.9), and where is not known.
+    /// There is padding before data (RDMA_MSGP, RFC 5666 section 3.9), at an unknown place.
     Padding,
     /// The capture does not hold all of a chunk.
     Chunk {
         /// Which one.
         chunk: ChunkName,
-        /// Octets of it that are there before the first that is not.
+        /// Octets of it before the first missing one.
         captured: u64,
         /// Octets it has.
         length: u64,
     },
-    /// Octets of a Read chunk were not read, or octets that a reply returns in a Write chunk or the Reply chunk not written,
-    /// though the capture misses nothing. They are counted from the start of what the chunk holds.
+    /// Octets of a Read chunk were not read, or octets that a reply returns in a Write chunk or the Reply chunk were
+    /// not written, although the capture misses nothing. They are counted from the start of the chunk's content.
     NotMoved {
         /// Which one.
         chunk: ChunkName,
@@ -39,9 +39,9 @@ pub enum NotRebuilt {
     ForeignChunks,
     /// A Read chunk's Position is not within the Payload stream.
     Position(u32),
-    /// A Position Zero Read chunk beside an inline Payload stream: no specification says which comes first.
+    /// There is a Position Zero Read chunk and an inline Payload stream: no specification says which comes first.
     PositionZeroInMessage,
-    /// Where the reduced results belong is not known.
+    /// It is not known where the reduced results belong.
     Results(WalkError),
     /// The server ended the RPC with RDMA_ERROR: there is no RPC message.
     Error(AnyErrorBody),

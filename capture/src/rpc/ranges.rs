@@ -1,4 +1,4 @@
-//! Which octets of a segment were moved, whatever of them was captured.
+//! Which octets of a segment were moved, captured or not.
 
 use core::ops::Range;
 
@@ -7,13 +7,13 @@ use core::ops::Range;
 pub struct Ranges(Vec<Range<u64>>);
 
 impl Ranges {
-    /// Ranges that are kept. Who moves data fills a segment from one end to the other, or in a few pieces.
+    /// The most ranges that are kept. Peers fill a segment from one end to the other, or in a few pieces.
     const MOST: usize = 64;
 
-    /// Adds a range. False, and nothing done, where there would be too many.
+    /// Adds a range. If there would be too many, does nothing and returns false.
     #[must_use]
     pub(crate) fn add(&mut self, range: Range<u64>) -> bool {
-        // Data nearly always goes on where it stopped.
+        // Data nearly always continues where it stopped.
         if let Some(last) = self.0.last_mut()
             && last.end == range.start
         {
@@ -50,7 +50,7 @@ impl Ranges {
         (start < end).then_some(start..end)
     }
 
-    /// Where the last range ends: no octet from there on was moved.
+    /// The end of the last range: no octet from there on was moved.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.0.last().map_or(0, |last| last.end)
@@ -62,15 +62,15 @@ impl Ranges {
     }
 }
 
-/// The first octets of a chunk that were not moved, counted from its start: of each of its segments what was moved, and how
-/// many octets should have been.
+/// The first octets of a chunk that were not moved, counted from its start. `segments` has, for each segment, what was
+/// moved and how many octets should have been.
 pub(crate) fn gap<'a>(segments: impl Iterator<Item = (&'a Ranges, u64)>) -> Option<Range<u64>> {
     let mut before = 0;
     let mut found: Option<Range<u64>> = None;
     for (moved, length) in segments {
         match (&mut found, moved.gap(0..length)) {
             (None, Some(gap)) => found = Some(before + gap.start..before + gap.end),
-            // It goes on in the next segment.
+            // It continues in the next segment.
             (Some(found), Some(gap)) if found.end == before + gap.start => found.end = before + gap.end,
             (Some(_), _) => break,
             (None, None) => {}

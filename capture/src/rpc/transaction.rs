@@ -6,7 +6,7 @@ use crate::carrier::operation::{Side, Stamp};
 use crate::link::Address;
 use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure};
 
-/// A call and what became of it.
+/// A call and its outcome.
 #[derive(Clone, Debug)]
 pub struct Transaction {
     /// Number of the connection.
@@ -17,19 +17,19 @@ pub struct Transaction {
     pub from: Address,
     /// Address of the responder.
     pub to: Address,
-    /// The server called the client (RFC 8167).
+    /// Whether the server called the client (RFC 8167).
     pub reverse: bool,
     /// Whether the program is that of NFSv4's callbacks, and how that is known.
     pub callback: Callback,
     /// `rdma_xid`.
     pub xid: u32,
-    /// The call; `None` where the capture does not hold it.
+    /// The call; `None` if the capture does not hold it.
     pub call: Option<Half>,
-    /// The reply; `None` where the capture does not hold it.
+    /// The reply; `None` if the capture does not hold it.
     pub reply: Option<Half>,
     /// What was called.
     pub procedure: Option<Procedure>,
-    /// The name of that.
+    /// The name of what was called.
     pub name: Option<&'static str>,
     /// The operations of an NFSv4 COMPOUND: those of the reply with their status, then those of the call that were not
     /// reached.
@@ -62,7 +62,7 @@ pub struct Half {
     pub form: Form,
     /// Octets of the Payload stream that were in the Send.
     pub inline: usize,
-    /// The whole RPC message, beginning with its XID; of an RDMA_ERROR nothing.
+    /// The whole RPC message, beginning with its XID; an RDMA_ERROR has none.
     pub message: Result<Rebuilt, NotRebuilt>,
 }
 

@@ -3,7 +3,7 @@
 use crate::carrier::operation::{Progress, Stamp};
 use crate::rpc::message::Captured;
 
-/// Octets of a Send that are kept: the largest inline threshold there is (RFC 8797 section 4.2).
+/// The most octets of a Send that are kept: the largest possible inline threshold (RFC 8797 section 4.2).
 const LARGEST: usize = 262_144;
 
 /// A Send as far as it has come.
@@ -38,7 +38,7 @@ pub(crate) struct Part<'a> {
 }
 
 impl Assembly {
-    /// Takes the next part. Gives what is finished by it: a Send of which the rest will not come, and this one.
+    /// Takes the next part, and returns what it finishes: a Send whose rest will not come, and this one.
     pub(crate) fn part(&mut self, part: &Part<'_>) -> (Option<Assembled>, Option<Assembled>) {
         let unfinished = if part.first { self.abandon() } else { None };
         let captured = if part.first { Captured::Whole } else { Captured::Tail };
@@ -64,7 +64,7 @@ impl Assembly {
         self.current.as_ref().map_or(0, |send| send.octets.len())
     }
 
-    /// The capture does not hold what comes next.
+    /// What comes next is missing from the capture.
     pub(crate) fn abandon(&mut self) -> Option<Assembled> {
         let mut send = self.current.take()?;
         if send.captured != Captured::Tail {

@@ -1,4 +1,4 @@
-//! The octets of chunks, and how they go back to where they belong in a Payload stream.
+//! The octets of chunks, and how they are put back where they belong in a Payload stream.
 
 use rpcrdma::reader::padding;
 
@@ -12,7 +12,7 @@ pub(super) fn first_word(payload: &[u8]) -> Option<u32> {
     payload.first_chunk().map(|word| u32::from_be_bytes(*word))
 }
 
-/// Puts reduced data items back where they belong, and after each the XDR padding it needs.
+/// Puts reduced data items back where they belong, each followed by the XDR padding that it needs.
 pub(super) fn insert<'a>(reduced: &[u8], chunks: impl Iterator<Item = (u32, &'a [u8])>) -> Result<Vec<u8>, NotRebuilt> {
     let mut octets = Vec::new();
     let mut rest = reduced;

@@ -13,8 +13,8 @@ use crate::rpc::message::{Captured, Dropped, Earlier, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 
 impl Session {
-    /// Joins a message with those of the same sender that brought parts of its Payload stream before. False where the
-    /// stream is not at its end, or the message is to be dropped.
+    /// Joins a message with earlier ones of the same sender that brought parts of its Payload stream. False if the
+    /// stream is not at its end, or the message has to be dropped.
     pub(super) fn joins(&mut self, message: &mut Message) -> bool {
         let Dialect::Version2(_) = message.dialect else { return true };
         let sequence = self.sequences.get_mut(message.sender);
@@ -29,7 +29,7 @@ impl Session {
         };
         let Decoded { header: Header::V2(header), header_length, payload } = decoded else { return true };
         if message.captured == Captured::Head {
-            // Its length is not known, so nor is where the next one goes on.
+            // Its length is unknown, and so is where the next one continues.
             let goes_on = sequence.order.is_open() && decoded.header.place() == header::PayloadPlace::Inline;
             *sequence = Sequence::default();
             let missing = Some(NotRebuilt::Earlier);

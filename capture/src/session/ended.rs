@@ -1,4 +1,4 @@
-//! What an RPC has become when it ends: its transaction.
+//! An RPC that has ended: its transaction.
 
 use super::call::Call;
 use super::reply::Reply;
@@ -59,7 +59,7 @@ impl Message {
 }
 
 impl Transaction {
-    /// Ends a call. `reply` is what answered it, if anything did.
+    /// Ends a call. `reply` is its answer, if there was one.
     pub(crate) fn new(call: Option<Call>, reply: Option<(&Message, Reply)>, xid: u32) -> Option<Self> {
         let replied = reply.as_ref().map(|(message, _)| *message);
         let (requester, of) = match (&call, replied) {

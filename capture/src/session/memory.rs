@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 use crate::carrier::table::Map;
 
-/// Octets at the places where they belong; places that nothing came for are holes.
+/// Octets at the places where they belong; places for which nothing came are holes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extents {
     /// By offset; none overlaps the next.
@@ -33,9 +33,9 @@ pub(crate) struct Extents {
 }
 
 impl Extents {
-    /// Puts `data` at `at`, over what was there. Gives the octets of memory that are held more than before.
+    /// Puts `data` at `at`, over what was there. Returns by how many octets the memory in use has grown.
     pub(crate) fn put(&mut self, at: u64, data: &[u8]) -> usize {
-        // Data nearly always goes on where it stopped.
+        // Data nearly always continues where it stopped.
         if let Some(mut last) = self.parts.last_entry()
             && *last.key() + last.get().len() as u64 == at
         {
@@ -84,13 +84,13 @@ impl Extents {
         }
     }
 
-    /// Octets of memory that each part takes beside its data.
+    /// Octets of memory that each part takes in addition to its data.
     const PART: usize = 2 * size_of::<(u64, Vec<u8>)>();
 
     /// Appends the octets from 0 to `length` to `out`.
     ///
     /// # Errors
-    /// The offset of the first octet that is not there; `out` then has the octets before it.
+    /// The offset of the first missing octet; `out` then has the octets before it.
     pub(crate) fn copy(&self, length: u64, out: &mut Vec<u8>) -> Result<(), u64> {
         let mut reached = 0;
         for (start, part) in &self.parts {
@@ -111,10 +111,10 @@ impl Extents {
     }
 }
 
-/// Which segment of which call a piece of memory belongs to.
+/// The segment and call that a piece of memory belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentPlace {
-    /// The call, as [`Calls`](crate::rpc::transaction) knows it.
+    /// The call, by its number in the session.
     pub(crate) call: u64,
     /// The segment, counted through the call's Read list, Write list and Reply chunk.
     pub(crate) segment: usize,
@@ -140,14 +140,14 @@ struct Advertised {
     invalidated: Option<u64>,
 }
 
-/// The memory that one end advertises, by handle, as long as the call that advertised it lasts.
+/// The memory that one end advertises, by handle, for as long as the call that advertised it lasts.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     handles: Map<u32, Vec<Advertised>>,
 }
 
 impl Memory {
-    /// A call advertises a segment. Gives another call that advertises its handle, if there is one: the oldest.
+    /// A call advertises a segment. Returns the oldest other call that advertises the same handle, if there is one.
     pub(crate) fn advertise(
         &mut self,
         access: Access,
@@ -174,7 +174,7 @@ impl Memory {
         list.find(|advertised| advertised.place.call == call)?.invalidated
     }
 
-    /// The call is over, and with it what it advertised under this handle.
+    /// Withdraws what a call advertised under this handle, because the call is over.
     pub(crate) fn withdraw(&mut self, handle: u32, call: u64) {
         if let Some(list) = self.handles.get_mut(&handle) {
             list.retain(|advertised| advertised.place.call != call);
@@ -184,7 +184,7 @@ impl Memory {
         }
     }
 
-    /// The call that was first to advertise this handle, of those that do.
+    /// The first call that advertised this handle, of those that still do.
     #[must_use]
     pub(crate) fn first(&self, handle: u32) -> Option<u64> {
         Some(self.handles.get(&handle)?.first()?.place.call)
@@ -197,8 +197,8 @@ impl Memory {
         list.iter().map(|advertised| advertised.place.call).find(|&other| other != call)
     }
 
-    /// The segment that holds this address, and how far into it the address is, of a call that may be meant. The latest
-    /// call's comes first, as a handle may be in use again before the end of the call before it was seen.
+    /// The segment that contains this address, and how far into it the address is, of a call that may be meant. The
+    /// latest call comes first, because a handle may be in use again before the end of the previous call was seen.
     #[must_use]
     pub(crate) fn find(
         &self,

@@ -11,8 +11,8 @@ use crate::carrier::operation::{Operation, OperationKind, Side, Stamp};
 use crate::event::{Event, Lost};
 
 impl Session {
-    /// Takes what an end did; [`Taken::Early`] where it speaks of a call or of memory that is not known, unless this is the
-    /// `last` time it is given.
+    /// Takes what an end did; returns [`Taken::Early`] if it refers to an unknown call or unknown memory, unless this
+    /// is the `last` time it is given.
     pub(crate) fn operation(
         &mut self,
         connection: &Connection,
@@ -49,13 +49,13 @@ impl Session {
                 Taken::Done
             }
         };
-        // Responses are numbered by the other end, so they do not say that this one is heard.
+        // Responses are numbered by the other end, so they do not show that this end is heard.
         let is_numbered = !matches!(kind, OperationKind::ReadResponse { .. });
         *self.heard.get_mut(from) |= is_numbered && taken == Taken::Done;
         taken
     }
 
-    /// An RDMA Write, or an RDMA Read that is asked for.
+    /// An RDMA Write, or an RDMA Read request.
     fn access(
         &mut self,
         connection: &Connection,
@@ -87,7 +87,7 @@ impl Session {
         Taken::Done
     }
 
-    /// Data is written to a place in a segment, or asked for from there.
+    /// Data is written to a place in a segment, or requested from there.
     fn move_data(&mut self, kind: OperationKind<'_>, (place, at): (SegmentPlace, u64)) {
         match kind {
             OperationKind::Write { data, length, .. } => self.put(place, at, data, |call, held| {
@@ -99,7 +99,7 @@ impl Session {
         }
     }
 
-    /// Data of a call comes, that the other end asked for.
+    /// Data of a call comes that the other end requested.
     fn response(&mut self, from: Side, (request, at): (u64, u64), data: &[u8], length: usize) {
         self.granted(from.other());
         let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
@@ -108,7 +108,7 @@ impl Session {
         }
     }
 
-    /// The capture does not hold what an end did next: the Send that it was sending has no end.
+    /// The capture lacks what an end did next, so the Send that it was sending has no end.
     fn loss(&mut self, connection: &Connection, operation: &Operation<'_>, context: &mut Context<'_>) {
         let Operation { from, stamp, .. } = *operation;
         self.miss(from, stamp, context);
@@ -118,13 +118,13 @@ impl Session {
         *self.sequences.get_mut(from) = Sequence::default();
     }
 
-    /// Something was missed, or an RDMA operation is for no call that is known.
+    /// Something was missed, or an RDMA operation is for no known call.
     pub(super) fn cannot_place(&mut self, stamp: Stamp) {
         self.unplaced += 1;
         self.last_unplaced = stamp.frame.max(self.last_unplaced);
     }
 
-    /// The capture does not hold what an end sent, or not enough of it.
+    /// The capture lacks what an end sent, or holds too little of it.
     pub(super) fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
         *self.lost.get_mut(from) = Some(self.last_call);
         *self.heard.get_mut(from) = false;
@@ -134,8 +134,8 @@ impl Session {
         }
     }
 
-    /// The memory that an RDMA operation aims at. It may be captured before its call; but where calls were missed, a call
-    /// captured after it may be another that uses the same memory.
+    /// The memory that an RDMA operation aims at. The operation may be captured before its call; but if calls were
+    /// missed, a call captured after it may be another one that uses the same memory.
     pub(super) fn aim(
         &self,
         connection: &Connection,
@@ -145,7 +145,7 @@ impl Session {
     ) -> Option<(SegmentPlace, u64)> {
         let requester = operation.from.other();
         let is_whole = connection.set_up && self.lost.get(requester).is_none();
-        // They are of different ends, so never of one frame.
+        // They come from different ends, so never in one frame.
         let is_before = |call: &Call| call.message.stamp.frame < operation.stamp.frame;
         let memory = self.memory.get(requester);
         let found = memory.find(access, address, |id| self.calls.get(&id).is_some_and(is_before));
@@ -163,7 +163,7 @@ impl Session {
         self.reads.push_back((request, place, at));
     }
 
-    /// Puts data where it belongs; `count` is given its call, and the octets of memory that calls take.
+    /// Puts data where it belongs; `count` gets its call, and the octets of memory that calls take.
     pub(super) fn put(&mut self, place: SegmentPlace, at: u64, data: &[u8], count: impl FnOnce(&mut Call, &mut usize)) {
         let Some(call) = self.calls.get_mut(&place.call) else { return };
         count(call, &mut self.held);
@@ -173,7 +173,7 @@ impl Session {
             return;
         }
         if let Some(segment) = call.segments.get_mut(place.segment).filter(|segment| segment.is_kept) {
-            // An RDMA operation must not leave its segment; what does is not the call's data.
+            // An RDMA operation must stay within its segment; what does not is not the call's data.
             let room = u64::from(segment.length).saturating_sub(at);
             let data = data.get(..usize::try_from(room).unwrap_or(usize::MAX).min(data.len())).unwrap_or_default();
             self.held += segment.data.put(at, data);

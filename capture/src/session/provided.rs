@@ -16,8 +16,8 @@ use crate::rpc::message::{Detail, Message};
 use crate::rpc::transaction::Transaction;
 
 impl Session {
-    /// Takes note of a reply in memory that the requester is to read (draft-cel-nfsv4-reliable-reply section 4.1). It ends
-    /// with the RDMA_DONE that says that this was done.
+    /// Records a reply in memory that the requester reads (draft-cel-nfsv4-reliable-reply section 4.1). It ends with
+    /// the RDMA_DONE that says that this was done.
     pub(super) fn provide(
         &mut self,
         mut message: Message,
@@ -40,7 +40,7 @@ impl Session {
         message
     }
 
-    /// Ends a call whose reply was read from the responder's memory; the capture may not hold the call.
+    /// Ends a call whose reply was read from the responder's memory; the capture may lack the call.
     pub(super) fn conclude(&self, mut provided: Call, context: &mut Context<'_>) {
         let call = provided.answers.take().map(|call| *call);
         let mut message = provided.message.clone();

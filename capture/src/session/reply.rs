@@ -9,7 +9,7 @@ use crate::rpc::message::Message;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::Rebuilt;
 
-/// A reply that was put together as far as its chunks allow: its Payload stream, still reduced, and the Write chunks.
+/// A reply, put together as far as its chunks allow: its Payload stream, still reduced, and the Write chunks.
 pub(crate) struct Reply {
     payload: Result<Vec<u8>, NotRebuilt>,
     writes: Result<Vec<Vec<u8>>, NotRebuilt>,
@@ -17,7 +17,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Puts a reply together. Without the call nothing is known but what is in the Send.
+    /// Puts a reply together. Without the call, only what is in the Send is known.
     pub(crate) fn new(message: &Message, call: Option<&Call>) -> Self {
         let Ok(decoded) = message.decode() else {
             let error = message.error().map_or_else(|| message.unreadable(), NotRebuilt::Error);
@@ -33,7 +33,7 @@ impl Reply {
         Self::with_payload(message, call, payload)
     }
 
-    /// The same, where the Payload stream is known.
+    /// The same, if the Payload stream is known.
     pub(crate) fn with_payload(message: &Message, call: Option<&Call>, payload: Chunk) -> Self {
         let returned = message.decode().ok().and_then(|decoded| decoded.header.chunks()).unwrap_or_default();
         let writes = match call {
@@ -51,12 +51,12 @@ impl Reply {
         Self { payload, writes, described }
     }
 
-    /// XID of the RPC message, where its Payload stream is there.
+    /// XID of the RPC message, if its Payload stream is known.
     pub(crate) fn xid(&self) -> Option<u32> {
         chunk::first_word(self.payload.as_ref().ok()?)
     }
 
-    /// What is known of it.
+    /// What is known about it.
     pub(crate) fn rpc(&self) -> Option<Rpc> {
         self.described.as_ref().map(|described| described.rpc.clone())
     }

@@ -16,7 +16,7 @@ use crate::rpc::message::{self, Captured, Message};
 impl Session {
     pub(super) fn send(&mut self, connection: &Connection, from: Side, part: &Part<'_>, context: &mut Context<'_>) {
         if self.number.is_none() {
-            // Only a Send of one packet that cannot be anything else tells what an unknown connection carries.
+            // Only a Send of one packet that cannot be anything else shows what an unknown connection carries.
             if !(part.first && part.last && is_rpc_over_rdma(part.data)) {
                 self.watch.passed_over = true;
                 return;
@@ -84,7 +84,7 @@ impl Session {
         }
     }
 
-    /// Does not wait any more for the rest of what is being sent.
+    /// No longer waits for the rest of what is being sent.
     pub(super) fn abandon(&mut self, connection: &Connection, context: &mut Context<'_>) {
         for side in [Side::Active, Side::Passive] {
             if let Some(head) = self.assemblies.get_mut(side).abandon() {
@@ -94,8 +94,8 @@ impl Session {
     }
 }
 
-/// Whether a Send can be nothing but RPC-over-RDMA: a header that is right in every word, and the beginning of an RPC
-/// message whose XID is the header's, or exactly the chunks of a long message.
+/// Whether a Send can only be RPC-over-RDMA: a header that is right in every word, and either the beginning of an RPC
+/// message with the header's XID, or exactly the chunks of a long message.
 fn is_rpc_over_rdma(octets: &[u8]) -> bool {
     let Ok(decoded) = Decoded::decode(Dialect::of(octets, true, &mut None), octets) else { return false };
     let Ok(prefix) = Prefix::decode(octets) else { return false };

@@ -6,7 +6,7 @@ use rpcrdma::v2::Continuation;
 use crate::rpc::message::Earlier;
 use crate::rpc::not_rebuilt::NotRebuilt;
 
-/// Octets of a Payload stream in several Sends that are kept.
+/// The most octets that are kept of a Payload stream in several Sends.
 const STREAM: usize = 16 << 20;
 
 /// What an end has sent of a Payload stream in several Sends (version 2).
@@ -14,26 +14,26 @@ const STREAM: usize = 16 << 20;
 pub(super) struct Sequence {
     pub(super) order: Continuation,
     pub(super) octets: Vec<u8>,
-    /// What the end sent before is known.
+    /// Whether what the end sent before is known.
     follows: bool,
-    /// Why `octets` are not all.
+    /// Why `octets` is not everything.
     missing: Option<NotRebuilt>,
 }
 
 impl Sequence {
-    /// Takes note of where a Payload stream begins: at its first part, or before it where the capture missed that.
+    /// Records where a Payload stream begins: at its first part, or before it if the capture missed that.
     pub(super) fn begin(&mut self, offset: u64, xid: u32, payload: &[u8]) {
         if offset > 0 {
             return;
         }
         self.octets.clear();
-        // After a loss the rest of a stream looks like one of its own, but for its first words.
+        // After a loss the rest of a stream looks like one of its own, except for its first words.
         let is_start = self.follows || MessageType::peek(payload).is_some_and(|(first, _)| first == xid);
         self.missing = (!is_start).then_some(NotRebuilt::Earlier);
         self.follows = true;
     }
 
-    /// What was brought before the last part, at `offset`, if anything was.
+    /// What was brought before the last part, which is at `offset`, if anything was.
     pub(super) fn end(&mut self, offset: u64) -> Option<Earlier> {
         let octets = core::mem::take(&mut self.octets);
         let cut = ((octets.len() as u64) < offset).then_some(NotRebuilt::Earlier);
@@ -41,7 +41,7 @@ impl Sequence {
         (offset > 0 || missing.is_some()).then_some(Earlier { octets, length: offset, missing })
     }
 
-    /// Keeps a part. Where one before it was cut, it has no place.
+    /// Keeps a part. If one before it was cut, its place is unknown.
     pub(super) fn put(&mut self, offset: u64, payload: &[u8]) {
         if self.missing.is_some() || self.octets.len() as u64 != offset {
             return;

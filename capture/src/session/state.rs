@@ -1,4 +1,4 @@
-//! What is kept of a connection.
+//! What is kept about a connection.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,16 +16,17 @@ use crate::event::{Event, Opened};
 use crate::rpc::describe::Way;
 use crate::rpc::transaction::Transaction;
 
-/// Calls of one end that may wait for their replies; past that the oldest is given up. Credits are far fewer.
+/// The most calls of one end that wait for their replies; past that, the oldest is given up. There are far fewer
+/// credits.
 pub(super) const CALLS: usize = 4096;
-/// Read requests whose data may still come.
+/// The most Read requests whose data may still come.
 pub(super) const READS: usize = 256;
 
 /// What a session needs from outside.
 pub(crate) struct Context<'a> {
-    /// RPCs are put back together, not only messages.
+    /// Whether RPCs are put back together, not only messages.
     pub(crate) transactions: bool,
-    /// More is told than messages and RPCs.
+    /// Whether more than messages and RPCs is reported.
     pub(crate) operations: bool,
     /// The number of the last connection that was recognised.
     pub(crate) last_number: &'a mut u32,
@@ -33,7 +34,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Gives a transaction that has ended.
+    /// Passes on a transaction that has ended.
     pub(super) fn ended(&mut self, transaction: Option<Transaction>) {
         self.events.extend(transaction.map(Box::new).map(Event::Transaction));
     }
@@ -46,11 +47,11 @@ pub(crate) struct Session {
     pub(crate) number: Option<u32>,
     /// The end that is the client, once known.
     pub(super) client: Option<Side>,
-    /// What the client has announced of its callbacks.
+    /// What the client has announced about its callbacks.
     pub(super) way: Way,
     /// The wire format of version 2 on this connection, once known.
     pub(crate) family: Option<Family>,
-    /// Version 2 was seen, and not in which wire format.
+    /// Whether version 2 was seen, but not its wire format.
     pub(super) undecided: bool,
     pub(super) assemblies: Sides<Assembly>,
     pub(super) sequences: Sides<Sequence>,
@@ -62,22 +63,23 @@ pub(crate) struct Session {
     /// Replies in memory that the requester reads, by the end that sent them.
     pub(super) provided: Sides<Map<u32, u64>>,
     pub(super) memory: Sides<Memory>,
-    /// The last call there was when the capture was last seen to have missed something of an end.
+    /// The last call at the time when the capture was last seen to have missed something of an end.
     pub(super) lost: Sides<Option<u64>>,
-    /// The ends of which something was seen since the capture last missed something: if it misses what they do next, that
-    /// shows. Behind a loss it need not, as iWARP's frames have to be found again.
+    /// The ends of which something was seen since the capture last missed something: if it misses what they do next,
+    /// that shows. Right after a loss it may not show, because iWARP's frames have to be found again.
     pub(super) heard: Sides<bool>,
-    /// How often something was missed, or an RDMA operation could not be placed, and the last frame where that was so.
+    /// How often something was missed or an RDMA operation could not be placed, and the last frame in which that
+    /// happened.
     pub(super) unplaced: u64,
     pub(super) last_unplaced: u64,
     pub(super) reads: VecDeque<(u64, SegmentPlace, u64)>,
-    /// RDMA Writes and Reads that aim at no memory a call of this capture advertised.
+    /// RDMA Writes and Reads that aim at memory that no call in this capture advertised.
     pub(crate) unclaimed: u64,
     pub(super) watch: Watch,
 }
 
 impl Session {
-    /// The connection carries RPC-over-RDMA.
+    /// Records that the connection carries RPC-over-RDMA.
     pub(crate) fn recognise(&mut self, connection: &Connection, context: &mut Context<'_>) {
         if self.number.is_none() {
             *context.last_number += 1;
@@ -91,7 +93,7 @@ impl Session {
         }
     }
 
-    /// Octets of memory that what waits takes.
+    /// Octets of memory taken by what waits.
     pub(crate) fn held(&self) -> usize {
         let assemblies = self.assemblies.active.held() + self.assemblies.passive.held();
         let sequences = self.sequences.active.octets.len() + self.sequences.passive.octets.len();
