@@ -1,15 +1,53 @@
 //! RPC-over-RDMA version 1 (RFC 8166) and version 2 (its drafts): from octets to messages and back.
 //!
-//! Everything a peer sends on an RPC-over-RDMA connection can be read and written with this crate: the transport header
-//! ([`v1`], [`v2`]), the RPC header that follows it ([`rpc`]), and the private data exchanged while the connection is set up
-//! ([`private_data`]). What is decoded borrows from the input. There is no allocation, no `std`, no unsafe code, and no
-//! input that makes it panic.
+//! This is the library. The program `rpcrdma`, which reads captures, is installed by `cargo install rpcrdma-capture`.
 //!
-//! Decoding accepts whatever parses. What it refuses, it refuses with a kind, an offset, and the reaction that the
-//! specification asks for ([`error::DecodeError`]).
+//! # What it is for
+//! Whatever sends, receives or looks at RPC-over-RDMA: a transport, an adapter's firmware, a kernel, a capture tool, a test
+//! peer. What is decoded borrows from the input. There is no allocation, no `std`, no unsafe code, and no input that makes it
+//! panic.
 //!
+//! # What it is not
+//! It moves no data: there is no socket, no adapter and no thread in it. `rpcrdma-verbs` is a transport on top of it, and
+//! `rpcrdma-capture` reads captures. It does not interpret NFS either; its knowledge ends with the RPC header.
+//!
+//! # Where everything is
+//! ```text
+//!        the private data of the connection: private_data
+//!
+//!                      one Send
+//! +------------------+-------------------+------------------------------+
+//! | transport header | RPC header        | arguments or results         |
+//! +------------------+-------------------+------------------------------+
+//!   v1, v2             rpc                 the upper layer's
+//!     prefix   four words, the same in every version
+//!     lists    Read list, Write list, Reply chunk
+//!     segment  handle, length, offset of registered memory
+//!
+//! rules      what is wrong with a Send that decodes, and what its receiver has to do
+//! endpoint   what to send, register, read and write, and when: Requester and Responder
 //! ```
-//! use rpcrdma::v1::{Body, Message};
+//!
+//! | you want to | use |
+//! |---|---|
+//! | decode a Send, or encode one | [`Message`], [`Header`], [`Body`] |
+//! | visit its chunks | [`Chunks`] |
+//! | answer a Call with its own chunks | [`ReplyHeader`](v1::ReplyHeader) |
+//! | know what to do with a Send that does not decode | [`DecodeError::reaction`], [`ErrorReply`] |
+//! | judge a Send by the rules of the RFC | [`rules::send`] |
+//! | read the RPC header | [`RpcCall`], [`RpcReply`] |
+//! | read the private data of a connection | [`PrivateData`] |
+//! | build a transport | [`Requester`], [`Responder`] |
+//! | read version 2 | [`v2::MessageV2`] |
+//!
+//! Names without a number are of version 1; types for version 2 end in `V2`, or are in the module of a wire format.
+//!
+//! Decoding accepts whatever parses; judging is another step. What is refused has a kind and an offset. Structures and
+//! enumerations that the wire closes are exhaustive; errors, which may become more, are not.
+//!
+//! # Example
+//! ```
+//! use rpcrdma::{Body, Message};
 //!
 //! let send = [
 //!     0x5a, 0x7a, 0x45, 0x83, // rdma_xid
@@ -31,7 +69,7 @@
 //!         assert_eq!((segment.handle, segment.length), (0xa94, 131_072));
 //!     }
 //! }
-//! # Ok::<(), rpcrdma::error::DecodeError>(())
+//! # Ok::<(), rpcrdma::DecodeError>(())
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
@@ -53,4 +91,11 @@ mod sink;
 pub mod v1;
 pub mod v2;
 
+pub use endpoint::{Requester, Responder};
+pub use error::{DecodeError, EncodeError, Reaction, Role};
+pub use lists::Chunks;
+pub use private_data::PrivateData;
 pub use reader::Reader;
+pub use rpc::{RpcCall, RpcReply};
+pub use segment::Segment;
+pub use v1::{Body, ErrorReply, Header, Message};

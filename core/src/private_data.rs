@@ -152,6 +152,7 @@ impl fmt::Display for PrivateData {
 
 /// What applies to a connection, from what both sides have said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Agreement {
     /// The inline threshold from client to server, in octets (section 4.2).
     pub client_to_server: u32,

@@ -13,12 +13,22 @@
 //! assert_eq!(reader.rest(), [0xff]);
 //! ```
 
+use core::fmt;
+
 /// The input ended before the item that was asked for: `offset` is where that item began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndOfInput {
     /// Octets from the start of the input to the start of the item that is incomplete.
     pub offset: usize,
 }
+
+impl fmt::Display for EndOfInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "octet {}: the input ends within the item that begins here", self.offset)
+    }
+}
+
+impl core::error::Error for EndOfInput {}
 
 /// A cursor over octets that were received.
 #[derive(Clone, Copy, Debug)]

@@ -350,7 +350,7 @@ fn an_item_of_exactly_two_segments_takes_two() {
 
 #[test]
 fn an_empty_write_chunk_keeps_its_result_inline() {
-    let mut pair = Pair::with(Terms::default(), 100, Limits { write_chunks: 2, ..Limits::default() });
+    let mut pair = Pair::with(Terms::default(), 100, Limits::new().with_chunks(1, 2));
     pair.call(&requester::Call { results: &[0, 200], ..plain(null(), 40, 80) });
     pair.registered(0, 0x51);
     assert_eq!(pair.registered(1, 0x52), ["send 7 1 20 0 0 1 0 1 2 51 64 0 1000 52 64 0 1000 0 0 + [0..40]"]);
@@ -461,7 +461,7 @@ fn a_bad_header_is_answered_or_not_as_section_4_5_has_it() {
 /// RFC 8166 demands no order.
 #[test]
 fn read_chunks_come_in_any_order() {
-    let mut pair = Pair::with(Terms::default(), 0x1_0000, Limits { read_chunks: 2, ..Limits::default() });
+    let mut pair = Pair::with(Terms::default(), 0x1_0000, Limits::new().with_chunks(2, 1));
     let words = [7, 1, 1, 1, 1, 52, 5, 4, 0, 0, 1, 40, 6, 7, 0, 0, 1, 40, 6, 1, 0, 0x70, 1, 0, 7, 44, 0, 0, 0, 0, 0];
     let call: Vec<_> = words.iter().flat_map(|word: &u32| word.to_be_bytes()).collect();
     let pulled = [

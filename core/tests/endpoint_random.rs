@@ -156,7 +156,7 @@ impl World {
         let threshold = [1024, 4096][random.below(2)];
         let remote_invalidation = random.below(2) == 0;
         let terms = Terms { call_threshold: threshold, reply_threshold: threshold, remote_invalidation };
-        let limits = Limits { read_chunks: 4, write_chunks: 4, segments: 40, octets: 100_000 };
+        let limits = Limits::new().with_chunks(4, 4).with_segments(40).with_octets(100_000);
         let segment_length = [700, 4096, 0x1_0000][random.below(3)];
         let most_reads = [1, 3, 1000][random.below(3)];
         let mut responder = Responder::new(terms, limits);
@@ -712,7 +712,7 @@ fn sends() -> Vec<Vec<u8>> {
 #[test]
 fn whatever_comes_a_responder_gives_each_receive_back_and_pulls_no_more_than_its_limit() {
     let (mut random, sends) = (Random(77), sends());
-    let limits = Limits { read_chunks: 4, write_chunks: 4, segments: 40, octets: 1_000_000 };
+    let limits = Limits::new().with_chunks(4, 4).with_segments(40).with_octets(1_000_000);
     let mut responder = Responder::<2, 1024, 4>::new(Terms::default(), limits);
     responder.provide_replies(1);
     let (mut delivered, mut refused, mut provided, mut waiting) = (0, 0, 0, None);

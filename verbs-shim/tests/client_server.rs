@@ -284,7 +284,7 @@ fn a_reply_without_room_is_refused_and_so_is_a_call_beyond_the_limits() {
         let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
         assert_eq!(client.call(&mut call), Err(CallError::Error(ErrorBody::Chunk)));
     });
-    let limits = Limits { octets: 10_000, ..Limits::default() };
+    let limits = Limits::new().with_octets(10_000);
     with_server(&there, Settings { limits, ..Settings::server() }, echo, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         let mut call = Call::new(echo_call(client.xid(), 1, &data(10_001, 1), true), 28).with_result(vec![0; 10_001]);

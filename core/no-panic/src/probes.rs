@@ -9,7 +9,7 @@ use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::prefix::{Prefix, Procedure};
 use rpcrdma::private_data::{Agreement, Flags, PrivateData};
 use rpcrdma::reader::{Reader, padding};
-use rpcrdma::rpc::{Auth, AuthSys, RpcCall, Flavor, GssCredential, MessageType, RpcReply, RpcError};
+use rpcrdma::rpc::{Auth, AuthSys, Flavor, GssCredential, MessageType, RpcCall, RpcError, RpcReply};
 use rpcrdma::rules::{self, Credits, Exchange, Finding, Report, Sent, SentV2};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{ErrorReply, Header, Message, ReplyError, ReplyHeader};
@@ -65,6 +65,9 @@ fn reader(input: &[u8]) {
     let mut reader = Reader::new(input);
     let length = black_box(3_usize);
     see(reader.u32());
+    if let Err(end) = reader.u32() {
+        show(&end);
+    }
     see(reader.u64());
     see(reader.array::<12>());
     see(reader.take(length));
@@ -508,6 +511,7 @@ fn counted(input: &[u8]) {
             1 => credits.reply(black_box(2)),
             _ => {
                 if let Err(fault) = credits.call() {
+                    show(&fault);
                     let mut take = finding;
                     fault.say(&mut Report::new(fault.rule(), &mut take));
                 }
@@ -524,6 +528,13 @@ fn counted(input: &[u8]) {
 fn terms() -> Terms {
     let agreement = Agreement::new(black_box(None), black_box(None));
     if black_box(true) { Terms::forward(&agreement) } else { Terms::reverse(&agreement) }
+}
+
+fn limits() -> Limits {
+    if black_box(true) {
+        return Limits::default();
+    }
+    Limits::new().with_chunks(black_box(1), black_box(2)).with_segments(black_box(3)).with_octets(black_box(4))
 }
 
 #[inline(never)]
@@ -574,7 +585,7 @@ fn requester(input: &[u8], output: &mut [u8]) {
 
 #[inline(never)]
 fn responder(input: &[u8], output: &mut [u8]) {
-    let mut responder = Responder::<4, 256, 4>::new(terms(), black_box(Limits::default()));
+    let mut responder = Responder::<4, 256, 4>::new(terms(), limits());
     let items = [Item { position: black_box(28), length: black_box(9) }];
     let (head, results) = (input, items.get(..black_box(1)).unwrap_or_default());
     let reply = responder::Reply { head, length: black_box(60), results, protected: black_box(false) };

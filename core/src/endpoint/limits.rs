@@ -12,6 +12,7 @@ use crate::segment::Segment;
 
 /// How large a Call may be. A larger one is answered with `ERR_CHUNK` before anything is pulled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Read chunks in a Call, not counting a Position Zero chunk.
     pub read_chunks: usize,
@@ -24,16 +25,40 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// One chunk of each kind with 16 segments, which an NFS server has to accept (RFC 8267 section 6.4.2), and 1 MiB of
+    /// data.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { read_chunks: 1, write_chunks: 1, segments: 64, octets: 0x11_0000 }
+    }
+
     /// No chunks at all, so only Calls within the inline threshold: enough for a reverse direction whose upper layer
     /// needs no more (RFC 8167 section 5.3).
     pub const NO_CHUNKS: Self = Self { read_chunks: 0, write_chunks: 0, segments: 0, octets: u32::MAX };
+
+    /// The same limits with these numbers of Read chunks, not counting a Position Zero chunk, and Write chunks in a Call.
+    #[must_use]
+    pub const fn with_chunks(self, read_chunks: usize, write_chunks: usize) -> Self {
+        Self { read_chunks, write_chunks, ..self }
+    }
+
+    /// The same limits with this number of segments in all chunks of a Call together.
+    #[must_use]
+    pub const fn with_segments(self, segments: usize) -> Self {
+        Self { segments, ..self }
+    }
+
+    /// The same limits with this length of a whole Call, in octets.
+    #[must_use]
+    pub const fn with_octets(self, octets: u32) -> Self {
+        Self { octets, ..self }
+    }
 }
 
-/// One chunk of each kind with 16 segments, which an NFS server has to accept (RFC 8267 section 6.4.2), and 1 MiB of
-/// data.
+/// [`Limits::new`].
 impl Default for Limits {
     fn default() -> Self {
-        Self { read_chunks: 1, write_chunks: 1, segments: 64, octets: 0x11_0000 }
+        Self::new()
     }
 }
 

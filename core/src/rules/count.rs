@@ -1,5 +1,7 @@
 //! Credits and inline thresholds (RFC 8166 section 3.3, RFC 8167 section 4.1, RFC 8797).
 
+use core::fmt;
+
 use super::{Report, Rule, SendRow, Sent, Severity};
 use crate::error::Role;
 
@@ -124,6 +126,7 @@ enum Limit {
 
 /// More calls than were granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CreditFault {
     /// Before the first reply.
     Initial {
@@ -138,6 +141,17 @@ pub enum CreditFault {
         granted: u32,
     },
 }
+
+impl fmt::Display for CreditFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Initial { in_flight } => write!(f, "{in_flight} calls in flight before the first reply"),
+            Self::Exceeded { in_flight, granted } => write!(f, "{in_flight} calls in flight of {granted} granted"),
+        }
+    }
+}
+
+impl core::error::Error for CreditFault {}
 
 impl Default for Credits {
     fn default() -> Self {

@@ -48,6 +48,7 @@ pub struct ReplyHeader<'a> {
 
 /// What a Responder cannot return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ReplyError {
     /// The Call provided no such chunk.
     NoChunk,

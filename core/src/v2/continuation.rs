@@ -63,6 +63,7 @@ pub enum Part {
 
 /// Why a message has to be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ContinuationError {
     /// It is not the next message of the sequence before it: another XID, direction or header type.
     OtherMessage,

@@ -74,7 +74,7 @@ impl Settings {
             send_size: 4096,
             receive_size: 4096,
             remote_invalidation: true,
-            limits: Limits { read_chunks: 1, write_chunks: 1, segments: 64, octets: 0x11_0000 },
+            limits: Limits::new(),
             pulls_replies: false,
             provides_replies: None,
             connect_timeout: Duration::from_secs(10),

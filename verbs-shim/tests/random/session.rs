@@ -69,7 +69,7 @@ impl Plan {
             send_size: random.of(&[1024, 4096]),
             receive_size: random.of(&[1024, 4096]),
             remote_invalidation: !random.one_in(4),
-            limits: Limits { read_chunks: 16, write_chunks: 16, segments: 64, octets: 0x11_0000 },
+            limits: Limits::new().with_chunks(16, 16),
             ..settings
         };
         let timeout = Some(if cancels { Duration::from_millis(3) } else { Duration::from_secs(40) });
@@ -79,7 +79,7 @@ impl Plan {
         server.served = of_calls(&mut random);
         server.calls = of_calls(&mut random).min(reverse);
         if tight {
-            server.limits = Limits { read_chunks: 1, write_chunks: 1, segments: 3, octets: 20_000 };
+            server.limits = Limits::new().with_segments(3).with_octets(20_000);
         }
         Self {
             seed,
@@ -102,7 +102,7 @@ impl Plan {
         let mut plan =
             Self { faults: [0, 0], cancels: true, tight: false, regions: None, threads: 8, ..Self::of(seed, 1) };
         let timeout = Some(if seed.is_multiple_of(2) { Duration::from_millis(3) } else { Duration::from_secs(40) });
-        let limits = Limits { read_chunks: 16, write_chunks: 16, segments: 64, octets: 0x11_0000 };
+        let limits = Limits::new().with_chunks(16, 16);
         plan.client = Settings { timeout, ..plan.client };
         plan.server = Settings { timeout, limits, ..plan.server };
         plan

@@ -26,6 +26,7 @@ pub struct Call<'a> {
 
 /// Why a Call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CallRefusal {
     /// The connection is over, or is being ended.
     Closed,

@@ -35,24 +35,33 @@ pub(super) enum Stage {
     Ending(End),
 }
 
+/// How a Call carries its Payload stream.
+#[derive(Clone, Copy, Debug, Default)]
+enum CallForm {
+    /// After the header, without the items that are reduced: `RDMA_MSG`.
+    #[default]
+    Inline,
+    /// In a Position Zero Read chunk, with each reduced item in a chunk of its own: `RDMA_NOMSG`, a Long Call (section 3.5.3).
+    Long,
+}
+
 /// One Call.
 #[derive(Debug, Default)]
 pub(super) struct Slot<const SEGMENTS: usize> {
     pub(super) xid: u32,
     pub(super) stage: Stage,
+    /// Whether the Requester's `ready` queue holds it.
     pub(super) queued: bool,
-    /// A Send is posted and not complete.
+    /// Whether a Send is posted and not complete. No stage implies it: a reply may arrive before the completion.
     pub(super) sending: bool,
-    /// `RDMA_NOMSG`.
-    long: bool,
+    form: CallForm,
     pub(super) length: u32,
     items: Vec<Item, SEGMENTS>,
     /// The room in each Write chunk; once the reply is there, the octets in it.
     pub(super) results: Vec<u32, SEGMENTS>,
     regions: Vec<Region, SEGMENTS>,
-    /// Whether the Responder may provide the reply, and the room for it.
-    pull: bool,
-    room: u32,
+    /// The room for a reply that the Responder provides; `None` if it may not.
+    room: Option<u32>,
     /// Where it is, how much of it was asked for, and the RDMA Reads that are not complete.
     provided: Vec<Segment, SEGMENTS>,
     pulled: u64,
@@ -115,17 +124,15 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         // This names every field.
         #[rustfmt::skip]
         let Self {
-            xid, stage, queued, sending, long, length, items, results, regions, pull, room, provided, pulled, reading,
+            xid, stage, queued, sending, form, length, items, results, regions, room, provided, pulled, reading,
         } = self;
         items.clear();
         results.clear();
         regions.clear();
         provided.clear();
-        for flag in [queued, sending, long, pull] {
-            *flag = false;
-        }
-        (*xid, *length, *stage) = (of, octets, Stage::Waiting);
-        (*room, *pulled, *reading) = (0, 0, 0);
+        (*xid, *length, *stage, *form) = (of, octets, Stage::Waiting, CallForm::Inline);
+        (*queued, *sending) = (false, false);
+        (*room, *pulled, *reading) = (None, 0, 0);
     }
 
     /// Chooses the form of the Call, and the memory it needs; `None` if that is too much.
@@ -146,8 +153,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         let longest = u64::from(call.reply_length).saturating_add(more);
         let threshold = u64::from(terms.reply_threshold);
         if pull {
-            self.pull = true;
-            self.room = u32::try_from(roundup(longest)).ok()?;
+            self.room = Some(u32::try_from(roundup(longest)).ok()?);
         } else if longest.saturating_add(self.reply_header_length()) > threshold {
             self.add(Kind::Reply, 0..u32::try_from(roundup(longest)).ok()?, most)?;
             // All chunks come back in the header of the reply, which has to fit too.
@@ -175,7 +181,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         let reads = segments.saturating_mul(ReadSegment::LEN);
         let left = u64::from(self.length).saturating_sub(stream::taken(&items));
         if !fits(header.saturating_add(reads), left) {
-            self.long = true;
+            self.form = CallForm::Long;
             for range in Ranges::new(&items, self.length) {
                 self.add(Kind::Read(0), range, most)?;
             }
@@ -184,7 +190,10 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             let end = item.position.saturating_add(item.length);
             self.add(Kind::Read(item.position), item.position..end, most)?;
         }
-        (!self.long || fits(self.header_length(), 0)).then_some(())
+        match self.form {
+            CallForm::Inline => Some(()),
+            CallForm::Long => fits(self.header_length(), 0).then_some(()),
+        }
     }
 
     /// Segments for a range of memory.
@@ -240,7 +249,10 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 
     fn with_header<R>(&self, credit: u32, then: impl FnOnce(&Header<'_>) -> R) -> R {
         self.with_chunks(|chunks| {
-            let body = if self.long { Body::Nomsg(chunks) } else { Body::Msg(chunks) };
+            let body = match self.form {
+                CallForm::Inline => Body::Msg(chunks),
+                CallForm::Long => Body::Nomsg(chunks),
+            };
             then(&Header { xid: self.xid, credit, body })
         })
     }
@@ -259,7 +271,10 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 
     /// The part of the Payload stream that goes with the header.
     pub(super) fn inline(&self) -> Ranges<'_> {
-        if self.long { Ranges::empty() } else { Ranges::new(&self.items, self.length) }
+        match self.form {
+            CallForm::Inline => Ranges::new(&self.items, self.length),
+            CallForm::Long => Ranges::empty(),
+        }
     }
 
     /// Whether a reply may come.
@@ -324,7 +339,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     fn next_read(&self) -> Option<Piece> {
-        stream::piece(stream::whole(0, self.room), self.provided.iter().copied(), self.pulled)
+        stream::piece(stream::whole(0, self.room.unwrap_or(0)), self.provided.iter().copied(), self.pulled)
     }
 
     pub(super) fn invalidated(&mut self, region: u16) -> Result<(), InputError> {
@@ -408,12 +423,13 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     fn provided(&mut self, chunks: &Chunks<'_>, cancelled: bool) -> Option<End> {
         let sound = |read: ReadSegment| read.position == 0 && !read.target.wraps();
         let length = chunks.reads.length();
-        // No Reply chunk was given.
-        if !self.pull || chunks.reply.is_some() || length == 0 || !chunks.reads.iter().all(sound) {
+        // Then no Reply chunk was given.
+        let room = self.room?;
+        if chunks.reply.is_some() || length == 0 || !chunks.reads.iter().all(sound) {
             return None;
         }
         self.returned(chunks)?;
-        let fits = u32::try_from(length).ok().filter(|&length| length <= self.room && chunks.reads.len() <= SEGMENTS);
+        let fits = u32::try_from(length).ok().filter(|&length| length <= room && chunks.reads.len() <= SEGMENTS);
         let Some(length) = fits else { return Some(End::NoRoom(length)) };
         if !cancelled {
             for read in chunks.reads {

@@ -20,6 +20,7 @@ pub struct Reply<'a> {
 
 /// What becomes of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Form {
     /// It is sent inline, with or without the results in Write chunks.
     Short,
@@ -34,6 +35,7 @@ pub enum Form {
 
 /// Why a reply is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ReplyFault {
     /// There is no such call, there is none any more, or it was not delivered yet.
     NoCall,
