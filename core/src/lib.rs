@@ -3,13 +3,12 @@
 //! This is the library. The program `rpcrdma`, which reads captures, is installed by `cargo install rpcrdma-capture`.
 //!
 //! # What it is for
-//! Whatever sends, receives or looks at RPC-over-RDMA: a transport, an adapter's firmware, a kernel, a capture tool, a test
-//! peer. What is decoded borrows from the input. There is no allocation, no `std`, no unsafe code, and no input that makes it
-//! panic.
+//! Anything that sends, receives or inspects RPC-over-RDMA: transports, adapter firmware, kernels, capture tools, test peers.
+//! Decoded values borrow from the input. There is no allocation, no `std`, no unsafe code, and no input that causes a panic.
 //!
 //! # What it is not
-//! It moves no data: there is no socket, no adapter and no thread in it. `rpcrdma-verbs` is a transport on top of it, and
-//! `rpcrdma-capture` reads captures. It does not interpret NFS either; its knowledge ends with the RPC header.
+//! It moves no data: it has no sockets, no adapters and no threads. `rpcrdma-verbs` is a transport built on it, and
+//! `rpcrdma-capture` reads captures with it. It does not interpret NFS: it stops after the RPC header.
 //!
 //! # Where everything is
 //! ```text
@@ -24,26 +23,27 @@
 //!     lists    Read list, Write list, Reply chunk
 //!     segment  handle, length, offset of registered memory
 //!
-//! rules      what is wrong with a Send that decodes, and what its receiver has to do
+//! rules      what is wrong with a Send, even one that decodes, and what its receiver must do
 //! endpoint   what to send, register, read and write, and when: Requester and Responder
 //! ```
 //!
-//! | you want to | use |
+//! | to | use |
 //! |---|---|
 //! | decode a Send, or encode one | [`Message`], [`Header`], [`Body`] |
 //! | visit its chunks | [`Chunks`] |
 //! | answer a Call with its own chunks | [`ReplyHeader`](v1::ReplyHeader) |
-//! | know what to do with a Send that does not decode | [`DecodeError::reaction`], [`ErrorReply`] |
-//! | judge a Send by the rules of the RFC | [`rules::send`] |
+//! | respond to a Send that does not decode | [`DecodeError::reaction`], [`ErrorReply`] |
+//! | check a Send against the rules of the RFC | [`rules::send`] |
 //! | read the RPC header | [`RpcCall`], [`RpcReply`] |
 //! | read the private data of a connection | [`PrivateData`] |
 //! | build a transport | [`Requester`], [`Responder`] |
 //! | read version 2 | [`v2::MessageV2`] |
 //!
-//! Names without a number are of version 1; types for version 2 end in `V2`, or are in the module of a wire format.
+//! Types without a number in their name belong to version 1. Types for version 2 end in `V2`, or are in the module of one wire
+//! format.
 //!
-//! Decoding accepts whatever parses; judging is another step. What is refused has a kind and an offset. Structures and
-//! enumerations that the wire closes are exhaustive; errors, which may become more, are not.
+//! Decoding accepts whatever parses; judging is a separate step. A decoding error has a kind and an offset. Types that the
+//! wire format fixes are exhaustive; errors, reasons and limits may grow, and are not.
 //!
 //! # Example
 //! ```

@@ -84,7 +84,7 @@ pub enum Memory {
     Reply(Range<u32>),
 }
 
-/// How a Call ended. It is exhaustive, as [`Output`] is: a driver has to see that there is one more to act on.
+/// How a Call ended. Like [`Output`], it is exhaustive: a driver that does not act on every case should not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// The Payload stream of the reply is in a Receive, which goes back to the driver.
