@@ -573,7 +573,7 @@ impl<R> Answer<R> {
         done.map(|()| copy)
     }
 
-    /// Has the memory that a call was put together in taken back; false where there is none.
+    /// Has the memory that a call was put together in taken back; false if there is none.
     fn take_back_call<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) -> bool {
         let Some(region) = self.pulled.take() else { return false };
         self.away += 1;

@@ -140,7 +140,7 @@ impl<V: Provider> Calling<V> {
         self.xid
     }
 
-    /// Begins a call, and takes it; none where there are as many as there can be, or others wait for that already. It has
+    /// Begins a call, and takes it; none if there are as many as there can be, or others wait for that already. It has
     /// its place in the line then, where it waits.
     pub(super) fn begin(
         &mut self,
@@ -277,7 +277,7 @@ impl<V: Provider> Calling<V> {
         self.tickets.get_mut(number)?.waker.replace(waker.clone())
     }
 
-    /// Whom of this end a Send is for, where there is a Responder too.
+    /// Whom of this end a Send is for, if there is a Responder too.
     pub(super) fn direction(&self, octets: &[u8]) -> Direction {
         Direction::of(octets, |xid| self.requester.awaits(xid))
     }
@@ -640,7 +640,7 @@ impl<R> Ticket<R> {
         }
     }
 
-    /// Has a registration ended; false where there is none.
+    /// Has a registration ended; false if there is none.
     fn take_back<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize, region: u16) -> bool {
         let Some((memory, home)) = self.regions.get_mut(usize::from(region)).and_then(Option::take) else {
             return false;

@@ -60,7 +60,7 @@ impl Line {
         self.waiting.first_key_value().is_some_and(|(_, waker)| waker.is_none())
     }
 
-    /// Whom to wake where there is a place: the first, once.
+    /// Whom to wake if there is a place: the first, once.
     pub(super) fn next(&mut self) -> Option<Waker> {
         self.waiting.first_entry().and_then(|mut first| first.get_mut().take())
     }

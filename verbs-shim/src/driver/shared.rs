@@ -115,7 +115,7 @@ impl<V: Provider> Shared<V> {
         self.lock().taken
     }
 
-    /// The next call of the other side; none where there is none within that time. Zero looks once.
+    /// The next call of the other side; none if there is none within that time. Zero looks once.
     pub(crate) fn request(&self, timeout: Duration) -> Result<Option<Asked>, Ended> {
         let mut now = Instant::now();
         let deadline = now.checked_add(timeout);
@@ -149,7 +149,7 @@ impl<V: Provider> Shared<V> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does the jobs that there are; where there are none, waits until something has happened, for some time at most. One
+    /// Does the jobs that there are; if there are none, waits until something has happened, for some time at most. One
     /// thread waits for the adapter, the others for that one.
     pub(crate) fn progress<'a>(
         &'a self,
@@ -227,14 +227,14 @@ impl<V: Provider> Shared<V> {
         }
     }
 
-    /// The same, and then lets go of the lock: for who has asked for something, and may take a while.
+    /// The same, and then lets go of the lock: for whoever has asked for something, and may take a while.
     pub(crate) fn finish(&self, state: MutexGuard<'_, State<V>>) {
         let state = self.work(state);
         self.release(state);
     }
 
-    /// Lets go of the lock, for who may poll a future: that may not take long, so whoever attends to the connection does the
-    /// jobs.
+    /// Lets go of the lock, for whoever may poll a future: that may not take long, so whoever attends to the connection
+    /// does the jobs.
     pub(crate) fn leave_work(&self, state: MutexGuard<'_, State<V>>) {
         if !state.jobs.are_waiting() {
             self.release(state);

@@ -215,7 +215,7 @@ impl<V: Provider> State<V> {
         self.carry_out(port);
     }
 
-    /// Begins a call; none where there are as many as there can be, or others wait for that already: it has its place
+    /// Begins a call; none if there are as many as there can be, or others wait for that already: it has its place
     /// among them then, if it is to wait.
     pub(crate) fn begin(
         &mut self,

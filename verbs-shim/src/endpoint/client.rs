@@ -9,7 +9,7 @@ use crate::endpoint::pending::Pending;
 use crate::message::call::{Call, CallError};
 use crate::verbs::Error;
 
-/// A client of RPC-over-RDMA version 1: one connection that calls. Clones share it; the last one that is dropped ends it.
+/// A client of RPC-over-RDMA version 1: one connection that calls. Clones share it; dropping the last one ends it.
 ///
 /// ```
 /// use std::thread;
@@ -66,13 +66,13 @@ impl<V: Provider> Client<V> {
     ///
     /// # Errors
     /// Of [`Verbs::connect`](crate::Verbs::connect) and [`Verbs::connected`](crate::Verbs::connected);
-    /// [`Error::TimedOut`]; [`Error::Depth`] for settings with more calls than can be, [`Error::BothWays`] for those with
-    /// replies that are pulled where both ends call.
+    /// [`Error::TimedOut`]; [`Error::Depth`] for settings with too many calls, [`Error::BothWays`] if replies are to be
+    /// pulled and both ends call.
     pub fn connect(verbs: &V, address: SocketAddr, settings: &Settings) -> Result<Self, Error> {
         Ok(Self { connection: Connection::connect(verbs, address, settings)? })
     }
 
-    /// Makes a call, and waits for its reply: [`Connection::call`].
+    /// Makes a call and waits for its reply: [`Connection::call`].
     ///
     /// # Errors
     /// A [`CallError`].
@@ -80,7 +80,7 @@ impl<V: Provider> Client<V> {
         self.connection.call(call)
     }
 
-    /// Makes a call whose reply is waited for later, or in an asynchronous function: [`Connection::start`].
+    /// Starts a call whose reply is awaited later, or in an asynchronous function: [`Connection::start`].
     pub fn start(&self, call: Call) -> Pending<V> {
         self.connection.start(call)
     }
@@ -91,7 +91,7 @@ impl<V: Provider> Client<V> {
         self.connection.xid()
     }
 
-    /// The connection, for what is seldom needed.
+    /// The connection, for less common needs.
     #[must_use]
     pub const fn connection(&self) -> &Connection<V> {
         &self.connection

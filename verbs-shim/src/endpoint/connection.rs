@@ -16,9 +16,9 @@ use crate::message::ended::Ended;
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Armed, Error};
 
-/// One end of a connection. Clones are the same end; the last one that is dropped ends it.
+/// One end of a connection. Clones are the same end; dropping the last one ends it.
 ///
-/// It calls, and it answers: a client's answers calls only where [`Settings::served`] is not 0 (RFC 8167).
+/// It makes calls and answers them; a client's end answers calls only if [`Settings::served`] is not 0 (RFC 8167).
 ///
 /// ```
 /// use std::thread;
@@ -50,7 +50,7 @@ pub struct Connection<V: Provider> {
 }
 
 impl<V: Provider> Connection<V> {
-    /// Connects. What the acceptance says decides the inline thresholds (RFC 8797).
+    /// Connects. The acceptance decides the inline thresholds (RFC 8797).
     pub(crate) fn connect(verbs: &V, address: SocketAddr, settings: &Settings) -> Result<Self, Error> {
         let (port, buffers) = settings.prepare(verbs)?;
         let ours = settings.private_data(verbs);
@@ -61,7 +61,7 @@ impl<V: Provider> Connection<V> {
         Ok(Self::of(Arc::new(Owned::new(port, buffers, (calls, answers), address, (settings, &[])))))
     }
 
-    /// Accepts a request for a connection, of someone who has had the connection end by calls with the XIDs `refused`.
+    /// Accepts a request for a connection from a peer whose calls with the XIDs `refused` ended an earlier connection.
     pub(crate) fn accept(verbs: &V, request: V::Request, settings: &Settings, refused: &[u32]) -> Result<Self, Error> {
         let (port, buffers) = settings.prepare(verbs)?;
         let ours = settings.private_data(verbs);
@@ -72,69 +72,71 @@ impl<V: Provider> Connection<V> {
         Ok(Self::of(Arc::new(Owned::new(port, buffers, (calls, answers), peer, (settings, refused)))))
     }
 
-    /// The end that a request came by.
+    /// The end by which a request came.
     pub(crate) const fn of(shared: Arc<Owned<V>>) -> Self {
         Self { shared }
     }
 
-    /// An XID that no call of this connection has had for long.
+    /// An XID that no call of this connection has used recently.
     #[must_use]
     pub fn xid(&self) -> u32 {
         self.shared.xid()
     }
 
-    /// Makes a call, and waits for its reply. What has come is in the [`Call`] then. Where there are as many calls already
-    /// as the connection can have, it waits for that too.
+    /// Makes a call and waits for its reply, which is then in the [`Call`]. If the connection already has as many calls
+    /// as it can, this waits for a free place too.
     ///
     /// # Errors
-    /// A [`CallError`]. In each case but [`CallError::TimedOut`] the call has its buffers back, and nobody can reach them.
+    /// A [`CallError`]. In every case except [`CallError::TimedOut`] the call has its buffers back, and nobody else can
+    /// reach them.
     pub fn call(&self, call: &mut Call) -> Result<(), CallError> {
         let outcome = self.shared.call(call, None, self.shared.deadline());
         self.shared.watch_grace(&outcome);
         outcome
     }
 
-    /// Makes a call whose reply is waited for later, or in an asynchronous function: [`Pending`] is a future. Its memory, which
-    /// may take an adapter long, is registered before this returns; or by another thread, once a future of this connection
-    /// was polled.
+    /// Starts a call whose reply is awaited later, or in an asynchronous function: [`Pending`] is a future. Its memory
+    /// is registered before this returns, which may take an adapter long; once a future of this connection was polled,
+    /// another thread does it.
     pub fn start(&self, call: Call) -> Pending<V> {
         Pending::new(Arc::clone(&self.shared), call)
     }
 
-    /// The next of the calls that were given up, by [`Settings::timeout`] or as their [`Pending`] was dropped, and whose
-    /// buffers nobody can reach any more: its reply has come, or the connection has ended. [`Settings::returned`] says how
-    /// many are kept. It does not look for what has come: whoever waits does, [`request`](Self::request) too.
+    /// The next of the calls that were given up, by [`Settings::timeout`] or because their [`Pending`] was dropped, and
+    /// whose buffers nobody else can reach any more: the reply has come, or the connection has ended.
+    /// [`Settings::returned`] says how many are kept. This does not take completions; only calls that wait do,
+    /// [`request`](Self::request) included.
     #[must_use]
     pub fn returned(&self) -> Option<Call> {
         self.shared.returned()
     }
 
-    /// Who is at the other end.
+    /// The address of the other end.
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.shared.peer()
     }
 
-    /// The queue pair. With the provider for adapters it has a descriptor, for whoever waits for many things at once: take
-    /// [requests](Self::request) until there is none, arm it, and look again when it can be read.
+    /// The queue pair. With the provider for adapters it has a descriptor, for programs that wait for many things at
+    /// once: take [requests](Self::request) until there is none, arm it, and look again when it becomes readable.
     #[must_use]
     pub fn queue_pair(&self) -> &V::QueuePair {
         &self.shared.port().queue_pair
     }
 
-    /// What was agreed on for the calls that this end makes: what goes inline, and whether memory is invalidated remotely.
+    /// The terms for the calls that this end makes: the inline thresholds, and whether memory is invalidated remotely.
     #[must_use]
     pub fn terms(&self) -> Terms {
         self.shared.terms()
     }
 
-    /// Why the connection is over; none where it is not.
+    /// Why the connection is over; none if it is not.
     #[must_use]
     pub fn ended(&self) -> Option<Ended> {
         self.shared.ended()
     }
 
-    /// Whether calls of the other side are not answered yet, by this side's own doing.
+    /// Whether there are calls of the other side that this side has not answered yet.
     pub(crate) fn is_answering(&self) -> bool {
         self.shared.is_answering()
     }
@@ -144,21 +146,21 @@ impl<V: Provider> Connection<V> {
         self.shared.unusable()
     }
 
-    /// Somebody attends to the connection from now on: looks by [`request`](Self::request) until there is nothing, and then
-    /// lets it [`rest`](Self::rest).
+    /// Declares that somebody attends to the connection from now on: takes requests with [`request`](Self::request)
+    /// until there are none, and then lets it [`rest`](Self::rest).
     pub(crate) fn attend(&self) {
         self.shared.be_attended_by_server();
     }
 
-    /// Completions that were taken so far: whether a look has found any.
+    /// Completions that were taken so far, which shows whether a look has found any.
     pub(crate) fn taken(&self) -> u64 {
         self.shared.taken()
     }
 
-    /// Has whoever attends to the connection told when there is something to do, unless there is already.
+    /// Tells whoever attends to the connection when there is something to do, unless there already is.
     pub(crate) fn rest(&self, watch: &Watch) -> Armed {
         match self.shared.rest(watch) {
-            // Another thread may have found a call just before.
+            // Another thread may just have found a call.
             Some(Armed::Quiet) if !self.shared.has_request() => Armed::Quiet,
             _ => Armed::Ready,
         }

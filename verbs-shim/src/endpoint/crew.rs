@@ -23,11 +23,11 @@ use crate::verbs::waiter::{Waiter, Watch};
 
 /// The listener has something.
 const LISTENER: u64 = 0;
-/// The server is to stop, or has stopped.
+/// The server has to stop, or has stopped.
 const STOP: u64 = 1;
-/// Threads that wait for as long as nothing happens.
+/// Threads that wait, however long nothing happens.
 const WAIT: usize = 2;
-/// How long more of them wait before they end: threads are not to come and go with each burst of calls.
+/// How long additional threads wait before they end, so that threads do not come and go with each burst of calls.
 const LINGER: Duration = Duration::from_secs(2);
 
 /// The threads of a server, and the connections that they look after.
@@ -48,7 +48,7 @@ struct State<V: Provider> {
     failed: Option<Error>,
 }
 
-/// No connection is accepted once it stops, and when the last has ended, the threads do.
+/// Once it stops, no connection is accepted, and when the last one has ended, so do the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Serving,
@@ -68,28 +68,28 @@ struct Served<V: Provider> {
 enum Care {
     Nobody,
     Somebody,
-    /// Somebody, who has to look again, as something has happened meanwhile.
+    /// A thread that has to look again, because something has happened meanwhile.
     Again,
 }
 
-/// When the other side was heard of.
+/// When the other side was last heard from.
 #[derive(Clone, Copy, Debug)]
 enum Heard {
-    /// It has just connected, and the service does not know.
+    /// It has just connected, and the service does not know yet.
     Never,
     At(Instant),
 }
 
 impl<V: Provider> Server<V> {
-    /// Answers all calls until it is stopped, each by a thread of its own: there are as many of these as connections whose
-    /// calls are answered at the moment, and two more, which sleep.
+    /// Answers all calls until it is stopped. Each connection whose calls are being answered has a thread of its own,
+    /// and two more threads sleep.
     ///
     /// # Errors
-    /// Of [`Verbs::request`](crate::Verbs::request): the server is stopped then. What goes wrong with a connection is told
-    /// to the service.
+    /// Those of [`Verbs::request`](crate::Verbs::request), which stop the server. Failures of single connections are
+    /// reported to the service.
     ///
     /// # Panics
-    /// When it is stopped, where the service has panicked; [`Service::failed`] stops it so.
+    /// When it is stopped, if the service has panicked; a panic in [`Service::failed`] stops it.
     pub fn serve(&self, service: &impl Service<V>) -> Result<(), Error> {
         let crew = Crew::new(self, service)?;
         thread::scope(|scope| crew.hire(scope))?;
@@ -106,7 +106,7 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
         Ok(Self { server, service, waiter, state: Mutex::new(state) })
     }
 
-    /// Why it has stopped, where nobody has asked for it.
+    /// Why it has stopped, if nobody asked for it.
     pub(crate) fn failure(&self) -> Result<(), Error> {
         self.lock().failed.take().map_or(Ok(()), Err)
     }
@@ -115,7 +115,7 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has one thread more.
+    /// Adds a thread.
     pub(crate) fn hire<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> Result<(), Error> {
         let thread = thread::Builder::new().name("rpcrdma server".to_owned());
         let hired = thread.spawn_scoped(scope, move || self.work(scope));
@@ -133,7 +133,7 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
                 return;
             }
             match waiting {
-                // Without a thread more, what else happens waits for this one.
+                // Without another thread, whatever else happens waits for this one.
                 0 => drop(self.hire(scope)),
                 WAIT.. if woken == Ok(None) => return,
                 _ => {}
@@ -148,21 +148,21 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
         }
     }
 
-    /// One thread more waits: how long it may.
+    /// Counts one more waiting thread, and says how long it may wait.
     fn begin_to_wait(&self) -> Option<Duration> {
         let mut state = self.lock();
         state.waiting += 1;
         (state.waiting > WAIT).then_some(LINGER)
     }
 
-    /// How many wait still.
+    /// Counts one less, and says how many still wait.
     fn end_to_wait(&self) -> usize {
         let mut state = self.lock();
         state.waiting -= 1;
         state.waiting
     }
 
-    /// Whether there is nothing to wait for any more.
+    /// Whether there is nothing left to wait for.
     fn is_over(&self) -> bool {
         let state = self.lock();
         state.stage == Stage::Stopping && state.served.is_empty()
@@ -176,18 +176,18 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
         drop(state);
         all.iter().for_each(|served| served.connection.disconnect());
         if all.is_empty() {
-            // Else the last that leaves says so.
+            // Otherwise the last that leaves says so.
             self.waiter.wake(STOP);
         }
     }
 
-    /// Stops, as it cannot go on.
+    /// Stops because it cannot go on.
     fn fail(&self, error: Error) {
         self.lock().failed.get_or_insert(error);
         self.server.stop.stop();
     }
 
-    /// Accepts those who ask for a connection.
+    /// Accepts waiting requests for connections.
     fn accept(&self) {
         let server = self.server;
         loop {
@@ -229,7 +229,7 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
         self.service.failed(peer, why);
     }
 
-    /// Has a connection looked after.
+    /// Has threads look after a connection.
     fn begin(&self, connection: Connection<V>) {
         let mut state = self.lock();
         state.last += 1;
@@ -268,7 +268,7 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
     }
 }
 
-/// A service that panics where somebody could not connect stops its server.
+/// A service that panics when told of a failed connection stops its server.
 struct StopsOnPanic<'a>(&'a Stopper);
 
 impl Drop for StopsOnPanic<'_> {
@@ -279,7 +279,7 @@ impl Drop for StopsOnPanic<'_> {
     }
 }
 
-/// A connection leaves, as it is over, or as the service has panicked.
+/// Removes a connection, because it is over or the service has panicked.
 struct Leaving<'a, V: Provider, S: Service<V>> {
     crew: &'a Crew<'a, V, S>,
     key: u64,

@@ -12,15 +12,15 @@ use crate::driver::port::Provider;
 use crate::driver::shared::Owned;
 use crate::message::call::{Call, CallError};
 
-/// A call that was begun: a future of any runtime, and also something to wait for. It gives the call back with what has
-/// come of it.
+/// A call that was started: a future for any runtime, which a thread can also wait for. It gives the call back with its
+/// outcome.
 ///
-/// Dropped, the call is given up, and no other is harmed. The other side does not know that: where the call was sent, it keeps
-/// its buffers and its place until its reply has come, for as long as [`Settings::grace`](crate::Settings::grace) says; then
+/// Dropping it gives the call up, without harm to others. The other side does not know that: a call that was sent keeps
+/// its buffers and its place until its reply has come, for at most [`Settings::grace`](crate::Settings::grace); then
 /// the buffers are freed, or [returned](crate::Connection::returned).
 ///
-/// As a future it has no time of its own: [`Settings::timeout`](crate::Settings::timeout) is for blocking callers; wrap it
-/// in the runtime's.
+/// As a future it has no timeout of its own: [`Settings::timeout`](crate::Settings::timeout) applies to blocking
+/// callers, so use the runtime's timeout.
 ///
 /// ```
 /// # use std::thread;
@@ -55,13 +55,13 @@ use crate::message::call::{Call, CallError};
 #[must_use]
 pub struct Pending<V: Provider> {
     shared: Arc<Owned<V>>,
-    /// Until it is begun, or where it is refused.
+    /// Present until it is begun, or if it is refused.
     call: Option<Call>,
     ticket: Option<usize>,
-    /// Where in the line it waits to begin.
+    /// Its place in the line of calls that wait to begin.
     place: Place,
     refused: Option<CallError>,
-    /// When who waits gives it up.
+    /// When a waiting thread gives it up.
     deadline: Option<Instant>,
 }
 
@@ -70,7 +70,7 @@ impl<V: Provider> Pending<V> {
     pub(crate) fn new(shared: Arc<Owned<V>>, call: Call) -> Self {
         let deadline = shared.deadline();
         let mut pending = Self { shared, call: Some(call), ticket: None, place: None, refused: None, deadline };
-        // It waits from when it is waited for: it would be first in the line else while nobody looks at it.
+        // It joins the line only once somebody waits for it; otherwise it could be first while nobody polls it.
         pending.begin(Turn::Now);
         pending
     }
@@ -85,8 +85,8 @@ impl<V: Provider> Pending<V> {
         self.shared.leave_work(state);
     }
 
-    /// Waits for the reply, until [`Settings::timeout`](crate::Settings::timeout) is over since the call was begun. Gives
-    /// the call, and, where there is no reply, why.
+    /// Waits for the reply, until [`Settings::timeout`](crate::Settings::timeout) has passed since the call was begun.
+    /// Returns the call and, if there is no reply, the reason.
     pub fn wait(mut self) -> (Call, Result<(), CallError>) {
         let mut call = self.call.take().unwrap_or_default();
         let outcome = match (self.refused.take(), self.ticket.take()) {
@@ -105,7 +105,7 @@ impl<V: Provider> Future for Pending<V> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         if !this.shared.be_polled() {
-            // Nobody else takes completions, so it has to be done here, again and again.
+            // Nobody else takes completions, so this has to do it, again and again.
             let state = this.shared.lock();
             drop(this.shared.progress(state, Duration::ZERO));
             context.waker().wake_by_ref();

@@ -16,8 +16,8 @@ use crate::endpoint::connection::Connection;
 use crate::message::ended::Ended;
 use crate::message::stream::Stream;
 
-/// A call of the other side: the whole message, put together from wherever it was. It can be answered by any thread, and
-/// later. Dropped without an answer it is answered with `SYSTEM_ERR`.
+/// A call of the other side: the whole message, put together from wherever it was. Any thread can answer it, also
+/// later. If it is dropped without an answer, it is answered with `SYSTEM_ERR`.
 ///
 /// ```
 /// use rpcrdma::rpc::AcceptStatus;
@@ -64,13 +64,13 @@ impl<V: Provider> Request<V> {
         self.asked.as_ref().map_or(0, |asked| asked.xid)
     }
 
-    /// Who calls.
+    /// The address of the caller.
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.shared.peer()
     }
 
-    /// The connection that it came by: to be called back on it, or to end it.
+    /// The connection that it came by, for calling back or for ending it.
     #[must_use]
     pub fn connection(&self) -> Connection<V> {
         Connection::of(Arc::clone(&self.shared))
@@ -79,33 +79,33 @@ impl<V: Provider> Request<V> {
     /// The call, and its arguments.
     ///
     /// # Errors
-    /// Where it is none of RPC version 2; there is no answer to that but `ERR_CHUNK` or an RPC error.
+    /// If it is not an RPC version 2 call. The only answers to that are `ERR_CHUNK` or an RPC error.
     pub fn decode(&self) -> Result<(rpc::RpcCall<'_>, &[u8]), rpc::RpcError> {
         rpc::RpcCall::decode(self.message())
     }
 
-    /// Where the reply goes: an empty stream, which has the buffers of replies before.
+    /// The reply to fill in: an empty stream, which has the buffers of earlier replies.
     pub fn reply(&mut self) -> &mut Stream {
-        // There is one until the answer, which takes the request.
+        // It exists until the answer, which takes the request.
         &mut self.asked.get_or_insert_default().reply
     }
 
-    /// The message and the reply together, to make one from the other.
+    /// The message and the reply together, to build one from the other.
     pub fn message_and_reply(&mut self) -> (&[u8], &mut Stream) {
         let asked = self.asked.get_or_insert_default();
         (&asked.message, &mut asked.reply)
     }
 
-    /// Sends what was put into [`reply`](Self::reply). Memory that goes apart from the Send is registered by this thread, which
-    /// may take an adapter long.
+    /// Sends what was put into [`reply`](Self::reply). This thread registers the memory that does not travel in the
+    /// Send, which may take an adapter long.
     ///
     /// # Errors
-    /// A [`ReplyFault`]: that is no reply to this call, and `SYSTEM_ERR` is sent in its place; or the connection is over.
+    /// A [`ReplyFault`]: it is not a reply to this call, and `SYSTEM_ERR` is sent instead; or the connection is over.
     pub fn answer(mut self) -> Result<Form, ReplyFault> {
         self.send()
     }
 
-    /// Puts the header of a reply into it, and nothing behind it.
+    /// Puts only the header of a reply into it.
     fn begin(&mut self, body: ReplyBody<'_>, room: &mut [u8]) {
         let header = rpc::RpcReply { xid: self.xid(), body };
         if let Ok(length) = header.encode(room) {
@@ -135,7 +135,7 @@ impl<V: Provider> Request<V> {
         self.send()
     }
 
-    /// Answers with this header and nothing behind it: that the call is denied, or why it was not carried out.
+    /// Answers with only this header: that the call is denied, or why it was not carried out.
     ///
     /// # Errors
     /// As [`answer`](Self::answer).
@@ -175,10 +175,10 @@ impl<V: Provider> fmt::Debug for Request<V> {
 }
 
 impl<V: Provider> Connection<V> {
-    /// The next call of the other side; none where there is none within that time. Zero looks once.
+    /// The next call of the other side; none if there is none within that time. Zero looks once.
     ///
     /// # Errors
-    /// [`Ended`] where the connection is over.
+    /// [`Ended`] if the connection is over.
     pub fn request(&self, timeout: Duration) -> Result<Option<Request<V>>, Ended> {
         let asked = self.shared.request(timeout)?;
         Ok(asked.map(|asked| Request::new(Arc::clone(&self.shared), asked)))

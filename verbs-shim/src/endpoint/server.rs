@@ -1,4 +1,4 @@
-//! The end that is connected to.
+//! The end that accepts connections.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -46,7 +46,7 @@ pub struct Server<V: Provider> {
     pub(crate) most: usize,
     pub(crate) idle: Option<Duration>,
     pub(crate) stop: Stopper,
-    /// Calls whose memory could not be used, and who made them: the newest last (RFC 8166 section 4.5.3).
+    /// Calls whose memory could not be used, with their callers, the newest last (RFC 8166 section 4.5.3).
     unusable: Mutex<VecDeque<(IpAddr, u32)>>,
 }
 
@@ -57,11 +57,11 @@ pub struct Stopper(Arc<Stop>);
 #[derive(Debug, Default)]
 struct Stop {
     stopped: AtomicBool,
-    /// Who is to know.
+    /// Whom to wake.
     wakers: Mutex<Vec<Waker>>,
 }
 
-/// What a server does. A closure that takes a [`Request`] is one.
+/// The service of a server. A closure that takes a [`Request`] is one.
 ///
 /// ```
 /// use std::net::SocketAddr;
@@ -100,14 +100,14 @@ struct Stop {
 /// # Ok::<(), rpcrdma_verbs::Error>(())
 /// ```
 pub trait Service<V: Provider>: Sync {
-    /// A call: [`Request::answer`] it, here or later and elsewhere. While this runs, no other call of the same connection
-    /// is looked at, so what takes long is better done elsewhere.
+    /// Takes a call: [`Request::answer`] it, here or later and elsewhere. While this runs, no other call of the same
+    /// connection is taken, so do slow work elsewhere.
     ///
-    /// One that panics ends the connection it was made on. The others go on, and [`Server::serve`] panics when the server
-    /// is stopped, so that it does not go unnoticed.
+    /// A panic ends the connection of the call. The other connections go on, and [`Server::serve`] panics when the
+    /// server is stopped, so that it does not go unnoticed.
     fn call(&self, request: Request<V>);
 
-    /// Somebody has connected.
+    /// A client has connected.
     fn connected(&self, connection: &Connection<V>) {
         let _ = connection;
     }
@@ -117,7 +117,7 @@ pub trait Service<V: Provider>: Sync {
         let _ = (peer, why);
     }
 
-    /// Somebody wanted to connect, and could not.
+    /// A client tried to connect and failed.
     fn failed(&self, peer: SocketAddr, why: &Error) {
         let _ = (peer, why);
     }
@@ -129,13 +129,13 @@ impl<V: Provider, F: Fn(Request<V>) + Sync> Service<V> for F {
     }
 }
 
-/// Calls that are remembered as those that ended a connection.
+/// The most calls that are remembered because they ended a connection.
 const MAX_UNUSABLE: usize = 64;
-/// Requests for connections that wait.
+/// The most requests for connections that wait.
 const BACKLOG: usize = 16;
 
 impl<V: Provider> Server<V> {
-    /// Connections that a server has at once, unless told otherwise.
+    /// The default for the most connections of a server.
     pub const CONNECTIONS: usize = 64;
 
     /// Listens at an address.
@@ -148,27 +148,28 @@ impl<V: Provider> Server<V> {
         Ok(Self { verbs: verbs.clone(), listener, settings, most: Self::CONNECTIONS, idle: None, stop, unusable })
     }
 
-    /// The same, which rejects connections where it has so many already.
+    /// The same server, but it rejects connections if it already has this many.
     #[must_use]
     pub fn with_connections(self, most: usize) -> Self {
         Self { most, ..self }
     }
 
-    /// The same, which ends a connection whose other side has called nothing for so long, and has had its answers or does
-    /// not take them. Without it, as many who say nothing as it takes connections keep all others away.
+    /// The same server, but it ends a connection whose other side has made no calls for this long, and has had its
+    /// answers or does not take them. Without this limit, as many silent clients as the server accepts keep all others
+    /// out.
     #[must_use]
     pub fn with_idle_limit(self, longest: Duration) -> Self {
         Self { idle: Some(longest), ..self }
     }
 
-    /// What stops it.
+    /// A handle that stops the server.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         self.stop.clone()
     }
 
-    /// The next connection, for callers that do not want threads; none if none comes within that time. A call whose memory
-    /// could not be used is not remembered for the next connection, as [`serve`](Self::serve) does.
+    /// The next connection, for callers that do not want threads; none if none comes within that time. Unlike
+    /// [`serve`](Self::serve), this does not remember for the next connection a call whose memory could not be used.
     ///
     /// # Errors
     /// Of [`Verbs::request`](crate::Verbs::request), [`Verbs::queue_pair`](crate::Verbs::queue_pair) and
@@ -202,7 +203,7 @@ impl<V: Provider> Server<V> {
 }
 
 impl Stopper {
-    /// Has the server end: no connection is accepted any more, and those there are end.
+    /// Ends the server: it accepts no more connections, and the existing ones end.
     pub fn stop(&self) {
         self.0.stopped.store(true, Ordering::SeqCst);
         let wakers = mem::take(&mut *self.wakers());
@@ -217,7 +218,7 @@ impl Stopper {
         self.0.stopped.load(Ordering::SeqCst)
     }
 
-    /// Has this woken when the server is stopped; at once where it is.
+    /// Wakes this when the server is stopped, or at once if it is.
     pub(crate) fn tell(&self, waker: Waker) {
         self.wakers().push(waker);
         if self.is_stopped() {

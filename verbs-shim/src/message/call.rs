@@ -1,4 +1,4 @@
-//! A call as an application makes it, and what came of it.
+//! A call as an application makes it, and its outcome.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,9 +9,9 @@ use rpcrdma::v1::ErrorBody;
 use crate::message::ended::Ended;
 use crate::message::stream::Stream;
 
-/// An RPC call with room for its reply. All buffers are the caller's, and come back with the reply or an error, so that the
-/// next call can be made with the same. Only those of a call that is given up while it waits for its reply come back in
-/// [another way](crate::Connection::returned).
+/// An RPC call with room for its reply. All buffers belong to the caller and come back with the reply or an error, so
+/// that the next call can reuse them. Only the buffers of a call that is given up while it waits for its reply come
+/// back in [another way](crate::Connection::returned).
 ///
 /// ```
 /// use rpcrdma_verbs::{Call, Stream};
@@ -25,7 +25,7 @@ pub struct Call {
     pub(crate) stream: Stream,
     pub(crate) results: Vec<Vec<u8>>,
     pub(crate) reply_length: u32,
-    /// The reply, or what has room for it.
+    /// The reply, or the room for it.
     pub(crate) reply: Vec<u8>,
     /// Where in `reply` the reply is.
     pub(crate) replied: Range<usize>,
@@ -37,26 +37,25 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The call was not made: it cannot be, or not on this connection.
+    /// The call was not made, because it is impossible, at least on this connection.
     Refused(requester::CallRefusal),
     /// Memory could not be registered.
     NotRegistered,
-    /// The other side says that it cannot answer this call; to make it again does not help (RFC 8166 section 4.5).
+    /// The other side says that it cannot answer this call; making it again does not help (RFC 8166 section 4.5).
     Error(ErrorBody),
-    /// What came apart from a Send is no reply to this call, or longer than there was said to be room for.
+    /// What was received outside a Send is not a reply to this call, or is longer than the room that was announced.
     NoReply,
-    /// It took longer than the time that was set, and is given up. Where it was sent the other side may still use its
-    /// buffers: they are not in the [`Call`], but freed when its reply has come, or
-    /// [returned](crate::Connection::returned).
+    /// The call took too long and was given up. If it was sent, the other side may still use its buffers: they are not
+    /// in the [`Call`], but are freed when its reply has come, or [returned](crate::Connection::returned).
     TimedOut(Progress),
     /// The connection ended first.
     Lost(Ended, Progress),
 }
 
-/// How far a call without a reply had come: whether the other side may have carried it out.
+/// How far a call without a reply had got: whether the other side may have carried it out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Progress {
-    /// It was not sent, so it was not carried out, and can be made again.
+    /// It was not sent, so it was not carried out and can be made again.
     #[default]
     NotSent,
     /// Its Send was posted: it may have been carried out, once.
@@ -64,27 +63,27 @@ pub enum Progress {
 }
 
 impl Call {
-    /// A call of a message, which begins with the whole RPC header. A reply has at most `reply_length` octets without the
-    /// results that have room of their own, or cannot be taken.
+    /// A call with this message, which begins with the whole RPC header. A reply may have at most `reply_length`
+    /// octets, not counting the results that have room of their own; a longer one is refused.
     #[must_use]
     pub fn new(message: Stream, reply_length: u32) -> Self {
         Self { stream: message, reply_length, ..Self::default() }
     }
 
-    /// The same with room for one more result of those that the Upper-Layer Binding allows to be reduced, as long as the
-    /// buffer is: a Write chunk. The other side fills these in the order of the results.
+    /// Adds room for one more result that the Upper-Layer Binding allows to be reduced: a Write chunk as long as the
+    /// buffer. The other side fills these in the order of the results.
     #[must_use]
     pub fn with_result(mut self, room: Vec<u8>) -> Self {
         self.results.push(room);
         self
     }
 
-    /// The message, to be changed for the next call.
+    /// The message, to change it for the next call.
     pub const fn message(&mut self) -> &mut Stream {
         &mut self.stream
     }
 
-    /// The room for results, to be changed for the next call.
+    /// The room for results, to change it for the next call.
     pub const fn rooms(&mut self) -> &mut Vec<Vec<u8>> {
         &mut self.results
     }
@@ -94,20 +93,20 @@ impl Call {
         self.reply_length = octets;
     }
 
-    /// The reply, without the results that have come into their rooms; empty where there is none.
+    /// The reply, without the results that are in their own buffers; empty if there is none.
     #[must_use]
     pub fn reply(&self) -> &[u8] {
         self.reply.get(self.replied.clone()).unwrap_or_default()
     }
 
-    /// What has come into the room of this number; empty where it has none, or the result is in the reply.
+    /// The result in the buffer with this number; empty if there is none, or if the result is in the reply.
     #[must_use]
     pub fn result(&self, number: usize) -> &[u8] {
         let length = self.received.get(number).map_or(0, |&length| length as usize);
         self.results.get(number).and_then(|room| room.get(..length)).unwrap_or_default()
     }
 
-    /// Forgets the reply before.
+    /// Forgets the previous reply.
     pub(crate) fn begin(&mut self) {
         self.replied = 0..0;
         self.received.clear();

@@ -10,7 +10,7 @@ use crate::verbs::{Error, Kind, Status};
 pub enum Ended {
     /// This side has ended it.
     Here,
-    /// The other side has ended it, or does not know of it any more.
+    /// The other side has ended it, or no longer knows of it.
     Peer,
     /// Something that was posted failed.
     Failed(Kind, Status),

@@ -1,4 +1,4 @@
-//! A message whose data items stand in buffers of their own, a call, and what became of it.
+//! A message whose data items are in buffers of their own, a call, and its outcome.
 
 pub(crate) mod call;
 pub(crate) mod ended;

@@ -1,13 +1,13 @@
-//! An RPC message as an application has it: most of it in one buffer, the data in buffers of its own.
+//! An RPC message as an application has it: data items in buffers of their own, and the rest in one buffer.
 
 use std::mem;
 use std::ops::Range;
 
 use rpcrdma::endpoint::Item;
 
-/// A Payload stream, with the data items that the Upper-Layer Binding allows to be reduced (RFC 8166 section 3.4.1), each
-/// in a buffer of its own. Such a buffer is the memory that is registered: its data is moved from there, never copied,
-/// where it is reduced; where it is not, it is copied into the Send with the rest.
+/// A Payload stream, with the data items that the Upper-Layer Binding allows to be reduced (RFC 8166 section 3.4.1),
+/// each in a buffer of its own. Such a buffer is itself registered: an item that is reduced is moved from there and
+/// never copied; one that is not is copied into the Send with the rest.
 ///
 /// ```
 /// use rpcrdma_verbs::Stream;
@@ -22,7 +22,7 @@ use rpcrdma::endpoint::Item;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
-    /// All but the items and their padding.
+    /// Everything except the items and their padding.
     octets: Vec<u8>,
     /// Octets in it, also while it is taken.
     length: usize,
@@ -33,7 +33,7 @@ pub struct Stream {
 /// A data item.
 #[derive(Clone, Debug)]
 struct Data {
-    /// Where in `octets` it is to be inserted.
+    /// Where in `octets` it belongs.
     before: usize,
     octets: Vec<u8>,
     /// Octets in it, also while it is taken.
@@ -43,13 +43,13 @@ struct Data {
 /// A buffer of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The one of all that is no item.
+    /// The buffer of everything that is not an item.
     Octets,
-    /// The one of an item.
+    /// The buffer of an item.
     Item(usize),
 }
 
-/// Buffers that are kept for the next items.
+/// The most buffers that are kept for the next items.
 const MAX_SPARE: usize = 16;
 
 impl Stream {
@@ -59,13 +59,13 @@ impl Stream {
         self.length = self.octets.len();
     }
 
-    /// Appends a data item that may be reduced, without its padding, which is understood. It has to begin at a multiple
-    /// of four, so behind its count.
+    /// Appends a data item that may be reduced. Do not append its padding, which is implied. It has to begin at a
+    /// multiple of four, after its count.
     pub fn push_item(&mut self, data: Vec<u8>) {
         self.items.push(Data { before: self.length, length: data.len(), octets: data });
     }
 
-    /// Appends a data item that is a copy of these octets, in a buffer that an item was in before, where there is one.
+    /// Appends a data item that is a copy of these octets, in a buffer of an earlier item if there is one.
     pub fn push_copy(&mut self, data: &[u8]) {
         let mut buffer = self.buffer();
         buffer.clear();
@@ -73,7 +73,7 @@ impl Stream {
         self.push_item(buffer);
     }
 
-    /// Appends so many zeros.
+    /// Appends this many zeros.
     pub fn push_zeros(&mut self, octets: usize) {
         self.octets.resize(self.octets.len().saturating_add(octets), 0);
         self.length = self.octets.len();
@@ -96,7 +96,7 @@ impl Stream {
         self.items.iter().map(|item| &item.octets[..])
     }
 
-    /// Takes everything out, and keeps the buffers for later.
+    /// Empties the stream, and keeps the buffers for later.
     pub fn clear(&mut self) {
         self.octets.clear();
         self.length = 0;
@@ -107,8 +107,7 @@ impl Stream {
         }
     }
 
-    /// A buffer that an item was in before [`clear`](Self::clear), with what is still in it; an empty one where there is
-    /// none.
+    /// The buffer of an item from before [`clear`](Self::clear), with its old content; an empty one if there is none.
     #[must_use]
     pub fn buffer(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()
@@ -120,7 +119,7 @@ impl Stream {
         self.octets.get(..end).unwrap_or_default()
     }
 
-    /// The items as places in the stream; none where they are too large for one.
+    /// The items as places in the stream; none if they are too large for one.
     pub(crate) fn places(&self, places: &mut Vec<Item>) -> Option<u32> {
         places.clear();
         let mut inserted = 0_usize;
@@ -132,7 +131,8 @@ impl Stream {
         u32::try_from(self.length.checked_add(inserted)?).ok()
     }
 
-    /// Goes through a range of the whole stream, piece by piece: in which buffer it is, none of padding, and where in that.
+    /// Goes through a range of the whole stream, piece by piece: the buffer of each (none for padding), and where in
+    /// it.
     pub(crate) fn pieces(&self, range: &Range<u32>, mut take: impl FnMut(Option<Part>, Range<usize>)) {
         let (start, end) = (range.start as usize, range.end as usize);
         let mut at = 0;
@@ -154,12 +154,12 @@ impl Stream {
         piece(Some(Part::Octets), done..self.length);
     }
 
-    /// Hands out the octets of a range of the whole stream, piece by piece; none of buffers that are taken.
+    /// Hands out the octets of a range of the whole stream, piece by piece, except those of buffers that are taken.
     pub(crate) fn gather(&self, range: &Range<u32>, mut take: impl FnMut(&[u8])) {
         self.pieces(range, |part, within| take(self.octets(part).get(within).unwrap_or_default()));
     }
 
-    /// The octets of a buffer; of padding, those there are at most.
+    /// The octets of a buffer, or the most that padding can have.
     pub(crate) fn octets(&self, part: Option<Part>) -> &[u8] {
         match part {
             None => &[0; 3],
@@ -168,7 +168,7 @@ impl Stream {
         }
     }
 
-    /// The buffer that holds a whole range of the stream, and where in it; none where no single one does.
+    /// The buffer that holds a whole range of the stream, and where in it; none if no single one does.
     pub(crate) fn part(&self, range: &Range<u32>) -> Option<(Part, Range<usize>)> {
         let (start, end) = (range.start as usize, range.end as usize);
         let mut inserted = 0;
@@ -197,7 +197,7 @@ impl Stream {
         }
     }
 
-    /// A buffer, to be registered. [`put_back`](Self::put_back) it before anything else is done.
+    /// Takes a buffer out to register it. [`put_back`](Self::put_back) it before doing anything else.
     pub(crate) fn take(&mut self, part: Part) -> Vec<u8> {
         self.place(part).map(mem::take).unwrap_or_default()
     }
@@ -217,7 +217,7 @@ impl Stream {
     }
 }
 
-/// `length` octets with the padding to a multiple of four.
+/// `length` octets, padded to a multiple of four.
 const fn room(length: usize) -> usize {
     length.next_multiple_of(4)
 }
