@@ -1,4 +1,4 @@
-//! The Responder of a connection, and the memory of the calls it answers.
+//! The Responder of a connection, and the memory of the calls that it answers.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -22,14 +22,14 @@ use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
 
 const CALLS: usize = MAX_CALLS as usize;
-/// Octets of the header of a Call that has chunks.
+/// The most octets of the header of a Call that has chunks.
 const HEADER: usize = 2048;
-/// Copies whose buffers are kept for the next reply.
+/// The most copies whose buffers are kept for the next reply.
 const MAX_COPIES: usize = 4;
-/// Read chunks of a Call, and Write chunks.
+/// The most Read chunks, and Write chunks, of a Call.
 const CHUNKS: usize = 16;
 
-/// As long a reply may be provided: a year, so that no clock runs over.
+/// The longest time for which a reply may be provided: a year, so that no clock overflows.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// The calls of the other side.
@@ -43,9 +43,9 @@ pub(crate) struct Answering<V: Verbs> {
     free: Vec<usize>,
     /// The answer to the call in each place of the Responder.
     of_call: [Option<usize>; CALLS],
-    /// Those that are to be handed to the application.
+    /// Calls to hand to the application.
     delivered: VecDeque<usize>,
-    /// One was added to them.
+    /// Whether one was added to them.
     pub(super) news: bool,
     items: Vec<Item>,
 }
@@ -55,23 +55,23 @@ struct Answer<R> {
     call: Option<CallId>,
     stage: Stage,
     xid: u32,
-    /// The call, whole.
+    /// The complete call.
     message: Vec<u8>,
-    /// Where it is put together, while it is.
+    /// The memory in which it is put together, meanwhile.
     pulled: Option<R>,
     reply: Stream,
     regions: Vec<(Source, R)>,
     /// Buffers that are being registered or taken back.
     away: usize,
-    /// Times that the adapter has given a handle that is in use.
+    /// How often the adapter has given a handle that is in use.
     tries: u8,
     /// Until when the reply waits to be pulled.
     provided: Option<Instant>,
-    /// Copies of replies before, to be overwritten.
+    /// Copies of earlier replies, to be overwritten.
     copies: Vec<Vec<u8>>,
 }
 
-/// How far an answer is.
+/// How far an answer has got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
     /// There is none.
@@ -79,9 +79,9 @@ enum Stage {
     Free,
     /// Until the Send of its reply is complete, or the reply was pulled.
     Open,
-    /// The same, but there is no memory for what the Responder asked for last.
+    /// The same, but there is no memory for the Responder's last request.
     Refused,
-    /// All memory is taken back; with a Call, the Responder waits for that.
+    /// All memory is being taken back; if there is a Call, the Responder waits for that.
     Closing(Option<CallId>),
 }
 
@@ -91,16 +91,16 @@ pub(crate) struct Asked {
     pub(crate) number: usize,
     pub(crate) xid: u32,
     pub(crate) message: Vec<u8>,
-    /// An empty one, with the buffers of replies before.
+    /// An empty reply, with the buffers of earlier ones.
     pub(crate) reply: Stream,
 }
 
 impl<V: Provider> Answering<V> {
-    /// `message_size`: octets that one RDMA Read or Write moves at most. `refused` are the XIDs of calls that ended the
-    /// connection before (RFC 8166 section 4.5.3).
+    /// `message_size`: the most octets that one RDMA Read or Write moves. `refused` are the XIDs of calls that ended
+    /// the connection before (RFC 8166 section 4.5.3).
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32, refused: &[u32]) -> Self {
         let mut responder = Box::new(Responder::new(terms, settings.limits));
-        // As many Receives are posted; `Settings` has seen that it can be.
+        // As many Receives are posted; `Settings` has checked that this is possible.
         let _ = responder.grant(settings.served);
         responder.limit_reads(READS as u32);
         responder.limit_transfers(message_size);
@@ -121,7 +121,7 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// A Send has come; whether that could be.
+    /// Takes a Send; false if it could not have come.
     pub(super) fn received(&mut self, receive: u32, octets: &[u8]) -> bool {
         self.responder.handle(Input::Received { receive, octets }).is_ok()
     }
@@ -133,12 +133,12 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// The Send of a reply is complete, and so is all that it was made of: the memory of the reply is free.
+    /// The Send of a reply is complete, and with it everything that the reply consists of, so its memory is free.
     pub(super) fn sent(&mut self, jobs: &mut Jobs<V>, number: usize) {
         self.close(jobs, number, None);
     }
 
-    /// Whether there are calls that the application has, or is to have.
+    /// Whether there are calls that the application has, or will get.
     pub(super) fn is_busy(&self) -> bool {
         self.answers.iter().any(|answer| answer.call.is_some() && answer.provided.is_none())
     }
@@ -178,7 +178,7 @@ impl<V: Provider> Answering<V> {
         Ok(form)
     }
 
-    /// Does the next thing the Responder asks for; whether there was one.
+    /// Does the next thing that the Responder asks for, and says whether there was one.
     pub(super) fn step(&mut self, port: &Port<V>, buffers: &mut Buffers<V>, jobs: &mut Jobs<V>) -> Result<bool, Ended> {
         let output = match self.responder.poll(&mut buffers.header) {
             Ok(None) => return Ok(false),
@@ -202,7 +202,7 @@ impl<V: Provider> Answering<V> {
             Output::Write { call, from, target } => self.write(port, buffers, jobs, (call, from, target))?,
             Output::Send { call, header, payload, invalidate } => {
                 let place = self.of_call.get_mut(call.index()).ok_or(Ended::Protocol)?;
-                // A reply that is provided stays; of a call that was refused at once nothing was kept.
+                // A reply that is provided stays; nothing was kept of a call that was refused at once.
                 let goes =
                     |number: &mut usize| self.answers.get(*number).is_some_and(|answer| answer.provided.is_none());
                 let number = place.take_if(goes);
@@ -227,11 +227,11 @@ impl<V: Provider> Answering<V> {
         Ok(true)
     }
 
-    /// Has a whole reply registered, for the other side to pull.
+    /// Registers a whole reply for the other side to pull.
     fn provide(&mut self, port: &Port<V>, jobs: &mut Jobs<V>, call: CallId, length: u32) -> Result<(), Ended> {
         let number = self.number(call).ok_or(Ended::Protocol)?;
         let answer = self.answer(number)?;
-        // Of one buffer no more than the range may be shown.
+        // Of a single buffer, no more than the range may be exposed.
         let whole = |(part, local): &(Part, Range<usize>)| *local == (0..answer.reply.part_len(*part));
         let part = answer.reply.part(&(0..length)).filter(whole);
         let source = part.map_or(Source::Copy(0), |(part, _)| Source::Part(part));
@@ -327,7 +327,7 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// Nothing of an answer is under way any more: its memory is taken back, for which the Responder may wait.
+    /// Nothing of an answer is in progress any more: takes its memory back, for which the Responder may wait.
     fn close(&mut self, jobs: &mut Jobs<V>, number: usize, call: Option<CallId>) {
         if let Some(answer) = self.answers.get_mut(number)
             && answer.stage != Stage::Free
@@ -337,7 +337,7 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// Takes back what memory is left of an answer that is closed. When all is back there is room for another.
+    /// Takes back the remaining memory of an answer that is closed. When everything is back, there is room for another.
     fn settle(&mut self, jobs: &mut Jobs<V>, number: usize) {
         let Some(answer) = self.answers.get_mut(number) else { return };
         let Stage::Closing(call) = answer.stage else { return };
@@ -359,13 +359,13 @@ impl<V: Provider> Answering<V> {
         !self.delivered.is_empty()
     }
 
-    /// When the time of the first reply that was not pulled is over.
+    /// When the time for pulling the first provided reply ends.
     pub(super) fn next_end(&self) -> Option<Instant> {
         let waits = self.provided > 0;
         waits.then(|| self.answers.iter().filter_map(|answer| answer.provided).min()).flatten()
     }
 
-    /// Ends the time of replies that were not pulled.
+    /// Ends replies that were not pulled in time.
     pub(super) fn expire(&mut self, now: Instant) {
         if self.provided == 0 {
             return;
@@ -374,7 +374,7 @@ impl<V: Provider> Answering<V> {
             if let (Some(call), Some(until)) = (answer.call, answer.provided)
                 && until <= now
             {
-                // Where its end has begun it goes on by itself, as soon as there is room for it.
+                // If its end has begun, it goes on by itself as soon as there is room for it.
                 let _ = self.responder.expire(call);
                 answer.provided = Some(now + LONGEST);
             }
@@ -389,7 +389,7 @@ impl<V: Provider> Answering<V> {
         self.answers.get_mut(number).ok_or(Ended::Protocol)
     }
 
-    /// The answer to a call; where it is new, with memory to put the call together in.
+    /// The answer to a call; a new one comes with memory in which to put the call together.
     fn number_or_begin(&mut self, call: CallId) -> Result<usize, Ended> {
         self.number(call).map_or_else(|| self.begin(call), Ok)
     }
@@ -467,7 +467,7 @@ impl<V: Provider> Answering<V> {
         self.responder.handle(next).map_err(|_| Ended::Protocol)
     }
 
-    /// A call has come whole. One that was pulled is taken out of its region first.
+    /// A call is complete. If it was pulled, it is taken out of its region first.
     fn deliver(
         &mut self,
         port: &Port<V>,
@@ -495,7 +495,7 @@ impl<V: Provider> Answering<V> {
         self.hand_over(number, call)
     }
 
-    /// Hands a call to the application. What was pulled may be anything.
+    /// Hands a call to the application. What was pulled may contain anything.
     fn hand_over(&mut self, number: usize, call: CallId) -> Result<(), Ended> {
         let answer = self.answer(number)?;
         if MessageType::peek(&answer.message) == Some((answer.xid, MessageType::CALL)) {
@@ -549,7 +549,7 @@ impl<R> Answer<R> {
         }
     }
 
-    /// Takes a buffer of the reply, or makes one of so many octets of it.
+    /// Takes a buffer of the reply, or makes one from this many of its octets.
     fn take<V: Verbs<Region = R>>(&mut self, port: &Port<V>, source: Source, length: u32) -> Result<Vec<u8>, Error> {
         match source {
             Source::Part(part) => Ok(self.reply.take(part)),
@@ -557,7 +557,7 @@ impl<R> Answer<R> {
         }
     }
 
-    /// Copies a range of the reply, of which a part may be in memory that is registered.
+    /// Copies a range of the reply, part of which may be in registered memory.
     fn copy<V: Verbs<Region = R>>(&mut self, port: &Port<V>, range: &Range<u32>) -> Result<Vec<u8>, Error> {
         let (mut copy, mut done) = (self.copies.pop().unwrap_or_default(), Ok(()));
         copy.clear();
@@ -573,7 +573,7 @@ impl<R> Answer<R> {
         done.map(|()| copy)
     }
 
-    /// Has the memory that a call was put together in taken back; false if there is none.
+    /// Takes back the memory in which a call was put together; false if there is none.
     fn take_back_call<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) -> bool {
         let Some(region) = self.pulled.take() else { return false };
         self.away += 1;
@@ -581,7 +581,7 @@ impl<R> Answer<R> {
         true
     }
 
-    /// Has all memory taken back.
+    /// Takes back all memory.
     fn take_back_all<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) {
         self.take_back_call(jobs, answer);
         while let Some((source, region)) = self.regions.pop() {

@@ -1,4 +1,4 @@
-//! The Receives and Sends of a connection: buffers that are registered as long as it lasts.
+//! The Receives and Sends of a connection: buffers that stay registered as long as it lasts.
 
 use std::ops::Range;
 
@@ -11,15 +11,15 @@ use crate::verbs::Error;
 use crate::verbs::{Access, Local, Operation, Verbs};
 use crate::{Remote, Segment};
 
-/// A connection's own buffers, and what is posted of its work.
+/// A connection's own buffers, and its posted work.
 pub(crate) struct Buffers<V: Verbs> {
-    /// The endpoints' name of a Receive is its place here.
+    /// The endpoints name a Receive by its index here.
     receives: Vec<V::Region>,
     sends: Vec<V::Region>,
-    /// What a Send that is posted carries.
+    /// What each posted Send carries.
     pub(super) sent: Vec<Sent>,
     idle: Vec<u32>,
-    /// Posted requests that may still be posted.
+    /// How many more requests may be posted.
     room: usize,
     /// Octets of each buffer.
     receive_size: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Buffers<V: Verbs> {
 pub(super) enum Sent {
     Nothing,
     Call(CallId),
-    /// The reply of this number, whose memory is free when the Send is complete.
+    /// The reply with this number, whose memory is free when the Send is complete.
     Reply(usize),
 }
 
@@ -64,7 +64,7 @@ impl<V: Verbs> Buffers<V> {
         Ok(buffers)
     }
 
-    /// Whether one work request more can be posted, be it a Send or not.
+    /// Whether one more work request can be posted, whether a Send or not.
     pub(super) fn are_ready(&self) -> bool {
         self.room > 0 && !self.idle.is_empty()
     }
@@ -83,7 +83,7 @@ impl<V: Verbs> Buffers<V> {
         )
     }
 
-    /// Looks at what has come.
+    /// Looks at a received message.
     pub(super) fn look<T>(&self, port: &Port<V>, receive: u32, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         let region = self.receives.get(receive as usize).ok_or(Error::Range)?;
         port.verbs.read(region, look)
@@ -125,14 +125,14 @@ impl<V: Verbs> Buffers<V> {
         Ok(())
     }
 
-    /// A Send is complete: what it carried.
+    /// A Send is complete; returns what it carried.
     pub(super) fn take_sent(&mut self, slot: u32) -> Sent {
         let Some(sent) = self.sent.get_mut(slot as usize) else { return Sent::Nothing };
         self.idle.push(slot);
         std::mem::replace(sent, Sent::Nothing)
     }
 
-    /// Posts an RDMA Read or Write of a part of a region of one's own.
+    /// Posts an RDMA Read or Write for a part of this side's own region.
     pub(super) fn transfer(
         &mut self,
         port: &Port<V>,

@@ -24,11 +24,11 @@ use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
 
 const CALLS: usize = MAX_CALLS as usize;
-/// Segments of a call: data items, rooms for results, and what is around them in a long call.
+/// The most segments of a call: data items, room for results, and what is around them in a long call.
 const SEGMENTS: usize = 32;
-/// Copies whose buffers are kept for the next call.
+/// The most copies whose buffers are kept for the next call.
 const MAX_COPIES: usize = 4;
-/// Each buffer is one region, as long as it is; the Requester would make two of a longer one.
+/// Each buffer is one region of its own length; the Requester would split a longer one.
 const SEGMENT_LENGTH: u32 = 0xffff_fffc;
 
 /// The calls of one end.
@@ -38,21 +38,21 @@ pub(crate) struct Calling<V: Verbs> {
     free: Vec<usize>,
     /// The ticket of the call in each place of the Requester.
     of_call: [usize; CALLS],
-    /// Calls that were given up and have not come to their end, and how long each may wait for its reply: the oldest first.
+    /// Calls that were given up and have not ended, and how long each may wait for its reply, the oldest first.
     given_up: VecDeque<(Option<Instant>, CallId)>,
     grace: Duration,
-    /// Calls that were given up and have come to their end, `most_returned` of them.
+    /// Calls that were given up and have ended, at most `most_returned`.
     returned: VecDeque<Call>,
     most_returned: usize,
-    /// RDMA Reads of replies that wait for the room to be registered: ticket, source, place in the room.
+    /// RDMA Reads of replies that wait until the room is registered: ticket, source, place in the room.
     held: VecDeque<(usize, Segment, u32)>,
     /// Who waits for a place of the Requester.
     line: Line,
-    /// A thread may wait for what has come about.
+    /// Whether a thread may be waiting for something that has happened.
     pub(super) news: bool,
-    /// To be woken when the connection is not locked any more.
+    /// Wakers to wake when the connection is no longer locked.
     pub(super) woken: Vec<Waker>,
-    /// To be dropped then.
+    /// Wakers to drop then.
     pub(super) spent: Vec<Waker>,
     items: Vec<Item>,
     rooms: Vec<u32>,
@@ -67,24 +67,24 @@ struct Ticket<R> {
     xid: u32,
     stage: Stage,
     progress: Progress,
-    /// By their number.
+    /// Regions by number.
     regions: Vec<Option<(R, Home)>>,
     /// The room for a reply that is pulled.
     pulled: Room<R>,
     /// Buffers that are being registered or taken back.
     away: usize,
-    /// Times that the adapter has given a handle that is in use.
+    /// How often the adapter has given a handle that is in use.
     tries: u8,
-    /// The reply, where it came while the room for it was registered.
+    /// The reply, if it came while the room for it was registered.
     inline: Vec<u8>,
-    /// Copies of calls before, to be overwritten.
+    /// Copies of earlier calls, to be overwritten.
     copies: Vec<Vec<u8>>,
     waker: Option<Waker>,
-    /// Nobody will ask for the outcome.
+    /// Whether nobody will ask for the outcome.
     forgotten: bool,
 }
 
-/// How far a call is.
+/// How far a call has got.
 #[derive(Default)]
 enum Stage {
     /// There is none.
@@ -92,7 +92,7 @@ enum Stage {
     Free,
     /// The Requester has it.
     Open(CallId),
-    /// The Requester has done with it, and its buffers are not all back.
+    /// The Requester has finished with it, but its buffers are not all back.
     Closing(End),
     Ended(Result<(), CallError>),
 }
@@ -107,7 +107,7 @@ enum Room<R> {
 }
 
 impl<V: Provider> Calling<V> {
-    /// `message_size`: octets that one RDMA Read brings at most.
+    /// `message_size`: the most octets that one RDMA Read brings.
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32) -> Self {
         let mut requester = Box::new(Requester::new(terms, settings.calls, SEGMENT_LENGTH));
         requester.limit_transfers(message_size);
@@ -157,13 +157,13 @@ impl<V: Provider> Calling<V> {
         begun
     }
 
-    /// Waits for no place any more: the next one's turn it is, if there is one.
+    /// Leaves the line, so that it is the next one's turn, if there is one.
     pub(crate) fn leave(&mut self, place: &mut Place) {
         self.spent.extend(self.line.leave(place));
         self.wake_next();
     }
 
-    /// Wakes whoever is to take the next place.
+    /// Wakes whoever takes the next place.
     fn wake_next(&mut self) {
         if !self.requester.is_full() {
             self.news |= self.line.begins_with_thread();
@@ -211,7 +211,7 @@ impl<V: Provider> Calling<V> {
         Ok(Some(number))
     }
 
-    /// The outcome of a call, if it has come to its end; the call is given back.
+    /// The outcome of a call, if it has ended; gives the call back.
     pub(crate) fn outcome(&mut self, number: usize, call: &mut Call) -> Option<Result<(), CallError>> {
         let ticket = self.tickets.get_mut(number)?;
         let outcome = ticket.stage.take_outcome()?;
@@ -221,7 +221,7 @@ impl<V: Provider> Calling<V> {
         Some(outcome)
     }
 
-    /// Gives a call up, if it has not come to its end.
+    /// Gives a call up, unless it has ended.
     pub(super) fn give_up(&mut self, number: usize) {
         if let Some(id) = self.tickets.get(number).and_then(Ticket::id)
             && self.requester.cancel(id).is_ok()
@@ -230,12 +230,12 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// How far a call is that has not come to its end.
+    /// How far a call that has not ended has got.
     pub(super) fn progress(&self, number: usize) -> Progress {
         self.tickets.get(number).map_or(Progress::NotSent, |ticket| ticket.progress)
     }
 
-    /// Nobody asks for the outcome any more. Gives whom it was to wake: to be dropped when nothing is locked.
+    /// Nobody asks for the outcome any more. Returns its waker, to be dropped when nothing is locked.
     pub(crate) fn forget(&mut self, number: usize) -> Option<Waker> {
         let ticket = self.tickets.get_mut(number)?;
         ticket.forgotten = true;
@@ -246,7 +246,7 @@ impl<V: Provider> Calling<V> {
         waker
     }
 
-    /// A call that was given up has come to its end.
+    /// A call that was given up has ended.
     fn take_back(&mut self, number: usize) {
         let mut call = Call::default();
         self.outcome(number, &mut call);
@@ -254,7 +254,7 @@ impl<V: Provider> Calling<V> {
         self.keep(call);
     }
 
-    /// Keeps the buffers of a call that nobody asks for any more, if that is wanted.
+    /// Keeps the buffers of a call that nobody asks for any more, if the settings say so.
     pub(crate) fn keep(&mut self, call: Call) {
         self.returned.push_back(call);
         if self.returned.len() > self.most_returned {
@@ -262,7 +262,7 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// The next of the calls that were given up and have come to their end.
+    /// The next of the calls that were given up and have ended.
     pub(super) fn returned(&mut self) -> Option<Call> {
         self.returned.pop_front()
     }
@@ -272,7 +272,7 @@ impl<V: Provider> Calling<V> {
         self.given_up.front().and_then(|(until, _)| *until)
     }
 
-    /// Gives the waker before, as [`forget`](Self::forget) does.
+    /// Returns the previous waker, as [`forget`](Self::forget) does.
     pub(crate) fn wake_by(&mut self, number: usize, waker: &Waker) -> Option<Waker> {
         self.tickets.get_mut(number)?.waker.replace(waker.clone())
     }
@@ -282,16 +282,16 @@ impl<V: Provider> Calling<V> {
         Direction::of(octets, |xid| self.requester.awaits(xid))
     }
 
-    /// A Send has come; whether that could be.
+    /// Takes a Send; false if it could not have come.
     pub(super) fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> bool {
         let taken = self.requester.handle(Input::Received { receive, octets, invalidated }).is_ok();
-        // The reply to a call that was given up frees its place, and nothing else says so.
+        // The reply to a call that was given up frees its place, and nothing else reports that.
         self.wake_next();
         taken
     }
 
     pub(super) fn sent(&mut self, call: CallId) {
-        // A call that was lost meanwhile is not there any more.
+        // A call that was lost meanwhile no longer exists.
         let _ = self.requester.handle(Input::Sent { call });
     }
 
@@ -301,7 +301,7 @@ impl<V: Provider> Calling<V> {
         self.woken.extend(self.line.all());
     }
 
-    /// Does the next thing the Requester asks for; whether there was one.
+    /// Does the next thing that the Requester asks for, and says whether there was one.
     pub(super) fn step(&mut self, port: &Port<V>, buffers: &mut Buffers<V>, jobs: &mut Jobs<V>) -> Result<bool, Ended> {
         if self.pull_held(port, buffers)? {
             return Ok(true);
@@ -352,7 +352,8 @@ impl<V: Provider> Calling<V> {
         self.tickets.get_mut(number).ok_or(Ended::Protocol)
     }
 
-    /// Reads the next part of a reply that the other side provides, of those whose room is registered; whether there was one.
+    /// Reads the next part of a reply that the other side provides, if the room for it is registered, and says whether
+    /// there was one.
     fn pull_held(&mut self, port: &Port<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
         let room = |number: usize| self.tickets.get(number).and_then(|ticket| ticket.pulled.region());
         let Some(next) = self.held.iter().position(|(number, ..)| room(*number).is_some()) else { return Ok(false) };
@@ -425,7 +426,7 @@ impl<V: Provider> Calling<V> {
                     Err(_) => Err(Ended::Protocol),
                 }
             }
-            // There is no other way to a reply that is pulled.
+            // There is no other way to get a reply that is pulled.
             (Stage::Open(_), None) => segment.map(drop).map_err(Ended::from),
             _ => {
                 self.settle(jobs, owner.ticket);
@@ -457,7 +458,7 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// The Requester has done with a call: all memory is taken back that is still registered, or about to be.
+    /// The Requester has finished with a call: takes back all memory that is still registered, or about to be.
     fn close(
         &mut self,
         port: &Port<V>,
@@ -479,7 +480,7 @@ impl<V: Provider> Calling<V> {
         };
         ticket.stage = match taken.clone() {
             Ok(()) => Stage::Closing(end),
-            // Who waits is told in any case.
+            // Whoever waits is told in any case.
             Err(ended) => {
                 self.ended.get_or_insert(ended);
                 Stage::Closing(End::Lost)
@@ -489,7 +490,8 @@ impl<V: Provider> Calling<V> {
         taken
     }
 
-    /// Takes back what memory is left of a call that the Requester has done with. When all is back it has come to its end.
+    /// Takes back the remaining memory of a call that the Requester has finished with. When everything is back, the
+    /// call has ended.
     fn settle(&mut self, jobs: &mut Jobs<V>, number: usize) {
         let Some(ticket) = self.tickets.get_mut(number) else { return };
         ticket.take_back_all(jobs, number);
@@ -511,7 +513,7 @@ impl<V: Provider> Calling<V> {
     }
 }
 
-/// Copies a reply out of its Receive, and posts that again.
+/// Copies a reply out of its Receive, and posts the Receive again.
 fn take_reply<V: Provider>(
     port: &Port<V>,
     buffers: &Buffers<V>,
@@ -531,7 +533,7 @@ fn take_reply<V: Provider>(
 }
 
 impl Stage {
-    /// The outcome, of a call that has come to its end.
+    /// The outcome of a call that has ended.
     fn take_outcome(&mut self) -> Option<Result<(), CallError>> {
         if !matches!(self, Self::Ended(_)) {
             return None;
@@ -566,7 +568,7 @@ impl<R> Default for Ticket<R> {
 }
 
 impl<R> Ticket<R> {
-    /// Makes it ready for another call, with the memory it has.
+    /// Prepares it for another call, with the memory that it has.
     fn reset(&mut self) {
         self.regions.clear();
         (self.stage, self.tries, self.waker, self.forgotten) = (Stage::Free, 0, None, false);
@@ -577,17 +579,17 @@ impl<R> Ticket<R> {
         if let Stage::Open(id) = self.stage { Some(id) } else { None }
     }
 
-    /// Whether buffers of the call are registered, or on the way.
+    /// Whether buffers of the call are registered, or in transit.
     fn has_memory(&self) -> bool {
         self.away > 0 || self.regions.iter().any(Option::is_some)
     }
 
-    /// Has the room for a reply registered that is pulled: all that the Requester may take.
+    /// Registers the room for a reply that is pulled: as much as the Requester may use.
     fn make_room<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
         if !matches!(self.pulled, Room::None) {
             return;
         }
-        // Results that have come with the rest, as RPCSEC_GSS covers them, take as much more.
+        // Results that come with the rest, because RPCSEC_GSS covers them, take that much more.
         let results = self.call.results.iter().map(|room| room.len().next_multiple_of(4));
         let room = results.fold((self.call.reply_length as usize).next_multiple_of(4), usize::saturating_add);
         let mut reply = mem::take(&mut self.call.reply);
@@ -597,7 +599,7 @@ impl<R> Ticket<R> {
         jobs.add(Job::Register(Owner::Call(CallMemory { ticket, region: None, home: Home::Reply }), reply));
     }
 
-    /// The buffer that is memory of the call, and no more than that.
+    /// The buffer that is this memory of the call, and no more.
     fn take(&mut self, memory: &Memory) -> Option<(Vec<u8>, Home)> {
         match memory {
             Memory::Argument(range) => {
@@ -640,7 +642,7 @@ impl<R> Ticket<R> {
         }
     }
 
-    /// Has a registration ended; false if there is none.
+    /// Ends a registration; false if there is none.
     fn take_back<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize, region: u16) -> bool {
         let Some((memory, home)) = self.regions.get_mut(usize::from(region)).and_then(Option::take) else {
             return false;
@@ -650,7 +652,7 @@ impl<R> Ticket<R> {
         true
     }
 
-    /// Has all registrations ended.
+    /// Ends all registrations.
     fn take_back_all<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
         for region in (0..u16::MAX).take(self.regions.len()) {
             self.take_back(jobs, ticket, region);
@@ -662,7 +664,7 @@ impl<R> Ticket<R> {
         }
     }
 
-    /// Has memory registered once more.
+    /// Registers memory once more.
     fn register_again<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, owner: CallMemory) {
         let region = owner.region.and_then(|region| self.regions.get_mut(usize::from(region)));
         if let Some((memory, _)) = region.and_then(Option::take) {
@@ -712,7 +714,7 @@ impl<R> Ticket<R> {
     }
 }
 
-/// An XID that cannot be foretold, so that a connection does not have those of the one before.
+/// An unpredictable XID, so that a connection does not reuse those of the one before.
 fn first_xid() -> u32 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(0) as u32

@@ -22,36 +22,36 @@ use super::port::Port;
 use crate::verbs::Verbs;
 use crate::verbs::{Error, NotRegistered};
 
-/// Something to be done while nothing is locked.
+/// A job to do while nothing is locked.
 pub(super) enum Job<V: Verbs> {
     /// Register a buffer.
     Register(Owner, Vec<u8>),
     /// Take a buffer back.
     Deregister(Owner, V::Region),
-    /// Register a buffer once more: its handle is one that is in use.
+    /// Register a buffer once more, because its handle is already in use.
     RegisterAgain(Owner, V::Region),
     /// End the connection.
     Disconnect,
 }
 
-/// What came of a job.
+/// The outcome of a job.
 pub(super) enum Done<V: Verbs> {
     Registered(Owner, Result<V::Region, NotRegistered>),
     Deregistered(Owner, Result<Vec<u8>, Error>),
     Disconnected(Result<(), Error>),
 }
 
-/// What is to be done, in the order in which it was asked for.
+/// Jobs, in the order in which they were asked for.
 pub(super) struct Jobs<V: Verbs> {
     waiting: VecDeque<Job<V>>,
-    /// Those that a thread has taken and not done.
+    /// Jobs that a thread has taken and not done yet.
     under_way: usize,
-    /// Empty ones, for those that come.
+    /// Empty queues for reuse.
     spare: Vec<VecDeque<Job<V>>>,
 }
 
-/// Times that memory is registered in all, where its handle is in use. To be given such a one takes that the adapter has just
-/// given it up, and that this has not been told yet.
+/// How often memory is registered in all if its handle is in use. That happens only if the adapter has just released
+/// the handle, and this has not been reported yet.
 pub(super) const TRIES: u8 = 4;
 
 impl<V: Verbs> Jobs<V> {
@@ -59,18 +59,18 @@ impl<V: Verbs> Jobs<V> {
         self.waiting.push_back(job);
     }
 
-    /// All that there are, for one thread: another that comes is not held up by them.
+    /// All jobs, for one thread, so that others are not held up by them.
     pub(super) fn take(&mut self) -> VecDeque<Job<V>> {
         self.under_way += self.waiting.len();
         mem::replace(&mut self.waiting, self.spare.pop().unwrap_or_default())
     }
 
-    /// One of those that were taken is done.
+    /// One of the taken jobs is done.
     pub(super) const fn end(&mut self) {
         self.under_way -= 1;
     }
 
-    /// Keeps the memory of what was taken and is done.
+    /// Keeps the memory of an emptied queue.
     pub(super) fn keep(&mut self, empty: VecDeque<Job<V>>) {
         self.spare.push(empty);
     }
@@ -79,7 +79,7 @@ impl<V: Verbs> Jobs<V> {
         !self.waiting.is_empty()
     }
 
-    /// Whether there are none, and none with any thread.
+    /// Whether there are no jobs, and none with any thread.
     pub(super) fn are_done(&self) -> bool {
         self.waiting.is_empty() && self.under_way == 0
     }
@@ -92,7 +92,7 @@ impl<V: Verbs> Default for Jobs<V> {
 }
 
 impl<V: Verbs> Job<V> {
-    /// Does it, which takes long: nothing is locked.
+    /// Does the job, which takes long; nothing is locked meanwhile.
     pub(super) fn run(self, port: &Port<V>) -> Done<V> {
         let register =
             |owner: Owner, buffer| Done::Registered(owner, port.verbs.register(&port.domain, buffer, owner.access()));

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::task::Waker;
 
-/// A number in the line; none as long as its owner does not wait.
+/// A number in the line; none while its owner does not wait.
 pub(crate) type Place = Option<u64>;
 
 /// How a call waits for its turn.
@@ -15,16 +15,16 @@ pub(crate) type Place = Option<u64>;
 pub(crate) enum Turn<'a> {
     /// Now or not at all.
     Now,
-    /// It looks again whenever something has happened.
+    /// It looks again whenever something happens.
     Looking,
     /// It looks again when it is woken.
     Woken(&'a Waker),
 }
 
-/// Those who wait.
+/// Those that wait.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// With what wakes them: those that were woken, or that look by themselves, have none.
+    /// Each with its waker; those that were woken, or that look by themselves, have none.
     waiting: BTreeMap<u64, Option<Waker>>,
     last: u64,
 }
@@ -35,8 +35,8 @@ impl Line {
         self.waiting.first_key_value().is_none_or(|(first, _)| Some(*first) == place)
     }
 
-    /// Waits behind all others, or goes on waiting where it was. Gives a waker that was there before: to be dropped when
-    /// nothing is locked.
+    /// Waits after all others, or goes on waiting in its place. Returns the previous waker, to be dropped when nothing
+    /// is locked.
     pub(super) fn wait(&mut self, place: &mut Place, turn: Turn<'_>) -> Option<Waker> {
         let waker = match turn {
             Turn::Now => return None,
@@ -50,7 +50,7 @@ impl Line {
         self.waiting.insert(number, waker).flatten()
     }
 
-    /// Waits no more. Gives its waker, as [`wait`](Self::wait) does.
+    /// Stops waiting. Returns its waker, as [`wait`](Self::wait) does.
     pub(super) fn leave(&mut self, place: &mut Place) -> Option<Waker> {
         place.take().and_then(|number| self.waiting.remove(&number)).flatten()
     }
@@ -65,7 +65,7 @@ impl Line {
         self.waiting.first_entry().and_then(|mut first| first.get_mut().take())
     }
 
-    /// All that there are to wake.
+    /// All wakers.
     pub(super) fn all(&mut self) -> impl Iterator<Item = Waker> {
         self.waiting.values_mut().filter_map(Option::take)
     }

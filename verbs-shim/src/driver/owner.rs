@@ -7,9 +7,9 @@ use crate::verbs::Access;
 /// Whose memory it is.
 #[derive(Clone, Copy)]
 pub(super) enum Owner {
-    /// That of a call of this end.
+    /// Memory of a call of this end.
     Call(CallMemory),
-    /// That of a call of the other side, or of its reply.
+    /// Memory of a call of the other side, or of its reply.
     Answer(AnswerMemory),
 }
 
@@ -17,16 +17,16 @@ pub(super) enum Owner {
 #[derive(Clone, Copy)]
 pub(super) struct CallMemory {
     pub(super) ticket: usize,
-    /// The number of its region; none of the room for a reply that is pulled.
+    /// The number of its region; none for the room for a reply that is pulled.
     pub(super) region: Option<u16>,
     pub(super) home: Home,
 }
 
-/// Where a buffer belongs that is registered.
+/// Where a registered buffer belongs.
 #[derive(Clone, Copy)]
 pub(super) enum Home {
     Message(Part),
-    /// Nowhere: it was put together for this.
+    /// Nowhere: it was assembled for this.
     Copy,
     Result(usize),
     Reply,
@@ -39,21 +39,21 @@ pub(super) struct AnswerMemory {
     pub(super) of: Of,
 }
 
-/// Which memory it is.
+/// What the memory is for.
 #[derive(Clone, Copy)]
 pub(super) enum Of {
-    /// That in which the call is put together.
+    /// The memory in which the call is put together.
     Call,
     Reply(Source),
     /// The same, for the other side to pull.
     Provided(Source),
 }
 
-/// What of a reply is in a buffer that is registered.
+/// Which part of a reply is in a registered buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Part(Part),
-    /// A copy of what begins there: items among it have no Write chunk.
+    /// A copy of what begins there; items in it have no Write chunk.
     Copy(u32),
 }
 

@@ -2,7 +2,7 @@
 
 use crate::verbs::{Access, Verbs};
 
-/// What of [`Verbs`] can be used by several threads: each provider here.
+/// [`Verbs`] that several threads can use: every provider here.
 pub trait Provider:
     Verbs<Domain: Send + Sync, Region: Send + Sync, QueuePair: Send + Sync, Listener: Send + Sync>
     + Clone
@@ -21,14 +21,14 @@ impl<V> Provider for V where
 {
 }
 
-/// What never changes.
+/// The parts that never change.
 pub(crate) struct Port<V: Verbs> {
     pub(crate) verbs: V,
     pub(crate) domain: V::Domain,
     pub(crate) queue_pair: V::QueuePair,
 }
 
-/// The rights to memory that RDMA Reads of this end bring data into.
+/// The rights to memory into which RDMA Reads of this end bring data.
 pub(super) const SINK: Access = Access::LOCAL_WRITE.union(Access::READ_SINK);
 
 /// The number of a work request or Receive.

@@ -28,8 +28,8 @@ pub(super) const READS: usize = 16;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Calls that are made at once at most: credits that are asked for, and Receives that are posted. 1 to
-    /// [`MAX_CALLS`] if anything is to be called, else 0.
+    /// The most calls that are made at the same time: the credits that are requested, and the Receives that are posted.
+    /// 1 to [`MAX_CALLS`] for an end that calls, otherwise 0.
     pub calls: u32,
     /// The most calls of the other side that are answered at the same time: the credits that are granted, and the
     /// Receives that are posted. At most [`MAX_CALLS`]. With 0, a client ignores all calls.
@@ -52,8 +52,8 @@ pub struct Settings {
     pub provides_replies: Option<Duration>,
     /// How long setting up a connection may take.
     pub connect_timeout: Duration,
-    /// How long a call may take before it is given up; without end if there is none. What a call waits for may never
-    /// come: an adapter does not notice that the other side is gone while it has nothing to send to it.
+    /// How long a call may take before it is given up; none means without end. A reply may never come: an adapter does
+    /// not notice that the other side is gone while it has nothing to send to it.
     pub timeout: Option<Duration>,
     /// How long the reply to a call that was given up may still take. The other side does not know that nobody wants
     /// it, and may use the memory of the call, so the call keeps its buffers and its place among the

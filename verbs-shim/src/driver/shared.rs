@@ -23,24 +23,24 @@ use crate::message::ended::Ended;
 use crate::verbs::Armed;
 use crate::verbs::waiter::Watch;
 
-/// What connections, calls and requests hold. The last that is dropped ends the connection: the driver has the rest for as
-/// long as it needs to see that.
+/// What connections, calls and requests hold. Dropping the last one ends the connection; the driver keeps the rest for
+/// as long as it needs to see that.
 pub(crate) struct Owned<V: Provider>(Arc<Shared<V>>);
 
-/// A connection, as all that use it share it.
+/// A connection as all its users share it.
 pub(crate) struct Shared<V: Provider> {
     port: Port<V>,
     state: Mutex<State<V>>,
     changed: Condvar,
     peer: SocketAddr,
-    /// Those of the calls that this end makes.
+    /// The terms of the calls that this end makes.
     terms: Terms,
     timeout: Option<Duration>,
-    /// There is somebody who takes completions whoever waits: the driver, or the server's threads.
+    /// Whether somebody takes completions for whoever waits: the driver, or the server's threads.
     is_attended: AtomicBool,
-    /// Wakes the driver, where it is the driver.
+    /// Wakes the driver, if it is the driver.
     driver: OnceLock<Watch>,
-    /// Futures have been polled, and there is somebody to do their jobs.
+    /// Whether futures have been polled, and there is somebody to do their jobs.
     is_polled: AtomicBool,
 }
 
@@ -75,12 +75,12 @@ impl<V: Provider> Owned<V> {
 }
 
 impl<V: Provider> Shared<V> {
-    /// An XID that no call of this connection has had for long.
+    /// An XID that no call of this connection has used recently.
     pub(crate) fn xid(&self) -> u32 {
         self.lock().calling.xid()
     }
 
-    /// The next of the calls that were given up and whose buffers nobody can reach any more.
+    /// The next of the calls that were given up and whose buffers nobody else can reach any more.
     pub(crate) fn returned(&self) -> Option<Call> {
         self.lock().calling.returned()
     }
@@ -90,12 +90,12 @@ impl<V: Provider> Shared<V> {
         self.lock().ended.clone()
     }
 
-    /// What was agreed on for the calls that this end makes.
+    /// The terms for the calls that this end makes.
     pub(crate) const fn terms(&self) -> Terms {
         self.terms
     }
 
-    /// Whether calls of the other side are not answered yet, by this side's own doing.
+    /// Whether there are calls of the other side that this side has not answered yet.
     pub(crate) fn is_answering(&self) -> bool {
         self.lock().answering.as_ref().is_some_and(Answering::is_busy)
     }
@@ -139,7 +139,7 @@ impl<V: Provider> Shared<V> {
         }
     }
 
-    /// Somebody attends to the connection from now on.
+    /// Declares that somebody attends to the connection from now on.
     pub(crate) fn be_attended_by_server(&self) {
         self.is_attended.store(true, Ordering::Release);
         self.attend();
@@ -166,7 +166,8 @@ impl<V: Provider> Shared<V> {
             if !longest.is_zero()
                 && let Some(attendant) = &state.attendant
             {
-                // This thread has taken what the attendant was to be told of, and there may be calls that are not its own.
+                // This thread has taken what the attendant would have been told of, and there may be calls that are not
+                // its own.
                 attendant.wake();
             }
         } else {
@@ -198,17 +199,17 @@ impl<V: Provider> Shared<V> {
         }
         state.lead = Lead::Nobody;
         state.carry_out(&self.port);
-        // It looks for itself what that has changed.
+        // It checks for itself what that has changed.
         state.take_news();
         state
     }
 
-    /// Tells what has changed, and does the jobs that there are. Nothing is locked meanwhile.
+    /// Reports what has changed, and does the pending jobs. Nothing is locked meanwhile.
     fn work<'a>(&'a self, mut state: MutexGuard<'a, State<V>>) -> MutexGuard<'a, State<V>> {
         loop {
             self.tell(&mut state);
             if !state.calling.woken.is_empty() {
-                // A waker may panic: no job is to be lost then.
+                // A waker may panic; no job must be lost then.
                 self.release(state);
                 state = self.lock();
             }
@@ -241,7 +242,7 @@ impl<V: Provider> Shared<V> {
         } else if state.closed || !self.is_polled.load(Ordering::Acquire) {
             self.finish(state);
         } else {
-            // One that does not rest looks for jobs before it does.
+            // An attendant that is not resting looks for jobs before it does.
             state.attendant.iter().for_each(Watch::wake);
             self.release(state);
         }
@@ -252,8 +253,8 @@ impl<V: Provider> Shared<V> {
         self.lock().attendant = None;
     }
 
-    /// Has whoever attends to the connection told when there is something to do, unless there is already; none where there will
-    /// be nothing any more.
+    /// Tells whoever attends to the connection when there is something to do, unless there already is; none if there
+    /// will be nothing any more.
     pub(crate) fn rest(&self, watch: &Watch) -> Option<Armed> {
         let mut state = self.lock();
         if state.closed {
@@ -289,7 +290,7 @@ impl<V: Provider> Shared<V> {
         }
     }
 
-    /// Says what has changed, to threads and to futures. A waker may do anything, so nothing is locked then.
+    /// Reports what has changed, to threads and to futures. A waker may do anything, so nothing is locked then.
     pub(crate) fn release(&self, mut state: MutexGuard<'_, State<V>>) {
         self.tell(&mut state);
         state.remind();
@@ -316,7 +317,7 @@ impl<V: Provider> Shared<V> {
         let mut state = self.lock();
         loop {
             let begun = state.begin(&self.port, call, &mut waits.place, Turn::Looking).transpose();
-            // That the connection is over is said when the buffers of all calls are back.
+            // The end of the connection is reported once the buffers of all calls are back.
             if let Some(begun) = begun
                 && (begun.is_ok() || !state.is_ending())
             {
@@ -332,7 +333,7 @@ impl<V: Provider> Shared<V> {
         }
     }
 
-    /// Waits for no place any more.
+    /// Leaves the line.
     pub(crate) fn leave(&self, place: &mut Place) {
         if place.is_some() {
             let mut state = self.lock();
@@ -352,13 +353,13 @@ impl<V: Provider> Shared<V> {
                 return self.give_up(state, ticket, call);
             }
             let now = Instant::now();
-            // Even then the reply may be there, and nobody have looked.
+            // Even then the reply may have come without anyone having looked.
             late = deadline.is_some_and(|deadline| deadline <= now);
             state = self.progress(state, left(deadline, now));
         }
     }
 
-    /// Gives a call up. The buffers of one that was not sent come back as soon as the adapter has room for more work.
+    /// Gives a call up. If it was not sent, its buffers come back as soon as the adapter has room for more work.
     fn give_up<'a>(
         &'a self,
         mut state: MutexGuard<'a, State<V>>,
@@ -395,7 +396,7 @@ impl<V: Provider> Shared<V> {
     }
 }
 
-/// A thread that waits for its turn to call. However it goes on, the next one's turn comes.
+/// A thread that waits for its turn to call. However its wait ends, it is then the next one's turn.
 struct Waits<'a, V: Provider> {
     shared: &'a Shared<V>,
     place: Place,
@@ -408,13 +409,13 @@ impl<V: Provider> Drop for Waits<'_, V> {
 }
 
 impl<V: Provider> Owned<V> {
-    /// Has somebody take completions from now on, as a future waits, who cannot; false where nobody does.
+    /// Makes somebody take completions from now on, because a future waits, which cannot; false if nobody does.
     pub(crate) fn be_attended(&self) -> bool {
         let Self(shared) = self;
         if shared.is_attended.load(Ordering::Acquire) {
             return true;
         }
-        // One after the other: nobody is to count on a driver that does not come.
+        // One after the other: nobody must count on a driver that does not come.
         let _state = shared.lock();
         if shared.is_attended.load(Ordering::Acquire) {
             return true;
@@ -426,17 +427,17 @@ impl<V: Provider> Owned<V> {
         true
     }
 
-    /// The same, for a future: from now on its jobs are left to whoever attends to the connection.
+    /// The same for a future: from now on its jobs are left to whoever attends to the connection.
     pub(crate) fn be_polled(&self) -> bool {
         let is_attended = self.be_attended();
         self.0.is_polled.store(is_attended, Ordering::Release);
         is_attended
     }
 
-    /// Has somebody see to it that a call that was given up does not wait for its reply for too long.
+    /// Makes somebody ensure that a call that was given up does not wait too long for its reply.
     pub(crate) fn watch_grace(&self, outcome: &Result<(), CallError>) {
         if matches!(outcome, Err(CallError::TimedOut(Progress::Sent))) {
-            // Where the operating system has no thread for that, whoever waits looks at the clock too.
+            // If the operating system has no thread for that, whoever waits watches the clock too.
             self.be_attended();
         }
     }
@@ -452,7 +453,7 @@ impl<V: Provider> Driven for Shared<V> {
         }
         drop(self.progress(state, Duration::ZERO));
         match self.rest(watch) {
-            // Nobody else is to let go of what there is, even if it is over.
+            // Nobody else may release what is left, even if it is over.
             None => left.is_none(),
             Some(Armed::Quiet) => true,
             Some(Armed::Ready) => {
@@ -473,8 +474,8 @@ impl<V: Provider> Deref for Owned<V> {
 }
 
 impl<V: Provider> Drop for Owned<V> {
-    /// Ends the connection, which takes an adapter long. The driver does it where it attends to the connection: a future may
-    /// be the last that has it.
+    /// Ends the connection, which takes an adapter long. If the driver attends to the connection, the driver does it,
+    /// because a future may be the last owner.
     fn drop(&mut self) {
         let Self(shared) = self;
         match shared.driver.get() {

@@ -21,14 +21,14 @@ use crate::message::ended::Ended;
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Completion, Error, Status};
 
-/// What is known of a connection.
+/// What is known about a connection.
 pub(crate) struct State<V: Provider> {
     pub(super) buffers: Buffers<V>,
     pub(super) calling: Calling<V>,
     pub(super) answering: Option<Answering<V>>,
-    /// What the two ask for and what is done when nothing is locked.
+    /// What the two ask for that is done when nothing is locked.
     pub(super) jobs: Jobs<V>,
-    /// Receives that are filled and that the endpoints do not know of yet: they take one when all they ask for is done.
+    /// Filled Receives that the endpoints do not know of yet: they take one once everything that they ask for is done.
     pub(super) arrived: VecDeque<Arrived>,
     pub(super) lead: Lead,
     /// Threads that wait for that one.
@@ -36,13 +36,13 @@ pub(crate) struct State<V: Provider> {
     pub(super) ended: Option<Ended>,
     /// The XID of the call of the other side whose memory could not be used.
     pub(super) unusable: Option<u32>,
-    /// All completions were taken.
+    /// Whether all completions were taken.
     pub(super) closed: bool,
     /// Completions that were taken.
     pub(super) taken: u64,
     /// Whoever attends to the connection, while it waits for something to happen.
     pub(super) attendant: Option<Watch>,
-    /// The connection itself, from when nobody holds it any more until the driver ends it.
+    /// The connection itself, from the time when nobody holds it any more until the driver ends it.
     pub(super) left: Option<Arc<dyn Driven>>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct State<V: Provider> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lead {
     Nobody,
-    /// A thread. It wakes up by itself when something that it knew of will have lasted for longer than it may.
+    /// A thread. It wakes up by itself when the earliest deadline that it knew of passes.
     Somebody {
         ends: Option<Instant>,
     },
@@ -92,7 +92,7 @@ impl<V: Provider> State<V> {
         }
     }
 
-    /// Takes a completion; whether there may be another.
+    /// Takes a completion, and says whether there may be another.
     pub(super) fn completed(&mut self, port: &Port<V>, completion: Result<Option<Completion>, Error>) -> bool {
         match completion {
             Ok(None) => false,
@@ -234,25 +234,25 @@ impl<V: Provider> State<V> {
         Ok(ticket)
     }
 
-    /// Gives a call up, and with it the connection where its time for that is over at once.
+    /// Gives a call up, and with it the connection if no time is left for its reply.
     pub(crate) fn give_up(&mut self, port: &Port<V>, ticket: usize) {
         self.calling.give_up(ticket);
         self.carry_out(port);
         self.expire(port);
     }
 
-    /// Whether calls that were given up wait for their replies still.
+    /// Whether calls that were given up still wait for their replies.
     pub(crate) fn has_grace(&self) -> bool {
         self.grace_ends().is_some()
     }
 
-    /// When something will have lasted for longer than it may.
+    /// The earliest deadline.
     pub(super) fn next_end(&self) -> Option<Instant> {
         let provided = self.answering.as_ref().and_then(Answering::next_end);
         provided.into_iter().chain(self.grace_ends()).min()
     }
 
-    /// When a call that was given up will have waited for its reply for too long.
+    /// When a call that was given up will have waited too long for its reply.
     pub(super) fn grace_ends(&self) -> Option<Instant> {
         self.calling.grace_ends().filter(|_| self.ended.is_none())
     }
@@ -264,20 +264,20 @@ impl<V: Provider> State<V> {
         news || self.next_end().is_some_and(is_sooner)
     }
 
-    /// Whether something has come about that threads wait for, since this was asked last.
+    /// Whether something that threads wait for has happened since the last call.
     pub(super) fn take_news(&mut self) -> bool {
         let answered = self.answering.as_mut().is_some_and(|answering| mem::take(&mut answering.news));
         mem::take(&mut self.calling.news) | answered
     }
 
-    /// Has whoever attends to the connection look when the next end comes.
+    /// Makes whoever attends to the connection look when the next deadline passes.
     pub(super) fn remind(&self) {
         if let (Some(attendant), Some(ends)) = (&self.attendant, self.next_end()) {
             attendant.wake_at(ends);
         }
     }
 
-    /// Ends what has lasted for longer than it may.
+    /// Ends whatever has passed its deadline.
     pub(super) fn expire(&mut self, port: &Port<V>) {
         let Some(ends) = self.next_end() else { return };
         let now = Instant::now();
@@ -300,7 +300,7 @@ impl<V: Provider> State<V> {
                 self.ended = Some(ended);
                 self.jobs.add(Job::Disconnect);
             }
-            // Posted was refused as the connection is over, before the completion that tells why was taken.
+            // Posting was refused because the connection is over, before the completion that says why was taken.
             Some(Ended::Peer) if matches!(ended, Ended::Failed(..)) => self.ended = Some(ended),
             Some(_) => {}
         }
@@ -327,11 +327,11 @@ impl<V: Provider> State<V> {
         self.carry_out(port);
     }
 
-    /// Takes what has come before the end. A reply is still good; a call would be answered to nobody.
+    /// Takes what came before the end. A reply is still good; nobody would receive the answer to a call.
     pub(super) fn take_replies(&mut self, port: &Port<V>) {
         let Self { buffers, calling, answering, jobs, arrived, .. } = self;
         for Arrived { receive, length, invalidated } in mem::take(arrived) {
-            // What is asked for is of no use any more.
+            // What is asked for is no longer of use.
             while matches!(calling.step(port, buffers, jobs), Ok(true) | Err(Ended::Peer)) {}
             let _ = buffers.look(port, receive, |octets| {
                 let octets = octets.get(..length).unwrap_or_default();

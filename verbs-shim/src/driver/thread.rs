@@ -14,7 +14,7 @@ use crate::verbs::waiter::{Waiter, Watch};
 
 /// A connection that is driven.
 pub(crate) trait Driven: Send + Sync {
-    /// Does what there is to do, and has itself watched again; false where there will be nothing any more.
+    /// Does what there is to do, and has itself watched again; false if there will be nothing any more.
     fn drive(&self, watch: &Watch) -> bool;
 }
 
@@ -29,7 +29,7 @@ struct Table {
     connections: HashMap<u64, Weak<dyn Driven>>,
 }
 
-/// None until the first that is driven, or where the operating system has no thread for it.
+/// None until the first connection is driven, or if the operating system has no thread for it.
 static DRIVER: Mutex<Option<&'static Driver>> = Mutex::new(None);
 
 impl Driver {
@@ -50,13 +50,13 @@ impl Driver {
     }
 
     fn run(&self) {
-        // Waiting fails where the operating system does not work any more. Futures time out then.
+        // Waiting fails if the operating system no longer works. Futures then time out.
         while let Ok(key) = self.waiter.wait(None) {
             let Some(key) = key else { continue };
             let connection = self.table().connections.get(&key).and_then(Weak::upgrade);
             let watch = Watch::new(&self.waiter, key);
             let goes_on = connection.is_some_and(|connection| {
-                // A waker that panics is gone, and the other futures are not to wait for ever.
+                // A waker that panics is gone, but the other futures must not wait for ever.
                 panic::catch_unwind(AssertUnwindSafe(|| connection.drive(&watch))).unwrap_or_else(|_| {
                     watch.wake();
                     true
@@ -70,7 +70,7 @@ impl Driver {
     }
 }
 
-/// Has a connection driven from now on. What is given wakes the driver for it.
+/// Drives a connection from now on. The returned watch wakes the driver for it.
 pub(crate) fn drive(connection: Weak<dyn Driven>) -> Result<Watch, Error> {
     let driver = Driver::begin()?;
     let mut table = driver.table();
