@@ -32,5 +32,6 @@ pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reac
 pub use rpc::known::{Direction, Rpc, Security, Status, Walked};
 pub use rpc::message::{Answered, Captured, Detail, Dropped, Earlier, Message, OtherCall};
 pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
+pub use rpc::phases::{NotTimed, Phase, Phases};
 pub use rpc::ranges::Ranges;
 pub use rpc::transaction::{Form, Half, Rebuilt, Transaction};

@@ -206,6 +206,10 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
         json!({
             "type": "transaction", "connection": 1, "rdma_xid": "0x61d138ec", "from": "192.0.2.2", "to": "192.0.2.1",
             "call_frame": 1164, "reply_frame": 1172, "time": "1795221579.334748000", "latency": 0.003769,
+            "latency_ns": 3_769_000,
+            "phases": {
+                "call_ns": 0, "responder_ns": 3_115_000, "pull_ns": 654_000, "push_ns": 0, "reply_ns": 0, "requester_ns": 0
+            },
             "program": 100_003, "version": 4, "procedure": 1, "name": "NFSv4 COMPOUND",
             "operations": [
                 {"name": "SEQUENCE", "status": 0}, {"name": "PUTFH", "status": 0}, {"name": "WRITE", "status": 0},
@@ -226,6 +230,9 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
     let failed = object("transactions", "errors", "call_frame", 31);
     assert_eq!((&failed["status"], &failed["call"]["rebuilt"]), (&json!("ERR_CHUNK"), &json!(false)));
     assert_eq!(failed["call"]["reason"], "the header cannot be read");
+    let unanswered = object("transactions", "withdrawn", "reply_frame", Value::Null);
+    assert_eq!((&unanswered["latency_ns"], &unanswered["phases"]), (&Value::Null, &Value::Null));
+    assert_eq!(unanswered["phases_missing"], "the reply is not all in the capture");
 }
 
 #[test]

@@ -208,6 +208,11 @@ impl Message {
         self.earlier.as_ref()?.missing
     }
 
+    /// When it began or ended may not be known: packets of it, or messages with earlier parts, are not in the capture.
+    pub(crate) fn is_broken(&self) -> bool {
+        matches!(self.captured, Captured::Head | Captured::Tail) || self.earlier_missing().is_some()
+    }
+
     /// For an RDMA_MSGP: what it says about padding, its payload and its chunks.
     pub(crate) fn msgp(&self) -> Option<(Msgp, &[u8], Chunks<'_>)> {
         self.prefix().filter(|prefix| prefix.procedure == prefix::Procedure::RDMA_MSGP)?;

@@ -6,5 +6,6 @@ pub(crate) mod known;
 pub(crate) mod message;
 pub(crate) mod msgp;
 pub(crate) mod not_rebuilt;
+pub(crate) mod phases;
 pub(crate) mod ranges;
 pub(crate) mod transaction;

@@ -2,6 +2,7 @@
 
 use super::known::{Security, Status};
 use super::not_rebuilt::NotRebuilt;
+use super::phases::{NotTimed, Phases};
 use crate::carrier::operation::{Side, Stamp};
 use crate::link::Address;
 use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure};
@@ -42,14 +43,25 @@ pub struct Transaction {
     pub read_octets: u64,
     /// Octets that the responder put into Write chunks and the Reply chunk.
     pub write_octets: u64,
+    /// The frame that the call began with: that of its Send's first packet, or of the first of several Sends (version 2).
+    pub began: Option<Stamp>,
+    /// Where its time went; they add up to [`latency`](Self::latency).
+    pub phases: Result<Phases, NotTimed>,
 }
 
 impl Transaction {
-    /// Nanoseconds from the call to the reply.
+    /// Nanoseconds from the first packet of the call's Send to the last packet of the reply's, or to the last packet of what
+    /// was moved for the RPC, where that came later: one that TCP sent again, or one of a reply that the responder provides.
     #[must_use]
     pub fn latency(&self) -> Option<u64> {
-        let (call, reply) = (self.call.as_ref()?, self.reply.as_ref()?);
-        reply.stamp.time.0.checked_sub(call.stamp.time.0)
+        match self.phases {
+            Ok(phases) => Some(phases.total()),
+            Err(NotTimed::OutOfOrder) => None,
+            Err(_) => {
+                let (began, reply) = (self.began?, self.reply.as_ref()?);
+                reply.stamp.time.0.checked_sub(began.time.0)
+            }
+        }
     }
 }
 

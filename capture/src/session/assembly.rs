@@ -6,10 +6,32 @@ use crate::rpc::message::Captured;
 /// The most octets of a Send that are kept: the largest possible inline threshold (RFC 8797 section 4.2).
 const LARGEST: usize = 262_144;
 
+/// The frames between which something was captured. What was sent again may have been captured behind what comes after it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    /// The first.
+    pub(crate) began: Stamp,
+    /// The last.
+    pub(crate) ended: Stamp,
+}
+
+impl Span {
+    fn take(&mut self, stamp: Stamp) {
+        if stamp.frame < self.began.frame {
+            self.began = stamp;
+        }
+        if stamp.frame > self.ended.frame {
+            self.ended = stamp;
+        }
+    }
+}
+
 /// A Send as far as it has come.
 #[derive(Clone, Debug)]
 pub(crate) struct Assembled {
+    /// The frame of its last part.
     pub(crate) stamp: Stamp,
+    pub(crate) span: Span,
     pub(crate) octets: Vec<u8>,
     pub(crate) length: usize,
     pub(crate) captured: Captured,
@@ -44,6 +66,7 @@ impl Assembly {
         let captured = if part.first { Captured::Whole } else { Captured::Tail };
         let mut send = self.current.take().unwrap_or(Assembled {
             stamp: part.stamp,
+            span: Span { began: part.stamp, ended: part.stamp },
             octets: Vec::new(),
             length: 0,
             captured,
@@ -77,6 +100,7 @@ impl Assembly {
 impl Assembled {
     fn append(&mut self, part: &Part<'_>) {
         self.stamp = part.stamp;
+        self.span.take(part.stamp);
         self.length += part.length;
         self.invalidates = part.invalidates;
         self.progress = part.progress;

@@ -5,11 +5,13 @@ use rpcrdma::rpc::MessageType;
 
 use super::chunk::{self, Chunk};
 use super::memory::{Access, Extents};
+use super::timeline::Timeline;
 use crate::rpc::describe::{self, Called, Described, Way};
 use crate::rpc::header::{Header, PayloadPlace, read_chunks};
 use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
+use crate::rpc::phases::NotTimed;
 use crate::rpc::ranges::{self, Ranges};
 
 /// A segment that a call advertises, and what was moved.
@@ -61,6 +63,8 @@ pub(crate) struct Call {
     pub(crate) is_repeated: bool,
     /// How much is known of what the other end moves for it.
     pub(crate) followed: Followed,
+    /// Where its time goes.
+    pub(super) timeline: Timeline,
 }
 
 /// How much is known of what is moved for a call.
@@ -74,8 +78,9 @@ pub(crate) enum Followed {
 
 impl Call {
     /// A call of which the data items are kept if it is to be rebuilt `whole`; else only what holds a Payload stream.
-    pub(crate) fn new(
+    pub(super) fn new(
         message: Message,
+        timeline: Timeline,
         (called, described): (Option<Called>, Option<Described>),
         way: Way,
         whole: bool,
@@ -103,7 +108,19 @@ impl Call {
             is_repeated: false,
             sent: 0,
             followed: Followed::No,
+            timeline,
         }
+    }
+
+    /// Another call that waits advertises a handle of this one: which of the two is meant is not known.
+    pub(super) fn shares_memory(&mut self) {
+        self.followed = Followed::No;
+        self.timeline.refuse(NotTimed::SharedMemory);
+    }
+
+    /// Some of the data that was asked for by RDMA Read is still to come.
+    pub(super) const fn is_pulled(&self) -> bool {
+        self.read_octets < self.asked_octets
     }
 
     /// The other end moves so many octets of a segment from `at` on, whatever of them was captured. `held` is what calls

@@ -5,6 +5,7 @@ use super::memory::SegmentPlace;
 use super::provided::provides;
 use super::reply::Reply;
 use super::state::{CALLS, Context, Session};
+use super::timeline::Timeline;
 use crate::carrier::connection::Connection;
 use crate::carrier::operation::Sides;
 use crate::nfs::Procedure;
@@ -12,6 +13,7 @@ use crate::rpc::describe::{self, Described};
 use crate::rpc::header::{read_chunks, write_lengths};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{Detail, Message};
+use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
 
 impl Session {
@@ -42,7 +44,8 @@ impl Session {
             let walked = described.as_ref().map(Described::to_walked);
             Box::new(Detail { walked, ..self.watch.detail(Direction::Call) })
         });
-        let mut call = Call::new(message.clone(), (called, described), way, context.transactions);
+        let timeline = Timeline::new(self.span);
+        let mut call = Call::new(message.clone(), timeline, (called, described), way, context.transactions);
         if self.replaces(&mut call, context) {
             self.wait(call, context);
         }
@@ -75,19 +78,26 @@ impl Session {
         let is_wanted = context.transactions || context.operations;
         // What could not be placed may be for this call, if it was captured before that and is given only now.
         let is_given_in_time = self.last_unplaced <= call.message.stamp.frame;
+        call.timeline.wait(self.unplaced);
+        if call.message.is_broken() || !is_given_in_time {
+            call.timeline.refuse(NotTimed::Missed);
+        } else if call.is_repeated {
+            call.timeline.refuse(NotTimed::SameXid);
+        }
         if is_wanted && *self.heard.get(requester.other()) && !call.is_repeated && is_given_in_time {
             call.followed = Followed::Since(self.unplaced);
         }
         let memory = self.memory.get_mut(requester);
+        let mut others = Vec::new();
         for (index, segment) in call.segments.iter().enumerate() {
             let place = SegmentPlace { call: id, segment: index };
             let address = (segment.handle, segment.offset);
-            if let Some(other) = memory.advertise(segment.access, address, segment.length, place) {
-                // Which of the two is meant is not known.
-                call.followed = Followed::No;
-                self.calls.get_mut(&other).into_iter().for_each(|other| other.followed = Followed::No);
-            }
+            others.extend(memory.advertise(segment.access, address, segment.length, place));
         }
+        if !others.is_empty() {
+            call.shares_memory();
+        }
+        others.iter().for_each(|other| self.calls.get_mut(other).into_iter().for_each(Call::shares_memory));
         let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
         named.get_mut(requester).insert(prefix.xid, id);
         self.held += call.held();
@@ -116,6 +126,7 @@ impl Session {
             named.get_mut(requester).remove(&prefix.xid);
         }
         self.held -= call.held();
+        call.timeline.take(self.unplaced);
         if call.followed != Followed::Since(self.unplaced) {
             call.followed = Followed::No;
         }
@@ -126,6 +137,7 @@ impl Session {
         let Some(mut call) = self.take(id) else { return };
         // What was not moved may still be.
         call.followed = Followed::No;
+        call.timeline.refuse(NotTimed::ReplyMissing);
         let is_reply = call.answers.is_some() || call.is_reply();
         if call.is_doubtful {
             call.forget();
@@ -145,6 +157,12 @@ impl Session {
         let xid = message.xid();
         let id = self.xids.get(message.sender.other()).get(&xid).copied();
         let mut call = id.and_then(|id| self.take(id));
+        if let Some(call) = &mut call {
+            call.timeline.reply(self.span);
+            if message.is_broken() {
+                call.timeline.refuse(NotTimed::Missed);
+            }
+        }
         let mut long_xid = None;
         if let Some(call) = &mut call
             && call.described.is_none()
@@ -199,6 +217,8 @@ impl Session {
         }
         if self.held() > enough {
             self.reads.clear();
+            // What still comes for them has no place.
+            self.unplaced += 1;
             self.sequences = Sides::default();
             self.abandon(connection, context);
         }

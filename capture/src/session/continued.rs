@@ -38,12 +38,13 @@ impl Session {
         }
         match sequence.order.accept(&header, message.length.saturating_sub(header_length)) {
             Ok(v2::Part::Payload { offset, is_last: false }) => {
-                sequence.begin(offset, header.xid(), payload);
+                sequence.begin(offset, self.span.began, header.xid(), payload);
                 sequence.put(offset, payload);
                 false
             }
             Ok(v2::Part::Payload { offset, is_last: true }) => {
-                sequence.begin(offset, header.xid(), payload);
+                sequence.begin(offset, self.span.began, header.xid(), payload);
+                self.span.began = sequence.began;
                 message.earlier = sequence.end(offset).map(Box::new);
                 true
             }

@@ -5,6 +5,7 @@ use rpcrdma::rpc::MessageType;
 use rpcrdma::v1::{Body, ErrorReply};
 use rpcrdma::v2;
 
+use super::call::Call;
 use super::state::Session;
 use crate::carrier::operation::Side;
 use crate::rpc::header::{self, Decoded, Dialect, Header};
@@ -87,7 +88,7 @@ impl Session {
                 Body::Done => {
                     let provided = self.provided.get(from.other()).get(&header.xid);
                     let provided = provided.and_then(|id| self.calls.get(id));
-                    return provided.is_some_and(|provided| provided.read_octets < provided.asked_octets);
+                    return provided.is_some_and(Call::is_pulled);
                 }
             },
             Header::V2(header) => match decoded.header.place() {
@@ -96,7 +97,7 @@ impl Session {
             },
         };
         let call = self.xids.get(from.other()).get(&decoded.header.xid()).and_then(|id| self.calls.get(id));
-        is_reply && call.is_none_or(|call| call.read_octets < call.asked_octets)
+        is_reply && call.is_none_or(Call::is_pulled)
     }
 
     /// Whether a call of an end waits.

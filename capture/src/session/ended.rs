@@ -7,6 +7,7 @@ use crate::rpc::header::{Decoded, PayloadPlace};
 use crate::rpc::known::Status;
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::{Form, Half, Rebuilt, Transaction};
 
 fn form(decoded: &Decoded<'_>, is_call: bool) -> Form {
@@ -85,12 +86,15 @@ impl Transaction {
             status: None,
             read_octets: 0,
             write_octets: 0,
+            began: None,
+            phases: Err(NotTimed::CallMissing),
         };
         if let Some(call) = call {
             transaction.take_call(call);
         }
-        if let Some((message, reply)) = reply {
-            transaction.take_reply(message, reply);
+        match reply {
+            Some((message, reply)) => transaction.take_reply(message, reply),
+            None => transaction.phases = Err(NotTimed::ReplyMissing),
         }
         Some(transaction)
     }
@@ -108,6 +112,8 @@ impl Transaction {
             self.callback = described.rpc.callback;
             items = described.items;
         }
+        self.began = Some(call.timeline.began);
+        self.phases = call.timeline.phases();
         self.read_octets = call.read_octets;
         self.write_octets = call.write_octets;
         self.call = Some(call.message.half(true, rebuilt.map(|octets| Rebuilt { octets, items })));

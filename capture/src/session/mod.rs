@@ -27,6 +27,7 @@ mod sequence;
 mod state;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod watch;
 
 pub(crate) use state::{Context, Session};

@@ -45,7 +45,7 @@ impl Session {
                 self.access(connection, operation, last, context)
             }
             OperationKind::ReadResponse { request, at, data, length } => {
-                self.response(from, (request, at), data, length);
+                self.response((from, stamp), (request, at), data, length);
                 Taken::Done
             }
         };
@@ -73,7 +73,7 @@ impl Session {
                 if context.operations {
                     self.within(connection, operation, place, context);
                 }
-                self.move_data(operation.kind, place);
+                self.move_data(operation, place);
             }
             None if !last => return Taken::Early,
             None => {
@@ -88,23 +88,31 @@ impl Session {
     }
 
     /// Data is written to a place in a segment, or requested from there.
-    fn move_data(&mut self, kind: OperationKind<'_>, (place, at): (SegmentPlace, u64)) {
-        match kind {
+    fn move_data(&mut self, operation: &Operation<'_>, (place, at): (SegmentPlace, u64)) {
+        let stamp = operation.stamp;
+        match operation.kind {
             OperationKind::Write { data, length, .. } => self.put(place, at, data, |call, held| {
                 call.write_octets += length as u64;
+                call.timeline.write(stamp);
                 call.moves(place.segment, at, length as u64, held);
             }),
-            OperationKind::ReadRequest { request, length, .. } => self.read(request, place, at, length),
+            OperationKind::ReadRequest { request, length, .. } => {
+                self.read((request, stamp), place, at, length);
+            }
             _ => {}
         }
     }
 
     /// Data of a call comes that the other end requested.
-    fn response(&mut self, from: Side, (request, at): (u64, u64), data: &[u8], length: usize) {
+    fn response(&mut self, (from, stamp): (Side, Stamp), (request, at): (u64, u64), data: &[u8], length: usize) {
         self.granted(from.other());
         let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
-        if let Some(&(_, place, base)) = read {
-            self.put(place, base + at, data, |call, _| call.read_octets += length as u64);
+        match read {
+            Some(&(_, place, base)) => self.put(place, base + at, data, |call, _| {
+                call.read_octets += length as u64;
+                call.timeline.read(call.is_pulled(), stamp);
+            }),
+            None => self.cannot_place(stamp),
         }
     }
 
@@ -152,9 +160,10 @@ impl Session {
         found.or_else(|| memory.find(access, address, |_| is_whole))
     }
 
-    pub(super) fn read(&mut self, request: u64, place: SegmentPlace, at: u64, length: u32) {
+    fn read(&mut self, (request, stamp): (u64, Stamp), place: SegmentPlace, at: u64, length: u32) {
         if let Some(call) = self.calls.get_mut(&place.call) {
             call.asked_octets += u64::from(length);
+            call.timeline.read(call.is_pulled(), stamp);
             call.moves(place.segment, at, u64::from(length), &mut self.held);
         }
         if self.reads.len() == READS {

@@ -38,6 +38,7 @@ impl Session {
     ) {
         let Some(number) = self.number else { return };
         self.watch.progress = send.progress;
+        self.span = send.span;
         let mut message = Message {
             dialect: Dialect::of(
                 message::readable(send.captured, &send.octets),

@@ -3,6 +3,7 @@
 use rpcrdma::rpc::MessageType;
 use rpcrdma::v2::Continuation;
 
+use crate::carrier::operation::Stamp;
 use crate::rpc::message::Earlier;
 use crate::rpc::not_rebuilt::NotRebuilt;
 
@@ -14,6 +15,8 @@ const STREAM: usize = 16 << 20;
 pub(super) struct Sequence {
     pub(super) order: Continuation,
     pub(super) octets: Vec<u8>,
+    /// The frame that its first part began with.
+    pub(super) began: Stamp,
     /// Whether what the end sent before is known.
     follows: bool,
     /// Why `octets` is not everything.
@@ -22,10 +25,11 @@ pub(super) struct Sequence {
 
 impl Sequence {
     /// Records where a Payload stream begins: at its first part, or before it if the capture missed that.
-    pub(super) fn begin(&mut self, offset: u64, xid: u32, payload: &[u8]) {
+    pub(super) fn begin(&mut self, offset: u64, began: Stamp, xid: u32, payload: &[u8]) {
         if offset > 0 {
             return;
         }
+        self.began = began;
         self.octets.clear();
         // After a loss the rest of a stream looks like one of its own, except for its first words.
         let is_start = self.follows || MessageType::peek(payload).is_some_and(|(first, _)| first == xid);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rpcrdma::v2::Family;
 
-use super::assembly::Assembly;
+use super::assembly::{Assembly, Span};
 use super::call::Call;
 use super::memory::{Memory, SegmentPlace};
 use super::sequence::Sequence;
@@ -54,6 +54,8 @@ pub(crate) struct Session {
     /// Whether version 2 was seen, but not its wire format.
     pub(super) undecided: bool,
     pub(super) assemblies: Sides<Assembly>,
+    /// Where the message that is looked at was captured; of a Payload stream in several Sends (version 2), all of those.
+    pub(super) span: Span,
     pub(super) sequences: Sides<Sequence>,
     pub(super) calls: BTreeMap<u64, Call>,
     /// Octets of memory that the calls take.

@@ -530,7 +530,7 @@ fn of_a_stream_16_mebibytes_are_kept_and_no_octet_more() {
     let keeps = |more: usize| {
         let mut sequence = Sequence::default();
         let (start, rest) = (words(&call_of(1, NFS)), vec![0; (16 << 20) - 40 + more]);
-        sequence.begin(0, 1, &start);
+        sequence.begin(0, Stamp::default(), 1, &start);
         sequence.put(0, &start);
         sequence.put(40, &rest);
         sequence.end((40 + rest.len()) as u64).unwrap().missing
@@ -541,7 +541,7 @@ fn of_a_stream_16_mebibytes_are_kept_and_no_octet_more() {
 #[test]
 fn of_the_parts_behind_a_cut_one_nothing_is_kept() {
     let (mut sequence, start) = (Sequence::default(), words(&call_of(1, NFS)));
-    sequence.begin(0, 1, &start);
+    sequence.begin(0, Stamp::default(), 1, &start);
     sequence.put(0, &start[..20]);
     sequence.put(40, &[7; 8]);
     let earlier = sequence.end(48).unwrap();

@@ -28,6 +28,7 @@ use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, R
 use crate::rpc::known::{Direction, Rpc, Security, Status};
 use crate::rpc::message::{Captured, Dropped, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::phases::{NotTimed, Phases};
 use crate::rpc::transaction::{Form, Half, Transaction};
 use salvaged::Salvaged;
 
@@ -580,6 +581,10 @@ struct TransactionObject<'a> {
     reply_file_frame: Option<u64>,
     time: Option<Seconds>,
     latency: Option<f64>,
+    latency_ns: Option<u64>,
+    phases: Option<PhasesObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phases_missing: Option<ShownObject<NotTimed>>,
     #[serde(skip_serializing_if = "is_false")]
     reverse: bool,
     #[serde(skip_serializing_if = "is_false")]
@@ -619,6 +624,9 @@ impl<'a> TransactionObject<'a> {
             reply_file_frame: reply_file.map(|(_, frame)| frame),
             time: call.as_ref().or(reply.as_ref()).map(|half| Seconds(half.stamp.time)),
             latency: transaction.latency().map(|latency| latency as f64 / 1e9),
+            latency_ns: transaction.latency(),
+            phases: transaction.phases.ok().map(PhasesObject::new),
+            phases_missing: transaction.phases.err().map(ShownObject),
             reverse: transaction.reverse,
             program_guessed: transaction.callback == Callback::Guessed,
             program: procedure.map(|procedure| procedure.program),
@@ -633,6 +641,31 @@ impl<'a> TransactionObject<'a> {
             write_octets: transaction.write_octets,
             status: transaction.status.map(Status::name),
             nfs_status: nfs_status(transaction.status),
+        }
+    }
+}
+
+/// Where the time of an RPC went, in nanoseconds.
+#[derive(Serialize)]
+struct PhasesObject {
+    call_ns: u64,
+    responder_ns: u64,
+    pull_ns: u64,
+    push_ns: u64,
+    reply_ns: u64,
+    requester_ns: u64,
+}
+
+impl PhasesObject {
+    const fn new(phases: Phases) -> Self {
+        let Phases { call, responder, pull, push, reply, requester } = phases;
+        Self {
+            call_ns: call,
+            responder_ns: responder,
+            pull_ns: pull,
+            push_ns: push,
+            reply_ns: reply,
+            requester_ns: requester,
         }
     }
 }

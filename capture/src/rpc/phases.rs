@@ -1,0 +1,122 @@
+//! Where the time of an RPC went.
+
+use core::fmt;
+
+/// A part of the time that an RPC took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// The call's Send: from its first packet to its last.
+    Call,
+    /// The responder's turn: nothing moved, and it had what it had asked for.
+    Responder,
+    /// RDMA Reads: the data of one at least was on its way.
+    Pull,
+    /// RDMA Writes: from the first to the last of those that follow each other.
+    Push,
+    /// The reply's Send: from its first packet to its last.
+    Reply,
+    /// The requester's turn: the responder provides the reply, and the requester had not asked for what was left of it
+    /// (draft-cel-nfsv4-reliable-reply).
+    Requester,
+}
+
+impl Phase {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Call, Self::Responder, Self::Pull, Self::Push, Self::Reply, Self::Requester];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Responder => "responder",
+            Self::Pull => "pull",
+            Self::Push => "push",
+            Self::Reply => "reply",
+            Self::Requester => "requester",
+        }
+    }
+}
+
+/// The time of an RPC by phase, in nanoseconds, as it was where the packets were captured. Packets that were sent again count
+/// for the phase in which they were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// That of [`Phase::Call`].
+    pub call: u64,
+    /// That of [`Phase::Responder`].
+    pub responder: u64,
+    /// That of [`Phase::Pull`].
+    pub pull: u64,
+    /// That of [`Phase::Push`].
+    pub push: u64,
+    /// That of [`Phase::Reply`].
+    pub reply: u64,
+    /// That of [`Phase::Requester`].
+    pub requester: u64,
+}
+
+impl Phases {
+    /// That of one phase.
+    #[must_use]
+    pub const fn of(&self, phase: Phase) -> u64 {
+        match phase {
+            Phase::Call => self.call,
+            Phase::Responder => self.responder,
+            Phase::Pull => self.pull,
+            Phase::Push => self.push,
+            Phase::Reply => self.reply,
+            Phase::Requester => self.requester,
+        }
+    }
+
+    /// That of one phase, to change it.
+    pub const fn of_mut(&mut self, phase: Phase) -> &mut u64 {
+        match phase {
+            Phase::Call => &mut self.call,
+            Phase::Responder => &mut self.responder,
+            Phase::Pull => &mut self.pull,
+            Phase::Push => &mut self.push,
+            Phase::Reply => &mut self.reply,
+            Phase::Requester => &mut self.requester,
+        }
+    }
+
+    /// All of it: the latency of the RPC.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        Phase::ALL.iter().map(|phase| self.of(*phase)).sum()
+    }
+}
+
+/// Why the time of an RPC cannot be divided into phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotTimed {
+    /// The capture does not hold the call.
+    CallMissing,
+    /// The capture does not hold the reply, or not all of it.
+    ReplyMissing,
+    /// Packets that belong to the RPC may be missing, or an RDMA operation may be one of it and is for no known memory.
+    Missed,
+    /// Frames are in another order than their times, or packets of the responder before the call that they belong to.
+    OutOfOrder,
+    /// Another call that waited at the same time advertised the same handle: which of them data was moved for is not known.
+    SharedMemory,
+    /// A call with the same XID was not answered before: what was moved may have been for that.
+    SameXid,
+}
+
+impl fmt::Display for NotTimed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CallMissing => "the call is not in the capture",
+            Self::ReplyMissing => "the reply is not all in the capture",
+            Self::Missed => "packets between call and reply may be missing from the capture",
+            Self::OutOfOrder => "frames of the RPC are out of order in the capture",
+            Self::SharedMemory => "another call that waited advertised the same memory",
+            Self::SameXid => "a call before it with the same XID was not answered",
+        })
+    }
+}
+
+impl core::error::Error for NotTimed {}
