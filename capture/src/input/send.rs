@@ -1,4 +1,4 @@
-//! One Send, given by its octets alone.
+//! One Send, from its octets alone.
 
 use rpcrdma::rpc::MessageType;
 use rpcrdma::v2::Family;
@@ -9,10 +9,10 @@ use crate::rpc::describe::{self, Described, Way};
 use crate::rpc::header::{Dialect, PayloadPlace, read_chunks, write_lengths};
 use crate::rpc::message::{Captured, Message};
 
-/// The message in a Send that is of no capture: frame, time, connection and addresses have no meaning.
+/// The message in a Send that is not from a capture: frame, time, connection and addresses have no meaning.
 ///
-/// A reply does not name the procedure that was called, so nothing is said of its results. `family` is the wire format of
-/// version 2; without it, only what the octets themselves show is known.
+/// A reply does not name the procedure that was called, so nothing is known about its results. `family` is the wire
+/// format of version 2; without it, only what the octets themselves show is known.
 #[must_use]
 pub fn lone_message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
     let mut message = Message {

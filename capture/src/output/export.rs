@@ -1,13 +1,13 @@
-//! Writes RPCs that were put back together as RPC over TCP, so that any tool for NFS over TCP reads them.
+//! Writes rebuilt RPCs as RPC over TCP, so that any tool for NFS over TCP can read them.
 //!
 //! Each connection becomes a TCP connection from a reserved port of the client to port 2049 of the server, with the
 //! addresses and times of the capture; RPCs in the reverse direction go over the same one. A message takes as many
-//! segments as it needs, preceded by the record mark of RFC 5531 section 11. A local identifier of InfiniBand, which is no
-//! IP address, becomes one in 198.18.0.0/16 with the identifier in its last two octets.
+//! segments as it needs, preceded by the record mark of RFC 5531 section 11. An InfiniBand local identifier, which is
+//! not an IP address, becomes one in 198.18.0.0/16 with the identifier in its last two octets.
 //!
-//! An RPC is known when its reply is, and its call is older than that: so messages are held, up to 4096 of them and 64 MiB,
-//! to be written in the order of their frames. A message that comes later than that follows younger ones; its time is
-//! right even then, and so are the sequence numbers, which follow the order in the file.
+//! An RPC is known only when its reply is, and its call is older than that. So messages are held, up to 4096 of them
+//! and 64 MiB, and written in the order of their frames. A message that comes later than that follows younger ones;
+//! even then its time is right, and so are the sequence numbers, which follow the order in the file.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -28,11 +28,11 @@ use crate::rpc::transaction::{Half, Transaction};
 
 /// The port of the server (RFC 8881 section 2.9.3).
 const NFS_PORT: u16 = 2049;
-/// Messages that are held to put them in order.
+/// The most messages that are held to put them in order.
 const HELD_MESSAGES: usize = 4096;
-/// Octets of messages that are held to put them in order.
+/// The most octets of messages that are held to put them in order.
 const HELD_OCTETS: usize = 64 << 20;
-/// Connections that are remembered; past that the oldest would begin anew, on another port.
+/// Connections that are remembered; past that the oldest would start over, on another port.
 const STREAMS: usize = 8192;
 /// What was sent parses as RPC-over-RDMA, and what it carries is no RPC message.
 const NO_RPC: &str = "what the message carries is no RPC message";
@@ -41,7 +41,7 @@ const SNAPLEN: u32 = 262_144;
 /// The bit that marks the last fragment of a record (RFC 5531 section 11); the rest of the word is its length.
 const LAST_FRAGMENT: u32 = 0x8000_0000;
 
-/// Takes transactions, writes a capture of RPC over TCP.
+/// Takes transactions and writes a capture of RPC over TCP.
 ///
 /// ```
 /// use rpcrdma_capture::{Capture, Config, Events};
@@ -61,28 +61,28 @@ const LAST_FRAGMENT: u32 = 0x8000_0000;
 #[derive(Debug)]
 pub struct Exporter<W: Write> {
     writer: PcapWriter<W>,
-    /// By number of the connection.
+    /// By connection number.
     streams: BTreeMap<u32, Open>,
     opened: u16,
-    /// By frame, then by arrival.
+    /// By frame, then by order of arrival.
     held: BTreeMap<(u64, u64), Held>,
     octets: usize,
     arrivals: u64,
     exported: Exported,
 }
 
-/// What was written, and what was not.
+/// Counts of what was written, and of what was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Calls that were written.
     pub calls: u64,
     /// Replies that were written.
     pub replies: u64,
-    /// RPCs that were left out: their call could not be rebuilt, and no one can read a reply without its call.
+    /// RPCs that were left out, because their call could not be rebuilt and a reply cannot be read without its call.
     pub left_out: u64,
-    /// RPCs whose call alone was written: the reply is in the capture, and could not be rebuilt.
+    /// RPCs of which only the call was written: the reply is in the capture but could not be rebuilt.
     pub replies_left_out: u64,
-    /// Why, with how many there were of each.
+    /// The reasons, each with a count.
     pub reasons: Vec<(&'static str, u64)>,
 }
 
@@ -106,7 +106,7 @@ struct Held {
 }
 
 impl<W: Write> Exporter<W> {
-    /// Begins a capture file.
+    /// Starts a capture file.
     ///
     /// # Errors
     /// Where it cannot be written.
@@ -128,7 +128,7 @@ impl<W: Write> Exporter<W> {
         })
     }
 
-    /// Takes a transaction. Its messages are written when those before them are.
+    /// Takes a transaction. Its messages are written after those before them.
     ///
     /// # Errors
     /// Where the file cannot be written.
@@ -140,7 +140,7 @@ impl<W: Write> Exporter<W> {
         };
         if let Some(reply) = &transaction.reply {
             match record(reply, is_reply) {
-                // Where a capture disordered its frames, a reply still comes after its call.
+                // Even if a capture has its frames out of order, a reply comes after its call.
                 Ok(record) => {
                     let after = reply.stamp.frame.max(call);
                     self.hold(transaction, transaction.requester.other(), reply, after, record);
@@ -175,7 +175,7 @@ impl<W: Write> Exporter<W> {
         Ok(())
     }
 
-    /// Holds a message; gives the frame that its place is by.
+    /// Holds a message, and returns the frame that decides its place.
     fn hold(&mut self, of: &Transaction, sender: Side, half: &Half, frame: u64, record: Vec<u8>) -> u64 {
         let requester = of.requester;
         let client = if of.reverse { requester.other() } else { requester };
@@ -237,8 +237,8 @@ fn is_reply(octets: &[u8]) -> bool {
     rpcrdma::rpc::RpcReply::decode(octets).is_ok()
 }
 
-/// The port of a client. Reserved ones first, as NFS clients have: those that no well-known protocol claims, by which a tool
-/// might take the stream for something else. Then the dynamic ones.
+/// The port of a client. Reserved ports come first, as with NFS clients, except those of well-known protocols, for
+/// which a tool might mistake the stream. Then come the dynamic ports.
 const fn client_port(connection: u16) -> u16 {
     const RESERVED: u16 = 706;
     const RESERVED_COUNT: u16 = 96;
@@ -252,10 +252,10 @@ const fn client_port(connection: u16) -> u16 {
 }
 
 fn write_frame<W: Write>(writer: &mut PcapWriter<W>, time: Time, frame: &[u8]) -> io::Result<()> {
-    // What the format cannot say becomes the latest time it can.
+    // A time that the format cannot express becomes the latest that it can.
     let seconds = (time.0 / 1_000_000_000).min(u64::from(u32::MAX));
     let time = Duration::new(seconds, (time.0 % 1_000_000_000) as u32);
-    // A frame is at most an IP packet long.
+    // A frame is no longer than an IP packet.
     writer.write_packet(&PcapPacket::new(time, frame.len() as u32, frame)).map(drop).map_err(failed)
 }
 

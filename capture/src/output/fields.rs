@@ -1,6 +1,6 @@
 //! The fields of a transport header one after the other, as far as they can be read (RFC 8166 section 4.1).
 //!
-//! Version 2 (its drafts) has other words between the first four and the lists:
+//! In version 2 (its drafts), other words come between the first four and the lists:
 //!
 //! ```text
 //! family A    flags | inv_handle 1 PHLOO ... 0 | 1 n HLOO ... 0 | 1 n HLOO ... or 0
@@ -9,8 +9,8 @@
 //! family B    the same without flags; rdma_remaining; the Call chunk before inv_handle
 //! ```
 //!
-//! Decoding gives all of a header or an error. People who look for a fault, and programs that report one, want what comes
-//! before it too: it is walked over here.
+//! Decoding yields a whole header or an error. People who look for a fault, and programs that report one, also want
+//! what comes before it, so this walks through the fields.
 //!
 //! ```text
 //! xid vers credit proc | align thresh | 1 PHLOO ... 0 | 1 n HLOO ... 0 | 1 n HLOO ... or 0
@@ -26,7 +26,7 @@ use rpcrdma::v2::{Credit, ErrorCode, Family, PropertyId, family_a, family_b};
 use crate::rpc::header::Dialect;
 use crate::rpc::message::{self, Message};
 
-/// What of a message can be read: nothing, where its beginning is missing.
+/// The readable part of a message: nothing, if its beginning is missing.
 pub(super) fn readable(message: &Message) -> &[u8] {
     message::readable(message.captured, &message.octets)
 }
@@ -42,7 +42,7 @@ pub(super) enum Field {
     Procedure(Procedure),
     /// `rdma_htype` of version 2, and its name.
     Type(u32, Option<&'static str>),
-    /// `rdma_credit` of version 2, in the wire format that says how to read it, if that is known.
+    /// `rdma_credit` of version 2, with the wire format, if known, that says how to read it.
     Credit(Credit, Option<Family>),
     /// `rdma_flags`.
     Flags(family_a::HeaderFlags),
@@ -50,7 +50,7 @@ pub(super) enum Field {
     InvHandle(u32),
     /// `rdma_err` of version 2.
     Error(ErrorCode),
-    /// A transport property: which, the octets of its value, and the value where it is a number.
+    /// A transport property: which, the octets of its value, and the value if it is a number.
     Property(PropertyId, usize, Option<u32>),
     /// An entry of the Call chunk, its flag included.
     CallSegment(ReadSegment),
@@ -60,21 +60,21 @@ pub(super) enum Field {
     ReadSegment(ReadSegment),
     /// The word that ends the Read list.
     ReadListEnd,
-    /// The flag and the count that begin a Write chunk of so many segments.
+    /// The flag and the count that begin a Write chunk with this many segments.
     WriteChunk(u32),
-    /// A segment of the Write chunk or the Reply chunk begun last.
+    /// A segment of the last Write chunk or Reply chunk that began.
     Segment(Segment),
     /// The word that ends the Write list.
     WriteListEnd,
-    /// The flag and the count that begin the Reply chunk; without one there is the flag alone.
+    /// The flag and the count that begin the Reply chunk; if there is none, only the flag.
     ReplyChunk(Option<u32>),
 }
 
-/// Gives every field that can be read to `take`, with its offset from the start of the Send; gives the offset that was
+/// Gives every readable field to `take`, with its offset from the start of the Send, and returns the offset that was
 /// reached.
 pub(super) fn walk(dialect: Dialect, octets: &[u8], take: &mut impl FnMut(usize, Field)) -> usize {
     let mut walker = FieldWalker { reader: Reader::new(octets), take };
-    // Where a field is not there whole, or not what it must be, the walk ends before it.
+    // If a field is incomplete or invalid, the walk ends before it.
     let _ended = match dialect {
         Dialect::Version2(Family::A) => walker.family_a(),
         Dialect::Version2(Family::B) => walker.family_b(),

@@ -38,7 +38,7 @@ pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A line of text as wide as `limit` at most; what is too much ends in an ellipsis.
+/// A line of text, at most `limit` columns wide; text that is too long ends in an ellipsis.
 #[derive(Debug)]
 pub(super) struct Line {
     text: String,
@@ -52,7 +52,7 @@ impl Line {
         Self { text: String::with_capacity(160), width: 0, limit, colour }
     }
 
-    /// The same line, as wide as it gets.
+    /// The same line, without a limit.
     pub(super) fn unlimited(self) -> Self {
         Self { limit: usize::MAX, ..self }
     }
@@ -69,7 +69,7 @@ impl Line {
         self.push(PLAIN, &" ".repeat(width.saturating_sub(length)));
     }
 
-    /// Adds text, and spaces up to `width` columns after it, but one at least.
+    /// Adds text, and spaces up to `width` columns, but at least one.
     pub(super) fn column_apart(&mut self, style: Style, text: &str, width: usize) {
         self.column(style, text, width.max(text.chars().count() + 1));
     }
@@ -79,7 +79,7 @@ impl Line {
         self.push_within(style, text, self.room());
     }
 
-    /// Adds text, of which no more than `room` columns are shown.
+    /// Adds text, at most `room` columns of it.
     pub(super) fn push_within(&mut self, style: Style, text: &str, room: usize) {
         let length = text.chars().count();
         if length == 0 || room == 0 {

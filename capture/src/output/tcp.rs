@@ -1,4 +1,4 @@
-//! A TCP connection as a capture would show it: Ethernet frames with an IP header, a TCP header, and data.
+//! A TCP connection as it would appear in a capture: Ethernet frames with an IP header, a TCP header, and data.
 //!
 //! ```text
 //! +----------------+--------------------+-----------------+---------
@@ -63,7 +63,7 @@ impl ExportedStream {
         [synchronize, accept, self.frame(Side::Active, ACK, &[])]
     }
 
-    /// Gives the frames in which `from` sends `data` to `write`, one after another.
+    /// Gives `write` the frames in which `from` sends `data`, one after another.
     pub(crate) fn send<E>(
         &mut self,
         from: Side,
@@ -138,13 +138,13 @@ fn ipv4(length: u16, source: [u8; 4], destination: [u8; 4]) -> [u8; 20] {
     let [l0, l1] = (length + 20).to_be_bytes();
     let [s0, s1, s2, s3] = source;
     let [d0, d1, d2, d3] = destination;
-    // Not to be fragmented, so its identification says nothing (RFC 6864 section 4.1).
+    // It must not be fragmented, so its identification means nothing (RFC 6864 section 4.1).
     let header = |c0, c1| [0x45, 0, l0, l1, 0, 0, 0x40, 0, HOPS, PROTOCOL_TCP, c0, c1, s0, s1, s2, s3, d0, d1, d2, d3];
     let [c0, c1] = fold(sum(&header(0, 0)));
     header(c0, c1)
 }
 
-/// Locally administered, as no capture tells the real ones for every carrier.
+/// Locally administered, because captures do not show the real ones for every carrier.
 const fn hardware(of: Side) -> [u8; 6] {
     match of {
         Side::Active => [0x02, 0, 0, 0, 0, 0x01],
@@ -152,7 +152,7 @@ const fn hardware(of: Side) -> [u8; 6] {
     }
 }
 
-/// A local identifier becomes an address in 198.18.0.0/16, which is for tests and belongs to no one (RFC 2544 appendix C).
+/// A local identifier becomes an address in 198.18.0.0/16, which is reserved for tests (RFC 2544 appendix C).
 const fn v4(address: Address) -> Option<[u8; 4]> {
     match address {
         Address::V4(octets) => Some(octets),
@@ -164,7 +164,7 @@ const fn v4(address: Address) -> Option<[u8; 4]> {
     }
 }
 
-/// An IPv4 address beside an IPv6 address is mapped (RFC 4291 section 2.5.5.2).
+/// An IPv4 address is mapped if the other end has an IPv6 address (RFC 4291 section 2.5.5.2).
 const fn v6(address: Address) -> [u8; 16] {
     match (address, v4(address)) {
         (Address::V6(octets), _) => octets,
@@ -183,7 +183,7 @@ fn sum(octets: &[u8]) -> u64 {
     words.iter().chain([&last]).map(|word| u64::from(u32::from_be_bytes(*word))).sum()
 }
 
-/// The checksum of what `sum` summed.
+/// The checksum from a result of `sum`.
 fn fold(mut sum: u64) -> [u8; 2] {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

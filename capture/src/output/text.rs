@@ -18,14 +18,14 @@ use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Half, Transaction};
 
-/// Columns a line has at most, with IPv4 addresses and one file.
+/// The most columns of a line, with IPv4 addresses and one file.
 pub(super) const WIDTH: usize = 120;
 /// Columns of the widest pair of IPv4 addresses.
 const IPV4_PAIR: usize = 33;
-/// Columns that what is called has at least, before the operations that lead to another are left out.
+/// The fewest columns for what is called, before the operations that lead to another are left out.
 const CALLED: usize = 27;
 
-/// Writes the lines of one output, in columns that get wider where they must.
+/// Writes the lines of one output, in columns that get wider if they must.
 #[derive(Debug)]
 pub struct Lines {
     columns: Columns,
@@ -50,14 +50,14 @@ impl Columns {
         self.start = start;
     }
 
-    /// A line of text that is moved in by `indent` columns.
+    /// A line of text, indented by `indent` columns.
     pub(super) fn text(&self, indent: usize) -> Line {
         let mut line = Line::new(self.colour, usize::MAX);
         line.push(PLAIN, &" ".repeat(indent));
         line
     }
 
-    /// Has the pair of addresses fit, and gives it.
+    /// Makes the pair of addresses fit, and returns it.
     fn pair(&mut self, (from, to): (Address, Address)) -> String {
         let pair = format!("{from} → {to}");
         self.pair = self.pair.max(pair.chars().count());
@@ -102,7 +102,7 @@ impl Columns {
     }
 }
 
-/// What a line is about.
+/// The message or transaction that a line is about.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
     pub(super) stamp: Stamp,
@@ -122,7 +122,7 @@ impl At {
     }
 }
 
-/// Where there are several files: the one of the frame, and the frame's number there.
+/// If there are several files: that of the frame, and the frame's number in it.
 fn place(line: &mut Line, frame: Option<u64>, files: &Files) {
     if files.width() > 0 {
         let place = frame.and_then(|frame| files.place(frame)).unwrap_or_else(|| "-".to_owned());
@@ -142,7 +142,7 @@ impl Lines {
         Self { columns: Columns::new(colour, start) }
     }
 
-    /// Writes what the columns of [`message`](Self::message) are, over the `first` of them.
+    /// Writes the headings of the columns of [`message`](Self::message), above the `first` message.
     ///
     /// # Errors
     /// Those of `out`.
@@ -154,9 +154,9 @@ impl Lines {
 
     /// Writes a message.
     ///
-    /// The columns: frame, seconds, connection, who sent it to whom, `rdma_proc` without its `RDMA_`, `rdma_xid`, octets
-    /// of the Payload stream in the Send, call or reply, and then what is called, the chunks, and what is not as it should
-    /// be. Where a capture is several files, the frame's place in its file follows the frame.
+    /// The columns: frame, seconds, connection, who sent it to whom, `rdma_proc` without its `RDMA_`, `rdma_xid`,
+    /// octets of the Payload stream in the Send, call or reply, and then what is called, the chunks, and anything
+    /// unusual. If a capture consists of several files, the frame's place in its file follows the frame.
     ///
     /// # Errors
     /// Those of `out`.
@@ -167,7 +167,7 @@ impl Lines {
         let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
         if let Some(rpc) = &message.rpc {
             let room = line.room().saturating_sub(width);
-            // The names of operations tell NFSv4, and leave little room.
+            // The names of operations imply NFSv4, and leave little room.
             let name = if rpc.operations.is_empty() { rpc.name } else { Some("") };
             line.push_within(NAME, called(name, rpc.procedure, &rpc.operations).trim_start(), room);
         }
@@ -175,7 +175,7 @@ impl Lines {
         line.write(out)
     }
 
-    /// Writes a Terminate, in the columns of a message: what it says stands behind its name.
+    /// Writes a Terminate, in the columns of a message: what it says follows its name.
     ///
     /// # Errors
     /// Those of `out`.
@@ -200,7 +200,7 @@ impl Lines {
         line.column(style, &procedure, 6);
         let has_payload = |decoded: &Decoded<'_>| decoded.header.place() != PayloadPlace::Nowhere;
         let payload = message.decode().ok().filter(has_payload);
-        // Without its end a message may be of any length.
+        // Without its end, a message may have any length.
         let payload = payload.filter(|_| message.captured != Captured::Head);
         let inline = payload.map(|decoded| message.length.saturating_sub(decoded.header_length).to_string());
         line.push(PLAIN, &format!("{:#010x} {:>5} ", prefix.xid, inline.unwrap_or_default()));
@@ -211,7 +211,7 @@ impl Lines {
         }
     }
 
-    /// Writes what the columns of [`transaction`](Self::transaction) are, over the `first` of them.
+    /// Writes the headings of the columns of [`transaction`](Self::transaction), above the `first` transaction.
     ///
     /// # Errors
     /// Those of `out`.
@@ -233,12 +233,12 @@ impl Lines {
         line.write(out)
     }
 
-    /// Writes a transaction, and in lines below it why it was not rebuilt, if it was not.
+    /// Writes a transaction and, if it was not rebuilt, lines below it that say why.
     ///
-    /// The columns: frame of the call and of the reply, seconds, connection, requester and responder, `rdma_xid`, latency in
-    /// milliseconds, octets moved by RDMA Read and by RDMA Write, what was called, and how it ended unless that is
-    /// success. Where a capture is several files, the places of both frames in their files follow the frames. Of a list of
-    /// operations that is too long, those that lead to another are left out.
+    /// The columns: frame of the call and of the reply, seconds, connection, requester and responder, `rdma_xid`,
+    /// latency in milliseconds, octets moved by RDMA Read and by RDMA Write, what was called, and how it ended unless
+    /// that is success. If a capture consists of several files, the places of both frames in their files follow the
+    /// frames. If a list of operations is too long, those that lead to another are left out.
     ///
     /// # Errors
     /// Those of `out`.
@@ -290,7 +290,7 @@ fn add(line: &mut Line, notes: &[(anstyle::Style, String)]) {
     }
 }
 
-/// What a transaction calls. Where the operations of a COMPOUND are wider than `room`, those before the one that it is
+/// What a transaction calls. If the operations of a COMPOUND are wider than `room`, those before the one that it is
 /// about are left out.
 fn called_within(room: usize, transaction: &Transaction) -> String {
     let Transaction { name, procedure, operations, .. } = transaction;
@@ -308,7 +308,7 @@ fn milliseconds(nanoseconds: u64) -> String {
     format!("{}.{:03}", nanoseconds / 1_000_000, nanoseconds / 1000 % 1000)
 }
 
-/// What is called: the name, or the numbers; of a COMPOUND the operations.
+/// What is called: the name, or the numbers, or the operations of a COMPOUND.
 fn called(name: Option<&'static str>, procedure: Option<Procedure>, operations: &[CompoundOperation]) -> String {
     let mut text = match (name, procedure) {
         // The operations say it all.
@@ -328,7 +328,7 @@ fn called(name: Option<&'static str>, procedure: Option<Procedure>, operations: 
     text
 }
 
-/// What else there is to say about a message.
+/// Notes about a message.
 fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
     let mut notes = Vec::new();
     if let Some(error) = message.error() {
@@ -370,7 +370,7 @@ fn notes(message: &Message) -> Vec<(anstyle::Style, String)> {
     notes
 }
 
-/// What `rdma_proc` or `rdma_htype` is called in a column.
+/// The short name of `rdma_proc` or `rdma_htype` in a column.
 fn short(name: &'static str) -> &'static str {
     match name {
         "RDMA2_CONNPROP" | "RDMA2_CONNPROP_FINAL" => "PROP",
@@ -385,7 +385,7 @@ fn short(name: &'static str) -> &'static str {
     }
 }
 
-/// Names of version 2 without what all of them begin with.
+/// Names of version 2 without their common prefix.
 fn without_prefix(text: &str) -> String {
     ["RDMA2_PROPID_", "RDMA2_RVRSDIR_", "RDMA2_"].iter().fold(text.to_owned(), |text, prefix| text.replace(prefix, ""))
 }
@@ -409,7 +409,7 @@ fn continued(message: &Message, decoded: &Decoded<'_>) -> Option<String> {
     }
 }
 
-/// Octets of each chunk; of many Read chunks or Write chunks the sum.
+/// Octets of each chunk, or the sum if there are many Read chunks or Write chunks.
 fn chunks(chunks: &Chunks<'_>) -> String {
     let mut text = String::new();
     let mut add = |arguments: core::fmt::Arguments<'_>| {
@@ -453,7 +453,7 @@ fn nfs_status(procedure: Option<Procedure>, callback: Callback, code: u32) -> St
     name.map_or_else(|| format!("status {code}"), str::to_owned)
 }
 
-/// How a transaction ended, unless that is success, and what else there is to say of it.
+/// How a transaction ended, unless it succeeded, and notes about it.
 fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> {
     let mut notes = Vec::new();
     match transaction.status {

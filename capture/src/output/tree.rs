@@ -21,8 +21,8 @@ use crate::rpc::message::{Captured, Message};
 /// Columns before the value.
 const NAMES: usize = 18;
 
-/// Writes the fields of a message, one on a line, offsets from the start of the Send in hexadecimal. Where the header
-/// stops making sense, that is said, with what its receivers have to do (RFC 8166 section 4.5).
+/// Writes the fields of a message, one per line, with offsets from the start of the Send in hexadecimal. If decoding
+/// fails, it says where, and what the receivers have to do (RFC 8166 section 4.5).
 ///
 /// # Errors
 /// Those of `out`.
@@ -143,7 +143,7 @@ impl<W: io::Write> Tree<'_, W> {
         Ok(())
     }
 
-    /// What is wrong, and what the receivers have to do. Where the capture cut the message off, that is no fault of it.
+    /// What is wrong, and what the receivers have to do. A message that the capture cut is not at fault.
     fn faults(&mut self, message: &Message) -> io::Result<()> {
         if message.dialect == Dialect::Version2Unknown {
             self.line(
@@ -173,7 +173,7 @@ impl<W: io::Write> Tree<'_, W> {
         Ok(())
     }
 
-    /// What the capture does not hold.
+    /// What the capture lacks.
     fn missing(&mut self, message: &Message) -> io::Result<()> {
         let captured = message.octets.len();
         let value = match message.captured {
@@ -250,7 +250,7 @@ impl<W: io::Write> Tree<'_, W> {
         self.known(rpc)
     }
 
-    /// What is known of a message but not written in it: a reply does not name its procedure.
+    /// What is known about a message but not written in it: a reply does not name its procedure.
     fn known(&mut self, rpc: Option<&Rpc>) -> io::Result<()> {
         let Some(rpc) = rpc else { return Ok(()) };
         if let Some(name) = rpc.name {
@@ -282,7 +282,7 @@ impl<W: io::Write> Tree<'_, W> {
     }
 }
 
-/// `rdma_credit` of version 2. Which draft of family B its sender follows shows nowhere, so both readings are given.
+/// `rdma_credit` of version 2. Nothing shows which draft of family B its sender follows, so both readings are given.
 fn credits(credit: Credit, family: Option<Family>) -> String {
     let (word, limit, granted, maximum) = (credit.0, credit.limit(), credit.granted(), credit.maximum());
     match family {

@@ -1,4 +1,4 @@
-//! Opening what is to be read.
+//! Opens the input.
 
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
@@ -11,30 +11,30 @@ use super::reading::Batches;
 use super::{Failure, say};
 use crate::file::{Capture, FileError, Reader, Time};
 
-/// Octets from which on a file is long enough for a progress bar.
+/// The size from which a file gets a progress bar, in octets.
 const LONG: u64 = 64 << 20;
 /// Octets of a file that are read at a time to find its first frame.
 const BEGINNING: usize = 4 << 10;
-/// Files that are named where their order is told.
+/// The most files that are named when their order is reported.
 const NAMED: usize = 8;
 
-/// Files that can be read, in the order in which they are.
+/// Files that can be read, in the order of reading.
 pub(super) struct Inputs {
-    /// With the time of its first frame, where that is known.
+    /// Each with the time of its first frame, if that is known.
     files: Vec<(PathBuf, Option<Time>)>,
     /// Octets of them.
     length: u64,
-    /// Their order is another than was given.
+    /// Whether their order differs from the given one.
     pub(super) reordered: bool,
 }
 
 impl Inputs {
-    /// Looks at the beginning of each of `paths`, and puts them in the order of their first frames: `nfs.pcap10` comes
-    /// before `nfs.pcap2` where a shell has put the names in order. A stream is read when its turn comes only, and stays
-    /// where it was given, as does a file without frames.
+    /// Looks at the beginning of each of `paths`, and puts them in the order of their first frames: a shell that sorts
+    /// names puts `nfs.pcap10` before `nfs.pcap2`. A stream is read only when its turn comes, and stays where it was
+    /// given, as does a file without frames.
     ///
     /// # Errors
-    /// Where one of them can be told not to be readable: what is wrong, of all of them but the last, was said.
+    /// If one of them is found to be unreadable: what is wrong with all of them but the last was printed.
     pub(super) fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
         let (mut files, mut length, mut failed) = (Vec::new(), 0, None);
         for path in paths {
@@ -55,7 +55,7 @@ impl Inputs {
         Ok(Self { files, length, reordered })
     }
 
-    /// Time of the first frame, where that is known already.
+    /// Time of the first frame, if that is known already.
     pub(super) fn first(&self) -> Option<Time> {
         self.files.first().and_then(|(_, first)| *first)
     }
@@ -73,7 +73,8 @@ impl Inputs {
 
     /// The capture in the files, and the bar that shows how far it is read.
     ///
-    /// Files are opened for good when their turn comes: a capture may have more of them than a process may have open.
+    /// Files are opened only when their turn comes, because a capture may have more of them than a process may have
+    /// open.
     pub(super) fn open(&self, found: &Batches, interrupt: &Interrupt, bar_wanted: bool) -> (Capture, ProgressBar) {
         let is_shown = bar_wanted && self.length >= LONG && io::stderr().is_terminal();
         let bar = if is_shown { bar(self.length) } else { ProgressBar::hidden() };
@@ -88,7 +89,7 @@ impl Inputs {
     }
 }
 
-/// Octets of a file and the time of its first frame, of a stream nothing; or why nothing of it can be read.
+/// Octets of a file and the time of its first frame, nothing for a stream, or why it cannot be read.
 fn look(path: &Path) -> Result<(u64, Option<Time>), String> {
     if is_stdin(path) {
         return match io::stdin().is_terminal() {
@@ -109,7 +110,7 @@ fn look(path: &Path) -> Result<(u64, Option<Time>), String> {
     Ok((metadata.len(), first))
 }
 
-/// Time of a file's first frame, if it has one. Damage is told when it is read.
+/// Time of a file's first frame, if it has one. Damage is reported when it is read.
 fn first_frame(file: File) -> Result<Option<Time>, FileError> {
     let mut reader = match Reader::with_capacity(BEGINNING, file) {
         Err(error) if error.is_damage() => return Ok(None),
@@ -118,7 +119,7 @@ fn first_frame(file: File) -> Result<Option<Time>, FileError> {
     Ok(reader.next().and_then(Result::ok).map(|frame| frame.time))
 }
 
-/// Sorts the files whose first frame is known among their places; whether that changed anything.
+/// Sorts the files whose first frame is known among their places, and says whether that changed anything.
 fn in_order(files: &mut [(PathBuf, Option<Time>)]) -> bool {
     let places: Vec<usize> =
         (0..files.len()).filter(|place| files.get(*place).is_some_and(|(_, t)| t.is_some())).collect();
@@ -158,7 +159,7 @@ struct OpenedInput {
 
 struct OpenedInputs {
     file: File,
-    /// It may make its reader wait: a pipe.
+    /// Whether it may make its reader wait, like a pipe.
     is_live: bool,
 }
 
@@ -170,7 +171,8 @@ impl OpenedInputs {
     }
 }
 
-/// Standard input without the buffer in front of it, which would hide from who waits that there is something to read.
+/// Standard input without the buffer in front of it, which would hide from a waiting thread that there is something to
+/// read.
 #[cfg(unix)]
 fn stdin() -> io::Result<File> {
     use std::os::fd::AsFd;

@@ -35,10 +35,10 @@ use crate::output::{json, tree};
 use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
 
-/// Octets of text that a hex dump may have.
+/// The most octets of text of a hex dump.
 const DUMP_LIMIT: u64 = 16 << 20;
 
-/// Does what the command line says; gives the exit status.
+/// Does what the command line says, and returns the exit status.
 pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
     let Arguments { command, color, quiet } = arguments;
     match command {
@@ -137,7 +137,7 @@ fn refuse_output(arguments: &Export, to_stdout: bool) -> Result<(), Failure> {
 fn stats(arguments: &StatsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut counts = Stats::default();
     let source = InputSource::new(&arguments.input)?;
-    // The numbers say themselves what is noteworthy.
+    // The numbers themselves contain the warnings.
     let show = Show { notices: false, bar: !quiet, all: false, between: true };
     let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, _| {
         counts.event(event);
@@ -192,7 +192,7 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
     Ok(notices.status_of(notices.damaged || findings.errors() > 0))
 }
 
-/// A message may be malformed and the dump of it be right, so that is no reason for another status than 0.
+/// A message may be malformed although its dump is right, so that is no reason for a status other than 0.
 fn header(arguments: &HeaderArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let text = match arguments.hex.as_slice() {
         [] => dump_from_stdin(quiet)?,
@@ -237,18 +237,18 @@ fn is_coloured(color: Color) -> bool {
     }
 }
 
-/// What is shown beside the output.
+/// What is printed besides the output.
 #[derive(Clone, Copy)]
 struct Show {
     notices: bool,
     bar: bool,
-    /// Events that were not asked for are given too: what was asked for follows from them.
+    /// Whether events that were not asked for are given too, because what was asked for follows from them.
     all: bool,
-    /// Frames before `--since` and after `--until` are not looked at.
+    /// Whether frames before `--since` and after `--until` are ignored.
     between: bool,
 }
 
-/// What is known of a capture so far.
+/// What is known about a capture so far.
 #[derive(Clone, Copy)]
 struct Known<'a> {
     /// Time of its first frame.
@@ -263,21 +263,21 @@ struct Done {
     files: Files,
 }
 
-/// What is to be read.
+/// The input to read.
 struct InputSource<'a> {
     input: &'a InputArguments,
     inputs: Inputs,
 }
 
 impl<'a> InputSource<'a> {
-    /// Looks at what is to be read, as far as that takes no time.
+    /// Examines the input, as far as that takes no time.
     fn new(input: &'a InputArguments) -> Result<Self, Failure> {
         let inputs = Inputs::new(&input.files)?;
         inputs.first().map_or(Ok(()), |first| input.refuse_astray(first))?;
         Ok(Self { input, inputs })
     }
 
-    /// Reads it and gives what is wanted of it to `take`; then says what is noteworthy. Gives the exit status.
+    /// Reads it and gives the wanted parts to `take`; then prints warnings. Returns the exit status.
     fn read(
         &self,
         config: Config,
@@ -287,7 +287,7 @@ impl<'a> InputSource<'a> {
         self.read_all(config, show, take).map(|Done { notices, summary, .. }| notices.status(&summary))
     }
 
-    /// As [`read`](Self::read); gives what is noteworthy, and what the frames were.
+    /// As [`read`](Self::read); returns the warnings, and counts of the frames.
     fn read_all(
         &self,
         config: Config,
@@ -307,7 +307,7 @@ impl<'a> InputSource<'a> {
         let (result, (summary, outside)) = thread::scope(|scope| {
             let stop = interrupt.clone();
             let window = |first, time| !show.between || input.is_between(time, first);
-            // What it holds goes with it: that the input has ended shows by nobody holding `batches` any more.
+            // It takes with it what it holds: the input has ended when nobody holds `batches` any more.
             let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop, window));
             let result = shown.all(found, &bar, take);
             if result.is_err() {
@@ -331,7 +331,7 @@ impl<'a> InputSource<'a> {
     }
 }
 
-/// Shows what is found.
+/// Prints what is found.
 struct Showing<'a> {
     input: &'a InputArguments,
     show: Show,
@@ -340,7 +340,7 @@ struct Showing<'a> {
 }
 
 impl Showing<'_> {
-    /// Shows what comes. When nothing is ready, all that was shown so far becomes visible.
+    /// Prints what comes. When nothing is ready, everything printed so far becomes visible.
     fn all(
         &mut self,
         found: Receiver<Batch>,
@@ -386,7 +386,7 @@ impl Showing<'_> {
 }
 
 impl Check {
-    /// Shows what was found and is wanted.
+    /// Prints what was found and is wanted.
     fn show(
         &self,
         checker: &mut Checker,
@@ -425,7 +425,7 @@ impl InputArguments {
         given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
     }
 
-    /// Refuses a time that was meant otherwise: one that says no date, and is before the first frame.
+    /// Refuses a time that cannot be meant: one without a date that is before the first frame.
     fn refuse_astray(&self, first: Time) -> Result<(), Failure> {
         for (name, moment, what) in [(SINCE, self.since, "all"), (UNTIL, self.until, "nothing")] {
             if moment.is_some_and(|moment| moment.is_astray(first)) {

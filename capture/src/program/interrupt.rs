@@ -1,6 +1,6 @@
-//! Ctrl-C and SIGTERM: reading ends, and what was found until then is shown.
+//! Ctrl-C and SIGTERM: reading ends, and what was found until then is printed.
 //!
-//! The second of them ends the program at once.
+//! A second one ends the program at once.
 
 #[cfg(unix)]
 pub(super) use unix::Interrupt;
@@ -22,7 +22,7 @@ mod unix {
 
     use super::INTERRUPTED;
 
-    /// Whether reading is to end, and what wakes who waits for input.
+    /// Whether reading has to end, and what wakes a thread that waits for input.
     #[derive(Clone, Debug)]
     pub(crate) struct Interrupt(Arc<Inner>);
 
@@ -35,7 +35,7 @@ mod unix {
     }
 
     impl Interrupt {
-        /// Takes the signals from now on.
+        /// Handles the signals from now on.
         ///
         /// # Errors
         /// Where the operating system has no descriptor left.
@@ -44,7 +44,7 @@ mod unix {
             wake.set_nonblocking(true)?;
             let signalled = Arc::new(AtomicBool::new(false));
             for signal in [SIGINT, SIGTERM] {
-                // In this order: the first signal sets the flag that has the second end the program.
+                // In this order: the first signal sets the flag by which the second ends the program.
                 flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&signalled))?;
                 flag::register(signal, Arc::clone(&signalled))?;
                 pipe::register(signal, wake.try_clone()?)?;
@@ -52,24 +52,24 @@ mod unix {
             Ok(Self(Arc::new(Inner { signalled, stopped: AtomicBool::new(false), wake, woken })))
         }
 
-        /// A signal came.
+        /// Whether a signal came.
         pub(crate) fn is_signalled(&self) -> bool {
             self.0.signalled.load(Ordering::Relaxed)
         }
 
-        /// Ends reading, as nobody wants any more.
+        /// Ends reading, because nobody wants any more.
         pub(crate) fn stop(&self) {
             self.0.stopped.store(true, Ordering::Relaxed);
-            // Where this does not block it wakes; where it would, there is something to wake by.
+            // If this does not block, it wakes the reader; if it would, there already is something to wake it.
             let _written = (&self.0.wake).write(&[0]);
         }
 
-        /// Reading is to end.
+        /// Whether reading has to end.
         pub(crate) fn is_raised(&self) -> bool {
             self.is_signalled() || self.0.stopped.load(Ordering::Relaxed)
         }
 
-        /// Waits until `file` has something to read, or reading is to end.
+        /// Waits until `file` has something to read, or reading has to end.
         ///
         /// # Errors
         /// Those of the operating system.
@@ -83,7 +83,7 @@ mod unix {
     }
 }
 
-/// Where there are no such signals the program ends as the system has it.
+/// Without these signals, the program ends in the way of the system.
 #[cfg(not(unix))]
 #[derive(Clone, Debug)]
 pub(super) struct Interrupt;

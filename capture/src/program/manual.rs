@@ -1,4 +1,4 @@
-//! Manual pages, made of what `--help` says.
+//! Manual pages, generated from `--help`.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use super::arguments::Arguments;
 /// Writes the manual page of the program, or of the command `name`.
 ///
 /// # Errors
-/// Those of `out`; `NotFound` where there is no such command.
+/// Those of `out`; `NotFound` if there is no such command.
 pub(super) fn write(name: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     let mut program = Arguments::command();
     program.build();
@@ -44,7 +44,7 @@ fn about(command: &Command) -> String {
     command.get_about().map(ToString::to_string).unwrap_or_default()
 }
 
-/// A section whose lines stay as they are: an example is copied as it is typed.
+/// A section whose lines stay as they are, such as an example that is copied as typed.
 fn verbatim<'a>(out: &mut impl Write, title: &str, lines: impl Iterator<Item = &'a str>) -> io::Result<()> {
     writeln!(out, ".SH {title}\n.nf")?;
     for line in lines {
@@ -53,7 +53,7 @@ fn verbatim<'a>(out: &mut impl Write, title: &str, lines: impl Iterator<Item = &
     writeln!(out, ".fi")
 }
 
-/// Text as roff takes it: a backslash, a hyphen that is to stay one, and what would begin a request are escaped.
+/// Text for roff: backslashes, hyphens that have to stay hyphens, and anything that would begin a request are escaped.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
     if text.starts_with('.') { format!("\\&{text}") } else { text }

@@ -24,7 +24,7 @@ const DAMAGED: u8 = 1;
 /// Wrong usage, or a file that cannot be read.
 const UNUSABLE: u8 = 2;
 
-/// Octets of a line of an error that is still shown.
+/// The most octets of a line of an error that are printed.
 const LINE: usize = 1000;
 
 /// What ends the program early.
@@ -42,7 +42,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Runs the program; gives its exit status.
+/// Runs the program, and returns its exit status.
 pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
@@ -50,7 +50,7 @@ pub fn main() -> ExitCode {
     };
     match commands::run(arguments) {
         Ok(status) => ExitCode::from(status),
-        // Whoever reads the output has seen enough, as `head` has.
+        // The reader of the output has seen enough, as `head` does.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(Failure::Output(error)) => fail(&format!("cannot write the output: {error}")),
         Err(Failure::Said(text)) => fail(&text),
@@ -65,11 +65,11 @@ fn fail(text: &str) -> ExitCode {
 /// Writes a line to standard error, all of it at once: others may write there too.
 fn say(text: &str) {
     use std::io::Write as _;
-    // Nobody is left to be told where this fails.
+    // If this fails, there is nobody left to tell.
     let _written = io::stderr().write_all(format!("rpcrdma: {text}\n").as_bytes());
 }
 
-/// Help and version as they are; of an error the first paragraph, in one line, and what may have been meant.
+/// Prints help and version as they are, and an error's first paragraph in one line, with what may have been meant.
 fn usage(error: &clap::Error) -> ExitCode {
     let is_help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     if is_help || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -84,7 +84,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
     let (lines, too_long): (Vec<_>, Vec<_>) = lines.partition(|line| line.len() <= LINE);
-    // Of all values that are listed, only the rules are too many for a line.
+    // Of all lists of values, only that of the rules is too long for a line.
     let where_to_look = if too_long.is_empty() { "try 'rpcrdma --help'" } else { "try 'rpcrdma check --list'" };
     let hint = suggestion(error).or_else(|| command_meant(error)).unwrap_or_else(|| where_to_look.to_owned());
     fail(&format!("{}; {hint}", lines.join(" ").trim_start_matches("error: ")))
@@ -102,7 +102,7 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     Some(format!("did you mean '{name}'?"))
 }
 
-/// What may have been meant by a command after `help`: clap suggests only what could stand in that place without `help`.
+/// What may have been meant by a command after `help`: clap suggests only what could be in that place without `help`.
 fn command_meant(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     suggestion(&Arguments::try_parse_from(["rpcrdma", name]).err()?)

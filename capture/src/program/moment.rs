@@ -1,4 +1,4 @@
-//! A time as it is given on the command line.
+//! A time, as given on the command line.
 
 use std::str::FromStr;
 
@@ -17,7 +17,7 @@ pub(super) enum Moment {
     /// A time of day, in nanoseconds, on the day of the first frame.
     TimeOfDay {
         time: u64,
-        /// Nanoseconds that its zone is ahead of UTC.
+        /// By how many nanoseconds its zone is ahead of UTC.
         zone: i64,
     },
     /// After the first frame, in nanoseconds.
@@ -25,7 +25,7 @@ pub(super) enum Moment {
 }
 
 impl Moment {
-    /// The time, in a capture whose first frame is of `first`.
+    /// The time, in a capture whose first frame is at `first`.
     pub(super) fn at(self, first: Time) -> Time {
         match self {
             Self::Date(time) | Self::Seconds(time) => time,
@@ -37,7 +37,7 @@ impl Moment {
         }
     }
 
-    /// Whether it is before the first frame, though it says no date: then something else was meant.
+    /// Whether it is before the first frame although it has no date; then something else was meant.
     pub(super) fn is_astray(self, first: Time) -> bool {
         matches!(self, Self::Seconds(_) | Self::TimeOfDay { .. }) && self.at(first) < first
     }
@@ -72,7 +72,7 @@ fn clock(text: &str) -> Option<Moment> {
     Some(Moment::Date(Time(midnight.checked_add(time)?.checked_add_signed(-zone)?)))
 }
 
-/// A text without its zone, which follows a time, and the nanoseconds that the zone is ahead of UTC.
+/// A text without its zone, which follows a time, and by how many nanoseconds the zone is ahead of UTC.
 fn zone(text: &str) -> Option<(&str, i64)> {
     if let Some(text) = text.strip_suffix(['Z', 'z']) {
         return Some((text, 0));

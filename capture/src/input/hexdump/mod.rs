@@ -1,4 +1,4 @@
-//! Reads octets from a hex dump as people copy it from a debugger, a kernel log or another tool.
+//! Reads octets from a hex dump that was copied from a debugger, a kernel log or another tool.
 //!
 //! ```text
 //! 5a7a4583 00000001 ...                                   digits with any white space; xxd -p
@@ -13,8 +13,8 @@
 //! 0x7f08 <buffer+16>:     0x5a7a4583      0x00000001      gdb
 //! ```
 //!
-//! Words as the host keeps them (`hexdump` without an option, `od -x`, gdb's `x/xw` on a little-endian machine) are told
-//! apart by `rdma_vers`, which is 1 in one of the two orders only: see [`Dump::reversed`].
+//! Words in the host's order (`hexdump` without an option, `od -x`, gdb's `x/xw` on a little-endian machine) are
+//! recognised by `rdma_vers`, which is 1 in only one of the two orders: see [`Dump::reversed`].
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ use core::fmt;
 use rpcrdma::prefix::Prefix;
 use rpcrdma::v1::VERSION;
 
-/// More than any Send has: the largest size RFC 8797 can say, four times.
+/// More than any Send has: four times the largest size that RFC 8797 can express.
 const LIMIT: usize = 1 << 20;
 
 /// What a hex dump holds.
@@ -32,11 +32,11 @@ const LIMIT: usize = 1 << 20;
 pub(crate) struct Dump {
     /// The octets.
     pub octets: Vec<u8>,
-    /// Its words are written in the order of a little-endian host; they were turned round.
+    /// Whether its words were in the order of a little-endian host, and were reversed.
     pub reversed: bool,
 }
 
-/// What is no hex dump, and where.
+/// What is wrong with a hex dump, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HexError {
     /// The line, 1-based.
@@ -48,7 +48,7 @@ pub(crate) struct HexError {
 }
 
 impl HexError {
-    /// There is nothing.
+    /// There are no digits.
     pub(crate) const EMPTY: &'static str = "no hexadecimal digits";
     /// Something else where digits are expected.
     pub(crate) const NOT_HEX: &'static str = "not a hexadecimal digit";
@@ -126,7 +126,7 @@ enum Layout {
 #[derive(Debug)]
 struct DumpLine<'a> {
     offset: Option<DumpText<'a>>,
-    /// It stands for repetitions of the line before it.
+    /// Whether it stands for repetitions of the line before it.
     repeats: bool,
     groups: Vec<DumpText<'a>>,
 }
@@ -152,7 +152,7 @@ pub(crate) fn parse(text: &str) -> Result<Dump, HexError> {
     Ok(ordered(octets, host_words))
 }
 
-/// Lines that say something.
+/// Lines that are not empty, with their numbers.
 fn numbered(text: &str) -> impl Iterator<Item = DumpText<'_>> {
     let lines = text.lines().enumerate().map(|(index, whole)| DumpText { text: whole, line: index + 1, at: 0, whole });
     lines.filter(|line| !line.text.trim().is_empty() && !line.text.trim_start().starts_with('#'))
@@ -191,7 +191,7 @@ fn colon(line: DumpText<'_>) -> Option<(Option<DumpText<'_>>, DumpText<'_>)> {
     let mut rest = line.before("|");
     let (first, second) = (rest.word().0, rest.word().1.word().0);
     if matches!(first.text.len(), 2 | 4..) && is_hex(first.text) && is_hex(second.text) {
-        // Data: what ends in a colon are characters.
+        // Data: the words that end in a colon are characters.
         return None;
     }
     loop {
@@ -227,15 +227,15 @@ fn unprefixed(text: &str) -> &str {
     text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text)
 }
 
-/// What a log says between the lines of a dump. A number with a colon is none, but an offset with a mistake in it.
+/// Text of a log between the lines of a dump. A number with a colon is not text, but an offset with a mistake in it.
 fn is_prose(line: DumpText<'_>) -> bool {
     let (first, _) = line.word();
     let is_number = first.text.starts_with(|first: char| first.is_ascii_digit()) && first.text.ends_with(':');
     !is_number && !line.text.split_whitespace().all(|word| is_hex(unprefixed(word)))
 }
 
-/// An offset is longer than the groups that follow it, and the first one is 0 but where `hexdump -C` skipped the
-/// beginning. A first word of a Send is as long, and is its XID.
+/// An offset is longer than the groups that follow it, and the first one is 0 unless `hexdump -C` skipped the
+/// beginning. The first word of a Send may be as long; it is the XID.
 fn begins_with_offset(line: DumpText<'_>) -> bool {
     let (offset, rest) = line.word();
     let (group, _) = rest.word();
@@ -248,7 +248,7 @@ fn begins_with_offset(line: DumpText<'_>) -> bool {
         && (is_zero || line.text.contains('|'))
 }
 
-/// Cuts off the characters that many tools show after the digits, two or more spaces after them.
+/// Cuts off the characters that many tools print two or more spaces after the digits.
 fn without_text_column(data: DumpText<'_>) -> DumpText<'_> {
     let Some(gap) = data.text.find("  ") else { return data };
     if data.text.trim_end().split("  ").all(|group| group.len() == 2 && is_hex(group)) {
@@ -288,13 +288,13 @@ fn groups(line: DumpText<'_>) -> Vec<DumpText<'_>> {
     groups
 }
 
-/// The digits of a group, and whether it says itself that they are hexadecimal.
+/// The digits of a group, and whether they are marked as hexadecimal.
 fn digits(group: &str) -> (&str, bool) {
     let prefixed = ["0x", "0X", "\\x"].iter().find_map(|prefix| group.strip_prefix(prefix));
     prefixed.map_or((group, false), |digits| (digits, true))
 }
 
-/// Octets in a word written with `0x`: leading zeros may be missing, so the longest tells. 1 where there are none.
+/// Octets in a word written with `0x`: leading zeros may be missing, so the longest word decides. 1 if there are none.
 fn word_size<'a>(groups: impl Iterator<Item = &'a DumpText<'a>>) -> Result<usize, HexError> {
     let mut longest = 0;
     for group in groups {
@@ -308,7 +308,7 @@ fn word_size<'a>(groups: impl Iterator<Item = &'a DumpText<'a>>) -> Result<usize
     Ok(longest.div_ceil(2).next_power_of_two())
 }
 
-/// Octets in a group, where all have the same; otherwise 1.
+/// Octets in a group, if all groups have the same number; otherwise 1.
 fn group_size<'a>(mut groups: impl Iterator<Item = &'a DumpText<'a>>) -> usize {
     let Some(first) = groups.next().map(|group| group.text.len()) else { return 1 };
     if groups.all(|group| group.text.len() == first) && matches!(first, 4 | 8 | 16) { first / 2 } else { 1 }
@@ -326,12 +326,12 @@ fn ordered(octets: Vec<u8>, word: usize) -> Dump {
     Dump { octets, reversed: false }
 }
 
-/// Octets as they are put together.
+/// Octets while they are being put together.
 struct DumpOctets<'a> {
     octets: Vec<u8>,
-    /// Digits may be parted anywhere.
+    /// Whether spaces may separate digits anywhere.
     is_plain: bool,
-    /// A digit whose octet is not whole, and its group.
+    /// The first digit of an incomplete octet, and its group.
     half: Option<(u8, DumpText<'a>)>,
     /// Octets in a word written with `0x`.
     size: usize,
@@ -339,9 +339,9 @@ struct DumpOctets<'a> {
     last_line: usize,
     /// The first offset.
     base: Option<DumpText<'a>>,
-    /// What offsets are written in, once known.
+    /// The radix of the offsets, once known.
     radix: Option<u32>,
-    /// The last line is repeated up to the next offset.
+    /// Set if the last line is repeated up to the next offset.
     repeats: Option<DumpText<'a>>,
 }
 
@@ -365,7 +365,7 @@ impl<'a> DumpOctets<'a> {
         line.groups.iter().try_for_each(|group| self.group(*group))
     }
 
-    /// Checks that an offset is where the octets before it end, and repeats the last line up to there.
+    /// Checks that an offset is where the octets before it end, and repeats the last line up to there if need be.
     fn offset(&mut self, offset: DumpText<'a>) -> Result<(), HexError> {
         let Some(base) = self.base else {
             self.base = Some(offset);
@@ -391,7 +391,7 @@ impl<'a> DumpOctets<'a> {
         Ok(())
     }
 
-    /// What an offset may be written in; `od` writes seven octal digits.
+    /// The radices in which an offset may be written; `od` writes seven octal digits.
     fn radices(&self, offset: DumpText<'_>) -> impl Iterator<Item = u32> + use<> {
         let all = if offset.text.len() == 7 { [8, 16, 10] } else { [16, 8, 10] };
         let known = self.radix;
@@ -447,7 +447,7 @@ impl<'a> DumpOctets<'a> {
     }
 }
 
-/// How far one offset is after another.
+/// The distance from one offset to another.
 fn distance(from: DumpText<'_>, to: DumpText<'_>, radix: u32) -> Option<usize> {
     let value = |text: DumpText<'_>| u64::from_str_radix(unprefixed(text.text), radix).ok();
     usize::try_from(value(to)?.checked_sub(value(from)?)?).ok()

@@ -73,7 +73,7 @@ pub fn list(out: &mut impl io::Write, rules: impl Iterator<Item = &'static Rule>
 
 fn capital(text: &str) -> String {
     let mut characters = text.chars();
-    // What begins with a name of the protocol keeps it.
+    // A text that begins with a name of the protocol keeps it as it is.
     let is_name = text.starts_with("rdma_") || text.starts_with("offset");
     match characters.next() {
         Some(first) if !is_name => first.to_uppercase().chain(characters).collect(),

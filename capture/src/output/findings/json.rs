@@ -79,7 +79,7 @@ struct SummaryObject {
     errors: u64,
     warnings: u64,
     hazards: u64,
-    /// Those of all these that are known of an implementation.
+    /// How many of these are known of an implementation.
     #[serde(skip_serializing_if = "is_zero")]
     known: u64,
     rules: Vec<RuleObject>,

@@ -1,4 +1,4 @@
-//! Findings of the checker as text and as JSON, and what became of each rule.
+//! Findings of the checker as text and as JSON, and the outcome for each rule.
 
 #[cfg(feature = "text")]
 mod explain;
@@ -25,7 +25,7 @@ use totals::{CONNECTIONS, Counted, Excused, RuleTotals, Totals};
 
 /// Writes findings, and counts those it has written.
 ///
-/// As text, of those that say the same the first is written, and the others are counted.
+/// As text, findings that say the same are folded: the first is written, and the others are counted.
 #[derive(Debug)]
 pub struct Findings {
     form: FindingsForm,
@@ -50,7 +50,7 @@ impl Findings {
         Self::new(FindingsForm::Text(FindingsText::new(colour)))
     }
 
-    /// As JSON, an object a line.
+    /// As JSON, one object per line.
     #[cfg(feature = "json")]
     #[must_use]
     pub fn json() -> Self {
@@ -61,8 +61,7 @@ impl Findings {
         Self { form, excused: Excused::default(), counts: Vec::new() }
     }
 
-    /// Does not show as text what is known of these implementations, and does not count it among the
-    /// [`errors`](Self::errors).
+    /// Leaves the known deviations of these implementations out of the text, and out of the [`errors`](Self::errors).
     #[must_use]
     pub fn excusing(self, implementations: Vec<Implementation>) -> Self {
         Self { excused: Excused { implementations, ..self.excused }, ..self }
@@ -78,7 +77,7 @@ impl Findings {
         }
     }
 
-    /// Errors among the findings, but for those that are excused.
+    /// Errors among the findings, except for those that are excused.
     #[must_use]
     pub fn errors(&self) -> u64 {
         let all: u64 = self.counts.iter().map(|Counted { found: [errors, ..], .. }| errors).sum();
@@ -127,7 +126,7 @@ impl Findings {
         self.counts.iter().find(|counted| core::ptr::eq(counted.rule, rule))
     }
 
-    /// Writes what became of each rule: of those that were broken, or could not always be judged.
+    /// Writes the outcome for each rule that was broken or could not always be judged.
     ///
     /// # Errors
     /// Those of `out`.

@@ -18,16 +18,16 @@ pub(super) const SLUG: usize = 25;
 pub(super) const SEVERITY: usize = 7;
 /// Columns of a rule in the summary, with the connections that broke it.
 const RULE: usize = SLUG + 22;
-/// Columns that what a finding says is moved in by.
+/// The indentation of a finding's text, in columns.
 const INDENT: usize = 9;
-/// Findings that are remembered to fold those that say the same; past that each is written.
+/// The most findings that are remembered to fold those that say the same; past that, each is written.
 const REMEMBERED: usize = 1024;
 
 /// Writes findings as text. Of those that say the same the first is written, and the others are counted.
 #[derive(Debug)]
 pub(super) struct FindingsText {
     columns: Columns,
-    /// The first line is written.
+    /// Whether the first line was written.
     begun: bool,
     said: HashSet<Said>,
     folded: u64,
@@ -65,8 +65,8 @@ impl FindingsText {
         self.line(out, found, files)
     }
 
-    /// The columns: frame, seconds, connection, who sent the frame to whom, who broke the rule, `rdma_xid`, octets from the
-    /// start of the Send, severity and rule. What is wrong stands below.
+    /// The columns: frame, seconds, connection, who sent the frame to whom, who broke the rule, `rdma_xid`, octets from
+    /// the start of the Send, severity and rule. The line below says what is wrong.
     fn line(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
         let columns = &mut self.columns;
         let Found { rule, severity, stamp, connection, from, to, blame, xid, offset, .. } = *found;
@@ -138,7 +138,7 @@ impl FindingsText {
     }
 }
 
-/// On how many connections, where that is more than one.
+/// On how many connections, if on more than one.
 fn on_connections(connections: usize) -> String {
     match connections {
         0 | 1 => String::new(),

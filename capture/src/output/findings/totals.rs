@@ -6,7 +6,7 @@ use rpcrdma::rules::Rule;
 
 use crate::check::{Count, Implementation};
 
-/// Connections of a rule that are counted.
+/// The most connections that are counted per rule.
 pub(super) const CONNECTIONS: usize = 4096;
 
 /// Deviations of implementations that are counted and not held against anyone.
@@ -24,7 +24,7 @@ pub(super) struct Counted {
     pub(super) rule: &'static Rule,
     /// Errors, warnings, hazards.
     pub(super) found: [u64; 3],
-    /// Those that are known of an implementation.
+    /// Findings that are known of an implementation.
     pub(super) known: u64,
     /// The connections that broke it, the first [`CONNECTIONS`] of them.
     pub(super) connections: BTreeSet<u32>,
@@ -36,7 +36,7 @@ pub(super) struct Totals {
     pub(super) errors: u64,
     pub(super) warnings: u64,
     pub(super) hazards: u64,
-    /// Those of all these that are known of an implementation.
+    /// How many of these are known of an implementation.
     pub(super) known: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Messages and transactions as JSON objects, one on a line.
 //!
-//! Fields have the names RFC 8166 gives them, where it has one. Handles, offsets and XIDs are hexadecimal strings, other
-//! numbers are numbers. A key that has a meaning for few messages only is left out of the others. Where a capture is several
-//! files, the one that holds a frame is named, with the frame's number in it.
+//! Fields have the names from RFC 8166, if it has one. Handles, offsets and XIDs are hexadecimal strings; other numbers
+//! are numbers. A key that has a meaning for only a few messages is left out of the others. If a capture consists of
+//! several files, the file of a frame is named, with the frame's number in it.
 
 mod salvaged;
 mod v2;
@@ -48,7 +48,8 @@ pub fn message(out: &mut impl io::Write, message: &Message, files: &Files) -> io
     line(out, message, Some(place))
 }
 
-/// Writes a message that is of no capture, as one typed in by hand: without frame, time, connection and addresses.
+/// Writes a message that is not from a capture, such as one typed in by hand: without frame, time, connection and
+/// addresses.
 ///
 /// # Errors
 /// Those of `out`.
@@ -88,7 +89,7 @@ fn line(out: &mut impl io::Write, message: &Message, place: Option<PlaceObject<'
     let octets = readable(message);
     Salvaged::from_octets(message.dialect, octets).with(|chunks| {
         let mut object = MessageObject::new(message, place);
-        // An RDMA_ERROR of another version is no version 1 header, and has the same layout all the same.
+        // An RDMA_ERROR of another version is not a version 1 header, but has the same layout.
         if let (Some(AnyErrorBody::V1(_)), Ok((error, _))) = (message.error(), ErrorReply::decode(octets)) {
             object.header_length = Some(error.encoded_len());
             object.payload_length = Some(0);
@@ -101,7 +102,7 @@ fn line(out: &mut impl io::Write, message: &Message, place: Option<PlaceObject<'
     })
 }
 
-/// Octets after a header that has no Payload stream behind it, where there are any and that is known.
+/// Octets after a header without a Payload stream, if there are any and their number is known.
 fn trailing(message: &Message, header_length: usize) -> Option<usize> {
     let rest = message.length.saturating_sub(header_length);
     Some(rest).filter(|rest| *rest > 0 && message.captured != Captured::Head)
@@ -121,7 +122,7 @@ struct PlaceObject<'a> {
 #[derive(Serialize)]
 struct MessageObject<'a> {
     r#type: &'static str,
-    // Not flattened from `Place`: that makes serde look every key up anew.
+    // Not flattened from `Place`, because serde would then look up every key again.
     #[serde(skip_serializing_if = "Option::is_none")]
     frame: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,7 +144,7 @@ struct MessageObject<'a> {
     rdma_proc: Named,
     #[serde(skip_serializing_if = "Option::is_none")]
     rdma_htype: Option<v2::Type>,
-    /// Null where it is not known.
+    /// Null if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     v2_family: Option<Option<&'static str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -168,7 +169,7 @@ struct MessageObject<'a> {
     rdma_thresh: Option<u32>,
     header_length: Option<usize>,
     payload_length: Option<usize>,
-    /// Of an RDMA_MSGP; null where it is not known.
+    /// Of an RDMA_MSGP; null if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     padding_length: Option<Option<usize>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -181,7 +182,7 @@ struct MessageObject<'a> {
     retransmitted: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     malformed: Option<Malformed>,
-    /// Of a message of no capture; `check` gives those of captures.
+    /// Only for a message that is not from a capture; `check` reports those of captures.
     #[serde(skip_serializing_if = "Option::is_none")]
     findings: Option<Vec<SendFindingObject>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,7 +240,7 @@ impl<'a> MessageObject<'a> {
         }
     }
 
-    /// Takes the lengths and what only some procedures have.
+    /// Takes the lengths, and what only some procedures have.
     fn take(&mut self, decoded: &Decoded<'a>, message: &Message) {
         self.header_length = Some(decoded.header_length);
         match &decoded.header {
@@ -399,7 +400,7 @@ struct Reactions {
     responder: ShownObject<Reaction>,
 }
 
-/// A rule that a message breaks. Where nothing is asked of its receivers, there is no reaction.
+/// A rule that a message breaks. If nothing is asked of its receivers, there is no reaction.
 #[derive(Serialize)]
 struct SendFindingObject {
     rule: &'static str,
@@ -433,7 +434,7 @@ impl Malformed {
     }
 }
 
-/// What of a message the capture does not hold.
+/// The part of a message that the capture lacks.
 #[derive(Serialize)]
 struct Incomplete {
     captured: usize,
@@ -718,7 +719,7 @@ const fn form(form: Form) -> &'static str {
     }
 }
 
-/// `rdma_proc`: its name, or the number where it has none.
+/// `rdma_proc`: its name, or the number if it has none.
 struct Name(prefix::Procedure);
 
 impl Serialize for Name {
@@ -730,7 +731,7 @@ impl Serialize for Name {
     }
 }
 
-/// What is shown as it shows itself.
+/// A value written in its `Display` form.
 #[derive(Clone, Copy)]
 struct ShownObject<T>(T);
 
@@ -740,7 +741,7 @@ impl<T: fmt::Display> Serialize for ShownObject<T> {
     }
 }
 
-/// An address. Writing that of IPv4 through `fmt` takes several times as long.
+/// An address. Writing an IPv4 address through `fmt` takes several times as long.
 #[derive(Clone, Copy)]
 pub(super) struct EndObject(pub(super) Address);
 
@@ -789,7 +790,7 @@ impl Serialize for Hex64 {
     }
 }
 
-/// Nanoseconds shown as seconds with all nine decimals: a number would lose the last of them.
+/// Nanoseconds as seconds with all nine decimals; a number would lose the last ones.
 #[derive(Clone, Copy)]
 pub(super) struct Seconds(pub(super) Time);
 
@@ -799,7 +800,7 @@ impl Serialize for Seconds {
         let mut rest = self.0.0;
         let mut start = text.len();
         for (index, digit) in text.iter_mut().enumerate().rev() {
-            // The point is before the last nine digits; before it there is one digit at least.
+            // The point is before the last nine digits, and at least one digit is before it.
             if index == 11 {
                 *digit = b'.';
                 continue;

@@ -10,7 +10,7 @@ use crate::rpc::header::Dialect;
 use crate::rpc::message::Message;
 
 impl<'a> MessageObject<'a> {
-    /// Takes what a message of version 2 has; of its header, where that can be read.
+    /// Takes what a message of version 2 has, including its header, if that can be read.
     pub(super) fn take_v2(&mut self, message: &Message, header: Option<&HeaderV2<'a>>) {
         let family = match message.dialect {
             Dialect::Version1 => return,
@@ -44,8 +44,8 @@ pub(super) enum Type {
     Number(u32),
 }
 
-/// The two halves of `rdma_credit` (version two draft -01, "Credits"). Where drafts -06 and -07 may be spoken, also the
-/// word as they read it: which of the two is right shows nowhere.
+/// The two halves of `rdma_credit` (version two draft -01, "Credits"). If drafts -06 and -07 may be in use, also the
+/// word as they read it: nothing shows which of the two is right.
 #[derive(Serialize)]
 pub(super) struct CreditsObject {
     granted: u16,

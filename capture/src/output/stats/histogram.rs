@@ -1,13 +1,13 @@
-//! How durations are spread, in bounded memory.
+//! The distribution of durations, in bounded memory.
 //!
-//! A value falls into one of 64 equal parts of the power of two it lies in, so the middle of its part is wrong by less than
-//! one in a hundred. The least and the greatest value are kept exactly.
+//! A value falls into one of 64 equal parts of its power of two, so the middle of its part is wrong by less than one in
+//! a hundred. The smallest and the largest value are kept exactly.
 
 /// Parts of a power of two.
 const PARTS: u64 = 64;
 const PART_BITS: u32 = PARTS.ilog2();
 
-/// Counts values; takes 30 kilobytes at most.
+/// Counts values, in at most 30 kilobytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram {
     counts: Vec<u64>,

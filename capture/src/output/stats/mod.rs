@@ -1,8 +1,8 @@
 //! What a capture holds, in numbers.
 //!
-//! [`Stats`] takes events and keeps counts only, so its memory does not grow with the capture: at most [`CONNECTIONS`]
-//! connections are told one by one, and at most [`NAMES`] procedures and as many kinds of failure; how many there were
-//! beyond that is said. [`Statistics`] is what is shown.
+//! [`Stats`] takes events and keeps only counts, so its memory does not grow with the capture: it lists at most
+//! [`CONNECTIONS`] connections, and at most [`NAMES`] procedures and as many kinds of failure; of any more it only
+//! keeps the number. [`Statistics`] is the result.
 
 mod histogram;
 mod report;
@@ -32,9 +32,9 @@ pub use report::{
     RpcStatistics, Statistics, StatusStatistics,
 };
 
-/// Connections that are told one by one.
+/// The most connections that are listed.
 pub const CONNECTIONS: usize = 1000;
-/// Procedures, kinds of failure and kinds of rejection that are told one by one.
+/// The most procedures, kinds of failure and kinds of rejection that are listed.
 pub const NAMES: usize = 500;
 
 /// Counts what is in a capture.
@@ -73,7 +73,7 @@ pub struct Stats {
     statuses_left_out: u64,
 }
 
-/// What the messages of a connection say.
+/// What the messages of a connection show.
 #[derive(Debug, Default)]
 struct PerConnection {
     messages: u64,
@@ -127,7 +127,7 @@ impl Stats {
         let credit = match message.dialect {
             Dialect::Version1 => Some(prefix.credit),
             Dialect::Version2(Family::A) => Some(Credit(prefix.credit).granted().into()),
-            // It may be a number of credits or a limit on a count of messages.
+            // It may be a number of credits, or a limit on a count of messages.
             Dialect::Version2(Family::B) | Dialect::Version2Unknown => None,
         };
         match (direction, credit) {
@@ -155,7 +155,7 @@ impl Stats {
             (reply, &mut rpcs.replies_sent, &mut rpcs.replies_not_rebuilt),
         ] {
             let Some(Half { form, message, .. }) = half else { continue };
-            // What cannot be read, and RDMA_ERROR, are no RPC messages that were sent in any form.
+            // Unreadable messages and RDMA_ERROR are not RPC messages, so they have no form.
             if !matches!(message, Err(NotRebuilt::Header | NotRebuilt::Error(_))) {
                 forms.put(*form);
             }
@@ -218,7 +218,7 @@ impl Stats {
         }
     }
 
-    /// The numbers, when all events were taken; `summary` is that of the same capture.
+    /// The numbers, once all events were taken; `summary` is that of the same capture.
     #[must_use]
     pub fn finish(self, summary: &Summary) -> Statistics {
         let mut connections = self.connections;
@@ -288,8 +288,8 @@ impl Forms {
     }
 }
 
-/// Whether a message calls or replies. A long call does not say what it calls before its chunk was pulled, but a reply has
-/// no Read list (RFC 8166 section 4.3.1).
+/// Whether a message is a call or a reply. A long call does not show what it calls before its chunk was pulled, but a
+/// reply has no Read list (RFC 8166 section 4.3.1).
 fn direction(message: &Message) -> Option<Direction> {
     let pulls = || message.decode().is_ok_and(|decoded| decoded.header.chunks().is_some_and(|c| !c.reads.is_empty()));
     match &message.rpc {
@@ -303,8 +303,9 @@ fn counted(counts: Vec<(&'static str, u64)>) -> Vec<NamedCount> {
     counts.into_iter().map(|(name, count)| NamedCount { name, count }).collect()
 }
 
-/// What an RPC is counted as: its procedure. A COMPOUND is counted as the first of its operations that does not only lead
-/// to another (OPEN, though an ACCESS follows it), or else as GETATTR where it has one, or else as its last operation.
+/// The name under which an RPC is counted: its procedure. A COMPOUND counts as the first of its operations that does
+/// not merely lead up to another (OPEN, even if an ACCESS follows it), failing that as GETATTR if it has one, and
+/// failing that as its last operation.
 fn procedure_name(transaction: &Transaction) -> String {
     let Some(procedure) = transaction.procedure else { return "unknown".to_owned() };
     let operations = &transaction.operations;
@@ -320,7 +321,7 @@ fn procedure_name(transaction: &Transaction) -> String {
     }
 }
 
-/// The name of what went wrong; `None` where nothing did.
+/// The name of what went wrong; `None` if nothing did.
 fn failure_name(transaction: &Transaction, status: Status) -> Option<String> {
     match status {
         Status::Success(None | Some(0)) => None,

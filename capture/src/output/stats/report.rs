@@ -85,7 +85,7 @@ pub struct CaptureStatistics {
     pub others: Vec<NamedCount>,
 }
 
-/// How often something was met.
+/// How often something was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct NamedCount {
@@ -103,23 +103,23 @@ pub struct ConnectionStatistics {
     pub connection: u32,
     /// What carries it.
     pub carrier: &'static str,
-    /// The port that was asked for, where the capture holds the set-up.
+    /// The requested port, if the capture holds the set-up.
     pub port: Option<u16>,
-    /// The capture holds the set-up; otherwise it begins in the middle of the connection.
+    /// Whether the capture holds the set-up; otherwise it begins in the middle of the connection.
     pub set_up: bool,
-    /// The end that asked for the connection; where that is not known, the one that was seen first.
+    /// The end that asked for the connection; if that is not known, the one that was seen first.
     pub active: EndReport,
     /// The other end.
     pub passive: EndReport,
-    /// The inline thresholds, where the capture holds the set-up (RFC 8797 section 4.2).
+    /// The inline thresholds, if the capture holds the set-up (RFC 8797 section 4.2).
     pub inline: Option<Inline>,
-    /// Both ends said that memory may be invalidated remotely (RFC 8797 section 4.1).
+    /// Whether both ends said that memory may be invalidated remotely (RFC 8797 section 4.1).
     pub remote_invalidation: Option<bool>,
     /// Messages it carried.
     pub messages: u64,
     /// Credits.
     pub credits: CreditCounts,
-    /// RDMA Writes and Reads that aimed at no memory that a call in the capture advertised.
+    /// RDMA Writes and Reads that aimed at memory that no call in the capture advertised.
     pub unclaimed: u64,
 }
 
@@ -129,12 +129,12 @@ pub struct ConnectionStatistics {
 pub struct EndReport {
     /// Its address.
     pub address: String,
-    /// Its queue pair, where the capture tells.
+    /// Its queue pair, if the capture shows it.
     pub queue_pair: Option<String>,
-    /// Its TCP port, of iWARP.
+    /// Its TCP port, for iWARP.
     #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub tcp_port: Option<u16>,
-    /// It said that its memory may be invalidated remotely; `None` where the capture does not hold the set-up.
+    /// Whether it said that its memory may be invalidated remotely; `None` if the capture lacks the set-up.
     pub remote_invalidation: Option<bool>,
     /// Packets it sent.
     pub packets: u64,
@@ -146,7 +146,7 @@ pub struct EndReport {
     pub sequence_errors: u64,
     /// "Receiver not ready" that it sent.
     pub not_ready: u64,
-    /// Operations it refused for good.
+    /// Operations that it refused permanently.
     pub failed: u64,
     /// Packets of it that the capture does not hold.
     pub missed: u64,
@@ -164,8 +164,8 @@ pub struct Inline {
     pub reply: u32,
 }
 
-/// The values of `rdma_credit`: of version 1, and of version 2 in the wire format of drafts -00 to -02. In that of later drafts
-/// it does not show what they mean.
+/// The values of `rdma_credit` in version 1, and in version 2 in the wire format of drafts -00 to -02. In that of later
+/// drafts, nothing shows what they mean.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct CreditCounts {
@@ -175,7 +175,7 @@ pub struct CreditCounts {
     pub granted: Range,
 }
 
-/// The least, the greatest and the last of values.
+/// The smallest, the largest and the last value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Range {
@@ -217,24 +217,24 @@ pub struct MessageStatistics {
     pub total: u64,
     /// Octets of them.
     pub octets: u64,
-    /// Those that call.
+    /// Calls.
     pub calls: u64,
-    /// Those that reply, RDMA_ERROR among them.
+    /// Replies, including RDMA_ERROR.
     pub replies: u64,
     /// By `rdma_proc`.
     #[cfg_attr(feature = "json", serde(serialize_with = "as_map"))]
     pub by_type: Vec<(&'static str, u64)>,
     /// Those whose header cannot be read.
     pub malformed: u64,
-    /// Those the capture holds a part of only.
+    /// Messages of which the capture holds only a part.
     pub incomplete: u64,
     /// Those that invalidate memory remotely.
     pub invalidating: u64,
-    /// Repetitions of messages, in vain or not needed.
+    /// Retransmissions of messages, in vain or unnecessary.
     pub retransmitted: u64,
 }
 
-/// Chunks by what they are for.
+/// Chunks by purpose.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct ChunkStatistics {
@@ -315,7 +315,7 @@ pub struct Forms {
     pub continued: u64,
 }
 
-/// RPCs that call the same.
+/// RPCs that call the same procedure.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct ProcedureStatistics {
@@ -325,7 +325,7 @@ pub struct ProcedureStatistics {
     pub calls: u64,
     /// Replies.
     pub replies: u64,
-    /// Replies that say it was not done.
+    /// Replies that report a failure.
     pub failed: u64,
     /// What was moved for them.
     #[cfg_attr(feature = "json", serde(flatten))]
@@ -352,7 +352,7 @@ pub struct Latency {
     pub max: u64,
 }
 
-/// RPCs that ended alike.
+/// RPCs that ended in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct StatusStatistics {
@@ -482,7 +482,7 @@ impl Latency {
     }
 }
 
-/// Nanoseconds as seconds. A double has room for the nanoseconds of a hundred days.
+/// Nanoseconds as seconds. A double can hold the nanoseconds of a hundred days.
 #[cfg(feature = "json")]
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn seconds<S: Serializer>(nanoseconds: &u64, serializer: S) -> Result<S::Ok, S::Error> {

@@ -215,12 +215,12 @@ impl<W: io::Write> StatsText<'_, W> {
         line.write(self.out)
     }
 
-    /// A line, where there is something to count.
+    /// A line, if there is something to count.
     fn some(&mut self, count: u64, name: &str) -> io::Result<()> {
         if count == 0 { Ok(()) } else { self.line(&format!("{name}: {}", grouped(count))) }
     }
 
-    /// Rows under names, the first `words` columns to the left and the numbers after them to the right.
+    /// Rows under names: the first `words` columns are aligned left, and the numbers after them right.
     fn table(&mut self, names: &[&str], words: usize, rows: Vec<Vec<String>>) -> io::Result<()> {
         if rows.is_empty() {
             return Ok(());
@@ -330,7 +330,7 @@ fn grouped(number: impl Display) -> String {
     grouped
 }
 
-/// A number of octets, exact while it is small.
+/// A number of octets, exact if it is small.
 fn short(octets: u64) -> String {
     let (unit, name) = match octets {
         0..100_000 => return grouped(octets),
