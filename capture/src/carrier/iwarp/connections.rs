@@ -5,7 +5,7 @@
 //! one uses its ports: a SYN or a set-up frame that is not its own shows that, and so does a long row of segments that
 //! do not fit it.
 
-use super::framing::{Framed, Framing};
+use super::framing::{CrcUse, Framed, Framing};
 use super::mpa::{Markers, Setup};
 use super::rdmap::{Did, Rdmap, Received};
 use super::tcp::{Piece, Reassembly, StreamStep};
@@ -386,9 +386,9 @@ impl<S> IwarpConnection<S> {
     fn agree(&mut self) {
         let crcs = [self.said.active, self.said.passive].map(|said| said.map(|said| said.crc));
         let crc = match crcs {
-            [Some(true), _] | [_, Some(true)] => Some(true),
-            [Some(false), Some(false)] => Some(false),
-            _ => None,
+            [Some(true), _] | [_, Some(true)] => CrcUse::InForce,
+            [Some(false), Some(false)] => CrcUse::Ignored,
+            _ => CrcUse::Unknown,
         };
         for side in [Side::Active, Side::Passive] {
             let begin = self.said.get(side).map(|said| said.end);

@@ -49,15 +49,67 @@ enum FramingState {
     Searching,
 }
 
+/// Whether CRCs are in force on a connection (RFC 5044 section 7.1.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum CrcUse {
+    /// One of the ends asked for them, or an FPDU had a right one.
+    InForce,
+    /// Neither end asked for them, or two FPDUs had wrong ones: the field is ignored.
+    Ignored,
+    /// The capture lacks the set-up, and no FPDU has shown it yet.
+    #[default]
+    Unknown,
+    /// The same, and one FPDU had a wrong CRC. Were CRCs in force, that would have ended the connection.
+    UnknownAfterWrong,
+}
+
+impl CrcUse {
+    /// The CRC of an FPDU of `length` octets, of which `frame` was captured.
+    fn check(self, frame: &[u8], length: usize) -> FpduCrc {
+        match self {
+            Self::Ignored => FpduCrc::NotChecked,
+            _ if frame.len() < length => FpduCrc::NotChecked,
+            _ if mpa::crc_is_right(frame) => FpduCrc::Right,
+            _ => FpduCrc::Wrong,
+        }
+    }
+
+    /// What is known after an FPDU that was confirmed.
+    const fn after(self, crc: FpduCrc) -> Self {
+        match (self, crc) {
+            (Self::Unknown | Self::UnknownAfterWrong, FpduCrc::Right) => Self::InForce,
+            (Self::Unknown, FpduCrc::Wrong) => Self::UnknownAfterWrong,
+            (Self::UnknownAfterWrong, FpduCrc::Wrong) => Self::Ignored,
+            (known, _) => known,
+        }
+    }
+
+    /// Whether `crc` shows that what looks like an FPDU is one, or none; `None` where it shows neither.
+    const fn confirms(self, crc: FpduCrc) -> Option<bool> {
+        match (self, crc) {
+            (_, FpduCrc::Right) => Some(true),
+            (Self::InForce, FpduCrc::Wrong) => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// The CRC of an FPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FpduCrc {
+    Right,
+    Wrong,
+    /// No CRC is in force, or the capture cut the FPDU.
+    NotChecked,
+}
+
 /// The stream of one end.
 #[derive(Debug, Default)]
 pub(super) struct Framing {
     state: FramingState,
     /// Where the markers are, if that is known.
     markers: Option<Markers>,
-    /// Whether CRCs are in force, if that is known; otherwise, below, whether one was wrong so far.
-    crc: Option<bool>,
-    was_wrong: bool,
+    crc: CrcUse,
     /// Whether the current FPDU was found by its looks and has not been confirmed.
     is_doubtful: bool,
     /// Where the current frame begins.
@@ -78,14 +130,16 @@ enum FpduVerdict {
 
 impl Framing {
     /// Sets what the two ends agreed on, as far as it is known.
-    pub(super) fn agree(&mut self, markers: Option<Markers>, crc: Option<bool>) {
+    pub(super) fn agree(&mut self, markers: Option<Markers>, crc: CrcUse) {
         self.markers = markers.or(self.markers);
-        self.crc = crc.or(self.crc);
+        if crc != CrcUse::Unknown {
+            self.crc = crc;
+        }
     }
 
     /// What was agreed on may no longer apply.
     pub(super) fn forget(&mut self) {
-        (self.markers, self.crc, self.was_wrong) = (None, None, false);
+        (self.markers, self.crc) = (None, CrcUse::Unknown);
     }
 
     /// Octets are missing.
@@ -204,7 +258,7 @@ impl Framing {
             return FpduVerdict::Given;
         }
         let markers = self.assumed();
-        let crc = (self.crc != Some(false) && frame.len() == length).then(|| mpa::crc_is_right(frame));
+        let crc = self.crc.check(frame, length);
         let is_doubtful = self.is_doubtful || self.markers.is_none();
         if is_doubtful && !self.is_confirmed(crc, end, after) || !markers.are_right(self.start, frame) {
             return FpduVerdict::Refused;
@@ -214,7 +268,7 @@ impl Framing {
         let decoded = mpa::ulpdu(content).and_then(|(ulpdu, length)| DdpSegment::decode(ulpdu, length));
         let verdict = match decoded {
             Some(segment) => {
-                let is_wrong = self.crc == Some(true) && crc == Some(false);
+                let is_wrong = self.crc == CrcUse::InForce && crc == FpduCrc::Wrong;
                 out(Framed::Segment { segment, end, is_wrong });
                 FpduVerdict::Given
             }
@@ -234,24 +288,16 @@ impl Framing {
     }
 
     /// Whether what looks like an FPDU is one.
-    fn is_confirmed(&self, crc: Option<bool>, end: u64, (after, left): (&[u8], usize)) -> bool {
-        match (self.crc, crc) {
-            (_, Some(true)) => true,
-            (Some(true), Some(false)) => false,
-            _ => left == 0 || looks_right(self.assumed(), end, after),
-        }
+    fn is_confirmed(&self, crc: FpduCrc, end: u64, (after, left): (&[u8], usize)) -> bool {
+        self.crc.confirms(crc).unwrap_or_else(|| left == 0 || looks_right(self.assumed(), end, after))
     }
 
     /// Learns from an FPDU that has been confirmed.
-    fn learn(&mut self, crc: Option<bool>, length: usize) {
+    fn learn(&mut self, crc: FpduCrc, length: usize) {
         if self.markers.is_none() && length >= SURELY_MARKED {
             self.markers = Some(Markers::None);
         }
-        if self.crc.is_none() {
-            // A wrong CRC would have ended the connection if it had been in force.
-            self.crc = crc.filter(|is_right| *is_right || self.was_wrong);
-            self.was_wrong |= crc == Some(false);
-        }
+        self.crc = self.crc.after(crc);
     }
 
     /// Where in a piece, at `from` or after it, an FPDU may begin.
@@ -295,14 +341,11 @@ impl Framing {
         };
         let is_marked = markers == Markers::None || markers.iter(piece.place, frame).next().is_some();
         let left = piece.length - frame.len();
-        let crc = (self.crc != Some(false)).then(|| mpa::crc_is_right(frame));
-        is_marked
-            && markers.are_right(piece.place, frame)
-            && match (self.crc, crc) {
-                (_, Some(true)) => true,
-                (Some(true), _) => false,
-                _ => left == 0 || looks_right(markers, piece.place + frame.len() as u64, after),
-            }
+        let is_confirmed = || {
+            let confirmed = self.crc.confirms(self.crc.check(frame, frame.len()));
+            confirmed.unwrap_or_else(|| left == 0 || looks_right(markers, piece.place + frame.len() as u64, after))
+        };
+        is_marked && markers.are_right(piece.place, frame) && is_confirmed()
     }
 }
 
@@ -362,7 +405,7 @@ mod tests {
         let mut framing = Framing::default();
         let frame = [&b"MPA ID Req Frame"[..], &[0, 1, 0, 0]].concat();
         assert_eq!(found(&mut framing, &[(0, &frame, true)]), "S");
-        framing.agree(Some(Markers::None), Some(crc));
+        framing.agree(Some(Markers::None), if crc { CrcUse::InForce } else { CrcUse::Ignored });
         framing
     }
 
@@ -449,6 +492,6 @@ mod tests {
         // A long FPDU without any shows that there are none.
         let mut framing = Framing::default();
         assert_eq!(found(&mut framing, &[(1000, &fpdu(1, 1000), true)]), "1");
-        assert_eq!((framing.markers, framing.crc), (Some(Markers::None), Some(true)));
+        assert_eq!((framing.markers, framing.crc), (Some(Markers::None), CrcUse::InForce));
     }
 }
