@@ -17,7 +17,7 @@ type MemoryRow = Row<fn(&MemoryUse, &mut Report<'_>)>;
 
 static RULES: [MemoryRow; 4] = [
     MemoryRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "rdma-read-bounds",
             severity: Severity::Error,
             section: "RFC 8166 4.4, 4.5.3",
@@ -31,7 +31,7 @@ static RULES: [MemoryRow; 4] = [
         judge: |used, report| bounds(used, false, report),
     },
     MemoryRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "rdma-write-bounds",
             severity: Severity::Error,
             section: "RFC 8166 4.4, 4.5.3",
@@ -44,7 +44,7 @@ static RULES: [MemoryRow; 4] = [
         judge: |used, report| bounds(used, true, report),
     },
     MemoryRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "rdma-write-after-reply",
             severity: Severity::Error,
             section: "RFC 8166 4.4.1",
@@ -56,7 +56,7 @@ static RULES: [MemoryRow; 4] = [
         judge: rdma_write_after_reply,
     },
     MemoryRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "handle-shared",
             severity: Severity::Hazard,
             section: "RFC 8166 8.1.2, 8.1.3",
@@ -71,7 +71,7 @@ static RULES: [MemoryRow; 4] = [
 ];
 
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
-    RULES.iter().map(|row| &row.rule)
+    RULES.iter().map(|row| row.rule)
 }
 
 /// Judges a use of memory on the connection of these ends; `known` says that all that its owner advertised is known. Gives the rules it breaks.
@@ -95,9 +95,9 @@ pub(super) fn judge(used: &MemoryUse, ends: &Sides<Address>, known: bool, book: 
                 broken_rules.push(Found::new(about, finding, None).by(blame));
             }
         };
-        (row.judge)(used, &mut Report::new(&row.rule, &mut take));
+        (row.judge)(used, &mut Report::new(row.rule, &mut take));
         if broken && !known {
-            book.unknown(&row.rule);
+            book.unknown(row.rule);
         }
     }
     broken_rules

@@ -1,6 +1,6 @@
 //! Empty Write chunks, by which a requester has a result stay inline (RFC 8166 section 4.3.2.3).
 
-use rpcrdma::rules::{Finding, Rule, Severity};
+use rpcrdma::rules::{Finding, WRITE_EMPTY_RESPECTED};
 use rpcrdma::v1::Body;
 
 use super::book::Book;
@@ -51,18 +51,18 @@ impl EmptyChunks {
 
     /// Judges the reply by it.
     pub(super) fn judge(&self, subject: &Subject<'_>, about: About, book: &mut Book) {
-        let Some(rule) = rpcrdma::rules::find("write-empty-respected") else { return };
         match self {
             Self::Respected => {}
-            Self::PassedOver(chunk, _) => book.keep(found(rule, (*chunk, subject), about)),
-            Self::Unknown => book.unknown(rule),
+            Self::PassedOver(chunk, _) => book.keep(found((*chunk, subject), about)),
+            Self::Unknown => book.unknown(&WRITE_EMPTY_RESPECTED),
         }
     }
 }
 
-fn found(rule: &'static Rule, (chunk, subject): (usize, &Subject<'_>), about: About) -> Found {
+fn found((chunk, subject): (usize, &Subject<'_>), about: About) -> Found {
     let message = format_args!("Write chunk {chunk} is empty, and the result that it stands for is in a later one");
-    let finding = Finding { rule, severity: Severity::Error, offset: write_chunk_at(subject, chunk), message };
+    let (rule, severity) = (&WRITE_EMPTY_RESPECTED, WRITE_EMPTY_RESPECTED.severity);
+    let finding = Finding { rule, severity, offset: write_chunk_at(subject, chunk), message };
     Found::new(about, &finding, Some(finding.offset))
 }
 

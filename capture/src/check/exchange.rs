@@ -21,9 +21,34 @@ use crate::rpc::ranges::{self, Ranges};
 /// Judges a message; false where what the capture holds does not tell.
 type RpcRow = Row<fn(&Subject<'_>, &mut Report<'_>) -> bool>;
 
+pub(super) static INVALIDATE_FOREIGN: Rule = Rule {
+    slug: "invalidate-foreign",
+    severity: Severity::Error,
+    section: "RFC 8797 3.2, 4.1",
+    summary: "Send With Invalidate is used only for replies, names a handle of the call, and only if both \
+              ends have announced support",
+    reason: "Another handle may be in use. A requester that does not expect the invalidation invalidates a \
+             second time, or never.",
+    correct: "A responder checks the flags in the private data of both ends, and invalidates a handle from \
+              the call's chunks, or uses a plain Send. Support that was not announced is reported once per \
+              connection.",
+    answer: None,
+};
+
+pub(super) static ERROR_ECHO: Rule = Rule {
+    slug: "error-echo",
+    severity: Severity::Error,
+    section: "RFC 8166 4.5",
+    summary: "RDMA_ERROR has the xid and the version of the request that it answers",
+    reason: "Otherwise the requester cannot tell which request failed, or cannot read the error.",
+    correct: "A responder copies both words. An error whose xid belongs to no request is reported as \
+              reply-unexpected.",
+    answer: None,
+};
+
 static RULES: [RpcRow; 11] = [
     RpcRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "read-length",
             severity: Severity::Error,
             section: "RFC 8166 3.4.5.2",
@@ -35,7 +60,7 @@ static RULES: [RpcRow; 11] = [
         judge: read_length,
     },
     RpcRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "read-roundup",
             severity: Severity::Warning,
             section: "RFC 8166 3.4.5.2",
@@ -47,7 +72,7 @@ static RULES: [RpcRow; 11] = [
         judge: read_roundup,
     },
     RpcRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "write-roundup",
             severity: Severity::Error,
             section: "RFC 8166 3.4.6.2",
@@ -60,7 +85,7 @@ static RULES: [RpcRow; 11] = [
         judge: write_roundup,
     },
     RpcRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "write-unwritten",
             severity: Severity::Error,
             section: "RFC 8166 3.4.6, 4.4.1",
@@ -72,7 +97,7 @@ static RULES: [RpcRow; 11] = [
         judge: write_unwritten,
     },
     RpcRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "write-ignored",
             severity: Severity::Error,
             section: "RFC 8166 4.3.2, 4.3.2.1, 8.2.2.3",
@@ -85,7 +110,7 @@ static RULES: [RpcRow; 11] = [
         judge: write_ignored,
     },
     RpcRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "ddp-not-eligible",
             severity: Severity::Error,
             section: "RFC 8166 6.1; RFC 8267",
@@ -97,7 +122,7 @@ static RULES: [RpcRow; 11] = [
         judge: ddp_not_eligible,
     },
     RpcRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "gss-reduced",
             severity: Severity::Error,
             section: "RFC 8166 8.2.2.3",
@@ -109,7 +134,7 @@ static RULES: [RpcRow; 11] = [
         judge: gss_reduced,
     },
     RpcRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "read-not-pulled",
             severity: Severity::Hazard,
             section: "RFC 8166 3.4.5.1",
@@ -120,24 +145,9 @@ static RULES: [RpcRow; 11] = [
         },
         judge: read_not_pulled,
     },
+    RpcRow { rule: &INVALIDATE_FOREIGN, judge: invalidate_foreign },
     RpcRow {
-        rule: Rule {
-            slug: "invalidate-foreign",
-            severity: Severity::Error,
-            section: "RFC 8797 3.2, 4.1",
-            summary: "Send With Invalidate is used only for replies, names a handle of the call, and only if both \
-                      ends have announced support",
-            reason: "Another handle may be in use. A requester that does not expect the invalidation invalidates a \
-                     second time, or never.",
-            correct: "A responder checks the flags in the private data of both ends, and invalidates a handle from \
-                      the call's chunks, or uses a plain Send. Support that was not announced is reported once per \
-                      connection.",
-            answer: None,
-        },
-        judge: invalidate_foreign,
-    },
-    RpcRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "reply-chunk-missing",
             severity: Severity::Hazard,
             section: "RFC 8166 4.3.3; draft rfc5666-implementation-experience 4.3",
@@ -148,28 +158,11 @@ static RULES: [RpcRow; 11] = [
         },
         judge: reply_chunk_missing,
     },
-    RpcRow {
-        rule: Rule {
-            slug: "error-echo",
-            severity: Severity::Error,
-            section: "RFC 8166 4.5",
-            summary: "RDMA_ERROR has the xid and the version of the request that it answers",
-            reason: "Otherwise the requester cannot tell which request failed, or cannot read the error.",
-            correct: "A responder copies both words. An error whose xid belongs to no request is reported as \
-                      reply-unexpected.",
-            answer: None,
-        },
-        judge: error_echo,
-    },
+    RpcRow { rule: &ERROR_ECHO, judge: error_echo },
 ];
 
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
-    RULES.iter().map(|row| &row.rule)
-}
-
-/// The rule of this name, of those here.
-pub(super) fn find(slug: &str) -> Option<&'static Rule> {
-    rules().find(|rule| rule.slug == slug)
+    RULES.iter().map(|row| row.rule)
 }
 
 /// A message that is judged, and what is known of it.
@@ -234,8 +227,8 @@ pub(super) fn judge(subject: &Subject<'_>, about: About, book: &mut Book) -> Opt
             let is_either = finding.rule.slug == "reply-chunk-missing";
             book.keep(if is_either { found.by(Blame::Either) } else { found });
         };
-        if !(row.judge)(subject, &mut Report::new(&row.rule, &mut take)) {
-            book.unknown(&row.rule);
+        if !(row.judge)(subject, &mut Report::new(row.rule, &mut take)) {
+            book.unknown(row.rule);
         }
     }
     first
@@ -255,10 +248,10 @@ pub(super) fn judge_late(subject: &Subject<'_>, about: About, book: &mut Book) -
             faulty |= finding.severity == Severity::Error;
             book.add(about, finding, Some(finding.offset));
         };
-        if !(row.judge)(&before, &mut Report::new(&row.rule, &mut |_: &Finding<'_>| {}))
-            && (row.judge)(subject, &mut Report::new(&row.rule, &mut take))
+        if !(row.judge)(&before, &mut Report::new(row.rule, &mut |_: &Finding<'_>| {}))
+            && (row.judge)(subject, &mut Report::new(row.rule, &mut take))
         {
-            book.known(&row.rule);
+            book.known(row.rule);
         }
     }
     faulty

@@ -14,7 +14,7 @@ type SetupRow = Row<fn(&Announced, &mut Report<'_>)>;
 
 static RULES: [SetupRow; 2] = [
     SetupRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "private-data-version",
             severity: Severity::Warning,
             section: "RFC 8797 4",
@@ -26,7 +26,7 @@ static RULES: [SetupRow; 2] = [
         judge: private_data_version,
     },
     SetupRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "private-data-absent",
             severity: Severity::Hazard,
             section: "RFC 8797 5",
@@ -40,7 +40,7 @@ static RULES: [SetupRow; 2] = [
 ];
 
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
-    RULES.iter().map(|row| &row.rule)
+    RULES.iter().map(|row| row.rule)
 }
 
 /// Judges a connection of version 1 by what its ends announced.
@@ -54,7 +54,7 @@ pub(super) fn judge(announced: &Sides<Option<Announced>>, ends: &Sides<Address>,
         let about = About { stamp: announced.stamp, connection: number, from, to, xid: None };
         for row in &RULES {
             let mut take = |finding: &Finding<'_>| book.add(about, finding, None);
-            (row.judge)(&announced, &mut Report::new(&row.rule, &mut take));
+            (row.judge)(&announced, &mut Report::new(row.rule, &mut take));
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::error::Role;
 
 pub(super) static RULES: [SendRow; 2] = [
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "credit-zero-grant",
             severity: Severity::Error,
             section: "RFC 8166 3.3.1",
@@ -19,7 +19,7 @@ pub(super) static RULES: [SendRow; 2] = [
         judge: credit_zero_grant,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "credit-zero-request",
             severity: Severity::Hazard,
             section: "RFC 8166 3.3.1",

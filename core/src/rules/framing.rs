@@ -5,9 +5,44 @@ use crate::error::{DecodeErrorKind, Reaction, Role};
 use crate::v1::{self, Body, ErrorBody};
 use crate::v2::{self, Family};
 
+/// A requester sends no RDMA_ERROR (RFC 8166 section 4.2.4).
+pub static ERROR_FROM_REQUESTER: Rule = Rule {
+    slug: "error-from-requester",
+    severity: Severity::Error,
+    section: "RFC 8166 4.2.4",
+    summary: "a requester never sends RDMA_ERROR",
+    reason: "Two ends that answered each other's errors would never stop.",
+    correct: "A requester discards a bad reply without an answer; a responder discards an RDMA_ERROR.",
+    answer: Some(Reaction::Discard),
+};
+
+pub(super) static ERROR_RANGE: Rule = Rule {
+    slug: "error-range",
+    severity: Severity::Error,
+    section: "RFC 8166 4.5, 4.5.1",
+    summary: "rdma_err is known; in ERR_VERS, low is not above high, and the refused version is outside the range",
+    reason: "The requester chooses its next version from this range.",
+    correct: "A responder gives the lowest and the highest version that it supports, and does not refuse any \
+              of them. A requester discards an RDMA_ERROR that it cannot read.",
+    answer: None,
+};
+
+/// The RPC message has the XID of its header (RFC 8166 section 4.2.1).
+pub static XID_MISMATCH: Rule = Rule {
+    slug: "xid-mismatch",
+    severity: Severity::Error,
+    section: "RFC 8166 4.2.1, 4.5.2",
+    summary: "rdma_xid equals the XID of the RPC message",
+    reason: "The transport finds the waiting call by one of these words, and RPC by the other. If they \
+             differ, a reply completes the wrong call.",
+    correct: "A sender copies the XID. A responder either answers ERR_CHUNK (section 4.5.2), or replies and \
+              ignores the XID of the RPC message (section 4.2.1). Requesters may see either.",
+    answer: None,
+};
+
 pub(super) static RULES: [SendRow; 14] = [
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "header-short",
             severity: Severity::Error,
             section: "RFC 8166 4.5",
@@ -21,7 +56,7 @@ pub(super) static RULES: [SendRow; 14] = [
         judge: header_short,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "version",
             severity: Severity::Error,
             section: "RFC 8166 4.2.2, 4.5.1",
@@ -34,7 +69,7 @@ pub(super) static RULES: [SendRow; 14] = [
         judge: version,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "proc-unknown",
             severity: Severity::Error,
             section: "RFC 8166 4.5.2",
@@ -46,7 +81,7 @@ pub(super) static RULES: [SendRow; 14] = [
         judge: proc_unknown,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "msgp-sent",
             severity: Severity::Error,
             section: "RFC 8166 4.6.1",
@@ -58,7 +93,7 @@ pub(super) static RULES: [SendRow; 14] = [
         judge: msgp_sent,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "done-sent",
             severity: Severity::Error,
             section: "RFC 8166 4.6.2; draft reliable-reply 4.1.3",
@@ -69,20 +104,9 @@ pub(super) static RULES: [SendRow; 14] = [
         },
         judge: done_sent,
     },
+    SendRow { rule: &ERROR_FROM_REQUESTER, judge: error_from_requester },
     SendRow {
-        rule: Rule {
-            slug: "error-from-requester",
-            severity: Severity::Error,
-            section: "RFC 8166 4.2.4",
-            summary: "a requester never sends RDMA_ERROR",
-            reason: "Two ends that answered each other's errors would never stop.",
-            correct: "A requester discards a bad reply without an answer; a responder discards an RDMA_ERROR.",
-            answer: Some(Reaction::Discard),
-        },
-        judge: error_from_requester,
-    },
-    SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "list-flag",
             severity: Severity::Error,
             section: "RFC 8166 4.3; RFC 4506 4.19, 4.4",
@@ -95,7 +119,7 @@ pub(super) static RULES: [SendRow; 14] = [
         judge: list_flag,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "list-truncated",
             severity: Severity::Error,
             section: "RFC 8166 4.5.2",
@@ -108,7 +132,7 @@ pub(super) static RULES: [SendRow; 14] = [
         judge: list_truncated,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "nomsg-empty",
             severity: Severity::Error,
             section: "RFC 8166 4.2.4, 4.5.2",
@@ -121,7 +145,7 @@ pub(super) static RULES: [SendRow; 14] = [
         judge: nomsg_empty,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "nomsg-trailing",
             severity: Severity::Warning,
             section: "RFC 8166 4.2.4",
@@ -134,7 +158,7 @@ pub(super) static RULES: [SendRow; 14] = [
         judge: nomsg_trailing,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "msg-no-payload",
             severity: Severity::Error,
             section: "RFC 8166 4.2.4",
@@ -148,35 +172,10 @@ pub(super) static RULES: [SendRow; 14] = [
         },
         judge: msg_no_payload,
     },
+    SendRow { rule: &XID_MISMATCH, judge: xid_mismatch },
+    SendRow { rule: &ERROR_RANGE, judge: error_range },
     SendRow {
-        rule: Rule {
-            slug: "xid-mismatch",
-            severity: Severity::Error,
-            section: "RFC 8166 4.2.1, 4.5.2",
-            summary: "rdma_xid equals the XID of the RPC message",
-            reason: "The transport finds the waiting call by one of these words, and RPC by the other. If they \
-                     differ, a reply completes the wrong call.",
-            correct: "A sender copies the XID. A responder either answers ERR_CHUNK (section 4.5.2), or replies and \
-                      ignores the XID of the RPC message (section 4.2.1). Requesters may see either.",
-            answer: None,
-        },
-        judge: xid_mismatch,
-    },
-    SendRow {
-        rule: Rule {
-            slug: "error-range",
-            severity: Severity::Error,
-            section: "RFC 8166 4.5, 4.5.1",
-            summary: "rdma_err is known; in ERR_VERS, low is not above high, and the refused version is outside the range",
-            reason: "The requester chooses its next version from this range.",
-            correct: "A responder gives the lowest and the highest version that it supports, and does not refuse any \
-                      of them. A requester discards an RDMA_ERROR that it cannot read.",
-            answer: None,
-        },
-        judge: error_range,
-    },
-    SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "error-trailing",
             severity: Severity::Warning,
             section: "RFC 8166 4.1; RFC 5666 4.2",

@@ -27,9 +27,13 @@ mod v2;
 mod write_list;
 
 pub use count::{CREDIT_EXCEEDED, CREDIT_INITIAL, CreditFault, Credits, INLINE_EXCEEDED, REVERSE_CREDIT, inline};
+pub use framing::{ERROR_FROM_REQUESTER, XID_MISMATCH};
 pub use place::{Lists, Place, segments};
-pub use read_list::unreduced;
-pub use v2::{SendV2Row, SentV2, exchange_v2, send_v2, send_v2_rules};
+pub use read_list::{READ_IN_REPLY, unreduced};
+pub use v2::{
+    SendV2Row, SentV2, V2_FIRST_MESSAGE, V2_INV_HANDLE, V2_XID_MISMATCH, exchange_v2, send_v2, send_v2_rules,
+};
+pub use write_list::WRITE_EMPTY_RESPECTED;
 
 use core::fmt;
 
@@ -164,7 +168,7 @@ impl fmt::Debug for Report<'_> {
 #[derive(Debug)]
 pub struct Row<F> {
     /// The rule.
-    pub rule: Rule,
+    pub rule: &'static Rule,
     /// Says what breaks it.
     pub judge: F,
 }
@@ -270,14 +274,14 @@ static SEND_TABLES: [&[SendRow]; 4] = [&framing::RULES, &count::RULES, &read_lis
 /// Judges one Send by every rule that needs nothing else.
 pub fn send(sent: &Sent<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     for row in SEND_TABLES.into_iter().flatten() {
-        (row.judge)(sent, &mut Report::new(&row.rule, take));
+        (row.judge)(sent, &mut Report::new(row.rule, take));
     }
 }
 
 /// Judges a Reply by the Call it answers.
 pub fn exchange(exchange: &Exchange<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     for row in &write_list::EXCHANGE_RULES {
-        (row.judge)(exchange, &mut Report::new(&row.rule, take));
+        (row.judge)(exchange, &mut Report::new(row.rule, take));
     }
 }
 
@@ -289,12 +293,12 @@ pub fn find(slug: &str) -> Option<&'static Rule> {
 
 /// The rules of [`send`].
 pub fn send_rules() -> impl Iterator<Item = &'static Rule> {
-    SEND_TABLES.into_iter().flatten().map(|row| &row.rule)
+    SEND_TABLES.into_iter().flatten().map(|row| row.rule)
 }
 
 /// The rules of [`exchange`].
 pub fn exchange_rules() -> impl Iterator<Item = &'static Rule> {
-    write_list::EXCHANGE_RULES.iter().map(|row| &row.rule)
+    write_list::EXCHANGE_RULES.iter().map(|row| row.rule)
 }
 
 /// The rules of [`Credits`] and [`inline`].

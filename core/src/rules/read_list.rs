@@ -6,9 +6,32 @@ use crate::error::Role;
 use crate::lists::ReadList;
 use crate::v1::{Body, Message};
 
+/// A reply has no Read list (RFC 8166 section 4.3.1).
+pub static READ_IN_REPLY: Rule = Rule {
+    slug: "read-in-reply",
+    severity: Severity::Error,
+    section: "RFC 8166 4.3.1; draft reliable-reply 4.1",
+    summary: "a reply has an empty Read list, unless it is RDMA_NOMSG with a Position Zero Read chunk \
+              (responder-provided); that is a hazard until the requester shows that it supports such replies",
+    reason: "A requester does not read a responder's memory, so it could not put the reply together.",
+    correct: "A responder uses the Write chunks and the Reply chunk of the call. It provides a reply for the \
+              requester to read only if both ends are configured for it.",
+    answer: None,
+};
+
+pub(super) static READ_POSITION_ZERO_IN_MSG: Rule = Rule {
+    slug: "read-position-zero-in-msg",
+    severity: Severity::Hazard,
+    section: "RFC 8166 3.5.3; draft rfc5666-implementation-experience 3.6",
+    summary: "no Position Zero Read chunk in RDMA_MSG",
+    reason: "No specification says whether the chunk or the inline part comes first, and receivers differ.",
+    correct: "A requester that needs a Position Zero Read chunk sends RDMA_NOMSG without a payload.",
+    answer: None,
+};
+
 pub(super) static RULES: [SendRow; 9] = [
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "read-position-align",
             severity: Severity::Error,
             section: "RFC 8166 3.4.5",
@@ -19,34 +42,10 @@ pub(super) static RULES: [SendRow; 9] = [
         },
         judge: read_position_align,
     },
+    SendRow { rule: &READ_IN_REPLY, judge: read_in_reply },
+    SendRow { rule: &READ_POSITION_ZERO_IN_MSG, judge: read_position_zero_in_msg },
     SendRow {
-        rule: Rule {
-            slug: "read-in-reply",
-            severity: Severity::Error,
-            section: "RFC 8166 4.3.1; draft reliable-reply 4.1",
-            summary: "a reply has an empty Read list, unless it is RDMA_NOMSG with a Position Zero Read chunk \
-                      (responder-provided); that is a hazard until the requester shows that it supports such replies",
-            reason: "A requester does not read a responder's memory, so it could not put the reply together.",
-            correct: "A responder uses the Write chunks and the Reply chunk of the call. It provides a reply for the \
-                      requester to read only if both ends are configured for it.",
-            answer: None,
-        },
-        judge: read_in_reply,
-    },
-    SendRow {
-        rule: Rule {
-            slug: "read-position-zero-in-msg",
-            severity: Severity::Hazard,
-            section: "RFC 8166 3.5.3; draft rfc5666-implementation-experience 3.6",
-            summary: "no Position Zero Read chunk in RDMA_MSG",
-            reason: "No specification says whether the chunk or the inline part comes first, and receivers differ.",
-            correct: "A requester that needs a Position Zero Read chunk sends RDMA_NOMSG without a payload.",
-            answer: None,
-        },
-        judge: read_position_zero_in_msg,
-    },
-    SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "read-position-order",
             severity: Severity::Hazard,
             section: "draft rfc5666-implementation-experience 3.2.1",
@@ -58,7 +57,7 @@ pub(super) static RULES: [SendRow; 9] = [
         judge: read_position_order,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "read-overlap",
             severity: Severity::Hazard,
             section: "slides on version two, open issues",
@@ -71,7 +70,7 @@ pub(super) static RULES: [SendRow; 9] = [
         judge: read_overlap,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "long-call-roundup",
             severity: Severity::Error,
             section: "RFC 8166 3.5.3",
@@ -83,7 +82,7 @@ pub(super) static RULES: [SendRow; 9] = [
         judge: long_call_roundup,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "segment-wraps",
             severity: Severity::Error,
             section: "RFC 8166 3.4.3",
@@ -95,7 +94,7 @@ pub(super) static RULES: [SendRow; 9] = [
         judge: segment_wraps,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "segment-empty",
             severity: Severity::Hazard,
             section: "RFC 8166 3.4.3",
@@ -107,7 +106,7 @@ pub(super) static RULES: [SendRow; 9] = [
         judge: segment_empty,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "read-position-beyond",
             severity: Severity::Error,
             section: "RFC 8166 3.4.5",
@@ -134,7 +133,7 @@ pub(super) fn first_at(reads: ReadList<'_>, position: u32) -> Option<usize> {
 
 /// The rules that are the same in version 2, with functions that judge any header by them.
 pub(super) fn of_lists() -> impl Iterator<Item = (&'static Rule, fn(Lists<'_>, &mut Report<'_>))> {
-    RULES.iter().filter_map(|SendRow { rule, .. }| {
+    RULES.iter().filter_map(|&SendRow { rule, .. }| {
         let judge: fn(Lists<'_>, &mut Report<'_>) = match rule.slug {
             "segment-wraps" => wraps,
             "segment-empty" => empty,

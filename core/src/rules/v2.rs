@@ -5,8 +5,13 @@
 
 mod payload;
 
+pub use payload::V2_XID_MISMATCH;
+
 use core::fmt;
 
+use super::framing::ERROR_RANGE;
+use super::read_list::{READ_IN_REPLY, READ_POSITION_ZERO_IN_MSG};
+use super::write_list::REPLY_CHUNK_IN_MSG;
 use super::{Counted, Exchange, Finding, Lists, Report, Rule, Sent, Severity, framing, place, read_list, write_list};
 use crate::error::{DecodeError, DecodeErrorKind, Role};
 use crate::lists::Chunks;
@@ -92,7 +97,7 @@ impl<'a> SentV2<'a> {
             Err(error) => return Some(ReactionV2::to(error, role)),
             Ok(message) => message,
         };
-        let code = rows().find(|row| core::ptr::eq(&row.rule, rule))?.answer?;
+        let code = rows().find(|row| core::ptr::eq(row.rule, rule))?.answer?;
         Some(match self.dropped {
             Some(error) => error.reaction(role),
             // An error is never answered.
@@ -111,7 +116,7 @@ impl<'a> SentV2<'a> {
 #[derive(Debug)]
 pub struct SendV2Row {
     /// The rule.
-    pub rule: Rule,
+    pub rule: &'static Rule,
     /// `rdma_err` of a Responder's answer to what breaks it; `None` if the drafts ask for none.
     pub answer: Option<ErrorCode>,
     /// Says what breaks it.
@@ -125,9 +130,33 @@ const HEADER_TYPE: usize = 12;
 /// Where `rdma_flags` of family A is.
 const FLAGS: usize = 16;
 
+/// The first message of a client has at most 1024 octets (version 2).
+pub static V2_FIRST_MESSAGE: Rule = Rule {
+    slug: "v2-first-message",
+    severity: Severity::Error,
+    section: "version two -01 Initial Connection State; -07 4.3",
+    summary: "the first message of a client has at most 1024 octets",
+    reason: "It may reach a server of version 1, which must be able to receive it and refuse the version.",
+    correct: "A client begins with a message that fits the inline threshold of version 1.",
+    answer: None,
+};
+
+/// A reply invalidates the handle that its call offers, and no other (version 2).
+pub static V2_INV_HANDLE: Rule = Rule {
+    slug: "v2-inv-handle",
+    severity: Severity::Error,
+    section: "version two -01 Remote Invalidation; -07 6.5",
+    summary: "rdma_inv_handle of a call is 0 or a handle in its header, and its reply invalidates no other",
+    reason: "Another handle may be in use for another call; with 0, the requester invalidates everything itself.",
+    correct: "A responder uses Send With Invalidate with that handle, or a plain Send. It never invalidates \
+              with errors, grants or transport properties; -00 and -01 do not forbid that, so in their wire \
+              format it is a hazard.",
+    answer: None,
+};
+
 static RULES: [SendV2Row; 14] = [
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-reserved-flag",
             severity: Severity::Warning,
             section: "version two -01 Transport Header Prefix",
@@ -140,7 +169,7 @@ static RULES: [SendV2Row; 14] = [
         judge: reserved_flag,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-response-flag",
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_RESPONSE Flag",
@@ -155,7 +184,7 @@ static RULES: [SendV2Row; 14] = [
         judge: response_flag,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-more-type",
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_MORE Flag",
@@ -169,7 +198,7 @@ static RULES: [SendV2Row; 14] = [
         judge: more_type,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-more-sequence",
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_MORE Flag",
@@ -184,7 +213,7 @@ static RULES: [SendV2Row; 14] = [
         judge: more_sequence,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-more-chunks",
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_MORE Flag",
@@ -198,7 +227,7 @@ static RULES: [SendV2Row; 14] = [
         judge: more_chunks,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-tpmore",
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_TPMORE Flag",
@@ -212,7 +241,7 @@ static RULES: [SendV2Row; 14] = [
         judge: tpmore,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-credit-zero",
             severity: Severity::Error,
             section: "version two -01 Granting Credits",
@@ -225,36 +254,10 @@ static RULES: [SendV2Row; 14] = [
         answer: None,
         judge: credit_zero,
     },
+    SendV2Row { rule: &V2_FIRST_MESSAGE, answer: None, judge: first_message },
+    SendV2Row { rule: &V2_INV_HANDLE, answer: None, judge: inv_handle },
     SendV2Row {
-        rule: Rule {
-            slug: "v2-first-message",
-            severity: Severity::Error,
-            section: "version two -01 Initial Connection State; -07 4.3",
-            summary: "the first message of a client has at most 1024 octets",
-            reason: "It may reach a server of version 1, which must be able to receive it and refuse the version.",
-            correct: "A client begins with a message that fits the inline threshold of version 1.",
-            answer: None,
-        },
-        answer: None,
-        judge: first_message,
-    },
-    SendV2Row {
-        rule: Rule {
-            slug: "v2-inv-handle",
-            severity: Severity::Error,
-            section: "version two -01 Remote Invalidation; -07 6.5",
-            summary: "rdma_inv_handle of a call is 0 or a handle in its header, and its reply invalidates no other",
-            reason: "Another handle may be in use for another call; with 0, the requester invalidates everything itself.",
-            correct: "A responder uses Send With Invalidate with that handle, or a plain Send. It never invalidates \
-                      with errors, grants or transport properties; -00 and -01 do not forbid that, so in their wire \
-                      format it is a hazard.",
-            answer: None,
-        },
-        answer: None,
-        judge: inv_handle,
-    },
-    SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-property",
             severity: Severity::Error,
             section: "version two -01 Transport Properties Model; -07 5.1",
@@ -268,7 +271,7 @@ static RULES: [SendV2Row; 14] = [
         judge: property,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-continuation",
             severity: Severity::Error,
             section: "version two -07 6.3.3, 6.3.4, 6.3.6, 6.3.9",
@@ -285,7 +288,7 @@ static RULES: [SendV2Row; 14] = [
         judge: continuation,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-htype",
             severity: Severity::Error,
             section: "version two -01 Header Types; -07 6.1, 7.1.3",
@@ -299,7 +302,7 @@ static RULES: [SendV2Row; 14] = [
         judge: htype,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-grant-xid",
             severity: Severity::Error,
             section: "version two -07 6.3.2",
@@ -312,7 +315,7 @@ static RULES: [SendV2Row; 14] = [
         judge: grant_xid,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-trailing",
             severity: Severity::Warning,
             section: "version two -01 Header Types; -07 6.3",
@@ -349,7 +352,7 @@ pub(super) fn rows() -> impl Iterator<Item = &'static SendV2Row> {
 /// ```
 pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     for row in rows() {
-        (row.judge)(sent, &mut Report::new(&row.rule, take));
+        (row.judge)(sent, &mut Report::new(row.rule, take));
     }
     match &sent.decoded {
         Ok(message) => as_in_version_1(&message.header, take),
@@ -358,7 +361,7 @@ pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
             let malformed =
                 Sent { decoded: Err(*error), error: None, length: sent.length, ..Sent::new(sent.octets, None) };
             for row in framing::malformed() {
-                (row.judge)(&malformed, &mut Report::new(&row.rule, take));
+                (row.judge)(&malformed, &mut Report::new(row.rule, take));
             }
         }
     }
@@ -379,9 +382,9 @@ fn as_in_version_1(header: &HeaderV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
         HeaderV2::A(header) => chunks_of_family_a(&header, lists, take),
         HeaderV2::B(_) => {}
     }
-    if let (Some(ErrorBodyV2::Vers { low, high }), Some(rule)) = (header.error(), super::find("error-range")) {
+    if let Some(ErrorBodyV2::Vers { low, high }) = header.error() {
         let at = prefix_length(header).saturating_add(4);
-        framing::version_range((low, high), VERSION, at, &mut Report::new(rule, take));
+        framing::version_range((low, high), VERSION, at, &mut Report::new(&ERROR_RANGE, take));
     }
 }
 
@@ -390,38 +393,34 @@ fn chunks_of_family_a(header: &family_a::Header<'_>, lists: Lists<'_>, take: &mu
     let Lists { chunks: Chunks { reads, reply, .. }, .. } = lists;
     let is_reply = header.flags.contains(HeaderFlags::RESPONSE);
     let is_inline = matches!(header.body, Body::Msg(_));
-    let mut broken = |slug, at, values: fmt::Arguments<'_>| {
-        if let Some(rule) = super::find(slug) {
-            Report::new(rule, take).broken(at, values);
-        }
-    };
+    let mut broken = |rule, at, values: fmt::Arguments<'_>| Report::new(rule, take).broken(at, values);
     if is_reply && !reads.is_empty() {
         let values = format_args!("a reply with {} in its Read list", Counted(reads.len(), "segment"));
-        broken("read-in-reply", place::read_list(lists), values);
+        broken(&READ_IN_REPLY, place::read_list(lists), values);
     }
     if !is_reply
         && is_inline
         && let Some(index) = read_list::first_at(reads, 0)
     {
         let at = place::read_segment(lists, index).saturating_add(4);
-        broken("read-position-zero-in-msg", at, format_args!("Position 0 in the Read list of RDMA2_MSG"));
+        broken(&READ_POSITION_ZERO_IN_MSG, at, format_args!("Position 0 in the Read list of RDMA2_MSG"));
     }
     if let Some(length) = reply.map(|chunk| chunk.length()).filter(|&length| is_reply && is_inline && length > 0) {
         let values = format_args!("RDMA2_MSG, and the Reply chunk comes back with {length} octets");
-        broken("reply-chunk-in-msg", place::reply_chunk(lists), values);
+        broken(&REPLY_CHUNK_IN_MSG, place::reply_chunk(lists), values);
     }
 }
 
 /// Judges a Reply of version 2 by the Call it answers: `write-list-echo`, `write-length`, `write-fill-order`.
 pub fn exchange_v2(exchange: &Exchange<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     for row in write_list::of_version_2() {
-        (row.judge)(exchange, &mut Report::new(&row.rule, take));
+        (row.judge)(exchange, &mut Report::new(row.rule, take));
     }
 }
 
 /// The rules of [`send_v2`].
 pub fn send_v2_rules() -> impl Iterator<Item = &'static Rule> {
-    rows().map(|row| &row.rule)
+    rows().map(|row| row.rule)
 }
 
 fn reserved_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {

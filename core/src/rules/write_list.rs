@@ -6,22 +6,32 @@ use crate::error::Role;
 use crate::lists::{Chunks, WriteChunk};
 use crate::v1::{Body, Message};
 
+/// A Write chunk without segments comes back without any (RFC 8166 section 4.3.2.3).
+pub static WRITE_EMPTY_RESPECTED: Rule = Rule {
+    slug: "write-empty-respected",
+    severity: Severity::Error,
+    section: "RFC 8166 4.3.2.3",
+    summary: "a Write chunk without segments asks for its result inline, and comes back without segments",
+    reason: "There is no memory behind it.",
+    correct: "A responder leaves that result in the Payload stream and returns the chunk as it is.",
+    answer: None,
+};
+
+pub(super) static REPLY_CHUNK_IN_MSG: Rule = Rule {
+    slug: "reply-chunk-in-msg",
+    severity: Severity::Hazard,
+    section: "draft rfc5666-implementation-experience 3.6",
+    summary: "RDMA_MSG has no Reply chunk that was used",
+    reason: "The reply cannot be both in the Send and in the Reply chunk, and receivers differ in which one \
+             they take.",
+    correct: "A responder sends RDMA_NOMSG with a used Reply chunk, or RDMA_MSG with an unused one.",
+    answer: None,
+};
+
 pub(super) static SEND_RULES: [SendRow; 3] = [
+    SendRow { rule: &REPLY_CHUNK_IN_MSG, judge: reply_chunk_in_msg },
     SendRow {
-        rule: Rule {
-            slug: "reply-chunk-in-msg",
-            severity: Severity::Hazard,
-            section: "draft rfc5666-implementation-experience 3.6",
-            summary: "RDMA_MSG has no Reply chunk that was used",
-            reason: "The reply cannot be both in the Send and in the Reply chunk, and receivers differ in which one \
-                     they take.",
-            correct: "A responder sends RDMA_NOMSG with a used Reply chunk, or RDMA_MSG with an unused one.",
-            answer: None,
-        },
-        judge: reply_chunk_in_msg,
-    },
-    SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "reply-chunk-unused-nomsg",
             severity: Severity::Error,
             section: "RFC 8166 4.2.4",
@@ -33,7 +43,7 @@ pub(super) static SEND_RULES: [SendRow; 3] = [
         judge: reply_chunk_unused_nomsg,
     },
     SendRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "long-reply-roundup",
             severity: Severity::Error,
             section: "RFC 8166 3.5.3",
@@ -48,7 +58,7 @@ pub(super) static SEND_RULES: [SendRow; 3] = [
 
 pub(super) static EXCHANGE_RULES: [ExchangeRow; 6] = [
     ExchangeRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "write-list-echo",
             severity: Severity::Error,
             section: "RFC 8166 3.4.6",
@@ -61,7 +71,7 @@ pub(super) static EXCHANGE_RULES: [ExchangeRow; 6] = [
         judge: write_list_echo,
     },
     ExchangeRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "write-length",
             severity: Severity::Error,
             section: "RFC 8166 3.4.6",
@@ -73,7 +83,7 @@ pub(super) static EXCHANGE_RULES: [ExchangeRow; 6] = [
         judge: write_length,
     },
     ExchangeRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "write-fill-order",
             severity: Severity::Error,
             section: "RFC 8166 3.4.6",
@@ -85,7 +95,7 @@ pub(super) static EXCHANGE_RULES: [ExchangeRow; 6] = [
         judge: write_fill_order,
     },
     ExchangeRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "write-unused-form",
             severity: Severity::Hazard,
             section: "RFC 8166 4.3.2.2; RFC 8267; draft rfc5666-implementation-experience 3.9",
@@ -97,20 +107,9 @@ pub(super) static EXCHANGE_RULES: [ExchangeRow; 6] = [
         },
         judge: write_unused_form,
     },
+    ExchangeRow { rule: &WRITE_EMPTY_RESPECTED, judge: write_empty_respected },
     ExchangeRow {
-        rule: Rule {
-            slug: "write-empty-respected",
-            severity: Severity::Error,
-            section: "RFC 8166 4.3.2.3",
-            summary: "a Write chunk without segments asks for its result inline, and comes back without segments",
-            reason: "There is no memory behind it.",
-            correct: "A responder leaves that result in the Payload stream and returns the chunk as it is.",
-            answer: None,
-        },
-        judge: write_empty_respected,
-    },
-    ExchangeRow {
-        rule: Rule {
+        rule: &Rule {
             slug: "reply-chunk-echo",
             severity: Severity::Error,
             section: "RFC 8166 4.3.3",

@@ -2,7 +2,7 @@
 
 use rpcrdma::error::Role;
 use rpcrdma::rules::Rule;
-use rpcrdma::rules::{self, Exchange, Finding, Sent};
+use rpcrdma::rules::{self, Exchange, Finding, Sent, XID_MISMATCH};
 use rpcrdma::v1::{self, Body};
 
 use super::pending::OrderProof;
@@ -11,7 +11,7 @@ use super::requests::Answers;
 use super::state::History;
 use crate::check::book::{Book, Group};
 use crate::check::empty_chunks::EmptyChunks;
-use crate::check::exchange::{self, Subject};
+use crate::check::exchange::{self, INVALIDATE_FOREIGN, Subject};
 use crate::check::found::{About, Blame, Found};
 use crate::rpc::message::{Answered, Captured, Message, OtherCall};
 
@@ -94,7 +94,7 @@ impl History {
     /// A responder has used remote invalidation. Whether it was agreed is said once a connection; or that it is not known.
     pub(super) fn tell_invalidation(&mut self, book: &mut Book) {
         if !self.told && self.invalidation.is_none() {
-            exchange::find("invalidate-foreign").into_iter().for_each(|rule| book.unknown(rule));
+            book.unknown(&INVALIDATE_FOREIGN);
         }
         self.told = true;
     }
@@ -107,10 +107,8 @@ impl History {
         about: About,
         book: &mut Book,
     ) {
-        let Some(((call, called), rule)) = subject.call.zip(subject.called).zip(exchange::find("invalidate-foreign"))
-        else {
-            return;
-        };
+        let Some((call, called)) = subject.call.zip(subject.called) else { return };
+        let rule = &INVALIDATE_FOREIGN;
         let mut advertises = false;
         rules::segments(&called, |_, segment, _| advertises |= segment.handle == handle);
         // What is not of the call at all is said of it already.
@@ -149,16 +147,16 @@ fn long_xids(
     book: &mut Book,
 ) {
     let is_long = is_nomsg(called.as_ref()) && called.as_ref().is_some_and(is_long_call);
-    judge_long("xid-mismatch", is_long, answers.long_xid, About::message(&answers.call), book);
+    judge_long(&XID_MISMATCH, is_long, answers.long_xid, About::message(&answers.call), book);
     let (called, found) = (called_xid(message), message.detail.as_deref().and_then(|detail| detail.long_xid));
     let long_reply = is_nomsg(sent.decoded.as_ref().ok()) && has_reply_chunk(sent);
     let repeats_xid = found.is_some() && found == called;
-    judge_long("xid-mismatch", long_reply && !repeats_xid, found.and(called).and(found), about, book);
+    judge_long(&XID_MISMATCH, long_reply && !repeats_xid, found.and(called).and(found), about, book);
 }
 
 /// Judges the XID of an RPC message that was in a chunk.
-pub(super) fn judge_long(slug: &str, is_long: bool, found: Option<u32>, about: About, book: &mut Book) {
-    let (true, Some(rule), Some(xid)) = (is_long, rules::find(slug), about.xid) else { return };
+pub(super) fn judge_long(rule: &'static Rule, is_long: bool, found: Option<u32>, about: About, book: &mut Book) {
+    let (true, Some(xid)) = (is_long, about.xid) else { return };
     match found {
         None => book.unknown(rule),
         Some(found) if found != xid => {

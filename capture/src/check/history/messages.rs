@@ -3,7 +3,7 @@
 use rpcrdma::error::Role;
 use rpcrdma::prefix::Procedure;
 use rpcrdma::rpc::MessageType;
-use rpcrdma::rules::{self, Sent};
+use rpcrdma::rules::{ERROR_FROM_REQUESTER, Sent};
 use rpcrdma::v1;
 
 use super::pending::Pending;
@@ -125,7 +125,7 @@ impl History {
             Some(detail) if !self.is_stray_error(message, detail) => Some(Role::Responder),
             // It may answer a call of the other direction (RFC 8167), which nobody could read, or be a requester's.
             Some(_) if self.requests.get_mut(message.sender.other()).take_unclear(message.xid()) => {
-                rules::find("error-from-requester").into_iter().for_each(|rule| book.unknown(rule));
+                book.unknown(&ERROR_FROM_REQUESTER);
                 None
             }
             _ if self.is_reverse_call(message) => Some(Role::Requester),

@@ -11,7 +11,7 @@
 //! version 1 was read, one of version 2 breaks `version`; a connection that begins with version 2 and goes on with
 //! version 1 breaks nothing.
 
-use rpcrdma::rules::{self, Exchange, Finding, SentV2};
+use rpcrdma::rules::{self, Exchange, Finding, SentV2, V2_FIRST_MESSAGE, V2_INV_HANDLE, V2_XID_MISMATCH};
 use rpcrdma::v2::{self, Family};
 
 use super::exchanges::judge_long;
@@ -21,9 +21,6 @@ use crate::check::book::{Book, Group};
 use crate::check::found::About;
 use crate::rpc::header::{Header, PayloadPlace};
 use crate::rpc::message::{Captured, Message};
-
-/// The rule about the XID of an RPC message.
-const XID_MISMATCH: &str = "v2-xid-mismatch";
 
 impl History {
     /// Judges a message of version 2, `family` if that is known. `began` says whether its sender had sent anything before.
@@ -69,12 +66,18 @@ impl History {
             rules::exchange_v2(&exchange, &mut take);
         }
         if let Some(answers) = message.detail.as_ref().and_then(|detail| detail.answers.as_ref()) {
-            judge_long(XID_MISMATCH, is_in_chunk(&answers.call), answers.long_xid, About::message(&answers.call), book);
+            judge_long(
+                &V2_XID_MISMATCH,
+                is_in_chunk(&answers.call),
+                answers.long_xid,
+                About::message(&answers.call),
+                book,
+            );
             let long_xid = message.detail.as_ref().and_then(|detail| detail.long_xid);
-            judge_long(XID_MISMATCH, is_in_chunk(message), long_xid, about, book);
+            judge_long(&V2_XID_MISMATCH, is_in_chunk(message), long_xid, about, book);
         }
         if message.invalidates.is_some() && sent.offered.is_none() && carries_reply(&sent) {
-            unknown("v2-inv-handle", book);
+            book.unknown(&V2_INV_HANDLE);
         }
     }
 
@@ -82,7 +85,7 @@ impl History {
     fn is_first(&self, sender: Side, began: bool, book: &mut Book) -> bool {
         let is_known = self.whole && !self.lost.get(sender);
         if !is_known && !began && self.client.is_none_or(|client| client == sender) {
-            unknown("v2-first-message", book);
+            book.unknown(&V2_FIRST_MESSAGE);
         }
         is_known && !began && self.client == Some(sender)
     }
@@ -111,10 +114,4 @@ fn carries_reply(sent: &SentV2<'_>) -> bool {
     let header = sent.decoded.as_ref().ok().map(|message: &v2::MessageV2<'_>| message.header);
     header
         .is_some_and(|header| header.is_response() == Some(true) && (header.has_payload() || header.chunks().is_some()))
-}
-
-fn unknown(slug: &str, book: &mut Book) {
-    if let Some(rule) = rules::find(slug) {
-        book.unknown(rule);
-    }
 }

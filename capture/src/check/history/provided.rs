@@ -4,7 +4,7 @@
 //! unless a requester of the connection reads one or says RDMA_DONE to it.
 
 use rpcrdma::error::Role;
-use rpcrdma::rules::{self, Finding, Sent, Severity};
+use rpcrdma::rules::{Finding, READ_IN_REPLY, Sent, Severity};
 use rpcrdma::v1::Body;
 
 use super::pulled::{PULLED, Pulled};
@@ -47,12 +47,15 @@ impl History {
             let (rule, severity) = (&PULL_NOT_NOTIFIED, PULL_NOT_NOTIFIED.severity);
             return omitted(is_due, about, &Finding { rule, severity, offset: 0, message }, book);
         }
-        let Some(rule) = rules::find("read-in-reply").filter(|_| !self.is_agreed) else { return };
+        if self.is_agreed {
+            return;
+        }
         if is_due {
             let message = format_args!("a reply of {length} octets to be read, and the requester reads nothing");
-            book.add(about, &Finding { rule, severity: Severity::Hazard, offset: 16, message }, Some(16));
+            let (rule, severity) = (&READ_IN_REPLY, Severity::Hazard);
+            book.add(about, &Finding { rule, severity, offset: 16, message }, Some(16));
         } else {
-            book.unknown(rule);
+            book.unknown(&READ_IN_REPLY);
         }
     }
 }

@@ -14,7 +14,7 @@ use super::rules::{REPLY_UNEXPECTED, REVERSE_VERSION};
 use super::state::History;
 use crate::carrier::operation::Side;
 use crate::check::book::Book;
-use crate::check::exchange;
+use crate::check::exchange::ERROR_ECHO;
 use crate::check::found::{About, Found};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Message};
@@ -171,11 +171,12 @@ impl History {
             return book.unknown(&REPLY_UNEXPECTED);
         }
         let misnamed = error.and_then(|error| self.requests.get_mut(requester).take_misnamed(error));
-        if let (Some(faulty), Some(rule)) = (misnamed, exchange::find("error-echo")) {
+        if let Some(faulty) = misnamed {
             let (frame, slug) = (faulty.about.stamp.frame, faulty.rule.slug);
             let message =
                 format_args!("no request has this XID; that of frame {frame} ({slug}) waits for such an error");
-            let finding = Finding { rule, severity: rule.severity, offset: 0, message };
+            let (rule, severity) = (&ERROR_ECHO, ERROR_ECHO.severity);
+            let finding = Finding { rule, severity, offset: 0, message };
             return self.wait(Found::new(about, &finding, Some(0)), requester, book);
         }
         if *self.unreadable.get(requester) {

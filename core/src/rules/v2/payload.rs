@@ -10,24 +10,23 @@ use crate::rpc::MessageType;
 use crate::v2::family_b::{Body, CallExternal};
 use crate::v2::{ErrorCode, Family, HeaderV2, MessageV2, family_a};
 
+/// The RPC message has the XID of its header (version 2).
+pub static V2_XID_MISMATCH: Rule = Rule {
+    slug: "v2-xid-mismatch",
+    severity: Severity::Error,
+    section: "version two -01 XDR Errors; -07 7.2",
+    summary: "rdma_xid equals the XID of the RPC message",
+    reason: "The transport finds the waiting call by one of these words, and RPC by the other. If they \
+             differ, a reply completes the wrong call.",
+    correct: "A sender copies the XID. A responder answers RDMA2_ERR_BAD_XDR. Only the first part of a \
+              Payload stream is judged.",
+    answer: None,
+};
+
 pub(super) static RULES: [SendV2Row; 5] = [
+    SendV2Row { rule: &V2_XID_MISMATCH, answer: Some(ErrorCode::BAD_XDR), judge: xid_mismatch },
     SendV2Row {
-        rule: Rule {
-            slug: "v2-xid-mismatch",
-            severity: Severity::Error,
-            section: "version two -01 XDR Errors; -07 7.2",
-            summary: "rdma_xid equals the XID of the RPC message",
-            reason: "The transport finds the waiting call by one of these words, and RPC by the other. If they \
-                     differ, a reply completes the wrong call.",
-            correct: "A sender copies the XID. A responder answers RDMA2_ERR_BAD_XDR. Only the first part of a \
-                      Payload stream is judged.",
-            answer: None,
-        },
-        answer: Some(ErrorCode::BAD_XDR),
-        judge: xid_mismatch,
-    },
-    SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-no-payload",
             severity: Severity::Error,
             section: "version two -01 Header Types, XDR Errors; -07 6.3.6, 6.3.7, 6.3.9, 6.3.10",
@@ -43,7 +42,7 @@ pub(super) static RULES: [SendV2Row; 5] = [
         judge: no_payload,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-external",
             severity: Severity::Error,
             section: "version two -07 6.3.5, 6.3.7, 6.3.8",
@@ -60,7 +59,7 @@ pub(super) static RULES: [SendV2Row; 5] = [
         judge: external,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-read-order",
             severity: Severity::Error,
             section: "version two -01 Read Chunks; -07 4.5.1, 4.5.1.1",
@@ -76,7 +75,7 @@ pub(super) static RULES: [SendV2Row; 5] = [
         judge: read_order,
     },
     SendV2Row {
-        rule: Rule {
+        rule: &Rule {
             slug: "v2-direction",
             severity: Severity::Error,
             section: "version two -07 6.1, 6.3.5 to 6.3.10",
