@@ -9,6 +9,7 @@ use crate::rpc::transaction::Transaction;
 
 /// Something that was found in the capture.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Event {
     /// A Send on an RPC-over-RDMA connection.
     Message(Message),
@@ -31,6 +32,7 @@ pub enum Event {
 
 /// A connection that was found to carry RPC-over-RDMA.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Opened {
     /// Its number.
     pub number: u32,
@@ -42,6 +44,7 @@ pub struct Opened {
 
 /// Something that the capture lacks.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Lost {
     /// Number of the connection.
     pub connection: u32,
@@ -53,6 +56,7 @@ pub struct Lost {
 
 /// An improper use of memory.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct MemoryUse {
     /// Number of the connection.
     pub connection: u32,
@@ -70,6 +74,7 @@ pub struct MemoryUse {
 
 /// What was done with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MemoryUseKind {
     /// The other end's RDMA Read or RDMA Write does not stay within a segment of a call that waits.
     Outside {
@@ -116,6 +121,7 @@ pub enum MemoryUseKind {
 
 /// A connection, at its end.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Report {
     /// Its number, if it carried RPC-over-RDMA.
     pub number: Option<u32>,
@@ -131,6 +137,7 @@ pub struct Report {
 
 /// A Terminate message (RFC 5040 section 4.8).
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Terminated {
     /// The frame that brought it.
     pub stamp: Stamp,

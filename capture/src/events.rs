@@ -16,7 +16,7 @@ use crate::rpc::transaction::Transaction;
 /// ```
 /// use rpcrdma_capture::{Capture, Config, Events};
 ///
-/// let capture = Capture::from_paths([concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/nfs41.pcap")]);
+/// let capture = Capture::from_paths(["examples/nfs.pcap"]);
 /// for transaction in Events::new(capture, Config::default()).transactions() {
 ///     let transaction = transaction?;
 ///     if let (Some(name), Some(latency)) = (transaction.name, transaction.latency()) {

@@ -1,4 +1,55 @@
-//! From a capture file to RPC messages and transactions, in one pass.
+//! Reads packet captures of RPC-over-RDMA (RFC 8166), such as NFS over RDMA, and puts the RPCs back together: calls, replies,
+//! and the data that RDMA moved between them. Judges both ends by the rules of the protocol.
+//!
+//! ```text
+//! capture files ── Capture ── Frame ──→ Dissector ── Event ──┬─→ Message        one per Send
+//! one stream    ── Reader  ───┘                              ├─→ Transaction    one per RPC: call, reply, data
+//!                                                            └─→ Checker ─→ Found      one per broken rule
+//! ```
+//!
+//! It reads pcap and pcapng, also compressed, from files and pipes; RoCEv2, RoCEv1, InfiniBand and iWARP; versions 1 and 2
+//! of RPC-over-RDMA. One pass is enough, through retransmission, disorder and loss, in memory that does not grow with the
+//! capture. What a capture lacks is reported as missing, and never guessed.
+//!
+//! It is not a general dissector: other traffic is counted and passed over, and of NFS it knows what it needs to name a
+//! call and to put its data in place. It neither captures packets nor sends any.
+//!
+//! # Which type to begin with
+//! - [`Events`]: an iterator over what files hold; [`Events::messages`] and [`Events::transactions`] are the most common
+//!   choices. [`Capture`] opens the files, [`Config`] says what to look for.
+//! - [`Dissector`]: the same for frames that the caller reads, with a [`Reader`] or otherwise.
+//! - [`Transaction`]: an RPC, with its procedure, status, latency and, in each [`Half`], the whole RPC message or the reason
+//!   why it is not there ([`NotRebuilt`]).
+//! - [`Message`]: a Send, with its header and the RPC message in it as far as they are known.
+//! - [`Checker`]: takes events, gives [findings](Found). [`check`] has the rules.
+//! - [`output`]: JSON, text, statistics, and RPC over TCP for tools that do not read RDMA.
+//!
+//! ```
+//! use rpcrdma_capture::{Capture, Config, Events};
+//!
+//! let capture = Capture::from_paths(["examples/nfs.pcap"]);
+//! let mut names = Vec::new();
+//! for transaction in Events::new(capture, Config::default()).transactions() {
+//!     let transaction = transaction?;
+//!     if let (Some(name), Some(latency)) = (transaction.name, transaction.latency()) {
+//!         names.push(format!("{name} in {} us", latency / 1000));
+//!     }
+//! }
+//! assert_eq!(names[1], "NFSv4 COMPOUND in 2461 us");
+//! # Ok::<(), rpcrdma_capture::FileError>(())
+//! ```
+//!
+//! # Features
+//! All are on by default. A dissector and checker needs none of them: `default-features = false`.
+//!
+//! | feature | for | brings |
+//! |---|---|---|
+//! | `json` | `output::json`, and findings and statistics as JSON | serde, serde_json |
+//! | `text` | `output::text`, `output::tree`, and findings and statistics as text | anstyle |
+//! | `export` | `output::export`: pcap files of RPC over TCP | pcap-file |
+//! | `program` | the program `rpcrdma`, which needs all of the others | clap and others |
+//!
+//! Captures are read without `pcap-file`, so reading needs no feature.
 #![forbid(unsafe_code)]
 
 mod carrier;

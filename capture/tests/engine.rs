@@ -1063,7 +1063,9 @@ fn what_was_moved_is_noted_as_far_as_there_is_room() {
     }
     trace.extend(wire.send(Server, &message(MSG, 1, &lists, &reply(1, &read3_results(12_000)))));
     let moved = |memory| {
-        let found = dissect_with(&trace, Config { operations: true, transactions: false, memory, ..Config::default() });
+        let mut config = Config::for_checker();
+        config.memory = memory;
+        let found = dissect_with(&trace, config);
         found.messages[1].detail.as_ref().unwrap().answers.as_ref().unwrap().moved.clone()
     };
     let known = moved(1 << 20).unwrap();
@@ -1072,6 +1074,13 @@ fn what_was_moved_is_noted_as_far_as_there_is_room() {
         known.iter().all(|ranges| (ranges.gap(0..200), ranges.gap(100..101), ranges.end()) == (Some(1..2), None, 119))
     );
     assert_eq!(moved(30_000), None, "16 octets a range, 3600 of them");
+}
+
+/// A configuration by which so many octets may wait.
+fn holding(memory: usize) -> Config {
+    let mut config = Config::default();
+    config.memory = memory;
+    config
 }
 
 #[test]
@@ -1089,12 +1098,12 @@ fn no_more_is_held_than_the_configuration_allows() {
         trace.extend(wire.send(Server, &message(MSG, xid, &lists(xid), &reply(xid, &read3_results(20_000)))));
     }
     trace.extend(read_rpc(&mut wire, 3, MEMORY, &octets(3, 20_000)));
-    let found = dissect_with(&trace, Config { memory: 30_000, ..Config::default() });
+    let found = dissect_with(&trace, holding(30_000));
     assert_eq!(why(&found.of(1).reply), NotRebuilt::TooMuch, "the oldest is let go");
     assert_read(&found, 2, &two);
     assert_read(&found, 3, &octets(3, 20_000));
     assert_eq!(found.messages.len(), 6);
-    let found = dissect_with(&trace, Config { memory: 5000, ..Config::default() });
+    let found = dissect_with(&trace, holding(5000));
     assert!((1..4).all(|xid| why(&found.of(xid).reply) == NotRebuilt::TooMuch));
     assert_eq!(found.messages.len(), 6);
 }
@@ -1338,7 +1347,7 @@ fn the_flow_that_holds_the_most_does_not_wait_where_too_much_is_held() {
         trace.extend(large.send(Client, &message(MSG, xid, &Lists::default(), &call)));
     }
     trace.extend(nulls(&mut wire, 2..3));
-    let found = dissect_with(&trace, Config { memory: 20_000, ..Config::default() });
+    let found = dissect_with(&trace, holding(20_000));
     let place = |xid| found.messages.iter().position(|message| message.prefix().unwrap().xid == xid).unwrap();
     assert!(place(200) < place(2) && place(2) < place(100), "{:?}", sent(&found));
 }

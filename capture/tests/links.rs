@@ -29,7 +29,7 @@ fn frame(record: &Record) -> Frame<'_> {
 fn packets(records: &[Record]) -> Vec<Packet<'_>> {
     let packet = |record| match decode(&frame(record)) {
         Content::InfiniBand(packet) => Some(packet),
-        Content::Tcp(_) | Content::Other(_) => None,
+        _ => None,
     };
     records.iter().filter_map(packet).collect()
 }
@@ -42,6 +42,7 @@ fn others(records: &[Record]) -> BTreeMap<&'static str, usize> {
             Content::InfiniBand(_) => continue,
             Content::Tcp(_) => "TCP",
             Content::Other(name) => name,
+            other => panic!("{other:?}"),
         };
         *counts.entry(name).or_default() += 1;
     }
@@ -276,7 +277,7 @@ fn lengths_that_contradict_each_other_are_no_packet() {
         record.data[at..at + 2].copy_from_slice(&value.to_be_bytes());
         match decode(&frame(&record)) {
             Content::Other(name) => name,
-            content => panic!("{content:?}"),
+            other => panic!("{other:?}"),
         }
     };
     assert_eq!(with(16, 19), "malformed IPv4");

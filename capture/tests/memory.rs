@@ -90,7 +90,9 @@ fn segment(port: u16, sequence: u32, data: &[u8]) -> Packet {
 fn peak(attack: Attack, limit: usize) -> usize {
     // Linux: 5 begins the peak anew (proc(5)).
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
-    let mut dissector = Dissector::new(Config { memory: limit, ..Config::default() });
+    let mut config = Config::default();
+    config.memory = limit;
+    let mut dissector = Dissector::new(config);
     let mut number = 0;
     for connection in 0..CONNECTIONS {
         let end = |host| End { host, queue_pair: 1000 + connection, next: 100 };

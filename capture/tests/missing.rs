@@ -36,7 +36,7 @@ struct Judged {
 
 impl Judged {
     fn of(frames: &[Numbered]) -> Self {
-        let mut dissector = Dissector::new(Config { transactions: false, operations: true, ..Config::default() });
+        let mut dissector = Dissector::new(Config::for_checker());
         let (mut checker, mut judged, mut time) = (Checker::default(), Self::default(), 0);
         let mut take = |dissector: &mut Dissector, judged: &mut Self| {
             while let Some(event) = dissector.event() {

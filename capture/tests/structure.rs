@@ -263,3 +263,34 @@ fn no_name_of_a_type_is_used_twice() {
         assert!(owners.is_empty(), "{name}: {owners:?}");
     }
 }
+
+/// Of the `use` lines at the top of a file: those of the standard library first, then other packages, then the package's own.
+#[test]
+fn imports_of_the_library_stand_in_one_order() {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut checked = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            let modules: Vec<&str> =
+                text.lines().filter_map(|line| line.split_once("mod ")?.1.strip_suffix(';')).collect();
+            let groups: Vec<usize> = text
+                .lines()
+                .filter_map(|line| Some(line.strip_prefix("use ")?.split("::").next().unwrap()))
+                .map(|root| match root {
+                    "std" | "core" | "alloc" => 0,
+                    "crate" | "super" | "self" => 2,
+                    root => 1 + usize::from(modules.contains(&root)),
+                })
+                .collect();
+            assert!(groups.is_sorted(), "{}: {groups:?}", path.display());
+            checked += groups.len();
+        }
+    }
+    assert!(checked > 100, "{checked} imports were found");
+}

@@ -269,7 +269,7 @@ fn every_carrier_link_and_file_format_gives_the_same() {
             carried(&records)
         };
         for (context, file) in transcoded(&records).into_iter().chain(carried) {
-            let found = dissect(&file, Config { verify_crc: true, ..Config::default() });
+            let found = dissect(&file, with_verify_crc());
             truth.hold(&found, &context);
         }
     }
@@ -400,8 +400,14 @@ fn mpas() -> Vec<Mpa> {
     all
 }
 
+fn with_verify_crc() -> Config {
+    let mut config = Config::default();
+    config.verify_crc = true;
+    config
+}
+
 fn verifying(records: &[Record]) -> Found {
-    dissect(&pcap(records), Config { verify_crc: true, ..Config::default() })
+    dissect(&pcap(records), with_verify_crc())
 }
 
 #[test]
@@ -435,12 +441,12 @@ fn a_wrong_crc_is_counted_and_left_out_on_request() {
             let file = pcap(&transcode::with_mpa(&records, mpa));
             let found = dissect(&file, Config::default());
             assert_eq!((found.summary.bad_crc, rebuilt(&found).len()), (1, rebuilt(&before).len()), "{mpa:?}");
-            let found = dissect(&file, Config { verify_crc: true, ..Config::default() });
+            let found = dissect(&file, with_verify_crc());
             assert_eq!((found.summary.bad_crc, rebuilt(&found).len()), (1, rebuilt(&before).len() - lost), "{mpa:?}");
             nothing_is_wrong(&before, &found, &format!("{mpa:?}"));
             // Where no CRC is in force, the field means nothing.
             let file = pcap(&transcode::with_mpa(&records, Mpa { crc: false, ..mpa }));
-            let found = dissect(&file, Config { verify_crc: true, ..Config::default() });
+            let found = dissect(&file, with_verify_crc());
             assert_eq!((found.summary.bad_crc, rebuilt(&found).len()), (0, rebuilt(&before).len()), "{mpa:?}");
         }
     }

@@ -148,7 +148,7 @@ fn a_long_call_with_a_data_item_beside_it() {
         assert_eq!(forms(found.of(4)), [Some(Form::Long), Some(Form::Short)]);
         assert_eq!(found.of(4).name, Some("NFSv3 WRITE"));
         // What is called is known also where the data itself is not kept.
-        let found = dissect_with(&long_write(family, 4, &data), Config { transactions: false, ..Config::default() });
+        let found = dissect_with(&long_write(family, 4, &data), Config::for_messages());
         let names: Vec<_> =
             found.messages.iter().map(|message| message.rpc.as_ref().and_then(|rpc| rpc.name)).collect();
         assert_eq!(names[2..], [None, Some("NFSv3 WRITE")]);
@@ -603,7 +603,9 @@ fn a_wire_format_that_is_given_is_that_of_all_messages() {
     let (mut wire, mut trace) = connected();
     sends(&mut wire, &mut trace, &[(Client, of_either())]);
     for (family, name) in [(Family::A, "RDMA2_GRANT"), (Family::B, "RDMA2_CONNPROP_MIDDLE")] {
-        let found = dissect_with(&trace, Config { v2_family: Some(family), ..Config::default() });
+        let mut config = Config::default();
+        config.v2_family = Some(family);
+        let found = dissect_with(&trace, config);
         assert_eq!(v2::dialects(&found.messages), [Dialect::Version2(family)]);
         assert_eq!(found.messages[0].type_name(), Some(name));
     }

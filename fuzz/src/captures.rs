@@ -81,7 +81,9 @@ impl Known {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name).with_extension("pcap");
         let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut reader = Reader::new(file).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let mut dissector = Dissector::new(Config { operations: true, ..Config::default() });
+        let mut config = Config::default();
+        config.operations = true;
+        let mut dissector = Dissector::new(config);
         let mut checker = Checker::default();
         while let Some(frame) = reader.next() {
             let frame = frame.unwrap_or_else(|error| panic!("{}: {error}", path.display()));

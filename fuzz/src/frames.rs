@@ -35,7 +35,9 @@ pub fn frames(octets: &[u8]) {
 }
 
 fn file(mut reader: Reader<&[u8]>) {
-    let mut run = Run::new(Config { verify_crc: true, ..Config::default() }, None);
+    let mut config = Config::default();
+    config.verify_crc = true;
+    let mut run = Run::new(config, None);
     let mut errors = 0;
     while run.octets < FILE_OCTETS {
         match reader.next() {
@@ -105,11 +107,11 @@ impl Write for Written {
 }
 
 impl Run {
-    fn new(config: Config, known: Option<&'static Known>) -> Self {
+    fn new(mut config: Config, known: Option<&'static Known>) -> Self {
         let Ok(exporter) = Exporter::new(Vec::new()) else { unreachable!() };
         let findings = Findings::text(true);
         let shown = Shown { lines: Lines::new(true, Time(0)), exporter, findings, written: Written(0) };
-        let config = Config { operations: true, ..config };
+        config.operations = true;
         Self {
             dissector: Dissector::new(config),
             checker: Checker::default(),
@@ -152,12 +154,7 @@ impl Run {
             match event {
                 Event::Message(message) => self.message(&message),
                 Event::Transaction(transaction) => self.transaction(&transaction),
-                Event::Connection(_)
-                | Event::Rejected(_)
-                | Event::Terminated(_)
-                | Event::Opened(_)
-                | Event::Lost(_)
-                | Event::Memory(_) => {}
+                _ => {}
             }
         }
         // A frame can end a Send that will not come whole and be one itself, and end the RPCs of both; it can end a

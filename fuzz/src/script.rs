@@ -207,7 +207,9 @@ impl<'a> Step<'a> {
 
 /// What is asked of the dissector: usual, or each limit as small as can be.
 fn config(how: u8) -> Config {
-    let mut config = Config { verify_crc: how & 0x10 != 0, transactions: how & 0x20 == 0, ..Config::default() };
+    let mut config = Config::default();
+    config.verify_crc = how & 0x10 != 0;
+    config.transactions = how & 0x20 == 0;
     if how & 0x40 != 0 {
         config.memory = 8192;
     }

@@ -7,6 +7,7 @@ use crate::link::{Address, Carrier};
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Endpoint {
     /// Its address.
     pub address: Address,
@@ -18,6 +19,7 @@ pub struct Endpoint {
 
 /// What is known about a connection.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Connection {
     /// Names the connection within this capture.
     pub key: u64,
@@ -40,6 +42,7 @@ pub struct Connection {
 
 /// What an end announced while the connection was set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Announced {
     /// The message that said it.
     pub stamp: Stamp,
@@ -76,6 +79,7 @@ pub(crate) struct Consumer<'a> {
 
 /// Counts of one end's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counts {
     /// Packets in all.
     pub packets: u64,
@@ -99,6 +103,7 @@ pub struct Counts {
 
 /// A connection request that was refused.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Rejected {
     /// The frame of the rejection.
     pub stamp: Stamp,

@@ -8,6 +8,7 @@ use super::found::{About, Found};
 
 /// What became of a rule.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Count {
     /// The rule.
     pub rule: &'static Rule,

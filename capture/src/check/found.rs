@@ -31,6 +31,7 @@ impl Blame {
 
 /// A rule that was broken in a capture.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Found {
     /// Which one.
     pub rule: &'static Rule,

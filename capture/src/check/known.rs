@@ -24,6 +24,7 @@ impl Implementation {
 
 /// A rule that an implementation is known to break, in one form.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Deviation {
     /// Which one.
     pub implementation: Implementation,

@@ -13,14 +13,15 @@
 //! ```
 //! use rpcrdma_capture::{Capture, Checker, Config, Events};
 //!
-//! let capture = Capture::from_paths([concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/errors.pcap")]);
-//! let mut events = Events::new(capture, Config { transactions: false, operations: true, ..Config::default() });
+//! let capture = Capture::from_paths(["examples/nfs.pcap"]);
+//! let mut events = Events::new(capture, Config::for_checker());
 //! let mut checker = Checker::default();
 //! for event in &mut events {
 //!     checker.event(&event?);
 //! }
-//! let first = std::iter::from_fn(|| checker.finding()).find(|found| found.rule.slug == "list-flag").unwrap();
-//! assert_eq!((first.stamp.frame, first.connection, first.offset), (110, 11, Some(16)));
+//! let found = checker.finding().expect("the server breaks two rules");
+//! assert_eq!((found.rule.slug, found.stamp.frame, found.connection), ("write-unwritten", 25, 1));
+//! assert_eq!(found.known().map(|known| known.implementation.name()), Some("Linux nfsd"));
 //! # Ok::<(), rpcrdma_capture::FileError>(())
 //! ```
 

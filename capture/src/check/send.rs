@@ -12,6 +12,7 @@ use crate::rpc::message::{Captured, Message};
 
 /// A rule that a message breaks, and what its receivers have to do about it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Finding {
     /// Which rule.
     pub rule: &'static Rule,

@@ -5,6 +5,7 @@ use std::io;
 
 /// A file that could not be read, or could not be read to its end.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct FileError {
     /// The name of the file, as it was given; empty if a [`Reader`](super::Reader) was used directly.
     pub file: String,
@@ -89,10 +90,50 @@ impl fmt::Display for Problem {
 }
 
 impl error::Error for FileError {
+    /// What caused the problem: the text of this error says the problem itself.
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match &self.problem {
-            Problem::Unreadable(error) | Problem::Compression(error) => Some(error),
+        self.problem.source()
+    }
+}
+
+impl error::Error for Problem {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            // Its text is that of the problem.
+            Self::Unreadable(error) => error.source(),
+            Self::Compression(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::error::Error as _;
+
+    use super::*;
+
+    /// The texts of an error and of all its causes.
+    fn chain(problem: Problem) -> Vec<String> {
+        let error = FileError { file: "nfs.pcap".to_owned(), offset: 24, problem };
+        let mut texts = vec![error.to_string()];
+        let mut next = error.source();
+        while let Some(cause) = next {
+            texts.push(cause.to_string());
+            next = cause.source();
+        }
+        texts
+    }
+
+    #[test]
+    fn each_cause_is_said_once() {
+        let refused = || io::Error::new(io::ErrorKind::PermissionDenied, "permission denied");
+        assert_eq!(chain(Problem::Unreadable(refused())), ["nfs.pcap: permission denied"]);
+        let outer = io::Error::new(io::ErrorKind::InvalidData, FileError::new(8, Problem::Empty));
+        assert_eq!(
+            chain(Problem::Compression(outer)),
+            ["nfs.pcap: at octet 24: the compressed file is damaged", "the file is empty"]
+        );
+        assert_eq!(chain(Problem::Empty), ["nfs.pcap: the file is empty"]);
     }
 }

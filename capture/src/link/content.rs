@@ -5,6 +5,7 @@ use super::tcp::TcpSegment;
 
 /// What carries a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Carrier {
     /// UDP port 4791 over IPv4 or IPv6.
     RoceV2,
@@ -18,6 +19,7 @@ pub enum Carrier {
 
 /// The InfiniBand transport part of a frame.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Packet<'a> {
     /// What carried it.
     pub carrier: Carrier,
@@ -33,6 +35,7 @@ pub struct Packet<'a> {
 
 /// What a frame holds.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Content<'a> {
     /// An InfiniBand transport packet.
     InfiniBand(Packet<'a>),

@@ -17,6 +17,7 @@ const ACK: u8 = 0x10;
 
 /// A TCP segment.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct TcpSegment<'a> {
     /// The sender.
     pub source: Address,

@@ -15,6 +15,7 @@ pub enum Reduced<'a> {
 
 /// A DDP-eligible data item: it was reduced, or could have been.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DataItem {
     /// Where the data begins in the rebuilt body, in octets.
     pub at: usize,
@@ -30,6 +31,7 @@ pub struct DataItem {
 
 /// An operation of a COMPOUND or CB_COMPOUND.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CompoundOperation {
     /// Its number.
     pub code: u32,
@@ -65,6 +67,7 @@ impl CompoundOperation {
 
 /// What was found in arguments or results.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Walk {
     /// The operations of a COMPOUND or CB_COMPOUND, including the one that could not be stepped over.
     pub operations: Vec<CompoundOperation>,
@@ -83,6 +86,7 @@ pub struct Walk {
 
 /// Why a body could not be stepped over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WalkError {
     /// Octets from the start of the body to what could not be stepped over.
     pub at: usize,

@@ -70,7 +70,7 @@ fn write(octets: &[u8]) -> Result<u8, Failure> {
 }
 
 fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> {
-    let config = Config { transactions: false, ..Config::default() };
+    let config = Config::for_messages();
     let mut text = HeadedLines::new(color);
     let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false, between: false };
     InputSource::new(&arguments.input)?.read(config, show, |event, out, known| match event {
@@ -178,7 +178,7 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut checker = Checker::default();
     let findings = if arguments.json { Findings::json() } else { Findings::text(is_coloured(color)) };
     let mut findings = findings.excusing(arguments.known.iter().map(|known| (*known).into()).collect());
-    let config = Config { transactions: false, operations: true, ..Config::default() };
+    let config = Config::for_checker();
     let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: true, between: false };
     let Done { notices, summary, files } = source.read_all(config, show, |event, out, known| {
         checker.event(event);

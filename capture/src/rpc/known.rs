@@ -14,6 +14,7 @@ pub enum Direction {
 
 /// What is known about an RPC message. A reply names no procedure, so this names that of its call.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rpc {
     /// Whether it asks or answers.
     pub direction: Direction,
@@ -86,6 +87,7 @@ impl Status {
 
 /// What stepping through arguments or results found.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Walked {
     /// DDP-eligible data items; their offsets count from the start of the Payload stream.
     pub items: Vec<DataItem>,

@@ -22,6 +22,7 @@ use crate::rpc::ranges::Ranges;
 
 /// A Send on a connection that carries RPC-over-RDMA.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Message {
     /// The frame that completed it.
     pub stamp: Stamp,
@@ -60,6 +61,7 @@ pub struct Message {
 
 /// The parts of a Payload stream that version 2 messages brought before the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Earlier {
     /// Its beginning, as far as it was captured without a gap.
     pub octets: Vec<u8>,
@@ -71,6 +73,7 @@ pub struct Earlier {
 
 /// What is known about a message beyond what is printed.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Detail {
     /// Whether the message is a call or a reply. If the RPC message is not known (a long call whose chunk is yet to be
     /// read, or an RDMA_ERROR), the chunks and the calls that wait show it.
@@ -100,6 +103,7 @@ impl Detail {
 
 /// A call that waits while another is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OtherCall {
     /// Its `rdma_xid`.
     pub xid: u32,
@@ -111,6 +115,7 @@ pub struct OtherCall {
 
 /// A call that is answered.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Answered {
     /// The call as it was sent, with what is known about its RPC by now.
     pub call: Message,
@@ -127,6 +132,7 @@ pub struct Answered {
 
 /// Why a version 2 message is dropped although it is correct by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Dropped {
     /// It does not fit the messages before it.
     Misplaced(ContinuationError),

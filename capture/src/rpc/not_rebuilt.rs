@@ -7,6 +7,7 @@ use crate::nfs::WalkError;
 
 /// Why an RPC message could not be put back together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NotRebuilt {
     /// The capture does not hold all of the Send.
     Send,

@@ -9,6 +9,7 @@ use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure};
 
 /// A call and its outcome.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Transaction {
     /// Number of the connection.
     pub connection: u32,
@@ -67,6 +68,7 @@ impl Transaction {
 
 /// A call or a reply.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Half {
     /// The frame that completed its Send.
     pub stamp: Stamp,
@@ -80,6 +82,7 @@ pub struct Half {
 
 /// An RPC message as it was before it was reduced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rebuilt {
     /// Its octets, XDR padding restored.
     pub octets: Vec<u8>,

@@ -31,7 +31,7 @@ pub(crate) fn judged(records: &[Record]) -> (Vec<Found>, Vec<Count>) {
 }
 
 fn judge_frames<'a>(frames: impl Iterator<Item = Frame<'a>>) -> (Vec<Found>, Vec<Count>) {
-    let mut dissector = Dissector::new(Config { transactions: false, operations: true, ..Config::default() });
+    let mut dissector = Dissector::new(Config::for_checker());
     let mut checker = Checker::default();
     frames.for_each(|frame| dissector.frame(&frame));
     dissector.finish();

@@ -18,7 +18,7 @@ type Line = (u64, Severity, &'static str, u32);
 /// What is found in a shipped capture, and what became of the rules.
 fn shipped(name: &str) -> (Vec<Line>, Vec<Count>) {
     let path = format!("{}/../testdata/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"));
-    let config = Config { transactions: false, operations: true, ..Config::default() };
+    let config = Config::for_checker();
     let mut events = Events::new(Capture::from_paths([path]), config);
     let mut checker = Checker::default();
     for event in &mut events {

@@ -29,7 +29,7 @@ impl Found {
                 Event::Connection(report) => self.reports.push(*report),
                 Event::Rejected(rejected) => self.rejected.push(rejected),
                 Event::Terminated(terminated) => self.terminated.push(terminated),
-                Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
+                _ => {}
             }
         }
     }

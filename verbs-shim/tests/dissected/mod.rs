@@ -54,7 +54,9 @@ impl Found {
 }
 
 pub(crate) fn dissect(file: &[u8]) -> Found {
-    let config = Config { verify_crc: true, operations: true, ..Config::default() };
+    let mut config = Config::default();
+    config.verify_crc = true;
+    config.operations = true;
     let (mut dissector, mut checker, mut found) = (Dissector::new(config), Checker::default(), Found::default());
     let mut take = |dissector: &mut Dissector| {
         while let Some(event) = dissector.event() {

@@ -17,6 +17,7 @@ const HEADER: usize = 6;
 
 /// Why an end ended the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Terminate {
     /// The layer that found the error: 0 RDMAP, 1 DDP, 2 MPA.
     pub layer: u8,

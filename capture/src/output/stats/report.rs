@@ -21,6 +21,7 @@ use crate::output::json::write_line;
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "json", serde(tag = "type", rename = "stats"))]
+#[non_exhaustive]
 pub struct Statistics {
     /// The frames.
     pub capture: CaptureStatistics,
@@ -53,6 +54,7 @@ pub struct Statistics {
 /// The frames of a capture.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
 pub struct CaptureStatistics {
     /// Frames in all.
     pub frames: u64,
@@ -98,6 +100,7 @@ pub struct NamedCount {
 /// A connection.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
 pub struct ConnectionStatistics {
     /// Its number.
     pub connection: u32,
@@ -126,6 +129,7 @@ pub struct ConnectionStatistics {
 /// One end of a connection.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
 pub struct EndReport {
     /// Its address.
     pub address: String,
@@ -168,6 +172,7 @@ pub struct Inline {
 /// drafts, nothing shows what they mean.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
 pub struct CreditCounts {
     /// In calls: what was requested.
     pub requested: Range,
@@ -190,6 +195,7 @@ pub struct Range {
 /// Connection requests that were refused for the same reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
 pub struct RejectedStatistics {
     /// The port that was asked for.
     pub port: Option<u16>,
@@ -202,6 +208,7 @@ pub struct RejectedStatistics {
 /// Connections that do not carry RPC-over-RDMA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
 pub struct OtherTraffic {
     /// How many.
     pub connections: u64,
@@ -212,6 +219,7 @@ pub struct OtherTraffic {
 /// Messages.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
 pub struct MessageStatistics {
     /// All of them.
     pub total: u64,
@@ -237,6 +245,7 @@ pub struct MessageStatistics {
 /// Chunks by purpose.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
 pub struct ChunkStatistics {
     /// Read chunks that are data items of a call.
     pub reads: ChunkTotals,
@@ -277,6 +286,7 @@ pub struct Moved {
 /// RPCs.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
 pub struct RpcStatistics {
     /// All of them.
     pub total: u64,
@@ -318,6 +328,7 @@ pub struct Forms {
 /// RPCs that call the same procedure.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
 pub struct ProcedureStatistics {
     /// The procedure; of a COMPOUND the operation it is about.
     pub name: String,
@@ -337,6 +348,7 @@ pub struct ProcedureStatistics {
 /// Latencies in nanoseconds; JSON has seconds. The median and the 99th percentile are right to one in a hundred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
 pub struct Latency {
     /// The least.
     #[cfg_attr(feature = "json", serde(serialize_with = "seconds"))]
@@ -355,6 +367,7 @@ pub struct Latency {
 /// RPCs that ended in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
 pub struct StatusStatistics {
     /// The procedure; of a COMPOUND the operation it is about.
     pub name: String,
