@@ -1,8 +1,79 @@
-//! A thin layer over RDMA verbs: what an RPC-over-RDMA endpoint asks of its adapter, and nothing more.
+//! An RPC client and server over RDMA: RPC-over-RDMA version 1 (RFC 8166), blocking or async.
 //!
-//! [`Verbs`] is the layer: one trait. [`loopback`] is a provider of it that lives in this process, needs no hardware
-//! and no rights, and refuses what hardware refuses. With the feature `rdma` the module `rdma` is another, for the
-//! adapters that rdma-core has drivers for; it alone contains unsafe code.
+//! Calls name a program, a version and a procedure; arguments and results are octets of XDR, and data that the Upper-Layer
+//! Binding allows to be reduced travels by RDMA Read and Write, from and into the caller's own buffers. Both ends may call on
+//! one connection (RFC 8167).
+//!
+//! It does not encode XDR, has no NFS, port mapper or RPCSEC_GSS, and does not speak version 2 of the protocol; to read
+//! captures of any of these, see `rpcrdma-capture`.
+//!
+//! ```text
+//!  Client   Call   Pending             Server   Dispatcher   Request        what an application sees
+//!      \      |      /                      \        |         /
+//!       Connection: credits, chunks, memory, calls given up               who waits, and who does what
+//!                              |
+//!                     Verbs, the trait                                    what an endpoint asks of an adapter
+//!                    /                \
+//!            loopback::Adapter      rdma::Device                          in this process; libibverbs, librdmacm
+//! ```
+//!
+//! - [`Client`] connects, and makes each [`Call`]: [`Client::call`] waits for the reply, [`Client::start`] gives a [`Pending`],
+//!   which is a future of any runtime.
+//! - [`Server`] accepts connections, and hands each [`Request`] to a [`Service`]. A [`Dispatcher`] is a service made of
+//!   procedures.
+//! - [`Stream`] is a message, with data items in buffers of their own: those move by RDMA.
+//! - [`Settings`] are how many calls go at once, how large Sends are, and how long things may take.
+//! - [`loopback`] needs no hardware and no privileges, and refuses what hardware refuses. The module `rdma`, with the feature
+//!   `rdma`, is for the adapters that rdma-core has drivers for (Linux). It alone contains unsafe code.
+//!
+//! # A client and a server
+//! ```
+//! use std::thread;
+//!
+//! use rpcrdma_verbs::loopback::Fabric;
+//! use rpcrdma_verbs::{Call, Client, Dispatcher, Refusal, Server, Settings};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // With adapters: `rdma::Device::with_address` and `rdma::Device::towards`.
+//! let network = Fabric::new();
+//! let (here, there) = (network.adapter([192, 0, 2, 1].into())?, network.adapter([192, 0, 2, 2].into())?);
+//! let address = "192.0.2.2:20049".parse()?;
+//!
+//! // Procedure 1 of program 400100, version 1, takes a number, and returns so many octets.
+//! let programs = Dispatcher::default().with_procedure(400_100, 1, 1, |call, results| {
+//!     let Ok(count) = call.arguments.try_into().map(u32::from_be_bytes) else { return Err(Refusal::GarbageArguments) };
+//!     results.push(&count.to_be_bytes());
+//!     results.push_item(vec![7; count.min(1 << 20) as usize]);
+//!     Ok(())
+//! });
+//! let server = Server::bind(&there, address, Settings::server())?;
+//! let stop = server.stopper();
+//! let served = thread::spawn(move || server.serve(&programs));
+//!
+//! // The octets come into this buffer by RDMA Write; their count stays in the reply.
+//! let client = Client::connect(&here, address, &Settings::client())?;
+//! let mut call = Call::rpc(400_100, 1, 1).with_results_length(4).with_result(vec![0; 100_000]);
+//! call.message().push(&100_000_u32.to_be_bytes());
+//! client.call(&mut call)?;
+//! assert_eq!(call.accepted()?, 100_000_u32.to_be_bytes());
+//! assert_eq!(call.result(0), [7; 100_000]);
+//!
+//! // Another version: what the server says is an error that can be matched.
+//! let mut call = Call::rpc(400_100, 2, 0);
+//! client.call(&mut call)?;
+//! assert_eq!(call.accepted().unwrap_err().to_string(), "the server answers PROG_MISMATCH: it has versions 1 to 1");
+//!
+//! stop.stop();
+//! served.join().unwrap()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `examples/client.rs` and `examples/server.rs` are both, over adapters.
+//!
+//! # The layer below
+//! [`Verbs`] is what an endpoint asks of an adapter, as one trait: for a provider of another kind, or for Sends, RDMA Reads and
+//! Writes without RPC.
 //!
 //! ```
 //! use std::time::Duration;
@@ -55,14 +126,16 @@ mod verbs;
 compile_error!("the feature `rdma` needs Linux: libibverbs and librdmacm of rdma-core");
 
 pub use driver::port::Provider;
-pub use driver::settings::{MAX_CALLS, Settings};
+pub use driver::settings::{MAX_CALLS, Settings, SettingsBuilder, SettingsError};
 pub use endpoint::client::Client;
 pub use endpoint::connection::Connection;
+pub use endpoint::dispatcher::{Dispatcher, ProcedureCall, Refusal};
 pub use endpoint::pending::Pending;
 pub use endpoint::request::Request;
 pub use endpoint::server::{Server, Service, Stopper};
 pub use message::call::{Call, CallError, Progress};
 pub use message::ended::Ended;
+pub use message::reply::ReplyError;
 pub use message::stream::Stream;
 pub use rpcrdma::segment::Segment;
 pub use verbs::{

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::segment::Segment;
-use rpcrdma_tools::echo::{self, Caller, Carry, Programs};
+use rpcrdma_tools::echo::{self, Caller, Carry, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu, QueuePair, Region};
 use rpcrdma_verbs::{
     Access, Call, CallError, Client, Depths, Ended, Error, Kind, Local, Operation, Progress, Server, Settings, Status,
@@ -47,7 +47,7 @@ fn beside_a_server(fabric: &Fabric, settings: Settings, test: impl FnOnce(&Adapt
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
     let stopping = Stopping(server.stopper());
     thread::scope(|scope| {
-        let served = scope.spawn(|| server.serve(&Programs::default()));
+        let served = scope.spawn(|| server.serve(&programs()));
         test(&here);
         good_calls(&here);
         drop(stopping);
@@ -319,7 +319,7 @@ fn what_was_sent_to_a_server_can_be_decoded_from_its_capture() {
     in_time(|| {
         let file = File::default();
         let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
-        beside_a_server(&fabric, Settings { served: 4, ..Settings::server() }, |here| {
+        beside_a_server(&fabric, Settings::server().to_builder().served(4).build().unwrap(), |here| {
             attack_server(here, 99, 2000);
         });
         assert!(fabric.end_capture().unwrap() > 4000);
@@ -446,7 +446,7 @@ fn a_client_outlasts_whatever_is_answered() {
         let (mut sent, mut counts) = (0, [0; 3]);
         for seed in 1..=200_u64 {
             // Every other client is called too.
-            let settings = Settings { served: (seed % 2) as u32 * 4, ..Settings::client() };
+            let settings = Settings::client().to_builder().served((seed % 2) as u32 * 4).build().unwrap();
             let (listener, there) = (&listener, &there);
             sent += thread::scope(|scope| {
                 let server = scope.spawn(move || {
@@ -502,7 +502,11 @@ fn a_grant_of_nothing_or_of_everything_is_taken_for_what_it_can_be() {
                 most
             });
 
-            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings { calls: 3, ..Settings::client() });
+            let client = Client::connect(
+                &here,
+                ADDRESS.parse().unwrap(),
+                &Settings::client().to_builder().calls(3).build().unwrap(),
+            );
             let client = client.unwrap();
             let pending: Vec<_> =
                 (0..9).map(|_| client.start(Call::new(Stream::from(rpc_call(client.xid(), 0, 0)), 24))).collect();
@@ -519,7 +523,7 @@ fn a_grant_of_nothing_or_of_everything_is_taken_for_what_it_can_be() {
 fn only_a_reply_may_invalidate_memory() {
     let fabric = Fabric::new();
     let [here, there] = adapters(&fabric);
-    let settings = Settings { calls: 4, ..Settings::server() };
+    let settings = Settings::server().to_builder().calls(4).build().unwrap();
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
     let mut peer = thread::scope(|scope| {
         let peer = scope.spawn(|| {
@@ -578,7 +582,7 @@ fn a_damaged_reply_is_met_with_silence_and_a_damaged_call_with_an_error() {
                 peer.settle();
                 peer.got
             });
-            let settings = Settings { served: 8, ..Settings::client() };
+            let settings = Settings::client().to_builder().served(8).build().unwrap();
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             client.call(&mut Call::new(Stream::from(rpc_call(client.xid(), 0, 0)), 24)).unwrap();
             let answers: Vec<_> = server.join().unwrap().into();

@@ -181,7 +181,7 @@ fn a_thread_that_waits_wakes_up_for_nothing_but_what_it_waits_for() {
 #[test]
 fn a_time_that_ends_sooner_than_a_waiting_thread_knows_is_kept_all_the_same() {
     const GRACE: Duration = Duration::from_millis(300);
-    let settings = Settings { timeout: None, grace: GRACE, ..Settings::client() };
+    let settings = Settings::client().to_builder().timeout(None).grace(GRACE).build().unwrap();
     // One that waits for the adapter, and one that waits for that one.
     let keeps = |callers: usize| {
         with_calls_of(&settings, |client, calls| {

@@ -107,6 +107,17 @@ impl AcceptStatus {
 pub struct AuthStatus(pub u32);
 
 impl AuthStatus {
+    /// The credential is none of a flavor that the server knows, or cannot be decoded.
+    pub const BADCRED: Self = Self(1);
+    /// The client has to begin a new session.
+    pub const REJECTEDCRED: Self = Self(2);
+    /// The verifier is wrong.
+    pub const BADVERF: Self = Self(3);
+    /// The verifier has expired, or came before.
+    pub const REJECTEDVERF: Self = Self(4);
+    /// The server wants another flavor.
+    pub const TOOWEAK: Self = Self(5);
+
     /// Its name in RFC 5531.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {

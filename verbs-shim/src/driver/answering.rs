@@ -345,7 +345,7 @@ impl<V: Provider> Answering<V> {
         if answer.away > 0 {
             return;
         }
-        answer.reply.clear();
+        answer.reply.begin(&[]);
         (answer.call, answer.stage, answer.tries, answer.provided) = (None, Stage::Free, 0, None);
         self.free.push(number);
         if let Some(call) = call {

@@ -185,13 +185,14 @@ impl<V: Provider> Calling<V> {
             }
         }
         call.begin();
+        call.choose_xid(|| self.xid());
         let head = call.stream.head();
         let asked = requester::Call {
             head,
             length,
             arguments: &self.items,
             results: &self.rooms,
-            reply_length: call.reply_length,
+            reply_length: call.reply_length(),
         };
         let id = match self.requester.call(&asked) {
             Ok(id) => id,
@@ -206,7 +207,9 @@ impl<V: Provider> Calling<V> {
         if let (Some(ticket), Some(place)) = (self.tickets.get_mut(number), self.of_call.get_mut(id.index())) {
             *place = number;
             (ticket.xid, ticket.stage, ticket.progress) = (xid, Stage::Open(id), Progress::NotSent);
+            call.made_with(xid);
             mem::swap(&mut ticket.call, call);
+            call.made_with(xid);
         }
         Ok(Some(number))
     }
@@ -591,7 +594,7 @@ impl<R> Ticket<R> {
         }
         // Results that come with the rest, because RPCSEC_GSS covers them, take that much more.
         let results = self.call.results.iter().map(|room| room.len().next_multiple_of(4));
-        let room = results.fold((self.call.reply_length as usize).next_multiple_of(4), usize::saturating_add);
+        let room = results.fold((self.call.reply_length() as usize).next_multiple_of(4), usize::saturating_add);
         let mut reply = mem::take(&mut self.call.reply);
         reply.resize(room, 0);
         self.pulled = Room::Registering;

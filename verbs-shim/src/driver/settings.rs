@@ -1,5 +1,7 @@
 //! The settings of one end of a connection.
 
+use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use rpcrdma::endpoint::Limits;
@@ -16,54 +18,35 @@ pub const MAX_CALLS: u32 = 64;
 /// RDMA Reads of a connection that run at the same time.
 pub(super) const READS: usize = 16;
 
-/// The settings of one end of a connection.
+/// The settings of one end of a connection: [`client`](Self::client) or [`server`](Self::server), changed by a
+/// [`SettingsBuilder`], which refuses what cannot be.
 ///
 /// ```
 /// use std::time::Duration;
 ///
 /// use rpcrdma_verbs::Settings;
 ///
-/// let settings = Settings { timeout: Some(Duration::from_secs(5)), ..Settings::client() };
-/// assert_eq!((settings.calls, settings.served), (32, 0));
+/// let settings = Settings::client().to_builder().calls(64).timeout(Some(Duration::from_secs(5))).build()?;
+/// assert_eq!((settings.calls(), settings.served()), (64, 0));
+///
+/// let refused = Settings::client().to_builder().calls(65).build().unwrap_err();
+/// assert_eq!(refused.to_string(), "calls: 65 is not within 0 to 64");
+/// # Ok::<(), rpcrdma_verbs::SettingsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The most calls that are made at the same time: the credits that are requested, and the Receives that are posted.
-    /// 1 to [`MAX_CALLS`] for an end that calls, otherwise 0.
-    pub calls: u32,
-    /// The most calls of the other side that are answered at the same time: the credits that are granted, and the
-    /// Receives that are posted. At most [`MAX_CALLS`]. With 0, a client ignores all calls.
-    pub served: u32,
-    /// The most octets that are sent inline (RFC 8797 section 4.2).
-    pub send_size: u32,
-    /// The most octets that can be received inline.
-    pub receive_size: u32,
-    /// Whether the other side may use Send with Invalidate (RFC 8797 section 4.1), if the adapter supports it.
-    pub remote_invalidation: bool,
-    /// How large a call of the other side may be. Its calls in flight can make this end hold [`served`](Self::served)
-    /// times that many octets, and as much again while it does not take the replies.
-    pub limits: Limits,
-    /// Whether this end pulls replies that are too long for a Send from memory of the other side, instead of having
-    /// them put into a Reply chunk (RFC 5666 section 3.5). RFC 8166 forbids this, so use it only with a server that is
-    /// known to provide replies.
-    pub pulls_replies: bool,
-    /// Whether a reply that fits nowhere is provided for the other side to pull, and how long that may take; otherwise
-    /// such a reply is refused. RFC 8166 forbids this, so use it only for clients that are known to pull replies.
-    pub provides_replies: Option<Duration>,
-    /// How long setting up a connection may take.
-    pub connect_timeout: Duration,
-    /// How long a call may take before it is given up; none means without end. A reply may never come: an adapter does
-    /// not notice that the other side is gone while it has nothing to send to it.
-    pub timeout: Option<Duration>,
-    /// How long the reply to a call that was given up may still take. The other side does not know that nobody wants
-    /// it, and may use the memory of the call, so the call keeps its buffers and its place among the
-    /// [`calls`](Self::calls) until the reply has come. After this time the connection ends, with all its calls,
-    /// because nothing else takes the memory away; zero ends it at once. The server watches this time, or else the
-    /// thread that serves futures.
-    pub grace: Duration,
-    /// The most given-up calls whose buffers are kept for [`Connection::returned`](crate::Connection::returned); if
-    /// there are more, those of the oldest are freed.
-    pub returned: usize,
+    pub(super) calls: u32,
+    pub(super) served: u32,
+    send_size: u32,
+    receive_size: u32,
+    remote_invalidation: bool,
+    pub(super) limits: Limits,
+    pub(super) pulls_replies: bool,
+    pub(super) provides_replies: Option<Duration>,
+    pub(crate) connect_timeout: Duration,
+    pub(super) timeout: Option<Duration>,
+    pub(super) grace: Duration,
+    pub(super) returned: usize,
 }
 
 impl Settings {
@@ -92,34 +75,242 @@ impl Settings {
         Self { calls: 0, served: 32, ..Self::client() }
     }
 
+    /// These, to be changed.
+    pub const fn to_builder(self) -> SettingsBuilder {
+        SettingsBuilder(self)
+    }
+
+    /// [`SettingsBuilder::calls`].
+    #[must_use]
+    pub const fn calls(&self) -> u32 {
+        self.calls
+    }
+
+    /// [`SettingsBuilder::served`].
+    #[must_use]
+    pub const fn served(&self) -> u32 {
+        self.served
+    }
+
     pub(crate) fn private_data<V: Provider>(&self, verbs: &V) -> PrivateData {
         let can = self.remote_invalidation && verbs.remote_invalidation();
         let flags = if can { Flags::REMOTE_INVALIDATION } else { Flags::empty() };
-        PrivateData { flags, send_size: self.sizes().0, receive_size: self.sizes().1 }
-    }
-
-    /// The sizes of the buffers, as far as they can be expressed (RFC 8797 section 4.2).
-    fn sizes(&self) -> (u32, u32) {
-        let said = |size: u32| (size & !1023).clamp(PrivateData::SMALLEST_SIZE, PrivateData::LARGEST_SIZE);
-        (said(self.send_size), said(self.receive_size))
+        PrivateData { flags, send_size: self.send_size, receive_size: self.receive_size }
     }
 
     /// A queue pair with its buffers, not connected.
     pub(crate) fn prepare<V: Provider>(&self, verbs: &V) -> Result<(Port<V>, Buffers<V>), Error> {
         /// RDMA Reads and Writes that are posted in addition to the Sends.
         const TRANSFERS: usize = 64;
-        if self.calls > MAX_CALLS || self.served > MAX_CALLS || self.calls + self.served == 0 {
-            return Err(Error::Depth);
-        }
-        if self.calls > 0 && self.served > 0 && (self.pulls_replies || self.provides_replies.is_some()) {
-            return Err(Error::BothWays);
-        }
         let messages = (self.calls + self.served) as usize;
         let depths = Depths { send: messages + TRANSFERS, receive: messages, reads: READS, ..Depths::default() };
         let domain = verbs.domain()?;
         let queue_pair = verbs.queue_pair(&domain, depths)?;
         let port = Port { verbs: verbs.clone(), domain, queue_pair };
-        let buffers = Buffers::new(&port, messages, messages, self.sizes(), depths.send)?;
+        let buffers = Buffers::new(&port, messages, messages, (self.send_size, self.receive_size), depths.send)?;
         Ok((port, buffers))
+    }
+}
+
+/// [`Settings`] that are being made. What cannot be is refused by [`build`](Self::build), by its name.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct SettingsBuilder(Settings);
+
+impl SettingsBuilder {
+    /// The most calls that are made at the same time: the credits that are requested, and the Receives that are posted.
+    /// At most [`MAX_CALLS`]; 0 for an end that does not call.
+    pub const fn calls(mut self, calls: u32) -> Self {
+        self.0.calls = calls;
+        self
+    }
+
+    /// The most calls of the other side that are answered at the same time: the credits that are granted, and the
+    /// Receives that are posted. At most [`MAX_CALLS`]. With 0, a client ignores all calls.
+    pub const fn served(mut self, calls: u32) -> Self {
+        self.0.served = calls;
+        self
+    }
+
+    /// The most octets that are sent inline: a multiple of 1024, at most 262,144 (RFC 8797 section 4.2).
+    pub const fn send_size(mut self, octets: u32) -> Self {
+        self.0.send_size = octets;
+        self
+    }
+
+    /// The most octets that can be received inline: a multiple of 1024, at most 262,144 (RFC 8797 section 4.2).
+    pub const fn receive_size(mut self, octets: u32) -> Self {
+        self.0.receive_size = octets;
+        self
+    }
+
+    /// Whether the other side may use Send with Invalidate (RFC 8797 section 4.1), if the adapter supports it.
+    pub const fn remote_invalidation(mut self, allowed: bool) -> Self {
+        self.0.remote_invalidation = allowed;
+        self
+    }
+
+    /// How large a call of the other side may be. Its calls in flight can make this end hold [`served`](Self::served)
+    /// times that many octets, and as much again while it does not take the replies.
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.0.limits = limits;
+        self
+    }
+
+    /// Whether this end pulls replies that are too long for a Send from memory of the other side, instead of having
+    /// them put into a Reply chunk (RFC 5666 section 3.5). RFC 8166 forbids this, so use it only with a server that is
+    /// known to provide replies. Such a reply looks like a call, so this end cannot also be called.
+    pub const fn pulls_replies(mut self, pulls: bool) -> Self {
+        self.0.pulls_replies = pulls;
+        self
+    }
+
+    /// Whether a reply that fits nowhere is provided for the other side to pull, and how long that may take; otherwise
+    /// such a reply is refused. RFC 8166 forbids this, so use it only for clients that are known to pull replies. Such a
+    /// reply looks like a call, so this end cannot also call.
+    pub const fn provides_replies(mut self, longest: Option<Duration>) -> Self {
+        self.0.provides_replies = longest;
+        self
+    }
+
+    /// How long setting up a connection may take.
+    pub const fn connect_timeout(mut self, longest: Duration) -> Self {
+        self.0.connect_timeout = longest;
+        self
+    }
+
+    /// How long a call may take before it is given up; none means without end. A reply may never come: an adapter does
+    /// not notice that the other side is gone while it has nothing to send to it.
+    pub const fn timeout(mut self, longest: Option<Duration>) -> Self {
+        self.0.timeout = longest;
+        self
+    }
+
+    /// How long the reply to a call that was given up may still take. The other side does not know that nobody wants
+    /// it, and may use the memory of the call, so the call keeps its buffers and its place among the
+    /// [`calls`](Self::calls) until the reply has come. After this time the connection ends, with all its calls,
+    /// because nothing else takes the memory away; zero ends it at once. The server watches this time, or else the
+    /// thread that serves futures.
+    pub const fn grace(mut self, longest: Duration) -> Self {
+        self.0.grace = longest;
+        self
+    }
+
+    /// The most given-up calls whose buffers are kept for [`Connection::returned`](crate::Connection::returned); if
+    /// there are more, those of the oldest are freed.
+    pub const fn returned(mut self, calls: usize) -> Self {
+        self.0.returned = calls;
+        self
+    }
+
+    /// The settings.
+    ///
+    /// # Errors
+    /// A [`SettingsError`], for the first that cannot be.
+    pub fn build(self) -> Result<Settings, SettingsError> {
+        let Self(settings) = self;
+        within("calls", settings.calls, 0..=MAX_CALLS)?;
+        within("served", settings.served, 0..=MAX_CALLS)?;
+        for (name, size) in [("send_size", settings.send_size), ("receive_size", settings.receive_size)] {
+            within(name, size, PrivateData::SMALLEST_SIZE..=PrivateData::LARGEST_SIZE)?;
+            if !size.is_multiple_of(UNIT) {
+                return Err(SettingsError::NotAMultiple { name, value: size, of: UNIT });
+            }
+        }
+        if settings.calls == 0 && settings.served == 0 {
+            return Err(SettingsError::NoCalls);
+        }
+        if settings.calls > 0 && settings.served > 0 {
+            let one_way =
+                [("pulls_replies", settings.pulls_replies), ("provides_replies", settings.provides_replies.is_some())];
+            if let Some((name, _)) = one_way.iter().find(|(_, is_set)| *is_set) {
+                return Err(SettingsError::OneWayOnly { name });
+            }
+        }
+        Ok(settings)
+    }
+}
+
+/// What sizes are counted in (RFC 8797 section 4.2).
+const UNIT: u32 = 1024;
+
+fn within(name: &'static str, value: u32, range: RangeInclusive<u32>) -> Result<(), SettingsError> {
+    if range.contains(&value) { Ok(()) } else { Err(SettingsError::OutOfRange { name, value, range }) }
+}
+
+/// Settings that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// A number that is too small or too large.
+    OutOfRange {
+        /// The setting.
+        name: &'static str,
+        /// What it was set to.
+        value: u32,
+        /// What it can be.
+        range: RangeInclusive<u32>,
+    },
+    /// A size that private data has no number for.
+    NotAMultiple {
+        /// The setting.
+        name: &'static str,
+        /// What it was set to.
+        value: u32,
+        /// What it has to be a multiple of.
+        of: u32,
+    },
+    /// `calls` and `served` are both 0: such an end does nothing.
+    NoCalls,
+    /// A setting for connections on which one end alone calls, with `calls` and `served` both above 0.
+    OneWayOnly {
+        /// The setting.
+        name: &'static str,
+    },
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange { name, value, range } => {
+                write!(f, "{name}: {value} is not within {} to {}", range.start(), range.end())
+            }
+            Self::NotAMultiple { name, value, of } => write!(f, "{name}: {value} is not a multiple of {of}"),
+            Self::NoCalls => f.write_str("calls, served: both are 0, so nothing can be called or answered"),
+            Self::OneWayOnly { name } => write!(f, "{name}: needs calls or served to be 0"),
+        }
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_refused_by_name_value_and_limit() {
+        let client = || Settings::client().to_builder();
+        let refused = [
+            (client().calls(65), "calls: 65 is not within 0 to 64"),
+            (client().served(100), "served: 100 is not within 0 to 64"),
+            (client().send_size(1023), "send_size: 1023 is not within 1024 to 262144"),
+            (client().receive_size(263_168), "receive_size: 263168 is not within 1024 to 262144"),
+            (client().send_size(4097), "send_size: 4097 is not a multiple of 1024"),
+            (client().calls(0), "calls, served: both are 0, so nothing can be called or answered"),
+            (client().served(1).pulls_replies(true), "pulls_replies: needs calls or served to be 0"),
+            (
+                client().served(1).provides_replies(Some(Duration::ZERO)),
+                "provides_replies: needs calls or served to be 0",
+            ),
+        ];
+        for (builder, why) in refused {
+            assert_eq!(builder.build().unwrap_err().to_string(), why);
+        }
+        let largest = client().calls(64).served(64).send_size(1024).receive_size(262_144).build().unwrap();
+        assert_eq!(largest.clone().to_builder().build(), Ok(largest));
+        for usual in [Settings::client(), Settings::server()] {
+            assert_eq!(usual.clone().to_builder().build(), Ok(usual), "the usual settings can be");
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::verbs::Error;
 /// use std::thread;
 ///
 /// use rpcrdma_verbs::loopback::Fabric;
-/// use rpcrdma_verbs::{Call, Client, Request, Server, Settings, Stream};
+/// use rpcrdma_verbs::{Call, Client, Request, Server, Settings};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let fabric = Fabric::new();
@@ -34,22 +34,11 @@ use crate::verbs::Error;
 ///     })
 /// });
 ///
-/// // A call of procedure 1 of program 400100: with room for the octets apart from the reply.
+/// // A call of procedure 1 of program 400100, version 1, with room for the octets apart from the other results.
 /// let client = Client::connect(&here, address, &Settings::client())?;
-/// let header = rpcrdma::rpc::RpcCall {
-///     xid: client.xid(),
-///     rpc_version: 2,
-///     program: 400_100,
-///     version: 1,
-///     procedure: 1,
-///     credential: rpcrdma::rpc::Auth::NONE,
-///     verifier: rpcrdma::rpc::Auth::NONE,
-/// };
-/// let mut message = vec![0; 40];
-/// header.encode(&mut message)?;
-/// let mut call = Call::new(Stream::from(message), 28).with_result(vec![0; 100]);
+/// let mut call = Call::rpc(400_100, 1, 1).with_results_length(4).with_result(vec![0; 100]);
 /// client.call(&mut call)?;
-/// assert_eq!((call.reply().len(), call.result(0)), (28, &b"hello"[..]));
+/// assert_eq!((call.accepted()?, call.result(0)), (&5_u32.to_be_bytes()[..], &b"hello"[..]));
 ///
 /// stop.stop();
 /// served.join().unwrap()?;
@@ -66,8 +55,7 @@ impl<V: Provider> Client<V> {
     ///
     /// # Errors
     /// Of [`Verbs::connect`](crate::Verbs::connect) and [`Verbs::connected`](crate::Verbs::connected);
-    /// [`Error::TimedOut`]; [`Error::Depth`] for settings with too many calls, [`Error::BothWays`] if replies are to be
-    /// pulled and both ends call.
+    /// [`Error::TimedOut`].
     pub fn connect(verbs: &V, address: SocketAddr, settings: &Settings) -> Result<Self, Error> {
         Ok(Self { connection: Connection::connect(verbs, address, settings)? })
     }
@@ -85,7 +73,7 @@ impl<V: Provider> Client<V> {
         self.connection.start(call)
     }
 
-    /// An XID for a call: [`Connection::xid`].
+    /// An XID for a call that has a header of its own: [`Connection::xid`].
     #[must_use]
     pub fn xid(&self) -> u32 {
         self.connection.xid()

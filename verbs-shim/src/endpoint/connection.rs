@@ -18,7 +18,8 @@ use crate::verbs::{Armed, Error};
 
 /// One end of a connection. Clones are the same end; dropping the last one ends it.
 ///
-/// It makes calls and answers them; a client's end answers calls only if [`Settings::served`] is not 0 (RFC 8167).
+/// It makes calls and answers them; a client's end answers calls only if
+/// [`SettingsBuilder::served`](crate::SettingsBuilder::served) is not 0 (RFC 8167).
 ///
 /// ```
 /// use std::thread;
@@ -77,7 +78,8 @@ impl<V: Provider> Connection<V> {
         Self { shared }
     }
 
-    /// An XID that no call of this connection has used recently.
+    /// An XID that no call of this connection has used recently, for [`Call::new`]; a call of [`Call::rpc`] gets one from the
+    /// connection.
     #[must_use]
     pub fn xid(&self) -> u32 {
         self.shared.xid()
@@ -102,10 +104,10 @@ impl<V: Provider> Connection<V> {
         Pending::new(Arc::clone(&self.shared), call)
     }
 
-    /// The next of the calls that were given up, by [`Settings::timeout`] or because their [`Pending`] was dropped, and
-    /// whose buffers nobody else can reach any more: the reply has come, or the connection has ended.
-    /// [`Settings::returned`] says how many are kept. This does not take completions; only calls that wait do,
-    /// [`request`](Self::request) included.
+    /// The next of the calls that were given up, by [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) or because
+    /// their [`Pending`] was dropped, and whose buffers nobody else can reach any more: the reply has come, or the connection
+    /// has ended. [`SettingsBuilder::returned`](crate::SettingsBuilder::returned) says how many are kept. This does not take
+    /// completions; only calls that wait do, [`request`](Self::request) included.
     #[must_use]
     pub fn returned(&self) -> Option<Call> {
         self.shared.returned()

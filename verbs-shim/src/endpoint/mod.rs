@@ -3,6 +3,7 @@
 pub(crate) mod client;
 pub(crate) mod connection;
 mod crew;
+pub(crate) mod dispatcher;
 pub(crate) mod pending;
 pub(crate) mod request;
 pub(crate) mod server;

@@ -16,16 +16,17 @@ use crate::message::call::{Call, CallError};
 /// outcome.
 ///
 /// Dropping it gives the call up, without harm to others. The other side does not know that: a call that was sent keeps
-/// its buffers and its place until its reply has come, for at most [`Settings::grace`](crate::Settings::grace); then
-/// the buffers are freed, or [returned](crate::Connection::returned).
+/// its buffers and its place until its reply has come, for at most
+/// [`SettingsBuilder::grace`](crate::SettingsBuilder::grace); then the buffers are freed, or
+/// [returned](crate::Connection::returned).
 ///
-/// As a future it has no timeout of its own: [`Settings::timeout`](crate::Settings::timeout) applies to blocking
+/// As a future it has no timeout of its own: [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) applies to blocking
 /// callers, so use the runtime's timeout.
 ///
 /// ```
 /// # use std::thread;
 /// # use rpcrdma_verbs::loopback::Fabric;
-/// # use rpcrdma_verbs::{Call, Client, Request, Server, Settings, Stream};
+/// # use rpcrdma_verbs::{Call, Client, Request, Server, Settings};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let fabric = Fabric::new();
 /// # let (here, there) = (fabric.adapter([192, 0, 2, 1].into())?, fabric.adapter([192, 0, 2, 2].into())?);
@@ -40,12 +41,11 @@ use crate::message::call::{Call, CallError};
 /// # });
 /// let client = Client::connect(&here, address, &Settings::client())?;
 /// // NULL of NFSv3, three times at once.
-/// let null = |xid: u32| [xid, 0, 2, 100_003, 3, 0, 0, 0, 0, 0].map(u32::to_be_bytes).concat();
-/// let calls: Vec<_> = (1..=3).map(|xid| client.start(Call::new(Stream::from(null(xid)), 24))).collect();
+/// let calls: Vec<_> = (1..=3).map(|_| client.start(Call::rpc(100_003, 3, 0))).collect();
 /// for pending in calls {
 ///     let (call, outcome) = pending.wait();
 ///     outcome?;
-///     assert_eq!(call.reply().len(), 24);
+///     assert_eq!(call.accepted()?, b"");
 /// }
 /// # stop.stop();
 /// # served.join().unwrap()?;
@@ -85,8 +85,8 @@ impl<V: Provider> Pending<V> {
         self.shared.leave_work(state);
     }
 
-    /// Waits for the reply, until [`Settings::timeout`](crate::Settings::timeout) has passed since the call was begun.
-    /// Returns the call and, if there is no reply, the reason.
+    /// Waits for the reply, until [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) has passed since the call was
+    /// begun. Returns the call and, if there is no reply, the reason.
     pub fn wait(mut self) -> (Call, Result<(), CallError>) {
         let mut call = self.call.take().unwrap_or_default();
         let outcome = match (self.refused.take(), self.ticket.take()) {

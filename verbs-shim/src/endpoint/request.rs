@@ -105,25 +105,12 @@ impl<V: Provider> Request<V> {
         self.send()
     }
 
-    /// Puts only the header of a reply into it.
-    fn begin(&mut self, body: ReplyBody<'_>, room: &mut [u8]) {
-        let header = rpc::RpcReply { xid: self.xid(), body };
-        if let Ok(length) = header.encode(room) {
-            let reply = self.reply();
-            reply.clear();
-            reply.push(room.get(..length).unwrap_or_default());
-        }
-    }
-
-    fn begin_accepted(&mut self, status: AcceptStatus) {
-        let body = ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None };
-        self.begin(body, &mut [0; 24]);
-    }
-
     /// Puts the header of a successful reply into it; the results follow.
     pub fn accept(&mut self) -> &mut Stream {
-        self.begin_accepted(AcceptStatus::SUCCESS);
-        self.reply()
+        let xid = self.xid();
+        let reply = self.reply();
+        accept(xid, reply);
+        reply
     }
 
     /// Answers that the call was not carried out.
@@ -131,7 +118,8 @@ impl<V: Provider> Request<V> {
     /// # Errors
     /// As [`answer`](Self::answer).
     pub fn refuse(mut self, status: AcceptStatus) -> Result<Form, ReplyFault> {
-        self.begin_accepted(status);
+        let xid = self.xid();
+        begin_accepted(xid, status, self.reply());
         self.send()
     }
 
@@ -140,7 +128,8 @@ impl<V: Provider> Request<V> {
     /// # Errors
     /// As [`answer`](Self::answer).
     pub fn answer_with(mut self, body: ReplyBody<'_>) -> Result<Form, ReplyFault> {
-        self.begin(body, &mut [0; 32 + Auth::MAX_BODY]);
+        let header = rpc::RpcReply { xid: self.xid(), body };
+        begin(&header, &mut [0; 32 + Auth::MAX_BODY], self.reply());
         self.send()
     }
 
@@ -158,10 +147,28 @@ impl<V: Provider> Request<V> {
     }
 }
 
+/// Puts the header of a reply into it, and nothing behind it.
+fn begin(header: &rpc::RpcReply<'_>, room: &mut [u8], reply: &mut Stream) {
+    if let Ok(length) = header.encode(room) {
+        reply.begin(room.get(..length).unwrap_or_default());
+    }
+}
+
+fn begin_accepted(xid: u32, status: AcceptStatus, reply: &mut Stream) {
+    let body = ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None };
+    begin(&rpc::RpcReply { xid, body }, &mut [0; 24], reply);
+}
+
+/// Puts the header of a successful reply into it; the results follow.
+pub(super) fn accept(xid: u32, reply: &mut Stream) {
+    begin_accepted(xid, AcceptStatus::SUCCESS, reply);
+}
+
 impl<V: Provider> Drop for Request<V> {
     fn drop(&mut self) {
         if self.asked.is_some() {
-            self.begin_accepted(AcceptStatus::SYSTEM_ERR);
+            let xid = self.xid();
+            begin_accepted(xid, AcceptStatus::SYSTEM_ERR, self.reply());
             // The connection may be over.
             let _ = self.send();
         }

@@ -4,9 +4,11 @@ use std::fmt;
 use std::ops::Range;
 
 use rpcrdma::endpoint::requester;
+use rpcrdma::rpc::{self, Auth, AuthSys, Flavor};
 use rpcrdma::v1::ErrorBody;
 
 use crate::message::ended::Ended;
+use crate::message::reply::{self, ReplyError};
 use crate::message::stream::Stream;
 
 /// An RPC call with room for its reply. All buffers belong to the caller and come back with the reply or an error, so
@@ -14,23 +16,42 @@ use crate::message::stream::Stream;
 /// back in [another way](crate::Connection::returned).
 ///
 /// ```
-/// use rpcrdma_verbs::{Call, Stream};
+/// use rpcrdma::rpc::AuthSys;
+/// use rpcrdma_verbs::Call;
 ///
-/// // READ of 4096 octets: all of the reply but the data fits in 200 octets.
-/// let call = Call::new(Stream::from(vec![0; 40]), 200).with_result(vec![0; 4096]);
-/// assert_eq!(call.reply(), b"", "not answered yet");
+/// // Procedure 6 of program 100003, version 3, as user 1000: 4096 octets come apart from the other results, which are 128.
+/// let user = AuthSys::new(b"host1", 1000, 100, &[])?;
+/// let mut call = Call::rpc(100_003, 3, 6).with_credentials(&user).with_results_length(128).with_result(vec![0; 4096]);
+/// call.message().push(&[0; 8]); // the arguments, in XDR
+/// assert_eq!(call.reply(), b"", "not made yet");
+/// # Ok::<(), rpcrdma::rpc::AuthSysError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Call {
     pub(crate) stream: Stream,
+    chosen_by: Chooser,
+    /// The XID it was made with last; kept where the rest of the call is given up.
+    xid: u32,
     pub(crate) results: Vec<Vec<u8>>,
-    pub(crate) reply_length: u32,
+    /// The most octets that the header of the reply may have, and the rest of it.
+    reply_header: u32,
+    results_length: u32,
     /// The reply, or the room for it.
     pub(crate) reply: Vec<u8>,
     /// Where in `reply` the reply is.
     pub(crate) replied: Range<usize>,
     /// Octets of each result.
     pub(crate) received: Vec<u32>,
+}
+
+/// Who has chosen the XID of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Chooser {
+    /// The caller: it is in the message.
+    #[default]
+    Caller,
+    /// The connection does, each time that the call is made.
+    Connection,
 }
 
 /// Why there is no reply to a call.
@@ -62,12 +83,64 @@ pub enum Progress {
     Sent,
 }
 
+/// Octets of the header of a call without credentials, and of that of a reply that was accepted, without verifier.
+const CALL_HEADER: usize = 40;
+const REPLY_HEADER: u32 = 24;
+
 impl Call {
-    /// A call with this message, which begins with the whole RPC header. A reply may have at most `reply_length`
+    /// A call of a procedure, with `AUTH_NONE` and without arguments: those are appended to [`message`](Self::message). The
+    /// connection gives it an XID each time that it is made.
+    #[must_use]
+    pub fn rpc(program: u32, version: u32, procedure: u32) -> Self {
+        let header = rpc::RpcCall {
+            xid: 0,
+            rpc_version: rpc::RpcCall::RPC_VERSION,
+            program,
+            version,
+            procedure,
+            credential: Auth::NONE,
+            verifier: Auth::NONE,
+        };
+        let mut octets = [0; CALL_HEADER];
+        let mut call = Self { chosen_by: Chooser::Connection, reply_header: REPLY_HEADER, ..Self::default() };
+        if header.encode(&mut octets).is_ok() {
+            call.stream.begin(&octets);
+        }
+        call
+    }
+
+    /// The same in the name of a user. Its reply may have a verifier (RFC 5531 appendix A), for which there is room then.
+    #[must_use]
+    pub fn with_credentials(mut self, user: &AuthSys<'_>) -> Self {
+        let (mut body, mut octets) = ([0; AuthSys::MAX_LEN], [0; CALL_HEADER + AuthSys::MAX_LEN]);
+        let head = self.stream.head();
+        if let (Ok(length), Ok((call, arguments))) = (user.encode(&mut body), rpc::RpcCall::decode(head)) {
+            let credential = Auth { flavor: Flavor::SYS, body: body.get(..length).unwrap_or_default() };
+            let (before, header) = (head.len() - arguments.len(), rpc::RpcCall { credential, ..call });
+            if let Ok(length) = header.encode(&mut octets) {
+                self.stream.replace_header(before, octets.get(..length).unwrap_or_default());
+            }
+        }
+        if self.chosen_by == Chooser::Connection {
+            self.reply_header = REPLY_HEADER + Auth::MAX_BODY as u32;
+        }
+        self
+    }
+
+    /// A call with this message, which begins with the whole RPC header, its XID included: to use other credentials, or to
+    /// forward a call. [`Connection::xid`](crate::Connection::xid) provides XIDs. A reply may have at most `reply_length`
     /// octets, not counting the results that have room of their own; a longer one is refused.
     #[must_use]
     pub fn new(message: Stream, reply_length: u32) -> Self {
-        Self { stream: message, reply_length, ..Self::default() }
+        Self { stream: message, results_length: reply_length, ..Self::default() }
+    }
+
+    /// The same whose results are so many octets at most, without those that have room of their own; 0 if nothing is said. A
+    /// reply with more cannot be taken.
+    #[must_use]
+    pub const fn with_results_length(mut self, octets: u32) -> Self {
+        self.set_results_length(octets);
+        self
     }
 
     /// Adds room for one more result that the Upper-Layer Binding allows to be reduced: a Write chunk as long as the
@@ -78,7 +151,8 @@ impl Call {
         self
     }
 
-    /// The message, to change it for the next call.
+    /// The message, where arguments are appended: octets of XDR, and data items that may be reduced, each a Read chunk.
+    /// What [`rpc`](Self::rpc) has begun keeps its header when it is [cleared](Stream::clear) for the next call.
     pub const fn message(&mut self) -> &mut Stream {
         &mut self.stream
     }
@@ -88,12 +162,27 @@ impl Call {
         &mut self.results
     }
 
-    /// Changes how long a reply may be, for the next call.
-    pub const fn set_reply_length(&mut self, octets: u32) {
-        self.reply_length = octets;
+    /// Changes how long the results may be, for the next call: [`with_results_length`](Self::with_results_length). Of a call
+    /// that was made by [`new`](Self::new) it is how long the whole reply may be.
+    pub const fn set_results_length(&mut self, octets: u32) {
+        self.results_length = octets;
     }
 
-    /// The reply, without the results that are in their own buffers; empty if there is none.
+    /// The XID it was made with last, also where it was given up; 0 before.
+    #[must_use]
+    pub const fn xid(&self) -> u32 {
+        self.xid
+    }
+
+    /// The results, without those that have come into their rooms.
+    ///
+    /// # Errors
+    /// What the server says where it has not carried out the call.
+    pub fn accepted(&self) -> Result<&[u8], ReplyError> {
+        reply::results(self.reply())
+    }
+
+    /// The reply with its header, without the results that are in their own buffers; empty if there is none.
     #[must_use]
     pub fn reply(&self) -> &[u8] {
         self.reply.get(self.replied.clone()).unwrap_or_default()
@@ -104,6 +193,23 @@ impl Call {
     pub fn result(&self, number: usize) -> &[u8] {
         let length = self.received.get(number).map_or(0, |&length| length as usize);
         self.results.get(number).and_then(|room| room.get(..length)).unwrap_or_default()
+    }
+
+    /// Octets that the reply has at most.
+    pub(crate) const fn reply_length(&self) -> u32 {
+        self.reply_header.saturating_add(self.results_length)
+    }
+
+    /// Takes an XID, where it is for the connection to choose.
+    pub(crate) fn choose_xid(&mut self, next: impl FnOnce() -> u32) {
+        if self.chosen_by == Chooser::Connection {
+            self.stream.set_xid(next());
+        }
+    }
+
+    /// It is made with this XID.
+    pub(crate) const fn made_with(&mut self, xid: u32) {
+        self.xid = xid;
     }
 
     /// Forgets the previous reply.

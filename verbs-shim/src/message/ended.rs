@@ -16,7 +16,7 @@ pub enum Ended {
     Failed(Kind, Status),
     /// The other side does what RPC-over-RDMA does not allow, or memory could not be fenced otherwise.
     Protocol,
-    /// The reply to a call that was given up has not come within [`Settings::grace`](crate::Settings::grace).
+    /// The reply to a call that was given up has not come within [`SettingsBuilder::grace`](crate::SettingsBuilder::grace).
     Unanswered,
     /// The adapter refused something.
     Refused(Error),

@@ -2,4 +2,5 @@
 
 pub(crate) mod call;
 pub(crate) mod ended;
+pub(crate) mod reply;
 pub(crate) mod stream;

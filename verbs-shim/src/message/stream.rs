@@ -26,6 +26,8 @@ pub struct Stream {
     octets: Vec<u8>,
     /// Octets in it, also while it is taken.
     length: usize,
+    /// Octets of the RPC header at its start, which [`clear`](Self::clear) leaves.
+    header: usize,
     items: Vec<Data>,
     spare: Vec<Vec<u8>>,
 }
@@ -96,14 +98,38 @@ impl Stream {
         self.items.iter().map(|item| &item.octets[..])
     }
 
-    /// Empties the stream, and keeps the buffers for later.
+    /// Empties the stream, but for the RPC header that [`Call::rpc`](crate::Call::rpc) or
+    /// [`Request::accept`](crate::Request::accept) put there, and keeps the buffers for later.
     pub fn clear(&mut self) {
-        self.octets.clear();
-        self.length = 0;
+        self.octets.truncate(self.header);
+        self.length = self.octets.len();
         for item in self.items.drain(..) {
             if self.spare.len() < MAX_SPARE {
                 self.spare.push(item.octets);
             }
+        }
+    }
+
+    /// Takes everything out, and puts an RPC header in.
+    pub(crate) fn begin(&mut self, header: &[u8]) {
+        self.header = 0;
+        self.clear();
+        self.push(header);
+        self.header = self.length;
+    }
+
+    /// Puts another RPC header in place of so many octets at the start.
+    pub(crate) fn replace_header(&mut self, before: usize, header: &[u8]) {
+        let before = before.min(self.items.first().map_or(self.length, |item| item.before));
+        self.octets.splice(..before, header.iter().copied());
+        self.items.iter_mut().for_each(|item| item.before = item.before - before + header.len());
+        (self.length, self.header) = (self.octets.len(), header.len());
+    }
+
+    /// Puts an XID at the start of the RPC header.
+    pub(crate) fn set_xid(&mut self, xid: u32) {
+        if let Some(place) = self.octets.first_chunk_mut() {
+            *place = xid.to_be_bytes();
         }
     }
 
@@ -263,6 +289,25 @@ mod tests {
         let places: Vec<_> = places.iter().map(|item| (item.position, item.length)).collect();
         assert_eq!(places, [(8, 5), (20, 4), (24, 0)]);
         assert_eq!(stream().head(), b"headcoun");
+    }
+
+    #[test]
+    fn a_longer_header_moves_what_is_behind_it_and_stays() {
+        let mut stream = Stream::default();
+        stream.begin(b"HEAD");
+        stream.push(b"coun");
+        stream.push_item(b"12345".to_vec());
+        stream.push(b"tail");
+        stream.replace_header(4, b"XX, LONGER..");
+        let whole = b"XX, LONGER..coun12345\0\0\0tail";
+        assert_eq!(gathered(&stream, 0..28), whole[..28]);
+        assert_eq!(stream.len(), whole.len());
+        stream.clear();
+        stream.set_xid(0x4142_4344);
+        assert_eq!(gathered(&stream, 0..12), b"ABCDLONGER..");
+        assert_eq!(stream.len(), 12);
+        stream.begin(b"");
+        assert!(stream.is_empty());
     }
 
     #[test]

@@ -38,8 +38,6 @@ pub enum Error {
     MemoryHeld,
     /// The other side has not answered in time.
     TimedOut,
-    /// Replies cannot be pulled on a connection on which both ends call, because such a reply looks like a call.
-    BothWays,
     /// The region is no longer registered.
     Deregistered,
     /// The adapter may still write to the region or read it: either the other side may write to it as long as it is
@@ -75,7 +73,7 @@ impl Error {
             Self::TimedOut => {
                 "is that the address of an RDMA adapter, and does a firewall let UDP port 4791 (RoCE) pass?"
             }
-            Self::Depth => "fewer `calls` and `served` in the settings: 64 of each at most, and not both 0",
+            Self::Depth => "fewer `calls` and `served` in the settings",
             Self::Exhausted => "as much memory has to be allowed to be locked as is registered: `ulimit -l`",
             _ => return None,
         })
@@ -93,7 +91,7 @@ impl fmt::Display for Error {
             Self::Range => "a range outside its memory region, or longer than one message can be",
             Self::PrivateData => "too much private data",
             Self::QueueFull => "the queue is full",
-            Self::Depth => "a depth that no queue can have",
+            Self::Depth => "fewer `calls` and `served` in the settings",
             Self::Exhausted => "the provider can have no more of these",
             Self::NotConnected => "the queue pair is not connected",
             Self::Used => "the queue pair was used before",
@@ -102,7 +100,6 @@ impl fmt::Display for Error {
             Self::Disconnected => "the connection is over",
             Self::MemoryHeld => "called while the caller holds a memory region",
             Self::TimedOut => "no answer within the time that was set",
-            Self::BothWays => "replies cannot be pulled where both ends call",
             Self::Deregistered => "the memory region is not registered",
             Self::InUse => "the adapter still uses the memory region",
             Self::Unreachable => "the adapter has no way to that address",

@@ -15,7 +15,8 @@ use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::v1::ErrorBody;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults, PathMtu};
 use rpcrdma_verbs::{
-    Call, CallError, Client, Connection, Ended, Error, Pending, Progress, Request, Server, Service, Settings, Status,
+    Call, CallError, Client, Connection, Ended, Error, Pending, Progress, Request, Server, Service, Settings,
+    SettingsBuilder, Status,
 };
 
 use crate::ENDED;
@@ -65,22 +66,19 @@ impl Plan {
         let reverse = if regions.is_none() && random.one_in(3) { random.below(100) as u32 } else { 0 };
         let tight = random.one_in(6);
         let of_calls = |random: &mut Random| 1 + random.below(32) as u32;
-        let sizes = |random: &mut Random, settings: Settings| Settings {
-            send_size: random.of(&[1024, 4096]),
-            receive_size: random.of(&[1024, 4096]),
-            remote_invalidation: !random.one_in(4),
-            limits: Limits::new().with_chunks(16, 16),
-            ..settings
+        let sizes = |random: &mut Random, builder: SettingsBuilder| {
+            let builder = builder.send_size(random.of(&[1024, 4096])).receive_size(random.of(&[1024, 4096]));
+            builder.remote_invalidation(!random.one_in(4)).limits(Limits::new().with_chunks(16, 16))
         };
         let timeout = Some(if cancels { Duration::from_millis(3) } else { Duration::from_secs(40) });
-        let client = sizes(&mut random, Settings { timeout, returned: usize::MAX, ..Settings::client() });
-        let client = Settings { calls: of_calls(&mut random), served: of_calls(&mut random).min(reverse), ..client };
-        let mut server = sizes(&mut random, Settings { timeout, ..Settings::server() });
-        server.served = of_calls(&mut random);
-        server.calls = of_calls(&mut random).min(reverse);
+        let client = sizes(&mut random, Settings::client().to_builder().timeout(timeout).returned(usize::MAX));
+        let client = client.calls(of_calls(&mut random)).served(of_calls(&mut random).min(reverse));
+        let server = sizes(&mut random, Settings::server().to_builder().timeout(timeout));
+        let mut server = server.served(of_calls(&mut random)).calls(of_calls(&mut random).min(reverse));
         if tight {
-            server.limits = Limits::new().with_segments(3).with_octets(20_000);
+            server = server.limits(Limits::new().with_segments(3).with_octets(20_000));
         }
+        let (client, server) = (client.build().unwrap(), server.build().unwrap());
         Self {
             seed,
             captured,
@@ -103,8 +101,8 @@ impl Plan {
             Self { faults: [0, 0], cancels: true, tight: false, regions: None, threads: 8, ..Self::of(seed, 1) };
         let timeout = Some(if seed.is_multiple_of(2) { Duration::from_millis(3) } else { Duration::from_secs(40) });
         let limits = Limits::new().with_chunks(16, 16);
-        plan.client = Settings { timeout, ..plan.client };
-        plan.server = Settings { timeout, limits, ..plan.server };
+        plan.client = plan.client.to_builder().timeout(timeout).build().unwrap();
+        plan.server = plan.server.to_builder().timeout(timeout).limits(limits).build().unwrap();
         plan
     }
 
@@ -442,7 +440,7 @@ fn client(session: &Session, adapter: &Adapter) {
         number += 1;
         let mut adapter = session.adapter(adapter, 0, number);
         if let Some(more) = plan.regions {
-            adapter = adapter.with_regions(2 * (plan.client.calls + plan.client.served) as usize + more);
+            adapter = adapter.with_regions(2 * (plan.client.calls() + plan.client.served()) as usize + more);
         }
         let client = match Client::connect(&adapter, ADDRESS.parse().unwrap(), &plan.client) {
             Ok(client) => client,
@@ -503,7 +501,7 @@ pub(crate) fn run(plan: &Plan) -> Tally {
     });
     let mut there = session.adapter(&there, 1, 0);
     if plan.tight && plan.reverse == 0 {
-        let own = 2 * (plan.server.calls + plan.server.served) as usize;
+        let own = 2 * (plan.server.calls() + plan.server.served()) as usize;
         there = there.with_regions(own + (plan.seed % 7) as usize);
     }
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), plan.server.clone()).unwrap();

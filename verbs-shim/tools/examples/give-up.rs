@@ -13,10 +13,10 @@ use std::process::{self, Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma::rpc::{self, Auth, Flavor};
+use rpcrdma::rpc::AuthSys;
 use rpcrdma_tools::echo::{Caller, Carry};
 use rpcrdma_verbs::rdma::Device;
-use rpcrdma_verbs::{Call, Client, Settings, Stream};
+use rpcrdma_verbs::{Call, Client, Settings};
 
 const THREADS: u32 = 8;
 /// One call in so many is dropped.
@@ -54,7 +54,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         None => None,
     };
     let device = Device::towards(address).map_err(|error| error.to_string())?;
-    let settings = Settings { returned: usize::MAX, ..Settings::client() };
+    let settings = Settings::client().to_builder().returned(usize::MAX).build().map_err(|error| error.to_string())?;
     let client = Client::connect(&device, address, &settings).map_err(|error| error.to_string())?;
     let (regions, begun) = (regions()?, Instant::now());
     let answered = thread::scope(|scope| {
@@ -79,7 +79,7 @@ fn call(client: &Client<Device>, file: Option<&File>, drops: u32, random: &mut R
     let (mut dropped, mut answered) = (0, 0);
     while dropped < drops {
         let asked = match file {
-            Some(file) => file.read(client.xid(), random)?,
+            Some(file) => file.read(random)?,
             None => Asked::echo(client, random)?,
         };
         if random.below(ONE_IN) > 0 {
@@ -87,7 +87,7 @@ fn call(client: &Client<Device>, file: Option<&File>, drops: u32, random: &mut R
             answered += 1;
             continue;
         }
-        let pending = client.start(asked.into_call(client.xid()));
+        let pending = client.start(asked.into_call());
         // At once, or at any time until the reply.
         thread::sleep(Duration::from_micros(random.below(3) * random.below(2000)));
         drop(pending);
@@ -147,9 +147,9 @@ impl Asked<'_> {
         caller.map(Self::Echo).map_err(|error| error.to_string())
     }
 
-    fn into_call(self, xid: u32) -> Call {
+    fn into_call(self) -> Call {
         match self {
-            Self::Echo(mut caller) => mem::take(caller.prepare(xid)),
+            Self::Echo(mut caller) => mem::take(caller.prepare()),
             Self::Read(call, _) => call,
         }
     }
@@ -174,24 +174,21 @@ struct File {
 
 impl File {
     /// A COMPOUND of NFSv4.0: PUTROOTFH, LOOKUP, READ with the anonymous stateid, of a piece of the file.
-    fn read(&self, xid: u32, random: &mut Random) -> Result<Asked<'_>, String> {
-        /// Octets of the reply without the data.
-        const REPLY: u32 = 68;
+    fn read(&self, random: &mut Random) -> Result<Asked<'_>, String> {
+        /// Octets of the results without the data.
+        const RESULTS: u32 = 44;
         let offset = random.below(self.octets.len() as u64) as usize;
         let rest = self.octets.get(offset..).unwrap_or_default();
         let data = rest.get(..1 + random.below(MOST) as usize).unwrap_or(rest);
-        let credential = Auth { flavor: Flavor::SYS, body: &[0; 20] };
-        let (program, version, procedure, verifier) = (100_003, 4, 1, Auth::NONE);
-        let header = rpc::RpcCall { xid, rpc_version: 2, program, version, procedure, credential, verifier };
-        let mut message = vec![0; header.encoded_len()];
-        header.encode(&mut message).map_err(|error| error.to_string())?;
-        let mut put = |words: &[u32]| words.iter().for_each(|word| message.extend(word.to_be_bytes()));
-        put(&[0, 0, 3, 24, 15, self.name.len() as u32]);
-        message.extend_from_slice(self.name.as_bytes());
-        message.resize(message.len().next_multiple_of(4), 0);
-        let mut put = |words: &[u32]| words.iter().for_each(|word| message.extend(word.to_be_bytes()));
-        put(&[25, 0, 0, 0, 0, 0, offset as u32, data.len() as u32]);
-        let call = Call::new(Stream::from(message), REPLY).with_result(vec![0; data.len()]);
+        let user = AuthSys::new(b"", 0, 0, &[]).map_err(|error| error.to_string())?;
+        let call = Call::rpc(100_003, 4, 1).with_credentials(&user).with_results_length(RESULTS);
+        let mut call = call.with_result(vec![0; data.len()]);
+        let message = call.message();
+        [0, 0, 3, 24, 15, self.name.len() as u32].iter().for_each(|word| message.push(&word.to_be_bytes()));
+        message.push(self.name.as_bytes());
+        message.push_zeros(self.name.len().next_multiple_of(4) - self.name.len());
+        let read = [25, 0, 0, 0, 0, 0, offset as u32, data.len() as u32];
+        read.iter().for_each(|word| message.push(&word.to_be_bytes()));
         Ok(Asked::Read(call, data))
     }
 }

@@ -13,9 +13,9 @@ use std::thread;
 use rpcrdma::rpc::{self, AcceptStatus, Auth, Denial, Mismatch, ReplyBody};
 use rpcrdma_capture::nfs::Procedure;
 use rpcrdma_capture::{Form, Transaction};
-use rpcrdma_tools::echo::{Caller, Carry, PROGRAM, Programs, VERSION, Wrong, pattern};
+use rpcrdma_tools::echo::{Caller, Carry, PROGRAM, VERSION, Wrong, pattern, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
-use rpcrdma_verbs::{Call, Client, Server, Settings, Stream};
+use rpcrdma_verbs::{Call, Client, Dispatcher, Server, Settings, Stream};
 
 use dissected::{File, dissect};
 use stopping::Stopping;
@@ -24,7 +24,12 @@ const ADDRESS: &str = "192.0.2.2:20049";
 const SIZES: [u32; 11] = [0, 1, 3, 4, 24, 25, 1023, 1024, 4096, 65_537, 1_048_576];
 
 /// Runs what calls, with a server of these programs.
-fn with_server(fabric: &Fabric, programs: &Programs, settings: &Settings, test: impl FnOnce(Client<Adapter>)) {
+fn with_server(
+    fabric: &Fabric,
+    programs: &Dispatcher<'_, Adapter>,
+    settings: &Settings,
+    test: impl FnOnce(Client<Adapter>),
+) {
     let (here, there) =
         (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings.clone()).unwrap();
@@ -41,7 +46,7 @@ fn with_server(fabric: &Fabric, programs: &Programs, settings: &Settings, test: 
 fn captured(calls: impl FnOnce(Client<Adapter>)) -> Vec<Transaction> {
     let file = File::default();
     let fabric = Fabric::captured(file.clone(), PathMtu::Octets4096).unwrap();
-    with_server(&fabric, &Programs::default(), &Settings::server(), calls);
+    with_server(&fabric, &programs(), &Settings::server(), calls);
     fabric.end_capture().unwrap();
     let found = dissect(&file.octets());
     assert_eq!(found.slugs(), [""; 0]);
@@ -64,10 +69,10 @@ fn expected(carry: Carry, length: u32) -> (Form, Form) {
 
 #[test]
 fn a_caller_whose_call_was_given_up_calls_again() {
-    with_server(&Fabric::new(), &Programs::default(), &Settings::server(), |client| {
+    with_server(&Fabric::new(), &programs(), &Settings::server(), |client| {
         for carry in Carry::ALL {
             let mut caller = Caller::echo(carry, 500, &client.connection().terms()).unwrap();
-            drop(client.start(std::mem::take(caller.prepare(client.xid()))));
+            drop(client.start(std::mem::take(caller.prepare())));
             caller.call(&client).unwrap();
         }
     });
@@ -115,8 +120,8 @@ fn each_way_of_carrying_is_gone_in_each_size_and_breaks_no_rule() {
 #[test]
 fn without_private_data_of_the_other_side_the_fillers_are_those_of_1024_octets() {
     let fabric = Fabric::new();
-    let settings = Settings { send_size: 1024, receive_size: 1024, ..Settings::server() };
-    with_server(&fabric, &Programs::default(), &settings, |client| {
+    let settings = Settings::server().to_builder().send_size(1024).receive_size(1024).build().unwrap();
+    with_server(&fabric, &programs(), &settings, |client| {
         let terms = client.connection().terms();
         assert_eq!((terms.call_threshold, terms.reply_threshold), (1024, 1024));
         for carry in Carry::ALL {
@@ -133,15 +138,14 @@ fn without_private_data_of_the_other_side_the_fillers_are_those_of_1024_octets()
 #[test]
 fn the_buffers_of_a_caller_stay() {
     let fabric = Fabric::new();
-    with_server(&fabric, &Programs::default(), &Settings::server(), |client| {
+    with_server(&fabric, &programs(), &Settings::server(), |client| {
         for carry in [Carry::Read, Carry::Write] {
             let mut caller = Caller::echo(carry, 100_000, &client.connection().terms()).unwrap();
             let mut places = Vec::new();
             for _ in 0..4 {
                 caller.call(&client).unwrap();
-                let xid = client.xid();
-                let item = caller.prepare(xid).message().items().next().map(<[u8]>::as_ptr);
-                places.push((item, caller.prepare(xid).rooms().first().map(|room| room.as_ptr())));
+                let item = caller.prepare().message().items().next().map(<[u8]>::as_ptr);
+                places.push((item, caller.prepare().rooms().first().map(|room| room.as_ptr())));
             }
             assert!(places.windows(2).all(|two| two[0] == two[1]), "{carry}");
         }
@@ -168,7 +172,7 @@ fn answer(client: &Client<Adapter>, header: &rpc::RpcCall<'_>, arguments: &[u8])
 
 #[test]
 fn what_a_server_does_not_have_is_refused_as_rfc_5531_says() {
-    let programs = Programs::default().with_null(100_003, 3).with_null(100_003, 4);
+    let programs = programs().with_program(100_003, 3).with_program(100_003, 4);
     let fabric = Fabric::new();
     with_server(&fabric, &programs, &Settings::server(), |client| {
         let call = |rpc_version, program, version, procedure| rpc::RpcCall {
@@ -226,12 +230,12 @@ fn a_reply_with_one_wrong_octet_is_not_taken() {
     let mut caller = Caller::echo(Carry::Inline, 100, &client.connection().terms()).unwrap();
     for at in [4, 57, 103] {
         *spoilt.lock().unwrap() = at;
-        let call = caller.prepare(client.xid());
+        let call = caller.prepare();
         client.call(call).unwrap();
         assert_eq!(caller.check(), Err(Wrong::Octet(at - 4)));
     }
     *spoilt.lock().unwrap() = 3;
-    client.call(caller.prepare(client.xid())).unwrap();
+    client.call(caller.prepare()).unwrap();
     assert_eq!(caller.check(), Err(Wrong::Results(104)));
     stop.stop();
     served.join().unwrap().unwrap();

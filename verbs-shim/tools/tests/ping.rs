@@ -6,10 +6,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma_tools::echo::{Carry, Programs};
+use rpcrdma_tools::echo::{Carry, programs};
 use rpcrdma_tools::ping::{Plan, Show, Summary, What, run};
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
-use rpcrdma_verbs::{CallError, Client, Ended, Request, Server, Service, Settings};
+use rpcrdma_verbs::{CallError, Client, Dispatcher, Ended, Request, Server, Service, Settings};
 
 const ADDRESS: &str = "192.0.2.2:20049";
 const NULL: What = What::Null { program: 100_003, version: 4 };
@@ -32,7 +32,7 @@ fn ping_until(
     let stop = server.stopper();
     thread::scope(|scope| {
         let served = scope.spawn(|| server.serve(service));
-        let settings = Settings { timeout: Some(timeout), ..Settings::client() };
+        let settings = Settings::client().to_builder().timeout(Some(timeout)).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings);
         let mut out = Vec::new();
         let summary = client.map(|client| run(&client, ADDRESS.parse().unwrap(), &plan, interrupted, &mut out));
@@ -46,8 +46,8 @@ fn plan(what: What, count: u32) -> Plan {
     Plan { what, count, interval: Duration::ZERO, show: Show::Lines }
 }
 
-fn nfs() -> Programs {
-    Programs::default().with_null(100_003, 4)
+fn nfs() -> Dispatcher<'static, Adapter> {
+    programs().with_program(100_003, 4)
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -114,7 +114,7 @@ fn json_has_an_object_a_line() {
 
 #[test]
 fn a_program_that_is_not_there_is_said_and_counts_as_no_reply() {
-    let (shown, summary) = ping(&Programs::default(), plan(NULL, 2), SECOND);
+    let (shown, summary) = ping(&programs(), plan(NULL, 2), SECOND);
     assert!(!summary.all_answered());
     assert_eq!(shown.matches(" the server answers PROG_UNAVAIL\n").count(), 2, "{shown}");
     assert!(shown.ends_with("2 calls, 0 replies, 100 % lost\n"), "{shown}");
@@ -137,7 +137,7 @@ fn a_call_without_a_reply_is_given_up_and_the_next_is_made() {
         if count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 1 {
             sender.send(request).unwrap();
         } else {
-            nfs().answer(request).unwrap();
+            nfs().call(request);
         }
     };
     let (shown, summary) = ping(&service, plan(NULL, 3), Duration::from_millis(50));
@@ -152,7 +152,7 @@ fn a_lost_connection_is_the_end_and_it_is_said_why() {
     struct Leaves;
     impl Service<Adapter> for Leaves {
         fn call(&self, request: Request<Adapter>) {
-            let _ = nfs().answer(request);
+            nfs().call(request);
         }
 
         fn connected(&self, connection: &rpcrdma_verbs::Connection<Adapter>) {

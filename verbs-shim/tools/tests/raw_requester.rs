@@ -6,14 +6,14 @@ mod script;
 #[path = "../../tests/support/service.rs"]
 mod service;
 
-use rpcrdma_tools::echo::Programs;
+use rpcrdma_tools::echo::programs;
 use rpcrdma_verbs::Access;
 use script::{Part, Step, parse};
 use service::with_service;
 
 /// What comes of a script, and what it has said.
 fn against_a_server(text: &str) -> (Result<(), String>, String) {
-    with_service(&Programs::default(), |fabric, address| {
+    with_service(&programs(), |fabric, address| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
         let mut said = Vec::new();
         let done = script::run(&here, address, &parse(text).unwrap(), &mut said);

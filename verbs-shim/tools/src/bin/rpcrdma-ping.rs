@@ -159,12 +159,12 @@ fn interrupted() -> io::Result<Arc<AtomicBool>> {
 
 /// Connects to the first of the addresses that can be connected to.
 fn connect(arguments: &Arguments, addresses: &[SocketAddr]) -> Result<(Client<Device>, SocketAddr), u8> {
-    let settings = Settings {
-        calls: 1,
-        timeout: Some(arguments.timeout),
-        connect_timeout: arguments.timeout,
-        ..Settings::client()
-    };
+    let builder = Settings::client().to_builder().calls(1);
+    let settings = builder.timeout(Some(arguments.timeout)).connect_timeout(arguments.timeout).build();
+    let settings = settings.map_err(|error| {
+        say(NAME, error);
+        UNUSABLE
+    })?;
     let mut last = None;
     for &address in addresses {
         let spin = Duration::from_micros(u64::from(arguments.spin));

@@ -9,9 +9,9 @@ use std::time::Duration;
 use clap::Parser;
 
 use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
-use rpcrdma_tools::echo::{self, Programs};
+use rpcrdma_tools::echo;
 use rpcrdma_verbs::rdma::Device;
-use rpcrdma_verbs::{Connection, Ended, Error, Request, Server, Service, Settings};
+use rpcrdma_verbs::{Connection, Dispatcher, Ended, Error, Request, Server, Service, Settings};
 
 const NAME: &str = "rpcrdma-serve";
 
@@ -61,7 +61,7 @@ struct Arguments {
 const USUAL: [(u32, u32); 2] = [(100_003, 3), (100_003, 4)];
 
 struct Serve {
-    programs: Programs,
+    programs: Dispatcher<'static, Device>,
     quiet: bool,
 }
 
@@ -76,8 +76,7 @@ impl Serve {
 
 impl Service<Device> for Serve {
     fn call(&self, request: Request<Device>) {
-        // Who has asked is told in any case, or is gone.
-        let _ = self.programs.answer(request);
+        self.programs.call(request);
     }
 
     fn connected(&self, connection: &Connection<Device>) {
@@ -125,6 +124,6 @@ fn serve(arguments: &Arguments, others: &[(u32, u32)]) -> Result<(), Error> {
     let (program, version) = (echo::PROGRAM, echo::VERSION);
     let text = format!("listening at {address} of {name}: echo program {program:#x} version {version}; NULL of {null}");
     let _written = writeln!(io::stdout(), "{text}");
-    let programs = others.iter().fold(Programs::default(), |all, other| all.with_null(other.0, other.1));
+    let programs = others.iter().fold(echo::programs(), |all, other| all.with_program(other.0, other.1));
     server.serve(&Serve { programs, quiet: arguments.quiet })
 }

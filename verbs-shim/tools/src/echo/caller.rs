@@ -3,8 +3,7 @@
 use std::fmt;
 
 use rpcrdma::endpoint::Terms;
-use rpcrdma::rpc::{self, AcceptStatus, Auth, Denial, Mismatch, ReplyBody, RpcError};
-use rpcrdma_verbs::{Call, CallError, Client, Provider};
+use rpcrdma_verbs::{Call, CallError, Client, Provider, ReplyError, Stream};
 
 use super::{Carry, MAX_LENGTH, PROGRAM, VERSION, opaque, padding, pattern, word};
 
@@ -26,7 +25,6 @@ pub struct Caller {
     length: u32,
     filler: u32,
     seed: u16,
-    xid: u32,
     call: Call,
 }
 
@@ -41,15 +39,10 @@ pub struct TooLong {
 
 /// What is wrong with a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Wrong {
-    /// It does not begin with the header of a reply.
-    Header(RpcError),
-    /// It is the reply to the call of this XID.
-    Xid(u32),
-    /// The server did not carry the call out.
-    Status(AcceptStatus, Option<Mismatch>),
-    /// The server denied the call.
-    Denied(Denial),
+    /// It has no results.
+    Reply(ReplyError),
     /// The results end early, or something follows them; octets of results there are.
     Results(usize),
     /// So many octets are said, or there.
@@ -74,7 +67,7 @@ impl Caller {
     #[must_use]
     pub fn null(program: u32, version: u32) -> Self {
         let call = Call::default();
-        Self { program, version, carry: None, length: 0, filler: 0, seed: 0, xid: 0, call }
+        Self { program, version, carry: None, length: 0, filler: 0, seed: 0, call }
     }
 
     /// Calls the echo program with so many octets of data, on a connection with these terms.
@@ -103,7 +96,7 @@ impl Caller {
             _ => 0,
         };
         let call = Call::default();
-        Ok(Self { program: PROGRAM, version: VERSION, carry: Some(carry), length, filler, seed: 0, xid: 0, call })
+        Ok(Self { program: PROGRAM, version: VERSION, carry: Some(carry), length, filler, seed: 0, call })
     }
 
     /// Octets of data in a call: 0 for NULL.
@@ -117,35 +110,26 @@ impl Caller {
     /// # Errors
     /// A [`CallFault`].
     pub fn call<V: Provider>(&mut self, client: &Client<V>) -> Result<(), CallFault> {
-        let call = self.prepare(client.xid());
-        client.call(call).map_err(CallFault::Call)?;
+        client.call(self.prepare()).map_err(CallFault::Call)?;
         self.check().map_err(CallFault::Wrong)
     }
 
     /// The next call, for callers that make it themselves. [`check`](Self::check) it then.
-    pub fn prepare(&mut self, xid: u32) -> &mut Call {
-        let header = rpc::RpcCall {
-            xid,
-            rpc_version: rpc::RpcCall::RPC_VERSION,
-            program: self.program,
-            version: self.version,
-            procedure: self.carry.map_or(0, Carry::procedure),
-            credential: Auth::NONE,
-            verifier: Auth::NONE,
-        };
-        let mut octets = [0; CALL as usize];
-        let length = header.encode(&mut octets).unwrap_or(0);
-        (self.xid, self.seed) = (xid, self.seed.wrapping_add(1));
+    pub fn prepare(&mut self) -> &mut Call {
+        self.seed = self.seed.wrapping_add(1);
+        if self.call.message().is_empty() {
+            // The connection has the one before, which was given up.
+            self.call = Call::rpc(self.program, self.version, self.carry.map_or(0, Carry::procedure));
+        }
         let message = self.call.message();
         message.clear();
-        message.push(octets.get(..length).unwrap_or_default());
         let data = pattern(self.seed, self.length).unwrap_or_default();
-        let given = |message: &mut rpcrdma_verbs::Stream| {
+        let given = |message: &mut Stream| {
             message.push(&self.filler.to_be_bytes());
             message.push_zeros(self.filler as usize);
             message.push(&self.length.to_be_bytes());
         };
-        let wanted = |message: &mut rpcrdma_verbs::Stream| {
+        let wanted = |message: &mut Stream| {
             [u32::from(self.seed), self.length, self.filler].iter().for_each(|word| message.push(&word.to_be_bytes()));
         };
         let mut results = 0;
@@ -179,7 +163,7 @@ impl Caller {
                 results = 8 + self.filler + self.length.next_multiple_of(4);
             }
         }
-        self.call.set_reply_length(REPLY + results);
+        self.call.set_results_length(results);
         &mut self.call
     }
 
@@ -192,7 +176,7 @@ impl Caller {
     /// The XID of the call that was made last.
     #[must_use]
     pub const fn xid(&self) -> u32 {
-        self.xid
+        self.call.xid()
     }
 
     /// Whether the reply to the call that was made last is right: every octet of it is compared.
@@ -200,15 +184,7 @@ impl Caller {
     /// # Errors
     /// What is [`Wrong`].
     pub fn check(&self) -> Result<(), Wrong> {
-        let (reply, results) = rpc::RpcReply::decode(self.call.reply()).map_err(Wrong::Header)?;
-        if reply.xid != self.xid {
-            return Err(Wrong::Xid(reply.xid));
-        }
-        match reply.body {
-            ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. } => {}
-            ReplyBody::Accepted { status, mismatch, .. } => return Err(Wrong::Status(status, mismatch)),
-            ReplyBody::Denied(denial) => return Err(Wrong::Denied(denial)),
-        }
+        let results = self.call.accepted().map_err(Wrong::Reply)?;
         let data = pattern(self.seed, self.length).unwrap_or_default();
         let mut rest = results;
         let broken = Wrong::Results(results.len());
@@ -263,16 +239,7 @@ impl std::error::Error for TooLong {}
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Header(error) => write!(f, "no RPC reply: {error}"),
-            Self::Xid(xid) => write!(f, "the reply to another call, {xid:#010x}"),
-            Self::Status(status, None) => write!(f, "the server answers {status}"),
-            Self::Status(status, Some(Mismatch { low, high })) => {
-                write!(f, "the server answers {status}: it has versions {low} to {high}")
-            }
-            Self::Denied(Denial::RpcMismatch(Mismatch { low, high })) => {
-                write!(f, "the server denies the call: it has RPC versions {low} to {high}")
-            }
-            Self::Denied(Denial::AuthError(status)) => write!(f, "the server denies the call: {status}"),
+            Self::Reply(error) => error.fmt(f),
             Self::Results(length) => write!(f, "{length} octets of results are not what the procedure returns"),
             Self::Length(length) => write!(f, "{length} octets of data, which is not what was asked for"),
             Self::Octet(at) => write!(f, "octet {at} of the data is wrong"),

@@ -39,7 +39,7 @@
 //! ```
 //! use std::thread;
 //!
-//! use rpcrdma_tools::echo::{Caller, Carry, Programs};
+//! use rpcrdma_tools::echo::{Caller, Carry, programs};
 //! use rpcrdma_verbs::loopback::Fabric;
 //! use rpcrdma_verbs::{Client, Server, Settings};
 //!
@@ -49,7 +49,7 @@
 //! let address = "192.0.2.2:20049".parse()?;
 //! let server = Server::bind(&there, address, Settings::server())?;
 //! let stop = server.stopper();
-//! let served = thread::spawn(move || server.serve(&Programs::default()));
+//! let served = thread::spawn(move || server.serve(&programs()));
 //!
 //! let client = Client::connect(&here, address, &Settings::client())?;
 //! let mut caller = Caller::echo(Carry::Read, 100_000, &client.connection().terms())?;
@@ -71,7 +71,7 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 
 pub use caller::{CallFault, Caller, TooLong, Wrong};
-pub use programs::Programs;
+pub use programs::programs;
 
 /// The number of the echo program.
 pub const PROGRAM: u32 = 0x2000_8166;

@@ -2,9 +2,8 @@
 
 use std::slice;
 
-use rpcrdma::rpc::{AcceptStatus, Auth, Flavor, ReplyBody, RpcCall, RpcReply};
 use rpcrdma_capture::nfs::Procedure;
-use rpcrdma_verbs::Stream;
+use rpcrdma_verbs::{Call, Stream};
 
 use super::xdr::{Reader, put_opaque, put_u32, put_u64};
 use super::{Error, Status};
@@ -123,6 +122,11 @@ impl Attributes {
     }
 }
 
+/// A call of COMPOUND.
+pub(super) fn call() -> Call {
+    Call::rpc(Procedure::NFS, 4, 1)
+}
+
 /// A COMPOUND that is put together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compound {
@@ -205,51 +209,26 @@ impl Compound {
         self.operations.last().is_some_and(|(operation, _)| *operation == WRITE)
     }
 
-    /// Octets that the reply has at most.
-    pub(super) fn reply_length(&self) -> u32 {
-        /// The header of a reply that was accepted, with the longest verifier (RFC 5531 section 8.2).
-        const HEADER: u32 = 24 + Auth::MAX_BODY as u32;
-        self.results_length().saturating_add(HEADER)
-    }
-
-    /// Octets of that behind the header of the reply.
-    fn results_length(&self) -> u32 {
+    /// Octets of the results at most.
+    pub(super) fn results_length(&self) -> u32 {
         /// Status, the tag, which is that of the call, and the number of results.
         const COMPOUND: u32 = 12;
         self.results.saturating_add(COMPOUND)
     }
 
-    /// Puts the call into a stream, with the data if it is a WRITE.
-    pub(super) fn put(&self, stream: &mut Stream, xid: u32, credential: &[u8], data: Vec<u8>) -> Result<(), Error> {
-        let header = RpcCall {
-            xid,
-            rpc_version: RpcCall::RPC_VERSION,
-            program: Procedure::NFS,
-            version: 4,
-            procedure: 1,
-            credential: Auth { flavor: Flavor::SYS, body: credential },
-            verifier: Auth::NONE,
-        };
-        let mut octets = vec![0; header.encoded_len()];
-        // The buffer has the length that was asked for.
-        header.encode(&mut octets).map_err(|error| Error::Rpc(error.to_string()))?;
-        put_opaque(&mut octets, b"");
-        put_u32(&mut octets, 0);
-        put_u32(&mut octets, self.operations.len() as u32);
-        stream.push(&octets);
-        stream.push(&self.octets);
+    /// Appends the arguments to a call, with the data if it is a WRITE.
+    pub(super) fn put(&self, message: &mut Stream, data: Vec<u8>) {
+        // Tag, minor version, number of operations.
+        [0, 0, self.operations.len() as u32].iter().for_each(|word| message.push(&word.to_be_bytes()));
+        message.push(&self.octets);
         if self.has_data() {
-            stream.push_item(data);
+            message.push_item(data);
         }
-        Ok(())
     }
 
-    /// The results of a reply, where all operations succeeded.
-    pub(super) fn results<'a>(&'a self, reply: &'a [u8]) -> Result<Results<'a>, Error> {
-        let (reply, results) = RpcReply::decode(reply).map_err(|error| Error::Rpc(error.to_string()))?;
-        if !matches!(reply.body, ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. }) {
-            return Err(Error::Rpc(reply.to_string()));
-        }
+    /// The results of a call, where all operations succeeded.
+    pub(super) fn results<'a>(&'a self, call: &'a Call) -> Result<Results<'a>, Error> {
+        let results = call.accepted().map_err(Error::Reply)?;
         // Where the room for them was calculated wrong, this shows also while they happen to fit.
         let most = self.results_length() as usize;
         if results.len() > most {

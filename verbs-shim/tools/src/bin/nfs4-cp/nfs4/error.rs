@@ -2,8 +2,9 @@
 
 use std::{fmt, io};
 
+use rpcrdma::rpc::AuthSysError;
 use rpcrdma_capture::nfs::{Procedure, status};
-use rpcrdma_verbs::CallError;
+use rpcrdma_verbs::{CallError, ReplyError, SettingsError};
 
 /// Why something could not be done.
 #[derive(Debug)]
@@ -12,8 +13,12 @@ pub(crate) enum Error {
     Connect(rpcrdma_verbs::Error),
     /// A call has no reply.
     Call(CallError),
-    /// The RPC was not carried out: what the reply says.
-    Rpc(String),
+    /// The RPC was not carried out.
+    Reply(ReplyError),
+    /// There is no such user.
+    User(AuthSysError),
+    /// So many calls cannot be made at once.
+    Settings(SettingsError),
     /// An operation failed.
     Status(Status),
     /// The results are not those of what was asked; at this octet of them.
@@ -85,7 +90,9 @@ impl fmt::Display for Error {
         match self {
             Self::Connect(error) => write!(f, "no connection: {error}"),
             Self::Call(error) => write!(f, "{error}"),
-            Self::Rpc(reply) => write!(f, "the server refuses the RPC: {reply}"),
+            Self::Reply(error) => write!(f, "{error}"),
+            Self::User(error) => write!(f, "{error}"),
+            Self::Settings(error) => write!(f, "{error}"),
             Self::Status(status) => write!(f, "{status}"),
             Self::Results(at) => write!(f, "the results are not those of what was asked, at octet {at}"),
             Self::NotAFile(kind) => write!(f, "it is no file, but {kind}"),

@@ -29,7 +29,7 @@ impl<V: Provider> Nfs4<V> {
             let mut compound = Compound::of(&directory.handle);
             compound.entries(cookie, verifier, PAGE);
             let call = self.run(&compound)?;
-            let mut results = compound.results(call.reply())?;
+            let mut results = compound.results(&call)?;
             let reader = results.of(READDIR)?;
             verifier = reader.array()?;
             let before = cookie;

@@ -16,13 +16,13 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rpcrdma::rpc::AuthSys;
 use rpcrdma_verbs::{Call, CallError, Client, Pending, Provider, Settings};
 
 pub(crate) use self::compound::Attributes;
 use self::compound::{Compound, GETATTR, GETFH};
 pub(crate) use self::error::{Error, Status};
 pub(crate) use self::location::Location;
-use self::xdr::{put_opaque, put_u32};
 
 /// How a client is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Default for Options {
 /// A client of NFSv4.0.
 pub(crate) struct Nfs4<V: Provider> {
     client: Client<V>,
-    credential: Vec<u8>,
+    user: AuthSys<'static>,
     depth: usize,
     patience: Duration,
 }
@@ -62,17 +62,11 @@ const MOST_DATA: u64 = 1 << 20;
 
 impl<V: Provider> Nfs4<V> {
     pub(crate) fn connect(verbs: &V, address: SocketAddr, options: &Options) -> Result<Self, Error> {
-        let depth = options.depth.clamp(1, Settings::client().calls);
-        let settings = Settings { calls: depth, ..Settings::client() };
+        let depth = options.depth.clamp(1, Settings::client().calls());
+        let settings = Settings::client().to_builder().calls(depth).build().map_err(Error::Settings)?;
         let client = Client::connect(verbs, address, &settings).map_err(Error::Connect)?;
-        // AUTH_SYS: stamp, machine name, uid, gid, no other groups.
-        let mut credential = Vec::new();
-        put_u32(&mut credential, 0);
-        put_opaque(&mut credential, b"nfs4-cp");
-        for word in [options.user.0, options.user.1, 0] {
-            put_u32(&mut credential, word);
-        }
-        Ok(Self { client, credential, depth: depth as usize, patience: options.patience })
+        let user = AuthSys::new(b"nfs4-cp", options.user.0, options.user.1, &[]).map_err(Error::User)?;
+        Ok(Self { client, user, depth: depth as usize, patience: options.patience })
     }
 
     /// Finds what has this path, name by name.
@@ -81,7 +75,7 @@ impl<V: Provider> Nfs4<V> {
         compound.add(GETFH, "");
         compound.attributes(Attributes::OF_FILE);
         let call = self.run(&compound)?;
-        let mut results = compound.results(call.reply())?;
+        let mut results = compound.results(&call)?;
         let handle = results.of(GETFH)?.opaque()?.to_vec();
         let attributes = Attributes::decode(results.of(GETATTR)?)?;
         Ok(Found { handle, attributes })
@@ -89,23 +83,28 @@ impl<V: Provider> Nfs4<V> {
 
     /// Makes a call without data, and waits for its reply, in which all operations have succeeded.
     fn run(&self, compound: &Compound) -> Result<Call, Error> {
-        let flight = self.start(compound.clone(), Call::default())?;
+        let flight = self.start(compound.clone(), self.call());
         self.land(flight)
     }
 
+    /// A COMPOUND of nothing so far.
+    fn call(&self) -> Call {
+        compound::call().with_credentials(&self.user)
+    }
+
     /// Makes a call with the room and the data of the call before, if it has any.
-    fn start(&self, compound: Compound, mut call: Call) -> Result<Flight<V>, Error> {
+    fn start(&self, compound: Compound, mut call: Call) -> Flight<V> {
         let message = call.message();
         message.clear();
         let data = message.buffer();
         self.start_with(compound, call, data)
     }
 
-    fn start_with(&self, compound: Compound, mut call: Call, data: Vec<u8>) -> Result<Flight<V>, Error> {
+    fn start_with(&self, compound: Compound, mut call: Call, data: Vec<u8>) -> Flight<V> {
         call.message().clear();
-        compound.put(call.message(), self.client.xid(), &self.credential, data)?;
-        call.set_reply_length(compound.reply_length());
-        Ok(Flight { compound, pending: self.client.start(call) })
+        compound.put(call.message(), data);
+        call.set_results_length(compound.results_length());
+        Flight { compound, pending: self.client.start(call) }
     }
 
     /// Waits for the reply. A server that cannot answer now is asked again, as a new call (RFC 7530 section 13.1.1.3).
@@ -115,13 +114,13 @@ impl<V: Provider> Nfs4<V> {
         loop {
             let (call, outcome) = pending.wait();
             outcome?;
-            match compound.results(call.reply()) {
+            match compound.results(&call) {
                 Ok(_) => return Ok(call),
                 // Its sequence number is used up.
                 Err(Error::Status(status)) if !compound.has_sequence() && patience.is_left(&status) => {}
                 Err(error) => return Err(error),
             }
-            Flight { compound, pending } = self.start(compound, call)?;
+            Flight { compound, pending } = self.start(compound, call);
         }
     }
 

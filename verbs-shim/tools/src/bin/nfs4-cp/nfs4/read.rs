@@ -37,7 +37,12 @@ impl<V: Provider> Nfs4<V> {
             // The last READ says that it was the last, so there is one even of an empty file.
             while flights.len() < self.depth && (next < size || flights.is_empty()) {
                 let count = if next < size { most.min(size - next) } else { most.min(BEHIND_THE_END) };
-                flights.push_back(self.start_read(file, next, count as u32, spare.pop().unwrap_or_default())?);
+                flights.push_back(self.start_read(
+                    file,
+                    next,
+                    count as u32,
+                    spare.pop().unwrap_or_else(|| self.call()),
+                )?);
                 next += count;
             }
             let Some(transfer) = flights.pop_front() else { return Ok(at) };
@@ -68,13 +73,13 @@ impl<V: Provider> Nfs4<V> {
         }
         let mut compound = Compound::of(&file.handle);
         compound.read(StateId::ANONYMOUS, offset, count);
-        Ok(Transfer { flight: self.start(compound, call)?, offset, count })
+        Ok(Transfer { flight: self.start(compound, call), offset, count })
     }
 
     fn end_read(&self, transfer: Transfer<V>) -> Result<Data, Error> {
         let compound = transfer.flight.compound.clone();
         let call = self.land(transfer.flight)?;
-        let mut results = compound.results(call.reply())?;
+        let mut results = compound.results(&call)?;
         let reader = results.of(READ)?;
         let (eof, at, count) = (reader.u32()? != 0, reader.offset(), reader.u32()?);
         if count as usize != call.result(0).len() {

@@ -58,7 +58,7 @@ impl<V: Provider> Nfs4<V> {
         put_opaque(arguments, b"0.0.0.0.0.0");
         put_u32(arguments, 0);
         let call = self.run(&compound)?;
-        let mut results = compound.results(call.reply())?;
+        let mut results = compound.results(&call)?;
         let reader = results.of(SETCLIENTID)?;
         let (client, verifier) = (reader.u64()?, reader.array::<8>()?);
         let mut compound = Compound::default();
@@ -84,7 +84,7 @@ impl<V: Provider> Nfs4<V> {
                 Err(error) => return Err(error),
             }
         };
-        let mut results = compound.results(call.reply())?;
+        let mut results = compound.results(&call)?;
         let opened = Opened::decode(results.of(OPEN)?)?;
         let handle = results.of(GETFH)?.opaque()?.to_vec();
         let attributes = Attributes::decode(results.of(GETATTR)?)?;
@@ -108,7 +108,7 @@ impl<V: Provider> Nfs4<V> {
             arguments.extend_from_slice(&state.0);
             put_u32(arguments, sequence);
         })
-        .and_then(|(compound, call)| Ok(StateId(compound.results(call.reply())?.of(OPEN_CONFIRM)?.array()?)))
+        .and_then(|(compound, call)| Ok(StateId(compound.results(&call)?.of(OPEN_CONFIRM)?.array()?)))
     }
 
     fn close(&self, open: &mut Open) -> Result<(), Error> {
@@ -152,7 +152,7 @@ impl<V: Provider> Nfs4<V> {
         let mut verifier = None;
         loop {
             while more && flights.len() < self.depth {
-                let mut call = spare.pop().unwrap_or_default();
+                let mut call = spare.pop().unwrap_or_else(|| self.call());
                 call.message().clear();
                 let mut data = call.message().buffer();
                 data.clear();
@@ -174,7 +174,7 @@ impl<V: Provider> Nfs4<V> {
             put_u64(arguments, 0);
             put_u32(arguments, 0);
             let call = self.run(&compound)?;
-            same(&mut verifier, compound.results(call.reply())?.of(COMMIT)?.array()?)?;
+            same(&mut verifier, compound.results(&call)?.of(COMMIT)?.array()?)?;
         }
         Ok(at)
     }
@@ -183,7 +183,7 @@ impl<V: Provider> Nfs4<V> {
         let count = data.len() as u32;
         let mut compound = Compound::of(&open.file.handle);
         compound.write(open.state, offset, count);
-        Ok(Transfer { flight: self.start_with(compound, call, data)?, offset, count })
+        Ok(Transfer { flight: self.start_with(compound, call, data), offset, count })
     }
 
     /// Waits until all of it is written; the server may do it in parts.
@@ -196,7 +196,7 @@ impl<V: Provider> Nfs4<V> {
         loop {
             let compound = transfer.flight.compound.clone();
             let mut call = self.land(transfer.flight)?;
-            let mut results = compound.results(call.reply())?;
+            let mut results = compound.results(&call)?;
             let reader = results.of(WRITE)?;
             let (at, count, _committed) = (reader.offset(), reader.u32()?, reader.u32()?);
             same(verifier, reader.array()?)?;

@@ -1,0 +1,50 @@
+//! What a server says of a call that it has not carried out.
+
+use std::fmt;
+
+use rpcrdma::rpc::{self, AcceptStatus, Denial, Mismatch, ReplyBody, RpcError};
+
+/// Why there are no results in a reply (RFC 5531 section 9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReplyError {
+    /// It does not begin with the header of a reply. So it is where no reply has come.
+    Malformed(RpcError),
+    /// `PROG_MISMATCH`: the server has the program in these versions only.
+    ProgramMismatch(Mismatch),
+    /// The call was accepted and not carried out: `PROG_UNAVAIL`, `PROC_UNAVAIL`, `GARBAGE_ARGS`, `SYSTEM_ERR`, or a
+    /// status that RFC 5531 does not name.
+    NotCarriedOut(AcceptStatus),
+    /// The call was denied: `RPC_MISMATCH` with the versions of RPC that the server has, or `AUTH_ERROR` with what it has
+    /// against the credentials.
+    Denied(Denial),
+}
+
+/// The results of a reply that begins with its header.
+pub(super) fn results(reply: &[u8]) -> Result<&[u8], ReplyError> {
+    let (reply, results) = rpc::RpcReply::decode(reply).map_err(ReplyError::Malformed)?;
+    match reply.body {
+        ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. } => Ok(results),
+        ReplyBody::Accepted { mismatch: Some(versions), .. } => Err(ReplyError::ProgramMismatch(versions)),
+        ReplyBody::Accepted { status, .. } => Err(ReplyError::NotCarriedOut(status)),
+        ReplyBody::Denied(denial) => Err(ReplyError::Denied(denial)),
+    }
+}
+
+impl fmt::Display for ReplyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(error) => write!(f, "no RPC reply: {error}"),
+            Self::ProgramMismatch(Mismatch { low, high }) => {
+                write!(f, "the server answers PROG_MISMATCH: it has versions {low} to {high}")
+            }
+            Self::NotCarriedOut(status) => write!(f, "the server answers {status}"),
+            Self::Denied(Denial::RpcMismatch(Mismatch { low, high })) => {
+                write!(f, "the server denies the call: it has RPC versions {low} to {high}")
+            }
+            Self::Denied(Denial::AuthError(status)) => write!(f, "the server denies the call: {status}"),
+        }
+    }
+}
+
+impl std::error::Error for ReplyError {}
