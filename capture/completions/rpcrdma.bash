@@ -1,0 +1,536 @@
+_rpcrdma() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="rpcrdma"
+                ;;
+            rpcrdma,check)
+                cmd="rpcrdma__subcmd__check"
+                ;;
+            rpcrdma,completions)
+                cmd="rpcrdma__subcmd__completions"
+                ;;
+            rpcrdma,decode)
+                cmd="rpcrdma__subcmd__decode"
+                ;;
+            rpcrdma,export)
+                cmd="rpcrdma__subcmd__export"
+                ;;
+            rpcrdma,header)
+                cmd="rpcrdma__subcmd__header"
+                ;;
+            rpcrdma,help)
+                cmd="rpcrdma__subcmd__help"
+                ;;
+            rpcrdma,man)
+                cmd="rpcrdma__subcmd__man"
+                ;;
+            rpcrdma,stats)
+                cmd="rpcrdma__subcmd__stats"
+                ;;
+            rpcrdma,transactions)
+                cmd="rpcrdma__subcmd__transactions"
+                ;;
+            rpcrdma__subcmd__help,check)
+                cmd="rpcrdma__subcmd__help__subcmd__check"
+                ;;
+            rpcrdma__subcmd__help,completions)
+                cmd="rpcrdma__subcmd__help__subcmd__completions"
+                ;;
+            rpcrdma__subcmd__help,decode)
+                cmd="rpcrdma__subcmd__help__subcmd__decode"
+                ;;
+            rpcrdma__subcmd__help,export)
+                cmd="rpcrdma__subcmd__help__subcmd__export"
+                ;;
+            rpcrdma__subcmd__help,header)
+                cmd="rpcrdma__subcmd__help__subcmd__header"
+                ;;
+            rpcrdma__subcmd__help,help)
+                cmd="rpcrdma__subcmd__help__subcmd__help"
+                ;;
+            rpcrdma__subcmd__help,man)
+                cmd="rpcrdma__subcmd__help__subcmd__man"
+                ;;
+            rpcrdma__subcmd__help,stats)
+                cmd="rpcrdma__subcmd__help__subcmd__stats"
+                ;;
+            rpcrdma__subcmd__help,transactions)
+                cmd="rpcrdma__subcmd__help__subcmd__transactions"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        rpcrdma)
+            opts="-q -h -V --color --quiet --help --version decode transactions export stats check header completions man help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__check)
+            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --rule --ignore --known --explain --list --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --connection)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --rule)
+                    COMPREPLY=($(compgen -W "header-short version proc-unknown msgp-sent done-sent error-from-requester list-flag list-truncated nomsg-empty nomsg-trailing msg-no-payload xid-mismatch error-range error-trailing credit-zero-grant credit-zero-request read-position-align read-in-reply read-position-zero-in-msg read-position-order read-overlap long-call-roundup segment-wraps segment-empty read-position-beyond reply-chunk-in-msg reply-chunk-unused-nomsg long-reply-roundup write-list-echo write-length write-fill-order write-unused-form write-empty-respected reply-chunk-echo credit-exceeded credit-initial reverse-credit inline-exceeded read-length read-roundup write-roundup write-unwritten write-ignored ddp-not-eligible gss-reduced read-not-pulled invalidate-foreign reply-chunk-missing error-echo rdma-read-bounds rdma-write-bounds rdma-write-after-reply handle-shared reply-unexpected reverse-version pull-not-notified answer private-data-version private-data-absent v2-reserved-flag v2-response-flag v2-more-type v2-more-sequence v2-more-chunks v2-tpmore v2-credit-zero v2-first-message v2-inv-handle v2-property v2-continuation v2-htype v2-grant-xid v2-trailing v2-xid-mismatch v2-no-payload v2-external v2-read-order v2-direction" -- "${cur}"))
+                    return 0
+                    ;;
+                --ignore)
+                    COMPREPLY=($(compgen -W "header-short version proc-unknown msgp-sent done-sent error-from-requester list-flag list-truncated nomsg-empty nomsg-trailing msg-no-payload xid-mismatch error-range error-trailing credit-zero-grant credit-zero-request read-position-align read-in-reply read-position-zero-in-msg read-position-order read-overlap long-call-roundup segment-wraps segment-empty read-position-beyond reply-chunk-in-msg reply-chunk-unused-nomsg long-reply-roundup write-list-echo write-length write-fill-order write-unused-form write-empty-respected reply-chunk-echo credit-exceeded credit-initial reverse-credit inline-exceeded read-length read-roundup write-roundup write-unwritten write-ignored ddp-not-eligible gss-reduced read-not-pulled invalidate-foreign reply-chunk-missing error-echo rdma-read-bounds rdma-write-bounds rdma-write-after-reply handle-shared reply-unexpected reverse-version pull-not-notified answer private-data-version private-data-absent v2-reserved-flag v2-response-flag v2-more-type v2-more-sequence v2-more-chunks v2-tpmore v2-credit-zero v2-first-message v2-inv-handle v2-property v2-continuation v2-htype v2-grant-xid v2-trailing v2-xid-mismatch v2-no-payload v2-external v2-read-order v2-direction" -- "${cur}"))
+                    return 0
+                    ;;
+                --known)
+                    COMPREPLY=($(compgen -W "linux" -- "${cur}"))
+                    return 0
+                    ;;
+                --explain)
+                    COMPREPLY=($(compgen -W "header-short version proc-unknown msgp-sent done-sent error-from-requester list-flag list-truncated nomsg-empty nomsg-trailing msg-no-payload xid-mismatch error-range error-trailing credit-zero-grant credit-zero-request read-position-align read-in-reply read-position-zero-in-msg read-position-order read-overlap long-call-roundup segment-wraps segment-empty read-position-beyond reply-chunk-in-msg reply-chunk-unused-nomsg long-reply-roundup write-list-echo write-length write-fill-order write-unused-form write-empty-respected reply-chunk-echo credit-exceeded credit-initial reverse-credit inline-exceeded read-length read-roundup write-roundup write-unwritten write-ignored ddp-not-eligible gss-reduced read-not-pulled invalidate-foreign reply-chunk-missing error-echo rdma-read-bounds rdma-write-bounds rdma-write-after-reply handle-shared reply-unexpected reverse-version pull-not-notified answer private-data-version private-data-absent v2-reserved-flag v2-response-flag v2-more-type v2-more-sequence v2-more-chunks v2-tpmore v2-credit-zero v2-first-message v2-inv-handle v2-property v2-continuation v2-htype v2-grant-xid v2-trailing v2-xid-mismatch v2-no-payload v2-external v2-read-order v2-direction" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__completions)
+            opts="-q -h --color --quiet --help bash elvish fish powershell zsh"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__decode)
+            opts="-v -q -h --connection --xid --since --until --port --verify-crc --v2-family --verbose --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --connection)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__export)
+            opts="-o -q -h --connection --xid --since --until --port --verify-crc --v2-family --output --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --connection)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__header)
+            opts="-q -h --json --v2-family --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help)
+            opts="decode transactions export stats check header completions man help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__completions)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__decode)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__header)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__man)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__stats)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__transactions)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__man)
+            opts="-q -h --color --quiet --help decode transactions export stats check header completions man"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__stats)
+            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --connection)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__transactions)
+            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --connection)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _rpcrdma -o nosort -o bashdefault -o default rpcrdma
+else
+    complete -F _rpcrdma -o bashdefault -o default rpcrdma
+fi
