@@ -45,7 +45,10 @@ fn compare(folder: &str, expected: &BTreeMap<String, String>) {
     let there: BTreeMap<String, String> = there.collect();
     assert_eq!(there.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (file, text) in expected {
-        assert!(there[file] == *text, "{file} is out of date: run this test with UPDATE_EXPECT=1 and commit the result");
+        assert!(
+            there[file] == *text,
+            "{file} is out of date: run this test with UPDATE_EXPECT=1 and commit the result"
+        );
     }
 }
 
