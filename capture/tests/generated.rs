@@ -1,6 +1,6 @@
 //! The manual pages in `man` and the completion scripts in `completions` are what the program prints. With the environment
 //! variable `UPDATE_EXPECT` set, this test writes them.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
