@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use rpcrdma_capture::{Captured, Checker, Config, Dissector, Event, Frame, LinkType, Reader, Time};
 
-/// Scripts name a capture by its place here: new ones go to the end. Other numbers are taken modulo how many there are, so a
-/// script that is kept has the place itself.
+/// Scripts name a capture by its place in this list, so new ones go to the end. Numbers are taken modulo the length of
+/// the list, so the scripts in the corpus use the place itself.
 pub(crate) const NAMES: [&str; 17] = [
     "nfs41_callback",
     "errors",
@@ -29,10 +29,10 @@ pub(crate) const NAMES: [&str; 17] = [
     "krb5i_reduced",
 ];
 
-/// A frame that can be changed.
+/// A frame that scripts can change.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
-    /// Its number in the real capture; 0 where it is none of it.
+    /// Its number in the real capture; 0 if it is not from there.
     pub(crate) origin: u64,
     pub(crate) time: u64,
     pub(crate) link: u16,
@@ -47,19 +47,19 @@ impl Record {
         Frame { number, time: Time(*time), link: LinkType(*link), data, length: *length }
     }
 
-    /// The same at another link layer, whole.
+    /// The same, complete, at another link layer.
     pub(crate) fn with(&self, link: u16, data: Vec<u8>) -> Self {
         Self { origin: self.origin, time: self.time, link, length: data.len() as u32, data }
     }
 }
 
-/// A capture, and what the dissector finds in it undisturbed. That this is the truth is for the dissector's own tests.
+/// A capture, and what the dissector finds in it undisturbed. The dissector's own tests prove that this is the truth.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) records: Vec<Record>,
-    /// Every RPC message that was rebuilt, by XID and whether it is a reply. An XID may be used by several connections.
+    /// Every rebuilt RPC message, by XID and whether it is a reply. Several connections may use the same XID.
     pub(crate) rpcs: HashMap<(u32, bool), Vec<Vec<u8>>>,
-    /// Every whole Send.
+    /// Every complete Send.
     pub(crate) sends: HashSet<Vec<u8>>,
     /// The rules that are broken in it, each with the frame that breaks it.
     broken: HashSet<(&'static str, u64)>,
@@ -68,7 +68,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// The capture that `index` stands for.
+    /// The capture with this index.
     pub(crate) fn get(index: u8) -> &'static Self {
         static ALL: [OnceLock<Known>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
         let index = usize::from(index) % NAMES.len();
@@ -101,15 +101,15 @@ impl Known {
         known
     }
 
-    /// Whether a frame breaks a rule in the undisturbed capture. That remote invalidation was not announced is said once a
-    /// connection: where the first Send that invalidates is missing, of a later one, or of a copy of one.
+    /// Whether a frame breaks a rule in the undisturbed capture. Remote invalidation that was not announced is reported
+    /// once per connection: if the first Send that invalidates is missing, for a later one, or for a copy of one.
     pub(crate) fn has(&self, slug: &'static str, frame: u64) -> bool {
         let invalidates = || self.invalidating.iter().any(|known| self.content(*known) == self.content(frame));
         self.broken.contains(&(slug, frame))
             || slug == "invalidate-foreign" && self.broken.iter().any(|(known, _)| *known == slug) && invalidates()
     }
 
-    /// What a frame holds behind the headers that may differ in a copy of it, and before its checksum.
+    /// The content of a frame between the headers that may differ in a copy of it, and its checksum.
     fn content(&self, frame: u64) -> &[u8] {
         let place = frame.checked_sub(1).and_then(|before| usize::try_from(before).ok());
         let record = place.and_then(|place| self.records.get(place));

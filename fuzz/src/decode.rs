@@ -11,11 +11,11 @@ use crate::oracle::same;
 use crate::reference::{self, Body, Refusal};
 use crate::version_2;
 
-/// Any octets: the codec finds in them what the reference decoder finds, or refuses them for the same reason at the same
+/// For any octets: the codec finds what the reference decoder finds, or refuses them for the same reason at the same
 /// place.
 ///
 /// # Panics
-/// Where the two differ.
+/// If the two differ.
 pub fn decode(octets: &[u8]) {
     header(octets);
     error_reply(octets);
@@ -48,7 +48,7 @@ fn header(octets: &[u8]) {
     rpc(payload);
 }
 
-/// What an error leads to is what the specification says.
+/// An error leads to the reaction that the specification requires.
 fn judged(error: DecodeError, length: usize) {
     assert!(error.offset <= length, "{error}");
     for (role, is_responder) in [(Role::Requester, false), (Role::Responder, true)] {

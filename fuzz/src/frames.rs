@@ -1,4 +1,4 @@
-//! Frames through the dissector.
+//! Passes frames through the dissector.
 
 use std::io::{self, Write};
 
@@ -13,20 +13,19 @@ use rpcrdma_capture::{
 use crate::captures::Known;
 use crate::script::Script;
 
-/// Octets of frames that are taken from a file: a few octets of a compressed one may stand for any number.
+/// The most octets of frames that are taken from a file: a few octets of a compressed one may stand for any number.
 const FILE_OCTETS: usize = 8 << 20;
 
-/// Octets that are shown at most: showing takes longer than finding.
+/// The most octets that are printed, because printing takes longer than dissecting.
 const SHOWN: usize = 1 << 20;
 
-/// A capture file, or a script (see `script.rs`) that says what is done to a piece of a real capture.
+/// Takes a capture file, or a script (see `script.rs`) that says what is done to a piece of a real capture.
 ///
-/// What comes out is no more than what went in allows. And where the script only loses, cuts, repeats and moves frames,
-/// every message and every RPC that comes out whole is one of the real capture, and no rule is broken by a frame
-/// that does not break it there.
+/// No more comes out than the input allows. If the script only loses, cuts, repeats and moves frames, every complete
+/// message and RPC that comes out is one of the real capture, and no frame breaks a rule that it does not break there.
 ///
 /// # Panics
-/// Where it is not so.
+/// If this does not hold.
 pub fn frames(octets: &[u8]) {
     match Reader::new(octets) {
         Ok(reader) => file(reader),
@@ -59,13 +58,13 @@ fn script(octets: &[u8]) {
     run.finish();
 }
 
-/// A dissector at work, and what is asked of it.
+/// A running dissector, and what is required of it.
 struct Run {
     dissector: Dissector,
     checker: Checker,
-    /// Where all that is found must be part of.
+    /// The capture that everything found must be part of.
     known: Option<&'static Known>,
-    /// The number of each frame in the real capture, by its number here less one.
+    /// The number of each frame in the real capture, by its number here minus one.
     origins: Vec<u64>,
     frames: u64,
     octets: usize,
@@ -73,7 +72,7 @@ struct Run {
     shown: Shown,
 }
 
-/// What came out.
+/// The output.
 #[derive(Default)]
 struct Dissection {
     events: u64,
@@ -83,7 +82,7 @@ struct Dissection {
     rebuilt: usize,
 }
 
-/// The outputs, each as it is given to a person or a program.
+/// The outputs for people and programs.
 struct Shown {
     lines: Lines,
     exporter: Exporter<Vec<u8>>,
@@ -91,7 +90,7 @@ struct Shown {
     written: Written,
 }
 
-/// Counts what is written, and lets it go.
+/// Counts what is written, and discards it.
 #[derive(Default)]
 struct Written(usize);
 
@@ -131,7 +130,7 @@ impl Run {
         self.events();
     }
 
-    /// The end of the capture: everything is given, and then there is nothing more.
+    /// Ends the capture: everything is given, and then there is nothing more.
     fn finish(mut self) {
         self.dissector.finish();
         self.events();
@@ -157,7 +156,7 @@ impl Run {
                 _ => {}
             }
         }
-        // A frame can end a Send that will not come whole and be one itself, and end the RPCs of both; it can end a
+        // A frame can end a Send that stays incomplete and be one itself, and end the RPCs of both; it can end a
         // connection and begin another. A TCP segment can hold a Send in each of its FPDUs, of 24 octets and more.
         assert!(
             self.found.events <= 8 * (self.frames + self.octets as u64 / 24),
@@ -236,7 +235,7 @@ impl Run {
     }
 }
 
-/// The items of a rebuilt RPC are all in it.
+/// Checks that all items of a rebuilt RPC are in it.
 fn whole(rebuilt: &Rebuilt) {
     for item in &rebuilt.items {
         assert_eq!(rebuilt.data(item).len(), item.length as usize, "an item beyond the end of its RPC");

@@ -1,6 +1,6 @@
-//! What the fuzz targets do, as functions of octets: each falls (panics) where something is not as it must be.
+//! What the fuzz targets do, as functions of octets: each panics if something is not as it must be.
 //!
-//! A target is a shell around one of these; `cargo test` runs them on the corpus.
+//! A target is a thin wrapper around one of these; `cargo test` runs them on the corpus.
 #![forbid(unsafe_code)]
 
 mod captures;

@@ -1,4 +1,4 @@
-//! Chunk lists: all that can be seen in them, as the reference decoder has them, and as they are chosen.
+//! Chunk lists: every way to look at them, in the form of the reference decoder, and as chosen by the fuzzer.
 
 use arbitrary::Arbitrary;
 use rpcrdma::lists::{self, ReadList, WriteChunk, WriteList};
@@ -6,7 +6,7 @@ use rpcrdma::segment::{self, ReadSegment};
 
 use crate::reference::{Chunks, Segment};
 
-/// Every way to look at the lists shows the same.
+/// Checks that every way to look at the lists shows the same.
 pub(crate) fn visit(chunks: &lists::Chunks<'_>) {
     let lists::Chunks { reads, writes, reply } = *chunks;
     let forward: Vec<_> = reads.iter().collect();
@@ -32,12 +32,12 @@ pub(crate) fn visit(chunks: &lists::Chunks<'_>) {
     }
 }
 
-/// The segments of a Read list, as the reference decoder has them.
+/// The segments of a Read list, in the form of the reference decoder.
 pub(crate) fn read_segments(list: lists::ReadList<'_>) -> Vec<(u32, Segment)> {
     list.iter().map(|read| (read.position, segment(read.target))).collect()
 }
 
-/// Chunk lists, as the reference decoder has them.
+/// Chunk lists, in the form of the reference decoder.
 pub(crate) fn chunks(lists: &lists::Chunks<'_>) -> Chunks {
     let chunk = |chunk: lists::WriteChunk<'_>| chunk.iter().map(segment).collect();
     Chunks {
@@ -54,7 +54,7 @@ fn segment(segment: segment::Segment) -> Segment {
 /// Handle, length, offset.
 type ChosenSegment = (u32, u32, u64);
 
-/// Chunk lists, as they are chosen.
+/// Chunk lists, as chosen by the fuzzer.
 #[derive(Arbitrary, Debug)]
 pub(crate) struct ChosenLists {
     reads: Vec<(u32, ChosenSegment)>,

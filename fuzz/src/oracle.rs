@@ -1,4 +1,4 @@
-//! What must hold: the codec and the reference decoder agree, and an encoder writes what it says.
+//! What must hold: the codec and the reference decoder agree, and an encoder writes as much as it says.
 
 use core::fmt::Debug;
 
@@ -6,21 +6,21 @@ use rpcrdma::error::EncodeError;
 
 use crate::reference::Refusal;
 
-/// Octets that buffers are filled with, so that it shows where something was written.
+/// The octet with which buffers are filled, to show where something was written.
 const FILL: u8 = 0xa5;
 
-/// The codec found what the reference decoder found, or refused it for the same reason.
+/// Checks that the codec found what the reference decoder found, or refused it for the same reason.
 pub(crate) fn same<T: Debug + PartialEq>(what: &str, found: Result<T, Refusal>, expected: Result<T, Refusal>) {
     assert_eq!(found, expected, "{what}: the codec, and what the reference decoder says");
 }
 
-/// What `encode` writes: as much as it says, in no smaller buffer, and nothing behind it.
+/// Returns what `encode` writes: as much as it says, in no smaller buffer, and nothing after it.
 pub(crate) fn encoded(length: usize, encode: impl Fn(&mut [u8]) -> Result<usize, EncodeError>) -> Vec<u8> {
     let mut buffer = vec![FILL; length + 5];
     assert_eq!(encode(&mut buffer), Ok(length), "as long as it says");
     let behind = buffer.split_off(length);
     assert_eq!(behind, [FILL; 5], "nothing is written behind it");
-    // Every smaller buffer; of long ones some, as each takes as long as the whole.
+    // Tries every smaller buffer, or only some if they are long, because each takes as long as the whole.
     let mut scratch = vec![FILL; length];
     for available in (0..length).step_by(length / 256 + 1).chain(length.checked_sub(1)) {
         let small = scratch.get_mut(..available).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! A second decoder, written from the specifications with plain nom combinators, to measure the first against.
+//! A second decoder, written from the specifications with plain nom combinators, to compare the first with.
 //!
-//! It shares nothing with the codec but the names of the errors. It allocates, and is in no hurry.
+//! It shares nothing with the codec except the names of the errors. It allocates, and is not meant to be fast.
 
 pub mod v2;
 
@@ -113,12 +113,12 @@ impl<'a> ParseError<&'a [u8]> for Fault {
 
 type Parsed<'a, T> = IResult<&'a [u8], T, Fault>;
 
-/// An item is wrong that has so many octets from its first to the end of the input.
+/// A fault in the item whose first octet has this many octets from there to the end of the input.
 fn fault<'a, T>(kind: &'static str, left: usize) -> Parsed<'a, T> {
     Err(Err::Error(Fault { kind: Some(kind), left }))
 }
 
-/// What the parser found, and how many octets are left; `kind` is what it is to have the input end too early.
+/// What the parser found, and how many octets are left; `kind` is the error for input that ends too early.
 fn finish<'a, T>(input: &'a [u8], kind: &'static str, parsed: Parsed<'a, T>) -> Result<(T, usize), Refusal> {
     match parsed {
         Ok((rest, value)) => Ok((value, rest.len())),
@@ -139,7 +139,7 @@ pub fn header(input: &[u8]) -> Result<(Header, usize), Refusal> {
 
 fn version_1(input: &[u8]) -> Parsed<'_, Header> {
     let (rest, (xid, version, credit, procedure)) = (be_u32, be_u32, be_u32, be_u32).parse(input)?;
-    // Section 4.5: what is shorter than 28 octets is discarded. But some valid messages are.
+    // Section 4.5: anything shorter than 28 octets is discarded. But some valid messages are shorter.
     let smallest = match (version, procedure) {
         (1, 3) => 16,
         (1, 4) => 20,
@@ -162,7 +162,7 @@ fn version_1(input: &[u8]) -> Parsed<'_, Header> {
     Ok((rest, Header { xid, credit, body }))
 }
 
-/// An `RDMA_ERROR` of any version (RFC 8166 section 4.5): transaction ID, version and credit, and what it says; and how
+/// An `RDMA_ERROR` of any version (RFC 8166 section 4.5): transaction ID, version and credit, what it says, and how
 /// many octets follow it.
 ///
 /// # Errors
@@ -333,7 +333,7 @@ fn opaque(input: &[u8]) -> Parsed<'_, Vec<u8>> {
     Ok((rest, data.to_vec()))
 }
 
-/// Opaque data of at most so many octets.
+/// Opaque data of at most this many octets.
 fn limited<'a>(kind: &'static str, most: usize) -> impl Parser<&'a [u8], Output = Vec<u8>, Error = Fault> {
     move |input: &'a [u8]| match opaque(input)? {
         (_, data) if data.len() > most => fault(kind, input.len()),
@@ -341,7 +341,7 @@ fn limited<'a>(kind: &'static str, most: usize) -> impl Parser<&'a [u8], Output 
     }
 }
 
-/// RFC 8797 private data at the first place where there is some: flags, send size, receive size.
+/// RFC 8797 private data at the first place if there is some: flags, send size, receive size.
 #[must_use]
 pub fn private_data(input: &[u8]) -> Option<(u8, u32, u32)> {
     input.windows(8).find_map(|window| match window {

@@ -13,11 +13,11 @@ use crate::lists::ChosenLists;
 use crate::oracle::encoded;
 use crate::version_2;
 
-/// Any octets: what decodes is encoded to the same octets. Then, with the octets as a source of choices: a header, or a
-/// reply to its chunks, that is encoded is decoded to the same again.
+/// For any octets: whatever decodes is encoded to the same octets. Then, with the octets as a source of choices: a
+/// header, or a reply to its chunks, that is encoded decodes to the same again.
 ///
 /// # Panics
-/// Where it is not the same, or a buffer that is too small is taken.
+/// If it is not the same, or too small a buffer is accepted.
 pub fn round_trip(octets: &[u8]) {
     same_octets(octets);
     let mut choices = Unstructured::new(octets);
@@ -53,7 +53,7 @@ fn same_octets(octets: &[u8]) {
     }
 }
 
-/// The octets of RPC headers are the same but for the padding, which is zero whatever it was.
+/// The octets of RPC headers are the same except for the padding, which is always written as zero.
 fn rpc(octets: &[u8]) {
     if let Ok((call, rest)) = RpcCall::decode(octets) {
         let again = encoded(call.encoded_len(), |buffer| call.encode(buffer));
@@ -75,7 +75,7 @@ fn rpc(octets: &[u8]) {
     }
 }
 
-/// Where the padding is of a body that begins at `start`.
+/// Where the padding of a body is that begins at `start`.
 fn padding_after(start: usize, body: &[u8]) -> Range<usize> {
     let end = start + body.len();
     end..end + padding(body.len())
@@ -89,14 +89,14 @@ fn with_zeros<const N: usize>(octets: &[u8], places: [Range<usize>; N]) -> Vec<u
     octets
 }
 
-/// A header, as it is chosen. Segments are handle, length, offset.
+/// A header, as chosen by the fuzzer. Segments are handle, length, offset.
 #[derive(Arbitrary, Debug)]
 struct Chosen {
     xid: u32,
     credit: u32,
     body: ChosenBody,
     lists: ChosenLists,
-    /// What a Responder is to have written.
+    /// What a Responder is supposed to have written.
     written: Vec<u32>,
 }
 
@@ -111,7 +111,7 @@ enum ChosenBody {
 }
 
 impl Chosen {
-    /// The header, and what the Responder is to have written.
+    /// The header, and what the Responder is supposed to have written.
     fn with(&self, use_it: impl FnOnce(Header<'_>, &[u32])) {
         self.lists.with(|chunks| {
             let body = match self.body {
@@ -136,7 +136,7 @@ fn same_header(header: Header<'_>) {
     }
 }
 
-/// The reply to a call with these chunks, of which as much was written as fits.
+/// The reply to a call with these chunks, into which as much was written as fits.
 fn reply(header: &Header<'_>, chunks: &Chunks<'_>, written: &[u32]) {
     let room: Vec<u64> = chunks.writes.iter().map(|chunk| chunk.length()).collect();
     let written: Vec<u64> = written.iter().map(|length| u64::from(*length)).collect();
@@ -168,7 +168,8 @@ fn reply(header: &Header<'_>, chunks: &Chunks<'_>, written: &[u32]) {
     }
 }
 
-/// The chunk comes back with the same handles and offsets, and full from the front (RFC 8166 section 3.4.6).
+/// Checks that the chunk comes back with the same handles and offsets, and filled from the front (RFC 8166 section
+/// 3.4.6).
 fn filled(given: WriteChunk<'_>, back: WriteChunk<'_>, length: u64) {
     assert_eq!((given.len(), back.length()), (back.len(), length));
     let mut left = length;

@@ -1,4 +1,4 @@
-//! Frames as an input says: a piece of a real capture, and what is done to it.
+//! Frames as described by an input: a piece of a real capture, and what is done to it.
 //!
 //! ```text
 //!  0        1        2             4             6
@@ -13,38 +13,39 @@
 //! +--------+--------+-------------+-------------+-------------+
 //! ```
 //!
-//! "Which" is a capture; its top bit says that frames are only lost, cut, repeated and moved. "How" is a link layer in the
-//! low half and [`Config`] in the high half. "Frames" is how many there are besides the first; from 8192 on it stands for one
-//! of 64 pieces that are short. Numbers are big-endian, and taken modulo what there is, so that every input is a script.
+//! "Which" is a capture; its top bit says that frames are only lost, cut, repeated and moved. "How" is a link layer in
+//! the low half and [`Config`] in the high half. "Frames" is the number of frames after the first; from 8192 on it
+//! stands for one of 64 short pieces. Numbers are big-endian and taken modulo what is possible, so that every input is
+//! a script.
 
 use rpcrdma_capture::Config;
 
 use crate::captures::{Known, Record};
 use crate::wrap::wrap;
 
-/// Frames that a script makes at most.
+/// The most frames that a script makes.
 const FRAMES: usize = 8192;
-/// Octets that they have at most, together.
+/// The most octets that they have together.
 const OCTETS: usize = 8 << 20;
-/// Frames of a capture that an input can name.
+/// How many frames of a capture an input can name.
 const MANY: usize = 1 << 13;
-/// Frames that it gets where it names more.
+/// The most frames that it gets if it names more.
 const SHORT: usize = 64;
-/// Copies of a frame that a step makes at most, unless bit 5 of its kind says that it may be more.
+/// The most copies of a frame that a step makes, unless bit 5 of its kind allows more.
 const COPIES: usize = 256;
-/// Where headers are: most changes go there.
+/// Where headers are, and where most changes go.
 const HEADERS: usize = 128;
-/// Where RoCEv2 over IPv4 and Ethernet has the word that ends with the packet number.
+/// The place of the word that ends with the packet number in RoCEv2 over IPv4 and Ethernet.
 const PACKET_NUMBER: usize = 14 + 20 + 8 + 8;
-/// Link types that are known, and one that is not.
+/// The known link types, and one that is unknown.
 const LINKS: [u16; 11] = [1, 12, 14, 101, 113, 197, 228, 229, 247, 276, 42];
 
-/// What a script makes.
+/// The result of a script.
 pub(crate) struct Script {
     pub(crate) known: &'static Known,
     pub(crate) records: Vec<Record>,
     pub(crate) config: Config,
-    /// Frames were lost, cut, repeated or moved, and nothing worse: every octet that is found must be right.
+    /// Whether frames were only lost, cut, repeated or moved: then every octet that is found must be right.
     pub(crate) honest: bool,
 }
 
@@ -66,12 +67,12 @@ impl Script {
         let first = usize::from(u16::from_be_bytes([f0, f1])) % known.records.len();
         let count = match usize::from(u16::from_be_bytes([n0, n1])) {
             count if count < MANY => count + 1,
-            // Short pieces are gone through far more often in the same time: most numbers stand for one.
+            // Short pieces can be run far more often in the same time, so most numbers stand for one.
             other => other % SHORT + 1,
         };
         let records = known.records.iter().skip(first).take(count).map(|record| wrap(record, how & 15)).collect();
         let mut script = Self { known, records, config: config(how), honest: true };
-        // The checksums are not made anew where a frame is wrapped.
+        // The checksums are not computed again when a frame is wrapped.
         script.config.verify_crc &= how & 15 == 0;
         let (mut steps, _) = steps.as_chunks();
         while let Some((step, rest)) = steps.split_first() {
@@ -84,7 +85,7 @@ impl Script {
         script
     }
 
-    /// Takes a step; gives the octets of the next ones.
+    /// Takes a step, and returns the octets of the next ones.
     fn step<'a>(&mut self, step: &Step<'a>) -> &'a [[u8; 8]] {
         if step.kind % 16 >= 8 {
             self.honest = false;
@@ -120,7 +121,7 @@ impl Script {
         self.records.len() < FRAMES && octets + more < OCTETS
     }
 
-    /// The frame once more, some places later.
+    /// Repeats the frame some places later.
     fn repeat(&mut self, at: usize, later: usize) {
         let Some(record) = self.records.get(at).cloned() else { return };
         if self.has_room(record.data.len()) {
@@ -133,7 +134,7 @@ impl Script {
         self.records.swap(at, other);
     }
 
-    /// A frame of the script's own octets.
+    /// Inserts a frame of the script's own octets.
     fn insert<'a>(&mut self, at: usize, step: &Step<'a>) -> &'a [[u8; 8]] {
         let (data, rest) = step.rest.split_at(usize::from(step.value).min(step.rest.len()));
         let link = one_of(&LINKS, step.word.into());
@@ -143,7 +144,8 @@ impl Script {
         rest
     }
 
-    /// The frame many times, a word of it counting up; the packet number too where bit 4 of the kind says so.
+    /// Repeats the frame many times, with a word in it counting up, and the packet number too if bit 4 of the kind says
+    /// so.
     fn flood(&mut self, at: usize, step: &Step<'_>) {
         let Some(mut record) = self.records.get(at).cloned() else { return };
         let mut copies = Vec::new();
@@ -159,7 +161,7 @@ impl Script {
         }
     }
 
-    /// The beginning of one frame, the end of another.
+    /// Joins the beginning of one frame and the end of another.
     fn splice(&mut self, at: usize, step: &Step<'_>) {
         let other = self.known.records.get(step.place % self.known.records.len());
         let end = other.and_then(|other| other.data.get(usize::from(step.word)..)).unwrap_or_default().to_vec();
@@ -170,7 +172,7 @@ impl Script {
         }
     }
 
-    /// Another link type, or another length on the wire, than the frame has.
+    /// Gives the frame a wrong link type, or a wrong length on the wire.
     fn lie(&mut self, at: usize, step: &Step<'_>) {
         let Some(record) = self.records.get_mut(at) else { return };
         match step.value & 3 {
@@ -205,7 +207,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// What is asked of the dissector: usual, or each limit as small as can be.
+/// The dissector's settings: the usual ones, or each limit as small as possible.
 fn config(how: u8) -> Config {
     let mut config = Config::default();
     config.verify_crc = how & 0x10 != 0;
@@ -227,7 +229,7 @@ fn time(step: &Step<'_>) -> u64 {
     u64::from(step.word) << (step.value & 63)
 }
 
-/// Among the headers, unless the top bit says anywhere.
+/// A place among the headers, or anywhere if the top bit says so.
 fn place(record: &Record, place: usize) -> usize {
     let among = if place & 0x8000 == 0 { HEADERS } else { usize::MAX };
     place % record.data.len().clamp(1, among)

@@ -1,4 +1,4 @@
-//! Version 2: the codec against the reference decoder, and there and back.
+//! Version 2: the codec against the reference decoder, and round trips.
 
 use arbitrary::Arbitrary;
 use rpcrdma::error::{DecodeError, Role};
@@ -58,7 +58,7 @@ fn looked_at(message: &MessageV2<'_>, octets: &[u8]) {
     if let Some(set) = header.properties() {
         assert_eq!((set.len(), set.is_empty()), (set.iter().count(), set.iter().next().is_none()));
     }
-    // As the first message of a connection it is no part of anything before.
+    // As the first message of a connection, it is not part of anything before.
     let mut continuation = Continuation::new();
     match continuation.accept(header, payload.len()) {
         Ok(Part::Payload { offset, is_last }) => {
@@ -82,7 +82,7 @@ fn judged(error: DecodeError, length: usize) {
     }
 }
 
-/// An `RDMA2_ERROR` of any version says what the reference decoder finds in it as one of version 2.
+/// Checks that an `RDMA2_ERROR` of any version says what the reference decoder finds in it when read as version 2.
 fn error_reply(octets: &[u8]) {
     let [_, patched] = versions(octets);
     for (family, expected) in [(Family::A, v2::family_a(&patched)), (Family::B, v2::family_b(&patched))] {
@@ -146,7 +146,7 @@ fn value(value: PropertyValue<'_>) -> reference::v2::Value {
     }
 }
 
-/// What decodes is encoded to the same octets.
+/// Checks that whatever decodes is encoded to the same octets.
 pub(crate) fn same_octets(octets: &[u8]) {
     for octets in versions(octets) {
         for family in [Family::A, Family::B] {
@@ -163,7 +163,7 @@ pub(crate) fn same_octets(octets: &[u8]) {
     }
 }
 
-/// A header, as it is chosen.
+/// A header, as chosen by the fuzzer.
 #[derive(Arbitrary, Debug)]
 pub(crate) struct ChosenV2 {
     xid: u32,
@@ -214,7 +214,7 @@ impl ChosenError {
                 ErrorBodyV2::WriteResource { chunk_index, length_needed }
             }
             Self::ReplyResource(length_needed) => ErrorBodyV2::ReplyResource { length_needed },
-            // The numbers without a body.
+            // The error codes whose body is left out.
             Self::Void(code @ (1 | 6..=10)) => ErrorBodyV2::Void(ErrorCode(u32::from(code) + 100)),
             Self::Void(code) => ErrorBodyV2::Void(ErrorCode(u32::from(code))),
         }
@@ -234,7 +234,7 @@ fn property((id, value): &(u8, ChosenValue)) -> Property<'_> {
 }
 
 impl ChosenV2 {
-    /// What is encoded decodes to the same, and nothing shorter does.
+    /// Checks that whatever is encoded decodes to the same, and nothing shorter does.
     pub(crate) fn same_header(&self) {
         let properties: Vec<_> = self.properties.iter().map(property).collect();
         let call = ChosenLists::entries(&self.call);

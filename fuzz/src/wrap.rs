@@ -1,11 +1,11 @@
-//! Frames of RoCEv2 over Ethernet as other link layers and carriers show them; checksums are left out.
+//! Frames of RoCEv2 over Ethernet, rewritten into other link layers and carriers without their checksums.
 
 use crate::captures::Record;
 
-/// How many ways there are.
+/// The number of ways.
 pub(crate) const WAYS: u8 = 10;
 
-/// `record` wrapped in one of the [`WAYS`]; as it is where that cannot be.
+/// `record` wrapped in one of the [`WAYS`], or unchanged if that is impossible.
 pub(crate) fn wrap(record: &Record, way: u8) -> Record {
     let wrapped = match way % WAYS {
         1 => vlan(record),

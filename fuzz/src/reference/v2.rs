@@ -25,7 +25,7 @@ pub struct HeaderV2 {
 /// The part of a header that depends on `rdma_htype`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BodyV2 {
-    /// `rdma_inv_handle` and the Call chunk, where there are such; and the lists, empty where there are none.
+    /// `rdma_inv_handle` and the Call chunk, if there are such; and the lists, empty if there are none.
     Lists(Option<u32>, Option<Vec<(u32, Segment)>>, Chunks),
     /// `rdma_err`, and the words of its arm.
     Error(u32, Vec<u32>),
@@ -46,7 +46,7 @@ pub enum Value {
     Number(u32),
     /// Opaque data within the opaque data.
     Opaque(Vec<u8>),
-    /// Of a property that is not known.
+    /// Of an unknown property.
     Unknown(Vec<u8>),
 }
 
@@ -133,7 +133,7 @@ fn properties(input: &[u8]) -> Parsed<'_, BodyV2> {
 
 fn property(input: &[u8]) -> Parsed<'_, (u32, Value)> {
     let (rest, which) = be_u32(input)?;
-    // All that is wrong with a value is found at its length.
+    // Every fault of a value is reported at its length.
     let wrong = Err::Error(Fault { kind: Some("property_value"), left: rest.len() });
     let Ok((after, data)) = opaque(rest) else { return Err(wrong) };
     let value = match (which, data.as_slice()) {

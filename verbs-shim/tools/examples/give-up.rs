@@ -1,6 +1,6 @@
-//! Makes calls of random sizes from eight threads at once over one connection to a server, over an RDMA adapter, and drops
-//! half of them before they are answered, until so many are dropped: no other may be harmed, the buffers of all that were
-//! dropped have to come back, and no memory may stay registered for them.
+//! Makes calls of random sizes from eight threads at once over one connection to a server, over an RDMA adapter, and
+//! drops half of them before they are answered, until this many are dropped. No other call may be harmed, the buffers
+//! of all dropped calls have to come back, and no memory may stay registered for them.
 //!
 //! ```sh
 //! give-up 192.0.2.1:20049 10000                      # the echo program of rpcrdma-serve
@@ -19,11 +19,11 @@ use rpcrdma_verbs::rdma::Device;
 use rpcrdma_verbs::{Call, Client, Settings};
 
 const THREADS: u32 = 8;
-/// One call in so many is dropped.
+/// One call in this many is dropped.
 const ONE_IN: u64 = 2;
-/// Octets of data of a call, at most.
+/// The most octets of data in a call.
 const MOST: u64 = 20_000;
-/// How long the replies to calls that were dropped may take.
+/// How long the replies to dropped calls may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn main() -> ExitCode {
@@ -74,7 +74,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
     still_registered(regions)
 }
 
-/// Makes calls one after the other, until so many are dropped. Gives how many were answered.
+/// Makes calls one after the other, until this many are dropped, and returns how many were answered.
 fn call(client: &Client<Device>, file: Option<&File>, drops: u32, random: &mut Random) -> Result<u32, String> {
     let (mut dropped, mut answered) = (0, 0);
     while dropped < drops {
@@ -96,7 +96,7 @@ fn call(client: &Client<Device>, file: Option<&File>, drops: u32, random: &mut R
     Ok(answered)
 }
 
-/// Waits until the calls that were dropped have come back.
+/// Waits until the dropped calls have come back.
 fn settle(client: &Client<Device>, dropped: u32) -> Result<(), String> {
     let (until, connection, mut returned) = (Instant::now() + PATIENCE, client.connection(), 0);
     while returned < dropped {
@@ -122,7 +122,7 @@ fn regions() -> Result<usize, String> {
     }
 }
 
-/// Compares with the regions that there were before any call: those that the connection keeps.
+/// Compares with the regions from before any call, which the connection keeps.
 fn still_registered(before: usize) -> Result<(), String> {
     let after = regions()?;
     println!("{before} memory regions before, {after} after");
@@ -132,12 +132,12 @@ fn still_registered(before: usize) -> Result<(), String> {
 /// What is called.
 enum Asked<'a> {
     Echo(Caller),
-    /// With what has to come.
+    /// With the expected data.
     Read(Call, &'a [u8]),
 }
 
 impl Asked<'_> {
-    /// A call of the echo program, in any way.
+    /// A call of the echo program, with data carried in any way.
     fn echo(client: &Client<Device>, random: &mut Random) -> Result<Self, String> {
         let number = random.below(Carry::ALL.len() as u64) as usize;
         let carry = Carry::ALL.get(number).copied().unwrap_or(Carry::Inline);
@@ -154,7 +154,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Waits for the reply, and looks at it.
+    /// Waits for the reply, and checks it.
     fn make(self, client: &Client<Device>) -> Result<(), String> {
         match self {
             Self::Echo(mut caller) => caller.call(client).map_err(|fault| fault.to_string()),
@@ -166,7 +166,7 @@ impl Asked<'_> {
     }
 }
 
-/// A file of the server's, and what is in it.
+/// A file on the server, and its content.
 struct File {
     name: String,
     octets: Vec<u8>,

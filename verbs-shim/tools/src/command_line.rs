@@ -1,4 +1,4 @@
-//! What all programs say on their command line, and how.
+//! What the command lines of all programs have in common.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -16,7 +16,7 @@ pub const STYLES: Styles =
 
 /// Writes a line to standard error.
 pub fn say(program: &str, text: impl Display) {
-    // Nobody is left to be told where this fails.
+    // If this fails, there is nobody left to tell.
     let _written = writeln!(std::io::stderr(), "{program}: {text}");
 }
 
@@ -28,7 +28,7 @@ pub fn explain(program: &str, what: impl Display, error: &Error) {
     }
 }
 
-/// Help and version as they are; of an error the first paragraph, in one line.
+/// Prints help and version as they are, and an error's first paragraph in one line.
 pub fn usage(program: &str, error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let _written = error.print();
@@ -44,7 +44,7 @@ pub fn usage(program: &str, error: &clap::Error) -> ExitCode {
 /// The number of a program: decimal, hexadecimal with 0x, or a name.
 ///
 /// # Errors
-/// What a program may be given as.
+/// The forms in which a program may be given.
 pub fn program(text: &str) -> Result<u32, String> {
     let number = match text {
         "nfs" => Some(100_003),

@@ -1,5 +1,5 @@
-//! What the programs `rpcrdma-ping` and `rpcrdma-serve` do, over any provider of [`rpcrdma_verbs`]: a program that echoes, and
-//! calls that are timed.
+//! What the programs `rpcrdma-ping` and `rpcrdma-serve` do, over any provider of [`rpcrdma_verbs`]: an echo program,
+//! and timed calls.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "rdma")]

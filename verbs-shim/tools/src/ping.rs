@@ -1,6 +1,6 @@
-//! What `rpcrdma-ping` does: calls one after the other, a line for each, and a summary.
+//! What `rpcrdma-ping` does: calls one after the other, one line for each, and a summary.
 //!
-//! It is apart from the program so that it runs over each provider, the loopback too.
+//! It is separate from the program so that it runs over every provider, including the loopback.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use crate::echo::{CallFault, Caller, Carry};
 
-/// The port of RPC over RDMA, where none is given: that of NFS (RFC 8267 section 7).
+/// The default port: that of NFS over RDMA (RFC 8267 section 7).
 pub const PORT: u16 = 20049;
-/// Calls at most: the time of each is kept for the summary.
+/// The most calls: the time of each is kept for the summary.
 pub const MAX_COUNT: u32 = 1_000_000;
 
 /// What is called.
@@ -37,59 +37,60 @@ pub enum What {
     },
 }
 
-/// How the calls are shown.
+/// How the calls are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Show {
-    /// A line for each, and the summary.
+    /// One line for each, and the summary.
     #[default]
     Lines,
-    /// The summary only.
+    /// Only the summary.
     Summary,
-    /// Both as JSON, an object a line.
+    /// Both as JSON, one object per line.
     Json,
 }
 
-/// What is to be done.
+/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// What is called.
     pub what: What,
-    /// How often; more than [`MAX_COUNT`] is taken for that.
+    /// How often; more than [`MAX_COUNT`] counts as that.
     pub count: u32,
-    /// From the beginning of a call to that of the next; zero: as fast as the replies come.
+    /// From the start of a call to the start of the next; zero: as fast as the replies come.
     pub interval: Duration,
-    /// How it is shown.
+    /// How it is printed.
     pub show: Show,
 }
 
-/// What has come of it.
+/// The outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Calls that were to be made; where it was stopped, those that were made.
+    /// Calls that were planned, or, if it was stopped, those that were made.
     pub planned: u32,
     /// Calls that were made.
     pub calls: u32,
-    /// How long each call took that was answered right, the shortest first.
+    /// The duration of each call that was answered correctly, the shortest first.
     pub latencies: Vec<Duration>,
     /// Why it was ended early.
     pub ended: Option<CallError>,
 }
 
 impl Summary {
-    /// Whether each call was made, and answered right.
+    /// Whether every call was made and answered correctly.
     #[must_use]
     pub fn all_answered(&self) -> bool {
         self.calls == self.planned && self.latencies.len() == self.calls as usize
     }
 
-    /// The time that so many percent of the calls took at most: 50 gives the median. None where none was answered.
+    /// The time within which this many percent of the calls were answered: 50 gives the median. None if none was
+    /// answered.
     #[must_use]
     pub fn percentile(&self, percent: usize) -> Option<Duration> {
         let rank = (self.latencies.len() * percent).div_ceil(100).max(1);
         self.latencies.get(rank - 1).copied()
     }
 
-    /// Percent of the calls that were not answered right, rounded up: 0 means none.
+    /// The percentage of calls that were not answered correctly, rounded up: 0 means none.
     fn lost(&self) -> u64 {
         let lost = u64::from(self.calls).saturating_sub(self.latencies.len() as u64);
         (lost * 100).div_ceil(u64::from(self.calls.max(1)))
@@ -125,12 +126,12 @@ impl Summary {
     }
 }
 
-/// Makes the calls, and shows them and the summary. What a call ends with is shown; what it cannot go on after is in
-/// the summary. With `stop` no other call is made.
+/// Makes the calls, and prints them and the summary. The failure of a call is printed; one that it cannot go on after
+/// is in the summary. After `stop`, no more calls are made.
 ///
 /// # Errors
-/// Where nothing can be written to `out`. [`io::ErrorKind::InvalidInput`] with a [`TooLong`](crate::echo::TooLong) in
-/// it where so much data cannot go that way; nothing was called then.
+/// If nothing can be written to `out`. [`io::ErrorKind::InvalidInput`] with a [`TooLong`](crate::echo::TooLong) in it
+/// if this much data cannot be carried that way; then nothing was called.
 pub fn run<V: Provider>(
     client: &Client<V>,
     to: SocketAddr,
@@ -190,7 +191,7 @@ impl<V: Provider> Run<'_, V> {
         Ok(self.summary)
     }
 
-    /// Waits until it is time for the next call; whether there is to be none.
+    /// Waits until it is time for the next call; true if there will be none.
     fn is_stopped(&self, before: Option<Instant>) -> bool {
         const LOOK_AGAIN: Duration = Duration::from_millis(50);
         while !self.stop.load(Ordering::Relaxed) {
@@ -225,7 +226,7 @@ impl<V: Provider> Run<'_, V> {
                 let fault = Value::from(fault.to_string());
                 writeln!(out, r#"{{"type":"fault","from":"{to}","xid":"{xid:#010x}","fault":{fault}}}"#)
             }
-            // What ends it all is said once.
+            // What ends everything is reported once.
             (_, Err(CallFault::Call(CallError::Lost(..) | CallError::Refused(_)))) | (Show::Summary, Ok(())) => Ok(()),
             (_, Err(fault)) => writeln!(out, "{to}: xid={xid:#010x} {fault}"),
         }
@@ -245,11 +246,11 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// The addresses of a server: a name or an address, with a port or without: `nfs.example`, `192.0.2.1:20049`,
+/// The addresses of a server: a name or an address, with or without a port: `nfs.example`, `192.0.2.1:20049`,
 /// `2001:db8::1`, `[2001:db8::1]:20049`.
 ///
 /// # Errors
-/// Where there is no such name.
+/// If there is no such name.
 pub fn addresses(server: &str) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = server.parse() {
         return Ok(vec![address]);

@@ -1,5 +1,5 @@
-//! Sends hand-made messages to a server of RPC-over-RDMA, over an RDMA adapter: what no sound requester would send, or
-//! no other at hand. It takes its script from standard input, and knows nothing of what it sends.
+//! Sends hand-made messages to an RPC-over-RDMA server, over an RDMA adapter: messages that no sound requester would
+//! send, or none at hand. It reads its script from standard input, and does not interpret what it sends.
 //!
 //! ```sh
 //! raw-requester 192.0.2.1:20049 <<'END'
@@ -61,7 +61,7 @@ fn prepared() -> Result<(SocketAddr, Vec<script::Step>), String> {
 
 fn run(address: SocketAddr, steps: &[script::Step]) -> Result<(), String> {
     let device = Device::towards(address).map_err(|error| format!("{address}: {error}"))?;
-    // Written at the end: waiting for whoever takes it would keep one Send from the next.
+    // Written at the end, because waiting for the reader would delay the next Send.
     let mut out = BufWriter::new(io::stdout().lock());
     let done = script::run(&device, address, steps, &mut out);
     out.flush().map_err(|error| error.to_string()).and(done)

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, Status, Verbs, Work};
 
-/// Octets of each Receive. The private data announces as many.
+/// Octets of each Receive, as announced in the private data.
 const RECEIVE: usize = 4096;
 const RECEIVES: usize = 32;
 /// How long the server may take for what the script waits for.
@@ -33,7 +33,7 @@ pub(crate) enum Part {
     Segment(String),
 }
 
-/// Reads a script. A line that does not begin with the name of a step goes on with the Send before it.
+/// Reads a script. A line that does not begin with the name of a step continues the Send before it.
 pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     for line in text.lines() {
@@ -86,8 +86,8 @@ fn part(word: &str) -> Option<Part> {
     rest.is_empty().then(|| pairs.iter().map(octet).collect::<Option<_>>())?.map(Part::Octets)
 }
 
-/// Connects to the server, does what the script says, and says what comes back. Once all Sends have arrived, the
-/// connection is closed.
+/// Connects to the server, does what the script says, and reports what comes back. Once all Sends have arrived, it
+/// closes the connection.
 pub(crate) fn run<V: Verbs>(verbs: &V, to: SocketAddr, steps: &[Step], out: &mut impl Write) -> Result<(), String> {
     let mut requester = Requester::connect(verbs, to).map_err(|error| format!("no connection to {to}: {error}"))?;
     for step in steps {
@@ -111,7 +111,7 @@ struct Requester<'a, V: Verbs> {
     /// What is advertised.
     memory: BTreeMap<String, V::Region>,
     domain: V::Domain,
-    /// What has come, and was not waited for yet.
+    /// What has come but was not waited for yet.
     arrived: VecDeque<Vec<u8>>,
     /// Sends that are not complete.
     under_way: usize,

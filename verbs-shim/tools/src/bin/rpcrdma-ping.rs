@@ -80,7 +80,7 @@ struct Arguments {
     print_version: Option<bool>,
 }
 
-/// Octets of the echo unless told otherwise, as `ping` has them.
+/// The default size of the echo in octets, as in `ping`.
 const SIZE: u32 = 56;
 
 fn count(text: &str) -> Result<u32, String> {
@@ -147,7 +147,7 @@ fn run(arguments: &Arguments) -> Result<Summary, u8> {
     })
 }
 
-/// Whether Ctrl-C was pressed: then the summary is shown. Pressed again it ends the program.
+/// Whether Ctrl-C was pressed: then the summary is printed. Pressing it again ends the program.
 fn interrupted() -> io::Result<Arc<AtomicBool>> {
     const INTERRUPTED: i32 = 128 + SIGINT;
     let stop = Arc::new(AtomicBool::new(false));

@@ -57,7 +57,7 @@ struct Arguments {
     print_version: Option<bool>,
 }
 
-/// What is served when nothing is asked for.
+/// The programs that are served by default.
 const USUAL: [(u32, u32); 2] = [(100_003, 3), (100_003, 4)];
 
 struct Serve {
@@ -68,7 +68,7 @@ struct Serve {
 impl Serve {
     fn say(&self, peer: SocketAddr, what: impl Display) {
         if !self.quiet {
-            // Who reads this may have gone; those who call have not.
+            // The reader of this may have gone, but the callers have not.
             let _written = writeln!(io::stdout(), "{peer} {what}");
         }
     }
@@ -112,7 +112,7 @@ fn main() -> ExitCode {
     ExitCode::from(UNUSABLE)
 }
 
-/// Serves; comes back where that is not possible only.
+/// Serves, and returns only if that is impossible.
 fn serve(arguments: &Arguments, others: &[(u32, u32)]) -> Result<(), Error> {
     let address = arguments.address;
     let device = if address.ip().is_unspecified() { Device::first()? } else { Device::with_address(address.ip())? };

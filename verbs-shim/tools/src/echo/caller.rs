@@ -1,4 +1,4 @@
-//! The end that calls the echo program, or the NULL procedure of any program, and checks what comes.
+//! The end that calls the echo program, or the NULL procedure of any program, and checks the replies.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ const TRANSPORT: u32 = 28;
 const CALL: u32 = 40;
 const REPLY: u32 = 24;
 
-/// Makes calls of one kind, one after the other, and checks their replies. The data is another one each time, so that
-/// what is left from the call before is not taken for a reply. All buffers are kept: from the second call on nothing is
-/// allocated here.
+/// Makes calls of one kind, one after the other, and checks their replies. The data differs each time, so that remains
+/// of the previous call cannot pass for a reply. All buffers are kept: from the second call on, nothing is allocated
+/// here.
 #[derive(Clone, Debug)]
 pub struct Caller {
     program: u32,
@@ -28,12 +28,12 @@ pub struct Caller {
     call: Call,
 }
 
-/// So much data does not go in that way.
+/// Data that is too long to be carried in this way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
     /// The way.
     pub carry: Carry,
-    /// Octets that go at most.
+    /// The most octets that this way carries.
     pub most: u32,
 }
 
@@ -43,11 +43,11 @@ pub struct TooLong {
 pub enum Wrong {
     /// It has no results.
     Reply(ReplyError),
-    /// The results end early, or something follows them; octets of results there are.
+    /// The results end early, or something follows them; the octets of the results.
     Results(usize),
-    /// So many octets are said, or there.
+    /// It claims or has this many octets.
     Length(u32),
-    /// The first octet of the data that is another one.
+    /// The first octet of the data that differs.
     Octet(usize),
     /// The server has received something else: its CRC.
     Checksum(u32),
@@ -70,7 +70,7 @@ impl Caller {
         Self { program, version, carry: None, length: 0, filler: 0, seed: 0, call }
     }
 
-    /// Calls the echo program with so many octets of data, on a connection with these terms.
+    /// Calls the echo program with this many octets of data, on a connection with these terms.
     ///
     /// # Errors
     /// [`TooLong`].
@@ -154,7 +154,7 @@ impl Caller {
             }
             Some(Carry::Write) => {
                 wanted(message);
-                // Of a call that was given up the connection has the room.
+                // The connection has the buffers of a call that was given up.
                 self.call.rooms().resize_with(1, || vec![0; self.length as usize]);
                 results = 8;
             }
@@ -167,19 +167,19 @@ impl Caller {
         &mut self.call
     }
 
-    /// The call as it was made last.
+    /// The last call that was made.
     #[must_use]
     pub const fn last(&self) -> &Call {
         &self.call
     }
 
-    /// The XID of the call that was made last.
+    /// The XID of the last call that was made.
     #[must_use]
     pub const fn xid(&self) -> u32 {
         self.call.xid()
     }
 
-    /// Whether the reply to the call that was made last is right: every octet of it is compared.
+    /// Whether the reply to the last call is right: every octet of it is compared.
     ///
     /// # Errors
     /// What is [`Wrong`].
@@ -217,7 +217,7 @@ impl Caller {
     }
 }
 
-/// Whether the data that has come is that.
+/// Whether the received data is this.
 fn same(come: &[u8], data: &[u8]) -> Result<(), Wrong> {
     if come == data {
         return Ok(());

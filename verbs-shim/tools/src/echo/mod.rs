@@ -1,8 +1,9 @@
-//! The echo program: octets that go to a server or come from it in each way that RPC-over-RDMA has, as asked, and a
-//! check that they came right. `rpcrdma-serve` answers it, `rpcrdma-ping` calls it; tests and measurements use both ends.
+//! The echo program: it moves octets to or from a server in each way that RPC-over-RDMA has, and checks that they
+//! arrive intact. `rpcrdma-serve` answers it and `rpcrdma-ping` calls it; tests and measurements use both ends.
 //!
 //! # The program
-//! Number [`PROGRAM`], of those that anybody may take (RFC 5531 section 13), version [`VERSION`]. In XDR (RFC 4506):
+//! Number [`PROGRAM`], from the range that anybody may use (RFC 5531 section 13), version [`VERSION`]. In XDR (RFC
+//! 4506):
 //!
 //! ```text
 //! struct summary { unsigned int length; unsigned int crc32; };
@@ -18,11 +19,12 @@
 //! ```
 //!
 //! # Its Upper-Layer Binding
-//! `data` is DDP-eligible (RFC 8166 section 3.4.1) as the argument of TAKE and as the result of GIVE, and nothing else is.
-//! A client gives a Write chunk for the result of GIVE, and a Reply chunk where the reply may be longer than the inline
-//! threshold; it knows the longest reply from what it asks for.
+//! `data` is DDP-eligible (RFC 8166 section 3.4.1) as the argument of TAKE and as the result of GIVE, and nothing else
+//! is. A client provides a Write chunk for the result of GIVE, and a Reply chunk if the reply may be longer than the
+//! inline threshold; it knows the longest reply from its request.
 //!
-//! A filler is zeros that make a message too long for a Send, so that small data goes as asked too.
+//! A filler consists of zeros that make a message too long for a Send, so that even small data travels in the requested
+//! way.
 //!
 //! # Ways
 //! | [`Carry`] | procedure | the data |
@@ -33,8 +35,8 @@
 //! | `PositionZero` | TAKE_WHOLE | to the server in a Long Call |
 //! | `Reply` | GIVE_WHOLE | to the client in a Long Reply |
 //!
-//! An entry of the Read list takes 24 octets itself. So a Call that is too long for a Send with 1 to 24 octets of data is
-//! too long without them: those go in their Read chunk, and the rest of that Call in a Position Zero chunk.
+//! An entry of the Read list itself takes 24 octets. So if a Call with 1 to 24 octets of data is too long for a Send,
+//! it is also too long without them: they go in their Read chunk, and the rest of the Call in a Position Zero chunk.
 //!
 //! ```
 //! use std::thread;
@@ -77,9 +79,9 @@ pub use programs::programs;
 pub const PROGRAM: u32 = 0x2000_8166;
 /// Its version.
 pub const VERSION: u32 = 1;
-/// Octets of data of a call at most.
+/// The most octets of data in a call.
 pub const MAX_LENGTH: u32 = 0x10_0000;
-/// Octets of a filler at most: more than an inline threshold can be (RFC 8797 section 4.2).
+/// The most octets of a filler: more than an inline threshold can be (RFC 8797 section 4.2).
 pub const MAX_FILLER: u32 = 0x4_0400;
 
 const ECHO: u32 = 1;
@@ -104,7 +106,7 @@ pub enum Carry {
 }
 
 impl Carry {
-    /// Each way there is.
+    /// All ways.
     pub const ALL: [Self; 5] = [Self::Inline, Self::Read, Self::Write, Self::PositionZero, Self::Reply];
 
     const fn name(self) -> &'static str {
@@ -134,7 +136,7 @@ impl fmt::Display for Carry {
     }
 }
 
-/// No way of carrying has this name.
+/// There is no way with this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownCarry;
 
@@ -154,11 +156,10 @@ impl FromStr for Carry {
     }
 }
 
-/// The octets that stand for `seed`, so many of them: those from octet `seed` on of one sequence, whose word number n,
-/// counted from 0, is n times 0x9e3779b1 modulo 2^32, the most significant octet first. None for more than
-/// [`MAX_LENGTH`].
+/// `length` octets that stand for `seed`: those from octet `seed` on of a sequence whose word number n, counted from 0,
+/// is n times 0x9e3779b1 modulo 2^32, most significant octet first. None for more than [`MAX_LENGTH`].
 ///
-/// The sequence is made once; no word of it is there twice.
+/// The sequence is built once; no word occurs in it twice.
 #[must_use]
 pub fn pattern(seed: u16, length: u32) -> Option<&'static [u8]> {
     static SEQUENCE: OnceLock<Vec<u8>> = OnceLock::new();
@@ -171,7 +172,7 @@ pub fn pattern(seed: u16, length: u32) -> Option<&'static [u8]> {
     sequence.get(usize::from(seed)..)?.get(..length as usize)
 }
 
-/// XDR padding of an opaque of so many octets.
+/// XDR padding of an opaque with this many octets.
 fn padding(length: usize) -> &'static [u8] {
     const ZEROS: &[u8] = &[0; 3];
     ZEROS.get(..length.next_multiple_of(4) - length).unwrap_or_default()

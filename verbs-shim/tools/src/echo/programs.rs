@@ -6,7 +6,7 @@ use super::{ECHO, GIVE, GIVE_WHOLE, MAX_FILLER, PROGRAM, TAKE, TAKE_WHOLE, VERSI
 
 /// The echo program, as a service; other programs can be added.
 ///
-/// The buffers of a connection are used again: nothing is allocated here when a call like it came before.
+/// The buffers of a connection are reused: nothing is allocated here for a call if one like it came before.
 #[must_use]
 pub fn programs<V: Provider>() -> Dispatcher<'static, V> {
     let procedures: [(u32, Procedure); 5] =

@@ -1,4 +1,4 @@
-//! COMPOUND, the one procedure of NFSv4 (RFC 7530 section 15.2): its operations, and how long their results can be.
+//! COMPOUND, the main procedure of NFSv4 (RFC 7530 section 15.2): its operations, and how long their results can be.
 
 use std::slice;
 
@@ -13,17 +13,17 @@ use super::{Error, Status};
 pub(super) struct Operation {
     code: u32,
     name: &'static str,
-    /// Octets of its results behind the status at most, without data that has a Write chunk.
+    /// The most octets of its results after the status, without data that has a Write chunk.
     results: u32,
 }
 
-/// Octets of a file handle at most, with its count.
+/// The most octets of a file handle, with its count.
 const HANDLE: u32 = 4 + 128;
 const STATEID: u32 = 16;
 const VERIFIER: u32 = 8;
-/// A bitmap of the attributes of version 4.0, with its count; a word more than there are is allowed.
+/// A bitmap of the attributes of version 4.0, with its count; one additional word is allowed.
 const BITMAP: u32 = 4 + 3 * 4;
-/// Strings that the protocol does not bound: a name of someone, an address.
+/// Strings that the protocol does not limit: a name of a user, an address.
 const STRING: u32 = 4 + 1024;
 
 pub(super) const CLOSE: Operation = Operation { code: 4, name: "CLOSE", results: STATEID };
@@ -40,12 +40,12 @@ pub(super) const PUTFH: Operation = Operation { code: 22, name: "PUTFH", results
 pub(super) const PUTROOTFH: Operation = Operation { code: 24, name: "PUTROOTFH", results: 0 };
 pub(super) const READ: Operation = Operation { code: 25, name: "READ", results: 4 + 4 };
 pub(super) const READDIR: Operation = Operation { code: 26, name: "READDIR", results: 0 };
-// NFS4ERR_CLID_INUSE says in two strings by whom.
+// NFS4ERR_CLID_INUSE says in two strings who uses it.
 pub(super) const SETCLIENTID: Operation = Operation { code: 35, name: "SETCLIENTID", results: 2 * STRING };
 pub(super) const SETCLIENTID_CONFIRM: Operation = Operation { code: 36, name: "SETCLIENTID_CONFIRM", results: 0 };
 pub(super) const WRITE: Operation = Operation { code: 38, name: "WRITE", results: 4 + 4 + VERIFIER };
 
-/// Identifies what is open, or nothing in particular (RFC 7530 section 9.1.4).
+/// Identifies an open file, or nothing in particular (RFC 7530 section 9.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StateId(pub(super) [u8; 16]);
 
@@ -54,18 +54,18 @@ impl StateId {
     pub(super) const ANONYMOUS: Self = Self([0; 16]);
 }
 
-/// What is asked of attributes, and what comes (RFC 7530 section 5).
+/// The attributes that are requested and received (RFC 7530 section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attributes {
     /// `nfs_ftype4`.
     pub(crate) kind: Option<u32>,
     /// Octets.
     pub(crate) size: Option<u64>,
-    /// Why those of an entry of a directory could not be had.
+    /// Why those of a directory entry could not be read.
     pub(crate) error: Option<u32>,
-    /// Octets that a READ gives at most.
+    /// The most octets that a READ returns.
     pub(crate) max_read: Option<u64>,
-    /// Octets that a WRITE takes at most.
+    /// The most octets that a WRITE takes.
     pub(crate) max_write: Option<u64>,
 }
 
@@ -79,7 +79,7 @@ impl Attributes {
     const OCTETS: u32 = 4 + 8 + 4 + 8 + 8;
     /// Those of a file or directory.
     pub(super) const OF_FILE: u32 = 1 << Self::KIND | 1 << Self::SIZE | 1 << Self::MAX_READ | 1 << Self::MAX_WRITE;
-    /// Those of an entry of a directory.
+    /// Those of a directory entry.
     pub(super) const OF_ENTRY: u32 = 1 << Self::KIND | 1 << Self::SIZE | 1 << Self::ERROR;
 
     pub(super) fn decode(results: &mut Reader<'_>) -> Result<Self, Error> {
@@ -99,7 +99,7 @@ impl Attributes {
                 Self::ERROR => attributes.error = Some(values.u32()?),
                 Self::MAX_READ => attributes.max_read = Some(values.u64()?),
                 Self::MAX_WRITE => attributes.max_write = Some(values.u64()?),
-                // Never asked for.
+                // Never requested.
                 _ => return Err(Error::Results(at)),
             }
         }
@@ -127,17 +127,17 @@ pub(super) fn call() -> Call {
     Call::rpc(Procedure::NFS, 4, 1)
 }
 
-/// A COMPOUND that is put together.
+/// A COMPOUND that is being put together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compound {
     octets: Vec<u8>,
     operations: Vec<(Operation, String)>,
-    /// Octets of the results of all operations, with number and status of each.
+    /// The most octets of the results of all operations, with number and status of each.
     results: u32,
 }
 
 impl Compound {
-    /// From the root, or the directory it is in, to each name in turn.
+    /// Walks from the root to each name in turn.
     pub(super) fn walk(path: &[String]) -> Self {
         let mut compound = Self::default();
         compound.add(PUTROOTFH, "");
@@ -147,14 +147,14 @@ impl Compound {
         compound
     }
 
-    /// With what has this handle.
+    /// Starts at the file with this handle.
     pub(super) fn of(handle: &[u8]) -> Self {
         let mut compound = Self::default();
         put_opaque(compound.add(PUTFH, ""), handle);
         compound
     }
 
-    /// Adds an operation; its arguments are appended to what is given.
+    /// Adds an operation; the caller appends its arguments to what is returned.
     pub(super) fn add(&mut self, operation: Operation, subject: &str) -> &mut Vec<u8> {
         self.operations.push((operation, subject.to_owned()));
         self.results = self.results.saturating_add(8).saturating_add(operation.results);
@@ -187,7 +187,7 @@ impl Compound {
         put_u32(arguments, count);
     }
 
-    /// READDIR behind a cookie; the results have so many octets at most, whatever is in the directory.
+    /// READDIR after a cookie; the results have at most this many octets, whatever is in the directory.
     pub(super) fn entries(&mut self, cookie: u64, verifier: [u8; 8], octets: u32) {
         let arguments = self.add(READDIR, "");
         put_u64(arguments, cookie);
@@ -229,7 +229,7 @@ impl Compound {
     /// The results of a call, where all operations succeeded.
     pub(super) fn results<'a>(&'a self, call: &'a Call) -> Result<Results<'a>, Error> {
         let results = call.accepted().map_err(Error::Reply)?;
-        // Where the room for them was calculated wrong, this shows also while they happen to fit.
+        // This shows a miscalculated room for them even if they happen to fit.
         let most = self.results_length() as usize;
         if results.len() > most {
             return Err(Error::Results(most));
@@ -237,7 +237,7 @@ impl Compound {
         let mut reader = Reader::new(results);
         let (number, _tag, at, count) = (reader.u32()?, reader.opaque()?, reader.offset(), reader.u32()? as usize);
         if number != 0 {
-            // The last that was carried out is the one that failed.
+            // The last one that was carried out is the one that failed.
             let failed = self.operations.get(count.saturating_sub(1)).ok_or(Error::Results(at))?;
             let (operation, subject) = (failed.0.name, failed.1.clone());
             return Err(Error::Status(Status { operation, subject, number }));
@@ -256,7 +256,7 @@ pub(super) struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Goes on to those of the next such operation; what is between has none.
+    /// Goes on to those of the next such operation; operations in between have none.
     pub(super) fn of(&mut self, wanted: Operation) -> Result<&mut Reader<'a>, Error> {
         loop {
             let at = self.reader.offset();

@@ -21,20 +21,20 @@ pub(crate) enum Error {
     Settings(SettingsError),
     /// An operation failed.
     Status(Status),
-    /// The results are not those of what was asked; at this octet of them.
+    /// The results do not match the request, at this octet of them.
     Results(usize),
-    /// It is no file, but something of this kind.
+    /// It is not a file, but something of this kind.
     NotAFile(&'static str),
     /// The file ended early: it became shorter while it was read.
     Short {
-        /// Octets there were.
+        /// Octets that were read.
         read: u64,
         /// Octets it had.
         of: u64,
     },
-    /// The server does no part of an operation, and says that it was carried out.
+    /// The server says that an operation was carried out, but did no part of it.
     NoProgress(&'static str),
-    /// The server was restarted while it was written to, and may have lost data that was not committed.
+    /// The server was restarted during the writes, and may have lost data that was not committed.
     Restarted,
     /// A file here could not be read or written.
     Local(io::Error),
@@ -45,7 +45,7 @@ pub(crate) enum Error {
 pub(crate) struct Status {
     /// Its name.
     pub(crate) operation: &'static str,
-    /// What it was asked to work on; may be empty.
+    /// What it was applied to; may be empty.
     pub(crate) subject: String,
     /// `nfsstat4`.
     pub(crate) number: u32,
@@ -57,7 +57,7 @@ impl Status {
     /// The server asks to try again later (RFC 7530 section 13.1.1.3).
     pub(crate) const DELAY: u32 = 10_008;
 
-    /// Whether it can be different later.
+    /// Whether it may succeed later.
     pub(crate) const fn passes(&self) -> bool {
         matches!(self.number, Self::GRACE | Self::DELAY)
     }

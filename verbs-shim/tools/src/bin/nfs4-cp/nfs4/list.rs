@@ -10,15 +10,15 @@ use super::{Attributes, Error, Found, Nfs4};
 pub(crate) struct Entry {
     /// Its name, as far as it is UTF-8.
     pub(crate) name: String,
-    /// What is known of it.
+    /// What is known about it.
     pub(crate) attributes: Attributes,
 }
 
-/// Octets of the results of a READDIR at most.
+/// The most octets of the results of a READDIR.
 const PAGE: u32 = 32_768;
 
 impl<V: Provider> Nfs4<V> {
-    /// Gives the entries of a directory, page by page, in the server's order; how many there are.
+    /// Gives the entries of a directory, page by page, in the server's order, and returns how many there are.
     pub(crate) fn list(
         &self,
         directory: &Found,

@@ -16,7 +16,7 @@ pub(crate) struct Location {
 const PORT: u16 = 20_049;
 
 impl Location {
-    /// Reads one; none where it does not begin with `nfs://`, and so is a file here.
+    /// Parses a location; none if it does not begin with `nfs://`, and so is a local file.
     pub(crate) fn parse(text: &str) -> Option<Result<Self, String>> {
         let rest = text.strip_prefix("nfs://")?;
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -34,7 +34,7 @@ impl Location {
         let port = port.map_or(Some(PORT), |port| port.parse().ok().filter(|&port| port > 0))?;
         let path: Vec<String> =
             path.split('/').filter(|name| !name.is_empty() && *name != ".").map(str::to_owned).collect();
-        // The server knows no such name; LOOKUPP would leave a symbolic link elsewhere than expected.
+        // The server has no such name, and LOOKUPP would lead elsewhere than expected after a symbolic link.
         let known = !host.is_empty() && path.iter().all(|name| name != "..");
         known.then(|| Self { host: host.to_owned(), port, path })
     }

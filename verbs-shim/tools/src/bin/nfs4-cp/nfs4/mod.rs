@@ -1,7 +1,7 @@
 //! A client of NFSv4.0 (RFC 7530) that knows enough to copy files and list directories.
 //!
-//! READs bring their data into Write chunks and WRITEs give theirs by Read chunks, several at a time; READDIRs come by
-//! Reply chunk, and a path too long for a Send goes by Position Zero chunk (RFC 8267).
+//! READs receive their data in Write chunks and WRITEs send theirs in Read chunks, several at a time. READDIR results
+//! come in a Reply chunk, and a path that is too long for a Send goes in a Position Zero chunk (RFC 8267).
 
 mod compound;
 mod error;
@@ -24,14 +24,14 @@ use self::compound::{Compound, GETATTR, GETFH};
 pub(crate) use self::error::{Error, Status};
 pub(crate) use self::location::Location;
 
-/// How a client is set up.
+/// The settings of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// READs or WRITEs that are under way at once; 1 at least.
+    /// READs or WRITEs in flight at once; at least 1.
     pub(crate) depth: u32,
-    /// Who asks: user and group (RFC 5531 section 14).
+    /// User and group of the caller (RFC 5531 section 14).
     pub(crate) user: (u32, u32),
-    /// How long a server that asks to try again later is given.
+    /// How long to keep trying if the server asks to try again later.
     pub(crate) patience: Duration,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Found {
     pub(crate) attributes: Attributes,
 }
 
-/// Data that one READ or WRITE carries at most.
+/// The most data that one READ or WRITE carries.
 const MOST_DATA: u64 = 1 << 20;
 
 impl<V: Provider> Nfs4<V> {
@@ -69,7 +69,7 @@ impl<V: Provider> Nfs4<V> {
         Ok(Self { client, user, depth: depth as usize, patience: options.patience })
     }
 
-    /// Finds what has this path, name by name.
+    /// Looks up a path, name by name.
     pub(crate) fn look_up(&self, path: &[String]) -> Result<Found, Error> {
         let mut compound = Compound::walk(path);
         compound.add(GETFH, "");
@@ -92,7 +92,7 @@ impl<V: Provider> Nfs4<V> {
         compound::call().with_credentials(&self.user)
     }
 
-    /// Makes a call with the room and the data of the call before, if it has any.
+    /// Starts a call with the buffers of the previous call, if it has any.
     fn start(&self, compound: Compound, mut call: Call) -> Flight<V> {
         let message = call.message();
         message.clear();
@@ -116,7 +116,7 @@ impl<V: Provider> Nfs4<V> {
             outcome?;
             match compound.results(&call) {
                 Ok(_) => return Ok(call),
-                // Its sequence number is used up.
+                // Its sequence number has been used.
                 Err(Error::Status(status)) if !compound.has_sequence() && patience.is_left(&status) => {}
                 Err(error) => return Err(error),
             }
@@ -124,8 +124,8 @@ impl<V: Provider> Nfs4<V> {
         }
     }
 
-    /// Waits for all that is under way, whatever comes of it: given up, the server could find its memory gone. Where a call
-    /// had no reply there is no more to be had from this connection.
+    /// Waits for everything in flight, whatever the outcome: if it were given up, the server could find its memory
+    /// gone. If a call had no reply, nothing more will come on this connection.
     fn abandon<T>(&self, done: &Result<T, Error>, flights: &mut VecDeque<Transfer<V>>) {
         if matches!(done, Err(Error::Call(_))) {
             self.client.connection().disconnect();
@@ -136,20 +136,20 @@ impl<V: Provider> Nfs4<V> {
     }
 }
 
-/// A call that is under way.
+/// A call in flight.
 struct Flight<V: Provider> {
     compound: Compound,
     pending: Pending<V>,
 }
 
-/// A READ or WRITE that is under way.
+/// A READ or WRITE in flight.
 struct Transfer<V: Provider> {
     flight: Flight<V>,
     offset: u64,
     count: u32,
 }
 
-/// How long somebody is waited for who asks to try again later.
+/// How long somebody is waited for whoever asks to try again later.
 struct Patience {
     until: Option<Instant>,
     pause: Duration,
@@ -160,7 +160,7 @@ impl Patience {
         Self { until: Instant::now().checked_add(longest), pause: Duration::from_millis(10) }
     }
 
-    /// Whether to try again; then it is time to.
+    /// Whether to try again; returns when it is time to.
     fn is_left(&mut self, status: &Status) -> bool {
         const LONGEST: Duration = Duration::from_secs(1);
         if !status.passes() || self.until.is_some_and(|until| until < Instant::now() + self.pause) {

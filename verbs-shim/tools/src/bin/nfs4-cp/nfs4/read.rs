@@ -15,7 +15,7 @@ struct Data {
 }
 
 impl<V: Provider> Nfs4<V> {
-    /// Reads all of a file, and gives its octets in order. The data is where the adapter has put it.
+    /// Reads a whole file, and gives its octets in order, straight from where the adapter put them.
     pub(crate) fn read(&self, file: &Found, sink: &mut impl Write) -> Result<u64, Error> {
         if file.attributes.kind != Some(1) {
             return Err(Error::NotAFile(file.attributes.kind_name()));
@@ -27,14 +27,14 @@ impl<V: Provider> Nfs4<V> {
     }
 
     fn read_all(&self, file: &Found, sink: &mut impl Write, flights: &mut VecDeque<Transfer<V>>) -> Result<u64, Error> {
-        /// Asked for where the file should be at its end: room for what has been added meanwhile.
+        /// Requested where the file should end, to read what has been added meanwhile.
         const BEHIND_THE_END: u64 = 4096;
         let size = file.attributes.size.unwrap_or(0);
         let most = file.attributes.max_read.unwrap_or(MOST_DATA).clamp(1, MOST_DATA);
         let mut spare = Vec::new();
         let (mut next, mut at) = (0, 0);
         loop {
-            // The last READ says that it was the last, so there is one even of an empty file.
+            // The last READ says that it was the last, so there is one even for an empty file.
             while flights.len() < self.depth && (next < size || flights.is_empty()) {
                 let count = if next < size { most.min(size - next) } else { most.min(BEHIND_THE_END) };
                 flights.push_back(self.start_read(
@@ -54,7 +54,7 @@ impl<V: Provider> Nfs4<V> {
                 if data.eof || at == end {
                     break;
                 }
-                // The server has given less than was asked for; a later READ may be under way already.
+                // The server returned less than was requested; a later READ may be in flight already.
                 let rest = self.start_read(file, at, (end - at) as u32, data.call)?;
                 data = self.end_read(rest)?;
             }

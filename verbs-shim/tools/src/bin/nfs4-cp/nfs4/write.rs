@@ -22,10 +22,10 @@ struct Open {
     sequence: u32,
 }
 
-/// What an OPEN gives.
+/// What an OPEN returns.
 struct Opened {
     state: StateId,
-    /// The owner is new to the server, which wants to hear from it again.
+    /// Whether the owner is new to the server, which wants it confirmed.
     confirm: bool,
     delegation: Option<StateId>,
 }
@@ -34,7 +34,7 @@ struct Opened {
 type Verifier = [u8; 8];
 
 impl<V: Provider> Nfs4<V> {
-    /// Makes a file, or empties it, and writes to it what comes until there is no more.
+    /// Creates or empties a file, and writes the source to it, up to its end.
     pub(crate) fn write(&self, path: &[String], source: &mut impl Read) -> Result<u64, Error> {
         let client = self.identify()?;
         let mut open = self.open(client, path)?;
@@ -46,7 +46,8 @@ impl<V: Provider> Nfs4<V> {
         closed.map(|()| written)
     }
 
-    /// Makes this client known to the server (RFC 7530 section 9.1.1), and gives its client ID. It takes no callbacks.
+    /// Introduces this client to the server (RFC 7530 section 9.1.1), and returns its client ID. It accepts no
+    /// callbacks.
     fn identify(&self) -> Result<u64, Error> {
         let random = RandomState::new().hash_one(0);
         let mut compound = Compound::default();
@@ -121,7 +122,7 @@ impl<V: Provider> Nfs4<V> {
         .map(drop)
     }
 
-    /// Makes a call with the next sequence number of the file's owner, again where the server asks for that.
+    /// Makes a call with the next sequence number of the file's owner, and repeats it if the server asks for that.
     fn in_sequence(&self, open: &mut Open, add: impl Fn(&mut Compound, u32)) -> Result<(Compound, Call), Error> {
         let mut patience = Patience::new(self.patience);
         loop {
@@ -222,7 +223,7 @@ fn same(verifier: &mut Option<Verifier>, other: Verifier) -> Result<(), Error> {
     if *verifier.get_or_insert(other) == other { Ok(()) } else { Err(Error::Restarted) }
 }
 
-/// Opens a file in the directory that the path leads to: makes it or empties it.
+/// Opens a file in the directory that the path leads to, creating or emptying it.
 fn open_compound(client: u64, sequence: u32, path: &[String]) -> Compound {
     const WRITE_ONLY: u32 = 2;
     const DENY_NOTHING: u32 = 0;

@@ -1,4 +1,4 @@
-//! XDR (RFC 4506), as much of it as COMPOUNDs need.
+//! The part of XDR (RFC 4506) that COMPOUNDs need.
 
 use super::Error;
 
