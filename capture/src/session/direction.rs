@@ -2,7 +2,7 @@
 
 use rpcrdma::prefix::Prefix;
 use rpcrdma::rpc::MessageType;
-use rpcrdma::v1::{Body, ErrorReply};
+use rpcrdma::v1::{self, Body, ErrorReply};
 use rpcrdma::v2;
 
 use super::call::Call;
@@ -67,37 +67,52 @@ impl Session {
         if self.number.is_none() {
             return false;
         }
-        let answers = self.client == Some(from.other());
         let mut family = self.family;
         let dialect = Dialect::of(send, false, &mut family);
-        let Ok(decoded) = Decoded::decode(dialect, send) else {
-            // An RDMA_ERROR of another version. What it refuses may be a version 2 message of a wire format that is not known:
-            // those are not kept as calls.
-            let refuses_unknown = dialect == Dialect::Version1 && self.undecided;
-            let error = ErrorReply::decode(send).is_ok() && answers && !refuses_unknown;
-            return error && Prefix::decode(send).is_ok_and(|prefix| !self.waits(from.other(), prefix.xid));
-        };
-        let is_reply = match decoded.header {
+        match Decoded::decode(dialect, send) {
+            Ok(decoded) => match decoded.header {
+                Header::V1(v1::Header { body: Body::Done, xid, .. }) => self.is_early_done(from, xid),
+                _ => self.may_reply(from, &decoded) && self.lacks_call(from.other(), decoded.header.xid()),
+            },
+            Err(_) => self.is_early_refusal(from, dialect, send),
+        }
+    }
+
+    /// An RDMA_DONE for a reply that was asked to be read and was not, all of it.
+    fn is_early_done(&self, from: Side, xid: u32) -> bool {
+        let provided = self.provided.get(from.other()).get(&xid).and_then(|id| self.calls.get(id));
+        provided.is_some_and(Call::is_pulled)
+    }
+
+    /// An RDMA_ERROR of another version, for a call that was not seen. What it refuses may be a version 2 message of a wire
+    /// format that is not known: those are not kept as calls.
+    fn is_early_refusal(&self, from: Side, dialect: Dialect, send: &[u8]) -> bool {
+        let refuses_unknown = dialect == Dialect::Version1 && self.undecided;
+        let is_error = ErrorReply::decode(send).is_ok() && self.client == Some(from.other()) && !refuses_unknown;
+        is_error && Prefix::decode(send).is_ok_and(|prefix| !self.waits(from.other(), prefix.xid))
+    }
+
+    /// Whether a Send may answer, as far as its first packet shows. [`direction`](Self::direction) says of a whole message
+    /// what it is, by the calls that wait; here the call may be what is still to come.
+    fn may_reply(&self, from: Side, decoded: &Decoded<'_>) -> bool {
+        match decoded.header {
             Header::V1(header) => match header.body {
-                Body::Error(_) => answers,
-                Body::Msg(_) | Body::Msgp { .. } => {
-                    MessageType::peek(decoded.payload).is_some_and(|(_, kind)| kind == MessageType::REPLY)
-                }
+                Body::Msg(_) | Body::Msgp { .. } => said(decoded.payload) == Some(Direction::Reply),
                 Body::Nomsg(chunks) => chunks.reads.is_empty() && self.client != Some(from),
-                // What it says to be read was asked for.
-                Body::Done => {
-                    let provided = self.provided.get(from.other()).get(&header.xid);
-                    let provided = provided.and_then(|id| self.calls.get(id));
-                    return provided.is_some_and(Call::is_pulled);
-                }
+                Body::Error(_) => self.client == Some(from.other()),
+                Body::Done => false,
             },
-            Header::V2(header) => match decoded.header.place() {
-                header::PayloadPlace::Nowhere => header.error().is_some() && answers,
-                _ => header.is_response() == Some(true),
-            },
-        };
-        let call = self.xids.get(from.other()).get(&decoded.header.xid()).and_then(|id| self.calls.get(id));
-        is_reply && call.is_none_or(Call::is_pulled)
+            Header::V2(header) if decoded.header.place() == header::PayloadPlace::Nowhere => {
+                header.error().is_some() && self.client == Some(from.other())
+            }
+            Header::V2(header) => header.is_response() == Some(true),
+        }
+    }
+
+    /// Whether a call was not seen, or not all that was asked for of its chunks.
+    fn lacks_call(&self, requester: Side, xid: u32) -> bool {
+        let call = self.xids.get(requester).get(&xid).and_then(|id| self.calls.get(id));
+        call.is_none_or(Call::is_pulled)
     }
 
     /// Whether a call of an end waits.
