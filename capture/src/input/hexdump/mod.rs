@@ -111,16 +111,43 @@ impl<'a> DumpText<'a> {
     }
 }
 
-/// How the lines of a dump begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
-    /// With data.
-    Plain,
-    /// With an offset.
-    Offset,
-    /// With anything, an offset and a colon.
-    Colon,
+/// A form of dump.
+struct Layout {
+    /// Whether a text has this form.
+    recognises: fn(&str) -> bool,
+    /// Reads a line; `None` if it is not part of the dump.
+    line: for<'a> fn(DumpText<'a>) -> Option<DumpLine<'a>>,
+    groups: Groups,
 }
+
+/// What the groups of digits in a dump are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Groups {
+    /// Octets or words, or digits that are separated anywhere.
+    Any,
+    /// Octets or words in the order in which they were sent.
+    InOrder,
+    /// The same, or words of the host.
+    MaybeOfHost,
+}
+
+/// The forms of dump; a text is of the first that recognises it.
+static LAYOUTS: [Layout; 3] = [
+    // xxd, tcpdump, print_hex_dump, gdb: anything, an offset and a colon.
+    Layout {
+        recognises: |text| numbered(text).any(|line| colon(line).is_some()),
+        line: line_with_colon,
+        groups: Groups::InOrder,
+    },
+    // hexdump, od, tshark: an offset.
+    Layout {
+        recognises: |text| numbered(text).next().is_some_and(begins_with_offset),
+        line: line_with_offset,
+        groups: Groups::MaybeOfHost,
+    },
+    // xxd -p, C, people: digits.
+    Layout { recognises: |_| true, line: plain_line, groups: Groups::Any },
+];
 
 /// A line of a dump.
 #[derive(Debug)]
@@ -131,24 +158,31 @@ struct DumpLine<'a> {
     groups: Vec<DumpText<'a>>,
 }
 
+impl<'a> DumpLine<'a> {
+    fn new(offset: Option<DumpText<'a>>, data: DumpText<'a>) -> Self {
+        Self { offset, repeats: false, groups: groups(data) }
+    }
+}
+
 /// Reads a hex dump.
 ///
 /// # Errors
 /// A [`HexError`] at the first thing that cannot be part of one.
 pub(crate) fn parse(text: &str) -> Result<Dump, HexError> {
     let mut lines = Vec::new();
-    let layout = Layout::of(text);
+    let [.., plain] = &LAYOUTS;
+    let layout = LAYOUTS.iter().find(|layout| (layout.recognises)(text)).unwrap_or(plain);
     for line in numbered(text) {
-        lines.extend(layout.line(line));
+        lines.extend((layout.line)(line));
     }
     let groups = || lines.iter().flat_map(|line| &line.groups);
     let size = word_size(groups())?;
-    let mut octets = DumpOctets::new(layout == Layout::Plain, size);
+    let mut octets = DumpOctets::new(layout.groups == Groups::Any, size);
     for line in &lines {
         octets.line(line)?;
     }
     let octets = octets.finish()?;
-    let host_words = if layout == Layout::Offset { group_size(groups()) } else { size };
+    let host_words = if layout.groups == Groups::MaybeOfHost { group_size(groups()) } else { size };
     Ok(ordered(octets, host_words))
 }
 
@@ -158,32 +192,29 @@ fn numbered(text: &str) -> impl Iterator<Item = DumpText<'_>> {
     lines.filter(|line| !line.text.trim().is_empty() && !line.text.trim_start().starts_with('#'))
 }
 
-impl Layout {
-    fn of(text: &str) -> Self {
-        if numbered(text).any(|line| colon(line).is_some()) {
-            return Self::Colon;
-        }
-        let first = numbered(text).next();
-        if first.is_some_and(begins_with_offset) { Self::Offset } else { Self::Plain }
-    }
+fn line_with_colon(line: DumpText<'_>) -> Option<DumpLine<'_>> {
+    repetition(line).or_else(|| match colon(line) {
+        Some((offset, data)) => Some(DumpLine::new(offset, without_text_column(data.before("|").trim_start()))),
+        None if is_prose(line) => None,
+        None => Some(DumpLine::new(None, without_text_column(line.trim_start()))),
+    })
+}
 
-    fn line<'a>(self, line: DumpText<'a>) -> Option<DumpLine<'a>> {
-        let (first, rest) = line.word();
-        if first.text == "*" && rest.text.trim().is_empty() {
-            return Some(DumpLine { offset: Some(first), repeats: true, groups: Vec::new() });
-        }
-        let (offset, data) = match self {
-            Self::Plain => (None, line),
-            Self::Offset => (Some(first), rest.before("|")),
-            Self::Colon => match colon(line) {
-                Some((offset, data)) => (offset, data.before("|")),
-                None if is_prose(line) => return None,
-                None => (None, line),
-            },
-        };
-        let data = if self == Self::Plain { data } else { without_text_column(data.trim_start()) };
-        Some(DumpLine { offset, repeats: false, groups: groups(data) })
-    }
+fn line_with_offset(line: DumpText<'_>) -> Option<DumpLine<'_>> {
+    let (offset, data) = line.word();
+    let data = || without_text_column(data.before("|").trim_start());
+    repetition(line).or_else(|| Some(DumpLine::new(Some(offset), data())))
+}
+
+fn plain_line(line: DumpText<'_>) -> Option<DumpLine<'_>> {
+    repetition(line).or_else(|| Some(DumpLine::new(None, line)))
+}
+
+/// A line of an asterisk alone.
+fn repetition(line: DumpText<'_>) -> Option<DumpLine<'_>> {
+    let (first, rest) = line.word();
+    let is_one = first.text == "*" && rest.text.trim().is_empty();
+    is_one.then(|| DumpLine { offset: Some(first), repeats: true, groups: Vec::new() })
 }
 
 /// Finds `offset:` in a line, with what follows it. gdb's `<symbol+16>:` has an offset no one can check.
