@@ -1,45 +1,88 @@
-//! What a version 2 message has that one of version 1 does not.
+//! The words that only a message of version 2 has.
 
 use rpcrdma::v2::{
     self, Credit, ErrorBodyV2, Family, HeaderV2, PropertySet, PropertyValue, ReverseDirection, family_a,
 };
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::{Hex32, MessageObject, Reads, ShownObject};
-use crate::rpc::header::Dialect;
-use crate::rpc::message::Message;
+use super::chunks::Reads;
+use super::values::{Hex32, ShownObject};
+use crate::rpc::message::{Dropped, Message};
 
-impl<'a> MessageObject<'a> {
-    /// Takes what a message of version 2 has, including its header, if that can be read.
-    pub(super) fn take_v2(&mut self, message: &Message, header: Option<&HeaderV2<'a>>) {
-        let family = match message.dialect {
-            Dialect::Version1 => return,
-            Dialect::Version2(family) => Some(family),
-            Dialect::Version2Unknown => None,
-        };
-        self.v2_family = Some(family.map(|family| match family {
-            Family::A => "A",
-            Family::B => "B",
-        }));
-        self.credit = message.prefix().map(|prefix| CreditsObject::new(Credit(prefix.credit), family));
-        let number = message.prefix().map_or(0, |prefix| prefix.procedure.0);
-        self.rdma_htype = Some(message.type_name().map_or(Type::Number(number), Type::Name));
-        self.earlier_length = Some(message.earlier_length()).filter(|length| *length > 0);
-        self.dropped = message.dropped.map(ShownObject);
-        let Some(header) = header else { return };
-        self.rdma_inv_handle = header.inv_handle().map(Hex32);
-        self.call = header.call_chunk().map(Reads);
-        self.properties = header.properties().map(Properties);
-        match header {
-            HeaderV2::A(header) => self.rdma_flags = Some(FlagNames(header.flags)),
-            HeaderV2::B(header) => self.rdma_remaining = header.remaining(),
+/// What a header of version 2 has between `rdma_credit` and the lengths.
+pub(super) struct WordsV2<'a> {
+    rdma_htype: Type,
+    /// Null if it is not known.
+    v2_family: Option<&'static str>,
+    credit: Option<CreditsObject>,
+    /// `None` if it cannot be read.
+    header: Option<HeaderV2<'a>>,
+    earlier_length: u64,
+    dropped: Option<Dropped>,
+}
+
+impl<'a> WordsV2<'a> {
+    /// The words of a message of this wire format, if that is known, including its header, if that can be read.
+    pub(super) fn new(message: &Message, family: Option<Family>, header: Option<HeaderV2<'a>>) -> Self {
+        let prefix = message.prefix();
+        let number = prefix.map_or(0, |prefix| prefix.procedure.0);
+        Self {
+            rdma_htype: message.type_name().map_or(Type::Number(number), Type::Name),
+            v2_family: family.map(|family| match family {
+                Family::A => "A",
+                Family::B => "B",
+            }),
+            credit: prefix.map(|prefix| CreditsObject::new(Credit(prefix.credit), family)),
+            header,
+            earlier_length: message.earlier_length(),
+            dropped: message.dropped,
         }
     }
+
+    pub(super) fn entries<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
+        object.serialize_entry("rdma_htype", &self.rdma_htype)?;
+        object.serialize_entry("v2_family", &self.v2_family)?;
+        if let Some(credit) = &self.credit {
+            object.serialize_entry("credit", credit)?;
+        }
+        if let Some(header) = &self.header {
+            header_entries(header, object)?;
+        }
+        if self.earlier_length > 0 {
+            object.serialize_entry("earlier_length", &self.earlier_length)?;
+        }
+        if let Some(dropped) = self.dropped {
+            object.serialize_entry("dropped", &ShownObject(dropped))?;
+        }
+        Ok(())
+    }
+}
+
+fn header_entries<M: SerializeMap>(header: &HeaderV2<'_>, object: &mut M) -> Result<(), M::Error> {
+    match header {
+        HeaderV2::A(header) => object.serialize_entry("rdma_flags", &FlagNames(header.flags))?,
+        HeaderV2::B(header) => {
+            if let Some(remaining) = header.remaining() {
+                object.serialize_entry("rdma_remaining", &remaining)?;
+            }
+        }
+    }
+    if let Some(handle) = header.inv_handle() {
+        object.serialize_entry("rdma_inv_handle", &Hex32(handle))?;
+    }
+    if let Some(call) = header.call_chunk() {
+        object.serialize_entry("call", &Reads(call))?;
+    }
+    if let Some(properties) = header.properties() {
+        object.serialize_entry("properties", &Properties(properties))?;
+    }
+    Ok(())
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Type {
+enum Type {
     Name(&'static str),
     Number(u32),
 }
@@ -47,7 +90,7 @@ pub(super) enum Type {
 /// The two halves of `rdma_credit` (version two draft -01, "Credits"). If drafts -06 and -07 may be in use, also the
 /// word as they read it: nothing shows which of the two is right.
 #[derive(Serialize)]
-pub(super) struct CreditsObject {
+struct CreditsObject {
     granted: u16,
     maximum: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +104,7 @@ impl CreditsObject {
     }
 }
 
-pub(super) struct FlagNames(family_a::HeaderFlags);
+struct FlagNames(family_a::HeaderFlags);
 
 impl Serialize for FlagNames {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -74,7 +117,7 @@ impl Serialize for FlagNames {
     }
 }
 
-pub(super) struct Properties<'a>(PropertySet<'a>);
+struct Properties<'a>(PropertySet<'a>);
 
 impl Serialize for Properties<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
