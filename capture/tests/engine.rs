@@ -342,7 +342,8 @@ fn a_packet_that_comes_late_twice_is_one_message() {
 
 #[test]
 fn a_packet_that_was_refused_has_not_arrived() {
-    for refuse in [Wire::nak, Wire::not_ready] {
+    // Of "receiver not ready" for a packet that was not seen it is not known what else was refused.
+    for (refuse, missed) in [(Wire::nak as fn(&mut Wire, By, u32) -> Packet, 0), (Wire::not_ready, 1)] {
         let mut wire = Wire::default();
         let mut trace = wire.connect();
         trace.extend(nulls(&mut wire, 1..3));
@@ -354,6 +355,8 @@ fn a_packet_that_was_refused_has_not_arrived() {
         // However much comes before it does.
         let next = wire.send(Client, &message(MSG, 4, &Lists::default(), &null(4)));
         trace.extend(next.clone());
+        let ends = dissect(&trace);
+        assert_eq!(ends.reports[0].counts.active.missed, missed, "nor was what came after it received");
         trace.extend((0..5000).map(|_| wire.ack(Server, number - 1)));
         trace.extend([lost, next].concat());
         for xid in 3..5 {
@@ -1251,6 +1254,22 @@ fn a_set_up_that_is_captured_late_is_that_of_the_connection() {
                 assert!(announced.active.is_some() && announced.passive.is_some());
             }
         }
+    }
+}
+
+#[test]
+fn a_request_that_is_captured_late_tells_the_path_mtu() {
+    let mut wire = Wire::default();
+    let request = wire.request(&[]);
+    let mut trace = nulls(&mut wire, 1..2);
+    trace.push(wire.read_request(Server, MEMORY, 4096));
+    wire.send(Server, &message(MSG, 1, &Lists::default(), &reply(1, &[])));
+    trace.extend(wire.send(Server, &message(MSG, 2, &Lists::default(), &reply(2, &[]))));
+    // Without it, what is missed may be one or the other of the five numbers.
+    for (set_up, missed) in [(vec![], 4), (vec![request], 1)] {
+        let mut trace = trace.clone();
+        trace.splice(2..2, set_up);
+        assert_eq!(dissect(&trace).reports[0].counts.passive.missed, missed);
     }
 }
 

@@ -55,6 +55,13 @@ impl Packets {
         }
     }
 
+    /// Lets go those from `key` on.
+    pub(super) fn forget_from(&mut self, key: u64) {
+        for held in self.packets.split_off(&key).into_values() {
+            self.octets -= held.size();
+        }
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.packets.len() > HELD_PACKETS || self.octets > HELD_OCTETS
     }
@@ -141,7 +148,10 @@ mod tests {
             assert_eq!(packets.octets, size);
         }
         packets.insert(7, held(900));
+        packets.insert(8, held(800));
         packets.forget_before(7);
+        assert_eq!(packets.octets, 1700);
+        packets.forget_from(8);
         assert_eq!(packets.octets, 900);
         assert!(packets.remove(7).is_some());
         assert_eq!(packets.octets, 0);

@@ -163,8 +163,9 @@ impl<S> QueuePairs<S> {
         if self.is_repeated(&towards, |entry| entry.has_said(Side::Active, request.name) && entry.is_young(clock)) {
             return;
         }
-        if let Some(connection) = self.late(&towards, Side::Passive, half, request.name) {
-            connection.service = request.service;
+        if let Some(entry) = self.late(&towards, Side::Passive, half, request.name) {
+            entry.connection.service = request.service;
+            entry.ordering.set_mtu(request.mtu);
             return;
         }
         self.close_flow(&towards, handler);
@@ -206,7 +207,7 @@ impl<S> QueuePairs<S> {
 
     /// A connection that was begun by its traffic, because this message about it came late. `from` is the end whose
     /// packets go to the queue pair that the message names.
-    fn late(&mut self, towards: &Flow, from: Side, half: SetUpHalf, name: u32) -> Option<&mut Connection> {
+    fn late(&mut self, towards: &Flow, from: Side, half: SetUpHalf, name: u32) -> Option<&mut QueuePairEntry<S>> {
         let ((key, owner), clock) = (self.table.find(towards)?, self.table.clock());
         let entry = self.table.get_mut(key).filter(|entry| entry.is_young(clock) && !entry.connection.set_up)?;
         if owner != from {
@@ -221,7 +222,7 @@ impl<S> QueuePairs<S> {
         *announced.get_mut(from.other()) = Some(half.announced);
         entry.connection.set_up = announced.active.is_some() && announced.passive.is_some();
         entry.name = name;
-        Some(&mut entry.connection)
+        Some(entry)
     }
 
     fn is_repeated(&mut self, flow: &Flow, same: impl Fn(&QueuePairEntry<S>) -> bool) -> bool {

@@ -69,6 +69,12 @@ impl RequestStream {
         })
     }
 
+    /// Drops what the receiver refused, except what it is known to have taken after all: the rest never arrived.
+    pub(super) fn forget_refused(&mut self) {
+        self.refused.forget_before(self.next.unwrap_or_default());
+        self.refused.forget_from(self.arrived.map_or(0, |(highest, _)| highest + 1));
+    }
+
     /// The number that the next request should have. If the responses to a Read request could not be counted, `number`
     /// itself shows it, provided that it fits one of the possible path MTUs. That MTU is a guess, so it is used for
     /// nothing else.
