@@ -1009,6 +1009,13 @@ fn known_deviations_are_marked_and_can_be_left_out() {
         );
         let found = objects("check", &path);
         assert_eq!((&found[0]["known"], &found[1]["known"]), (&json!("Linux nfsd"), &json!(1)), "{name}");
+        assert_eq!((&found[1]["errors"], &found[1]["rules"][0]["errors"]), (&json!(1), &json!(1)), "{name}");
+        let accepted = stdout(&run(&["check", "-q", "--json", "--known", "linux", &path]));
+        let summary: Value = serde_json::from_str(accepted.lines().last().unwrap()).unwrap();
+        let rule = &summary["rules"][0];
+        for counted in [&summary, rule] {
+            assert_eq!((&counted["errors"], &counted["known"]), (&json!(0), &json!(1)), "{name}: {accepted}");
+        }
     }
     // Of `errors`, whose table says what nfsd answers: the frames of all that are known, and of no other finding.
     let found = objects("check", &capture("errors"));

@@ -79,7 +79,7 @@ struct SummaryObject {
     errors: u64,
     warnings: u64,
     hazards: u64,
-    /// How many of these are known of an implementation.
+    /// How many findings are known of an implementation: they are among the others, unless they are excused.
     #[serde(skip_serializing_if = "is_zero")]
     known: u64,
     rules: Vec<RuleObject>,

@@ -11,7 +11,7 @@ mod totals;
 use std::collections::BTreeSet;
 use std::io;
 
-use rpcrdma::rules::{Rule, Severity};
+use rpcrdma::rules::Rule;
 
 use crate::check::{Count, Deviation, Found, Implementation};
 use crate::file::Files;
@@ -80,8 +80,7 @@ impl Findings {
     /// Errors among the findings, except for those that are excused.
     #[must_use]
     pub fn errors(&self) -> u64 {
-        let all: u64 = self.counts.iter().map(|Counted { found: [errors, ..], .. }| errors).sum();
-        all.saturating_sub(self.excused.errors)
+        self.counts.iter().map(|Counted { found: [errors, ..], .. }| errors).sum()
     }
 
     /// Writes a finding, unless it says what another said before.
@@ -90,10 +89,9 @@ impl Findings {
     /// Those of `out`.
     pub fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
         let known = found.known();
-        self.count(found, known);
         let is_excused = known.is_some_and(|known| self.excused.implementations.contains(&known.implementation));
         self.excused.found += u64::from(is_excused);
-        self.excused.errors += u64::from(is_excused && found.severity == Severity::Error);
+        self.count(found, known, is_excused);
         match &mut self.form {
             #[cfg(feature = "text")]
             FindingsForm::Text(_) if is_excused => Ok(()),
@@ -104,7 +102,7 @@ impl Findings {
         }
     }
 
-    fn count(&mut self, found: &Found, known: Option<&Deviation>) {
+    fn count(&mut self, found: &Found, known: Option<&Deviation>, is_excused: bool) {
         let place = match self.counts.iter().position(|counted| core::ptr::eq(counted.rule, found.rule)) {
             Some(place) => place,
             None => {
@@ -114,7 +112,7 @@ impl Findings {
         };
         let Some(counted) = self.counts.get_mut(place) else { return };
         if let Some(count) = counted.found.get_mut(found.severity as usize) {
-            *count += 1;
+            *count += u64::from(!is_excused);
         }
         counted.known += u64::from(known.is_some());
         if counted.connections.len() < CONNECTIONS {

@@ -13,16 +13,15 @@ pub(super) const CONNECTIONS: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct Excused {
     pub(super) implementations: Vec<Implementation>,
-    /// Findings that are such deviations, and errors among them.
+    /// Findings that are such deviations.
     pub(super) found: u64,
-    pub(super) errors: u64,
 }
 
 /// What was found of one rule.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) rule: &'static Rule,
-    /// Errors, warnings, hazards.
+    /// Errors, warnings, hazards, except those that are excused.
     pub(super) found: [u64; 3],
     /// Findings that are known of an implementation.
     pub(super) known: u64,
@@ -36,7 +35,7 @@ pub(super) struct Totals {
     pub(super) errors: u64,
     pub(super) warnings: u64,
     pub(super) hazards: u64,
-    /// How many of these are known of an implementation.
+    /// How many findings are known of an implementation: they are among the others, unless they are excused.
     pub(super) known: u64,
 }
 
@@ -54,7 +53,7 @@ impl Totals {
 
     /// Rules that were broken, or could not always be judged.
     pub(super) fn noteworthy(&self) -> impl Iterator<Item = &RuleTotals> {
-        self.rules.iter().filter(|rule| rule.is_broken() || rule.not_judged > 0)
+        self.rules.iter().filter(|rule| rule.is_broken() || rule.known + rule.not_judged > 0)
     }
 }
 
