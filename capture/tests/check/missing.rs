@@ -349,3 +349,18 @@ fn a_provided_reply_whose_call_was_missed_breaks_no_rule() {
     let not_judged = |slug| counts.iter().find(|count| count.rule.slug == slug).unwrap().not_judged;
     assert!(not_judged("credit-exceeded") > 0);
 }
+
+/// The capture begins with what was sent last, and what was sent before that lacks the data of a reply.
+#[test]
+fn a_reply_from_before_the_first_packet_may_lack_its_data_unnoticed() {
+    let mut trace = Trace::new();
+    trace.packets.clear();
+    trace.read_rpc(100, &[segment(100)], &[segment(100)]);
+    let [call, _, reply] = &trace.packets.split_off(0)[..] else { panic!("a call, its data, its reply") };
+    trace.null(70);
+    trace.acknowledge(Client);
+    trace.packets.extend([call.clone(), reply.clone()]);
+    let (found, counts) = judge(&trace.packets);
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(counts.iter().find(|count| count.rule.slug == "write-unwritten").unwrap().not_judged, 1);
+}

@@ -446,11 +446,15 @@ impl Ordering {
         let distance = (number as i64).wrapping_sub(next as i64);
         if distance < 0 && stream.is_late(number) {
             // Operations on memory come too late, because the memory may serve another call by now, and so do parts of
-            // a Send. What came before the capture's first packet is different: nobody was told yet that it is missing.
+            // a Send. Other packets of the same hole may be missing. If the hole is before the capture's first packet,
+            // nobody was told that yet.
+            sink.take(arrival.operation(OperationKind::Lost), true);
             let is_send = arrival.packet.operation == PacketKind::Send && arrival.packet.first && arrival.packet.last;
             let kind = if is_send { stream.kind(number, arrival, mtu) } else { None };
-            counts.orphans += u64::from(kind.is_none());
-            sink.take(arrival.operation(kind.unwrap_or(OperationKind::Lost)), true);
+            match kind {
+                Some(kind) => _ = sink.take(arrival.operation(kind), true),
+                None => counts.orphans += 1,
+            }
             return Ok(());
         }
         if distance.abs() > FAR || stream.repetitions > REPETITIONS {
