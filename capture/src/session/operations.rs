@@ -33,13 +33,13 @@ impl Session {
                 self.send(connection, from, &part, context);
                 Taken::Done
             }
-            _ if self.number.is_none() => {
-                self.watch.passed_over = true;
-                Taken::Done
-            }
             OperationKind::Lost => {
                 self.loss(connection, operation, context);
                 return Taken::Done;
+            }
+            _ if self.number.is_none() => {
+                self.watch.passed_over = true;
+                Taken::Done
             }
             OperationKind::Write { .. } | OperationKind::ReadRequest { .. } => {
                 self.access(connection, operation, last, context)
@@ -119,6 +119,7 @@ impl Session {
     /// The capture lacks what an end did next, so the Send that it was sending has no end.
     fn loss(&mut self, connection: &Connection, operation: &Operation<'_>, context: &mut Context<'_>) {
         let Operation { from, stamp, .. } = *operation;
+        self.watch.passed_over |= self.number.is_none();
         self.miss(from, stamp, context);
         if let Some(head) = self.assemblies.get_mut(from).abandon() {
             self.message(connection, from, head, context);

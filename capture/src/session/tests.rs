@@ -589,8 +589,8 @@ fn a_connection_is_whole_where_nothing_was_passed_over() {
 }
 
 #[test]
-fn who_answers_a_read_is_not_heard_by_that() {
-    for (kind, is_heard) in [(write(7, 0, &[1]), true), (response(1, &[1]), false)] {
+fn who_answers_a_read_or_was_missed_is_not_heard_by_that() {
+    for (kind, is_heard) in [(write(7, 0, &[1]), true), (response(1, &[1]), false), (LOST, false)] {
         let mut play = Play::unknown(false);
         play.step(Server, kind);
         assert_eq!(play.session.heard.passive, is_heard, "{kind:?}");
