@@ -1041,17 +1041,75 @@ fn without_an_announcement_a_callback_is_guessed_where_its_program_number_is_tra
     }
 }
 
+/// It may ask for other credits. What is another call of the same XID has its own data, and it is not known for which of
+/// them what was missed of it was moved.
 #[test]
-fn what_was_moved_before_a_call_was_sent_again_is_not_said_to_be_unmoved() {
-    let (mut wire, mut trace) = connected();
+fn what_was_moved_before_a_call_was_sent_again_is_that_of_the_copy_and_of_no_other_call() {
     let lists = Lists::writes(&[&[segment(100)]]);
     let call = message(MSG, 1, &lists, &read3(1, 100));
-    trace.extend(wire.send(Client, &call));
-    trace.extend(wire.write(Server, MEMORY, &octets(2, 100)));
-    trace.extend(wire.send(Client, &call));
-    trace.extend(wire.send(Server, &message(MSG, 1, &lists, &reply(1, &read3_results(100)))));
-    let answered = dissect(&trace).transactions.into_iter().find_map(|transaction| transaction.reply);
-    assert_eq!(why(&answered), missing(ChunkName::Write(0), 0, 100));
+    let mut copy = call.clone();
+    copy[11] += 1;
+    for (again, is_copy) in [(&call, true), (&copy, true), (&message(MSG, 1, &lists, &read3(1, 96)), false)] {
+        let (mut wire, mut trace) = connected();
+        trace.extend(wire.send(Client, &call));
+        trace.extend(wire.write(Server, MEMORY, &octets(2, 100)));
+        trace.extend(wire.send(Client, again));
+        trace.extend(wire.send(Server, &message(MSG, 1, &lists, &reply(1, &read3_results(100)))));
+        let found = dissect(&trace);
+        let [first, second] = &found.transactions[..] else { panic!("the call, and the call again") };
+        if is_copy {
+            assert_eq!(whole(&second.reply), read3_reply(1, &octets(2, 100)));
+            assert_eq!((first.write_octets, second.write_octets), (0, 100));
+        } else {
+            assert_eq!(why(&second.reply), missing(ChunkName::Write(0), 0, 100));
+            assert_eq!((first.write_octets, second.write_octets), (100, 0));
+        }
+    }
+}
+
+#[test]
+fn what_was_asked_for_before_a_call_was_sent_again_is_that_of_the_copy() {
+    let (mut wire, mut trace) = connected();
+    let rpc = write_rpc(&mut wire, 1, MEMORY, &octets(1, 3000));
+    let [call, asks, data @ .., reply] = &rpc[..] else { panic!() };
+    let again = wire.send(Client, &message(MSG, 1, &Lists::reads(&[(68, segment(3000))]), &write3(1, 3000)));
+    assert_eq!(again[0][40..], call[40..], "but for its number");
+    trace.extend([call.clone(), asks.clone()]);
+    trace.extend(again);
+    trace.extend_from_slice(data);
+    trace.push(reply.clone());
+    let found = dissect(&trace);
+    assert_written(&Found { transactions: found.transactions[1..].to_vec(), ..Found::default() }, 1, &octets(1, 3000));
+}
+
+#[test]
+fn a_reply_that_the_capture_cut_before_it_says_so_answers_the_call_that_waits() {
+    let (mut wire, mut trace) = connected();
+    trace.extend(nulls(&mut wire, 1..2));
+    // Of the reply its header and XID are there.
+    let cut = |packet: &Packet| packet[..20 + 8 + 12 + 28 + 4].to_vec();
+    let whole = |packet: &Packet| (packet.clone(), packet.len() as u32);
+    let mut packets: Vec<_> = trace.iter().map(whole).collect();
+    let reply = packets.iter_mut().rfind(|(packet, _)| packet[15] == 2 && packet.len() > 72).unwrap();
+    reply.0 = cut(&reply.0);
+    let found = dissect_cut(&packets, Config::default());
+    let rpc = found.of(1);
+    assert_eq!((rpc.name, why(&rpc.reply)), (Some("NFSv3 NULL"), NotRebuilt::Send));
+}
+
+/// It comes back unused. A chunk that the call did not offer is one of a call in the other direction.
+#[test]
+fn a_provided_reply_may_return_the_reply_chunk_of_its_call_and_no_other() {
+    for (handle, answers) in [(0xbbb, true), (0xbbc, false)] {
+        let (mut wire, mut trace) = connected();
+        trace.extend(wire.send(Client, &message(MSG, 1, &Lists::reply(&[(0xbbb, 0, 100)]), &null(1))));
+        let lists = Lists { reply: Some(vec![(handle, 0, 0)]), ..Lists::reads(&[(0, segment(24))]) };
+        trace.extend(wire.send(Server, &message(NOMSG, 1, &lists, &[])));
+        trace.extend(wire.read(Client, MEMORY, &reply(1, &[])));
+        trace.extend(wire.send(Client, &words(&[1, 1, 32, 3])));
+        let rpcs = dissect(&trace).transactions;
+        assert_eq!(rpcs.iter().any(|rpc| rpc.call.is_some() && rpc.reply.is_some()), answers, "{rpcs:?}");
+    }
 }
 
 /// Every other octet of many segments is written, so that what was moved takes more room than the data.

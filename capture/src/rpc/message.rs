@@ -86,8 +86,7 @@ pub struct Detail {
     pub answers: Option<Answered>,
     /// XID of the RPC message of a reply that was in the Reply chunk and is complete.
     pub long_xid: Option<u32>,
-    /// Whether calls of the connection were given up that may still be answered, or have the same XID as another that
-    /// waits.
+    /// Whether calls of the connection were given up that may still be answered.
     pub forgotten: bool,
     /// A call that advertises the handle that the message invalidates and still waits when it comes, other than the one
     /// it answers.

@@ -143,6 +143,38 @@ impl Call {
         self.message.captured == Captured::Whole && self.called.is_none() && self.read_segments == 0
     }
 
+    /// Its responder may still serve it where it is given up.
+    pub(super) fn may_be_served(&self) -> bool {
+        !self.is_empty() && self.answers.is_none() && !self.is_reply()
+    }
+
+    /// Whether this is that call once more: all is the same but for the credits that it asks for.
+    pub(super) fn is_copy_of(&self, before: &Self) -> bool {
+        let (mine, theirs) = (&self.message, &before.message);
+        let is_whole = mine.captured == Captured::Whole && theirs.captured == Captured::Whole;
+        is_whole && but_credit(&mine.octets) == but_credit(&theirs.octets) && mine.earlier == theirs.earlier
+    }
+
+    /// Takes over what was moved for a copy of this call that was sent before.
+    pub(super) fn inherit(&mut self, before: &mut Self) {
+        for (mine, theirs) in self.segments.iter_mut().zip(&before.segments) {
+            mine.data = theirs.data.clone();
+        }
+        self.asked_octets = before.asked_octets;
+        self.read_octets = core::mem::take(&mut before.read_octets);
+        self.write_octets = core::mem::take(&mut before.write_octets);
+        self.overflowed = before.overflowed;
+        self.is_doubtful = before.is_doubtful;
+    }
+
+    /// Whether a chunk is the Reply chunk of this call, used or not.
+    pub(super) fn offers(&self, returned: &WriteChunk<'_>) -> bool {
+        let Ok(decoded) = self.message.decode() else { return false };
+        let offered = decoded.header.chunks().unwrap_or_default();
+        let first = self.read_segments + offered.writes.iter().map(|chunk| chunk.len()).sum::<usize>();
+        offered.reply.is_some_and(|offered| self.check(first, &offered, returned).is_ok())
+    }
+
     /// Octets of memory it takes.
     pub(crate) fn held(&self) -> usize {
         let message =
@@ -346,6 +378,12 @@ impl Call {
             self.described = Some(described);
         }
     }
+}
+
+/// A message but for its third word, `rdma_credit`.
+fn but_credit(octets: &[u8]) -> Option<(&[u8; 8], &[u8])> {
+    let (before, rest) = octets.split_first_chunk()?;
+    Some((before, rest.get(4..)?))
 }
 
 fn segments(header: &Header<'_>, whole: bool) -> Vec<CallSegment> {

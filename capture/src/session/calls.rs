@@ -62,9 +62,22 @@ impl Session {
         if before.is_some_and(can_wait) {
             return false;
         }
-        call.is_repeated = before.is_some();
-        before.into_iter().for_each(|before| self.give_up(before, context));
+        before.into_iter().for_each(|before| self.supersede(before, call, context));
         true
+    }
+
+    /// A call is sent under the XID of one that waits, which it takes the place of. The responder may still serve that. What
+    /// was moved for a copy is in the memory of the other, and what was asked for comes there.
+    fn supersede(&mut self, id: u64, call: &mut Call, context: &mut Context<'_>) {
+        let Some(mut before) = self.take(id) else { return };
+        call.is_repeated = true;
+        self.watch.supersede(&before);
+        if call.is_copy_of(&before) {
+            call.inherit(&mut before);
+            let places = self.reads.iter_mut().map(|(_, place, _)| place);
+            places.filter(|place| place.call == id).for_each(|place| place.call = self.last_call + 1);
+        }
+        self.unanswered(before, context);
     }
 
     pub(super) fn wait(&mut self, mut call: Call, context: &mut Context<'_>) {
@@ -134,7 +147,13 @@ impl Session {
     }
 
     pub(super) fn give_up(&mut self, id: u64, context: &mut Context<'_>) {
-        let Some(mut call) = self.take(id) else { return };
+        let Some(call) = self.take(id) else { return };
+        self.watch.given_up |= call.may_be_served();
+        self.unanswered(call, context);
+    }
+
+    /// Ends a call that was not answered.
+    fn unanswered(&self, mut call: Call, context: &mut Context<'_>) {
         // What was not moved may still be.
         call.followed = Followed::No;
         call.timeline.refuse(NotTimed::ReplyMissing);
@@ -145,7 +164,6 @@ impl Session {
         if is_reply {
             return self.conclude(call, context);
         }
-        self.watch.given_up |= !call.is_empty();
         let xid = call.message.xid();
         if context.transactions {
             context.ended(Transaction::new(Some(call), None, xid));
@@ -182,7 +200,7 @@ impl Session {
         let rpc = reply.rpc().or_else(|| call.as_ref().and_then(Call::reply));
         message.rpc = rpc;
         if context.operations {
-            message.detail = Some(Box::new(self.answered(xid, (call.as_ref(), long_xid), &reply)));
+            message.detail = Some(Box::new(self.answered((call.as_ref(), long_xid), &reply)));
         }
         let is_stray = call.is_none() && message.error().is_some();
         if context.transactions && !is_stray {

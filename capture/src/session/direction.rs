@@ -1,5 +1,6 @@
 //! Whether a Send asks or answers.
 
+use rpcrdma::lists::WriteChunk;
 use rpcrdma::prefix::Prefix;
 use rpcrdma::rpc::MessageType;
 use rpcrdma::v1::{self, Body, ErrorReply};
@@ -10,7 +11,7 @@ use super::state::Session;
 use crate::carrier::operation::Side;
 use crate::rpc::header::{self, Decoded, Dialect, Header};
 use crate::rpc::known::Direction;
-use crate::rpc::message::Message;
+use crate::rpc::message::{Captured, Message};
 
 impl Session {
     /// Whether a message asks or answers. The payload says it; without one, its chunks and the calls that wait do, and
@@ -34,11 +35,16 @@ impl Session {
             Header::V2(header) => return self.direction_v2(message, &decoded, &header),
         };
         match header.body {
-            Body::Msg(_) | Body::Msgp { .. } => said(decoded.payload).or(asks),
+            Body::Msg(_) | Body::Msgp { .. } => said(decoded.payload).or(asks).or_else(|| {
+                // What the capture cut before it says so answers the call that waits for it.
+                let is_cut = message.captured != Captured::Whole;
+                (is_cut && waits && self.client == Some(sender.other())).then_some(Direction::Reply)
+            }),
             // A long call has a Position Zero Read chunk; a long reply has no Read list (RFC 8166 section 4.3.1), unless
-            // the responder provides it (draft-cel-nfsv4-reliable-reply).
+            // the responder provides it (draft-cel-nfsv4-reliable-reply). Such a reply may return the Reply chunk of its call.
             Body::Nomsg(chunks) if !chunks.reads.is_empty() => {
-                let is_provided = self.client == Some(sender.other()) && waits && chunks.reply.is_none();
+                let is_returned = chunks.reply.is_none_or(|chunk| self.offers(sender.other(), xid, &chunk));
+                let is_provided = self.client == Some(sender.other()) && waits && is_returned;
                 Some(if is_provided { Direction::Reply } else { Direction::Call })
             }
             Body::Nomsg(_) if answers => Some(Direction::Reply),
@@ -113,6 +119,12 @@ impl Session {
     fn lacks_call(&self, requester: Side, xid: u32) -> bool {
         let call = self.xids.get(requester).get(&xid).and_then(|id| self.calls.get(id));
         call.is_none_or(Call::is_pulled)
+    }
+
+    /// Whether a call of an end waits, and has offered this Reply chunk.
+    fn offers(&self, requester: Side, xid: u32, chunk: &WriteChunk<'_>) -> bool {
+        let call = self.xids.get(requester).get(&xid).and_then(|id| self.calls.get(id));
+        call.is_some_and(|call| call.offers(chunk))
     }
 
     /// Whether a call of an end waits.

@@ -1,11 +1,11 @@
 //! How memory is used, and what is known of a reply: what a session tells if it is asked for more than messages and RPCs
 //! ([`Config::operations`](crate::dissector::Config::operations)).
 
-use super::call::{Call, CallSegment};
+use super::call::Call;
 use super::memory::{Access, SegmentPlace};
 use super::reply::Reply;
 use super::state::{Context, Session};
-use super::watch::{ANSWERED, Aim, Aimed, Former};
+use super::watch::{Aim, Aimed};
 use crate::carrier::connection::{Connection, Counts};
 use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
@@ -66,13 +66,10 @@ impl Session {
             let segment = call.segments.get(place.segment)?;
             Some((call.message.prefix()?.xid, segment.offset, segment.length))
         });
-        let holds = |former: &&Former| {
-            (former.requester, former.access, former.handle) == (owner, access, handle)
-                && offset.wrapping_sub(former.offset) < u64::from(former.length)
-        };
-        let answered = self.watch.answered.iter().rev().find(holds).map(|former| former.xid);
+        let memory = (owner, access, (handle, offset));
+        let answered = self.watch.answered_at(memory);
         // What was missed may be a call, or that the queue pairs serve another connection.
-        let known = connection.set_up && !self.watch.given_up && self.lost == Sides::default();
+        let known = connection.set_up && !self.watch.may_serve(memory) && self.lost == Sides::default();
         let kind = MemoryUseKind::Outside { write, offset, length, inside, answered };
         self.tell(owner, operation.stamp, handle, kind, known, context);
     }
@@ -147,22 +144,11 @@ impl Session {
     }
 
     /// What is known of a reply; the memory of its call may be used no more.
-    pub(super) fn answered(
-        &mut self,
-        xid: u32,
-        (call, long_xid): (Option<&Call>, Option<u32>),
-        reply: &Reply,
-    ) -> Detail {
+    pub(super) fn answered(&mut self, (call, long_xid): (Option<&Call>, Option<u32>), reply: &Reply) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
         let detail = Detail { walked, long_xid: reply.xid(), ..self.watch.detail(Direction::Reply) };
         let Some(call) = call else { return detail };
-        for &CallSegment { access, handle, offset, length, .. } in call.segments.iter().take(ANSWERED) {
-            if self.watch.answered.len() == ANSWERED {
-                self.watch.answered.pop_front();
-            }
-            let former = Former { requester: call.message.sender, xid, access, handle, offset, length };
-            self.watch.answered.push_back(former);
-        }
+        self.watch.answer(call);
         Detail { answers: Some(call.answered(long_xid)), ..detail }
     }
 }

@@ -408,12 +408,16 @@ fn an_operation_outside_is_told_and_counted_once_and_only_when_nothing_can_expla
 
 #[test]
 fn what_the_capture_may_lack_takes_the_blame_from_an_operation_outside() {
-    let calls = |xids: &[u32]| xids.iter().map(|xid| send_of(call(*xid, &NONE))).collect::<Vec<_>>();
+    let calls = |lists: &[&[u32]]| lists.iter().map(|lists| send_of(call(1, lists))).collect::<Vec<_>>();
+    let (here, elsewhere) = (&write_chunk(7, 4)[..], &write_chunk(8, 4)[..]);
+    let many: Vec<&[u32]> = core::iter::repeat_n(elsewhere, 66).collect();
     let lost = |from| vec![(from, None)];
     for (name, set_up, before, known) in [
-        ("all is known", true, calls(&[1]), true),
-        ("the set-up was missed", false, calls(&[1]), false),
-        ("a call of the same XID took its place", true, calls(&[1, 1]), false),
+        ("all is known", true, calls(&[&NONE]), true),
+        ("the set-up was missed", false, calls(&[&NONE]), false),
+        ("a call of the same XID took the place of its call", true, calls(&[here, &NONE]), false),
+        ("a call of the same XID took the place of another", true, calls(&[elsewhere, &NONE]), true),
+        ("the places of more calls were taken than are remembered", true, calls(&many), false),
         ("the client's packets were missed", true, lost(Client), false),
         ("the server's packets were missed", true, lost(Server), false),
     ] {

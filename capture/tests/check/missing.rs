@@ -364,3 +364,17 @@ fn a_reply_from_before_the_first_packet_may_lack_its_data_unnoticed() {
     assert!(found.is_empty(), "{found:?}");
     assert_eq!(counts.iter().find(|count| count.rule.slug == "write-unwritten").unwrap().not_judged, 1);
 }
+
+/// Its second reply answers it too, and of what follows nothing is hidden.
+#[test]
+fn a_call_that_was_sent_again_hides_no_later_finding() {
+    let mut trace = Trace::new();
+    trace.send(Client, &null_message());
+    trace.send(Client, &null_message());
+    trace.reply(XID);
+    trace.reply(XID);
+    trace.reply(0x77);
+    trace.write((0xbad, 0), &[0; 4]);
+    trace.null(70);
+    assert_eq!(slugs(&trace.packets), BTreeSet::from(["reply-unexpected", "rdma-write-bounds"]));
+}

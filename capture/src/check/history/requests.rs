@@ -76,6 +76,8 @@ pub(super) enum Answers {
 #[derive(Debug, Default)]
 struct Waiting {
     sends: Vec<Request>,
+    /// Those beyond them, which are only counted.
+    beyond: u32,
     /// A credit is taken. A call that is sent again takes no other one.
     holds_credit: bool,
     /// A call under this XID was answered, or may have been.
@@ -118,6 +120,8 @@ impl Requests {
         let waiting = self.waiting.entry(xid).or_default();
         if waiting.sends.len() < SENDS {
             waiting.sends.push(request);
+        } else {
+            waiting.beyond = waiting.beyond.saturating_add(1);
         }
         waiting.readable = waiting.readable.saturating_add(u32::from(is_readable));
         let takes_credit = request.is_answered() && !waiting.holds_credit;
@@ -149,7 +153,7 @@ impl Requests {
         let answers = waiting.answer(error.map(reaction));
         let frees_credit = waiting.holds_credit && !matches!(answers, Answers::Nothing);
         waiting.holds_credit &= !frees_credit;
-        if waiting.sends.is_empty() {
+        if waiting.sends.is_empty() && waiting.beyond == 0 {
             self.waiting.remove(&xid);
         }
         (answers, frees_credit)
@@ -208,6 +212,10 @@ impl Waiting {
             // It may be the reply to the call, late or once more.
             (None, Some(_)) if refusal.is_none() && self.call_answered => Answers::Unclear,
             (None, Some(faulty)) => self.take(due.unwrap_or(faulty)),
+            (None, None) if self.beyond > 0 => {
+                self.beyond -= 1;
+                Answers::Unclear
+            }
             (None, None) => Answers::Nothing,
         }
     }
