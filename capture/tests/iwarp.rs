@@ -10,7 +10,7 @@
 
 mod found;
 
-use rpcrdma_capture::{Address, Captured, Config, NotRebuilt, Transaction};
+use rpcrdma_capture::{Address, Captured, Checker, Config, Dissector, Frame, LinkType, NotRebuilt, Time, Transaction};
 
 use found::Found;
 
@@ -177,6 +177,36 @@ fn a_terminate_is_told_in_words() {
     let words = "DDP, tagged buffer error: invalid STag, in a segment of 40 octets (RDMA Write)";
     assert_eq!(terminated.terminate.to_string(), words);
     assert_eq!(found.reports[0].counts.active.failed, 1);
+}
+
+/// Invalid STag, of RDMAP and DDP; what is about an invalidation, or a buffer for Sends, refuses no access.
+#[test]
+fn access_that_a_terminate_refuses_is_judged() {
+    for (layer, code, rule) in [
+        (0x01, 0x00, Some("rdma-read-bounds")),
+        (0x11, 0x00, Some("rdma-read-bounds")),
+        (0x01, 0x09, None),
+        (0x12, 0x02, None),
+    ] {
+        let mut wire = Wire::new(20049);
+        let mut packets = wire.open(0);
+        packets.push(wire.send(0, &call_with_chunk(1, 0xabc, 100)));
+        packets.push(wire.read((7, 0), 100, 0xabc));
+        packets.push(wire.data(0, &untagged(0x47, 2, 1, &[layer, code, 0, 0])));
+        let mut dissector = Dissector::new(Config { operations: true, ..Config::default() });
+        let mut checker = Checker::default();
+        for (packet, number) in packets.iter().zip(1..) {
+            let (time, link, length) = (Time(number * 1000), LinkType(101), packet.len() as u32);
+            dissector.frame(&Frame { number, time, link, data: packet, length });
+        }
+        dissector.finish();
+        while let Some(event) = dissector.event() {
+            checker.event(&event);
+        }
+        let found: Vec<_> = std::iter::from_fn(|| checker.finding()).collect();
+        let refused = found.iter().find(|found| found.rule.slug.ends_with("-bounds"));
+        assert_eq!(refused.map(|found| (found.rule.slug, found.stamp.frame)), rule.map(|rule| (rule, 6)), "{found:?}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::framing::{CrcUse, Framed, Framing};
 use super::mpa::{Markers, Setup};
 use super::rdmap::{Did, Rdmap, Received};
 use super::tcp::{Piece, Reassembly, StreamStep};
-use crate::carrier::connection::{Announced, Connection, Endpoint, Rejected, port_service};
+use crate::carrier::connection::{Announced, Connection, Counts, Endpoint, Rejected, port_service};
 use crate::carrier::handler::Handler;
 use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::carrier::table::Table;
@@ -82,7 +82,7 @@ struct IwarpConnection<S> {
     /// Whether iWARP was found in it.
     is_iwarp: bool,
     /// Orphans, and Terminates.
-    counts: Sides<(u64, u64)>,
+    counts: Sides<Counts>,
 }
 
 /// Where what is found goes.
@@ -252,10 +252,11 @@ impl<S> Connections<S> {
         let IwarpConnection { connection, session, is_iwarp, counts: ours, .. } = entry.known;
         let mut counts = entry.reassembly.counts;
         for side in [Side::Active, Side::Passive] {
-            let (orphans, terminates) = ours.get(side);
+            let Counts { orphans, failed, access_errors, .. } = *ours.get(side);
             let counts = counts.get_mut(side);
             counts.orphans += orphans;
-            counts.failed += terminates;
+            counts.failed += failed;
+            counts.access_errors += access_errors;
         }
         if let Some(session) = session {
             handler.closed(&connection, session, &counts);
@@ -332,20 +333,21 @@ impl<S> IwarpConnection<S> {
                 self.is_iwarp = true;
                 let received = Received { from, stamp, segment, end, acknowledges };
                 let Self { connection, session, rdmap, counts, .. } = self;
-                let (orphans, terminates) = counts.get_mut(from);
+                let counts = counts.get_mut(from);
                 let session = session.get_or_insert_with(|| sink.handler.opened(connection));
                 rdmap.segment(&received, &mut |did| match did {
                     // Nothing later could explain what it refers to: TCP gave that before.
                     Did::Operation(operation) => _ = sink.handler.operation(connection, session, operation, true),
                     Did::Terminate(terminate) => {
-                        *terminates += 1;
+                        counts.failed += 1;
+                        counts.access_errors += u64::from(terminate.refuses_access());
                         sink.handler.terminated(connection, session, from, (stamp, terminate));
                     }
-                    Did::Orphan => *orphans += 1,
+                    Did::Orphan => counts.orphans += 1,
                 });
             }
             Framed::Lost => {
-                self.counts.get_mut(from).0 += 1;
+                self.counts.get_mut(from).orphans += 1;
                 self.lose((from, stamp), sink);
             }
         }

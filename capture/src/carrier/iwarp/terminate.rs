@@ -48,6 +48,13 @@ impl Terminate {
         })
     }
 
+    /// The end refuses an RDMA Read or RDMA Write access to its memory: a remote protection error of RDMAP, or a tagged
+    /// buffer error of DDP, and nothing about invalidation.
+    #[must_use]
+    pub(super) const fn refuses_access(&self) -> bool {
+        matches!((self.layer, self.error_type, self.code), (0, 1, 0x00..=0x04) | (1, 1, 0x00..=0x03))
+    }
+
     /// The name of the layer; `None` if it has none.
     #[must_use]
     pub const fn layer_name(&self) -> Option<&'static str> {
