@@ -193,7 +193,7 @@ fn access_that_a_terminate_refuses_is_judged() {
         packets.push(wire.send(0, &call_with_chunk(1, 0xabc, 100)));
         packets.push(wire.read((7, 0), 100, 0xabc));
         packets.push(wire.data(0, &untagged(0x47, 2, 1, &[layer, code, 0, 0])));
-        let mut dissector = Dissector::new(Config { operations: true, ..Config::default() });
+        let mut dissector = Dissector::new(Config::for_checker());
         let mut checker = Checker::default();
         for (packet, number) in packets.iter().zip(1..) {
             let (time, link, length) = (Time(number * 1000), LinkType(101), packet.len() as u32);
