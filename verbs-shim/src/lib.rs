@@ -71,6 +71,8 @@
 //!
 //! `examples/client.rs` and `examples/server.rs` are both, over adapters.
 //!
+//! With the feature `tracing`, events tell of connections, calls and what became of them, with XIDs.
+//!
 //! # The layer below
 //! [`Verbs`] is what an endpoint asks of an adapter, as one trait: for a provider of another kind, or for Sends, RDMA Reads and
 //! Writes without RPC.
@@ -120,6 +122,7 @@ mod message;
 #[allow(unsafe_code, reason = "libibverbs and librdmacm are C libraries")]
 #[deny(clippy::undocumented_unsafe_blocks)]
 pub mod rdma;
+mod trace;
 mod verbs;
 
 #[cfg(all(feature = "rdma", not(target_os = "linux")))]

@@ -20,6 +20,7 @@ use super::thread;
 use super::thread::Driven;
 use crate::message::call::{Call, CallError, Progress};
 use crate::message::ended::Ended;
+use crate::trace;
 use crate::verbs::Armed;
 use crate::verbs::waiter::Watch;
 
@@ -308,6 +309,7 @@ impl<V: Provider> Shared<V> {
     /// Makes a call. It may have a place in the line already.
     pub(crate) fn call(&self, call: &mut Call, place: Place, deadline: Option<Instant>) -> Result<(), CallError> {
         let ticket = self.begin(call, place, deadline)?;
+        trace::called(self.peer, call.xid());
         self.wait(ticket, call, deadline)
     }
 

@@ -13,6 +13,7 @@ use crate::driver::shared::Owned;
 use crate::endpoint::pending::Pending;
 use crate::message::call::{Call, CallError};
 use crate::message::ended::Ended;
+use crate::trace;
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Armed, Error};
 
@@ -51,8 +52,19 @@ pub struct Connection<V: Provider> {
 }
 
 impl<V: Provider> Connection<V> {
-    /// Connects. The acceptance decides the inline thresholds (RFC 8797).
+    /// Connects.
     pub(crate) fn connect(verbs: &V, address: SocketAddr, settings: &Settings) -> Result<Self, Error> {
+        Self::told(address, Self::set_up(verbs, address, settings))
+    }
+
+    /// The same, and what has come of it is told.
+    fn told(peer: SocketAddr, outcome: Result<Self, Error>) -> Result<Self, Error> {
+        trace::connected(peer, outcome.as_ref().map(Self::terms));
+        outcome
+    }
+
+    /// Connects. The acceptance decides the inline thresholds (RFC 8797).
+    fn set_up(verbs: &V, address: SocketAddr, settings: &Settings) -> Result<Self, Error> {
         let (port, buffers) = settings.prepare(verbs)?;
         let ours = settings.private_data(verbs);
         verbs.connect(&port.queue_pair, address, &ours.to_octets())?;
@@ -64,6 +76,10 @@ impl<V: Provider> Connection<V> {
 
     /// Accepts a request for a connection from a peer whose calls with the XIDs `refused` ended an earlier connection.
     pub(crate) fn accept(verbs: &V, request: V::Request, settings: &Settings, refused: &[u32]) -> Result<Self, Error> {
+        Self::told(verbs.peer(&request), Self::take(verbs, request, settings, refused))
+    }
+
+    fn take(verbs: &V, request: V::Request, settings: &Settings, refused: &[u32]) -> Result<Self, Error> {
         let (port, buffers) = settings.prepare(verbs)?;
         let ours = settings.private_data(verbs);
         let agreement = Agreement::new(PrivateData::find(verbs.private_data(&request)), Some(ours));
@@ -94,6 +110,7 @@ impl<V: Provider> Connection<V> {
     pub fn call(&self, call: &mut Call) -> Result<(), CallError> {
         let outcome = self.shared.call(call, None, self.shared.deadline());
         self.shared.watch_grace(&outcome);
+        trace::returned(self.peer(), call.xid(), &outcome);
         outcome
     }
 

@@ -17,6 +17,7 @@ use crate::driver::port::Provider;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::server::{Server, Service, Stopper};
 use crate::message::ended::Ended;
+use crate::trace;
 use crate::verbs::Armed;
 use crate::verbs::Error;
 use crate::verbs::waiter::{Waiter, Watch};
@@ -214,6 +215,7 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
         let server = self.server;
         let peer = server.verbs.peer(&request);
         if self.lock().served.len() >= server.most {
+            trace::connected(peer, Err(&Error::Exhausted));
             self.failed(peer, &Error::Exhausted);
             let _ = server.verbs.reject(request, &[]);
             return;
@@ -257,6 +259,7 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
             served.connection.attend();
             if let Err(ended) = served.serve(self.service, self.server.idle) {
                 self.server.remember_unusable(&served.connection);
+                trace::ended(served.connection.peer(), &ended);
                 self.service.ended(served.connection.peer(), &ended);
                 return;
             }

@@ -11,6 +11,7 @@ use crate::driver::line::{Place, Turn};
 use crate::driver::port::Provider;
 use crate::driver::shared::Owned;
 use crate::message::call::{Call, CallError};
+use crate::trace;
 
 /// A call that was started: a future for any runtime, which a thread can also wait for. It gives the call back with its
 /// outcome.
@@ -83,6 +84,9 @@ impl<V: Provider> Pending<V> {
             Err(refused) => self.refused = Some(refused),
         }
         self.shared.leave_work(state);
+        if self.ticket.is_some() {
+            trace::called(self.shared.peer(), call.xid());
+        }
     }
 
     /// Waits for the reply, until [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) has passed since the call was
@@ -95,6 +99,7 @@ impl<V: Provider> Pending<V> {
             (None, None) => self.shared.call(&mut call, self.place.take(), self.deadline),
         };
         self.shared.watch_grace(&outcome);
+        trace::returned(self.shared.peer(), call.xid(), &outcome);
         (call, outcome)
     }
 }
@@ -114,7 +119,9 @@ impl<V: Provider> Future for Pending<V> {
             this.begin(Turn::Woken(context.waker()));
         }
         if let Some(refused) = this.refused.take() {
-            return Poll::Ready((this.call.take().unwrap_or_default(), Err(refused)));
+            let (call, outcome) = (this.call.take().unwrap_or_default(), Err(refused));
+            trace::returned(this.shared.peer(), call.xid(), &outcome);
+            return Poll::Ready((call, outcome));
         }
         let Some(ticket) = this.ticket else { return Poll::Pending };
         let mut state = this.shared.lock();
@@ -122,6 +129,8 @@ impl<V: Provider> Future for Pending<V> {
         match state.calling().outcome(ticket, &mut call) {
             Some(outcome) => {
                 this.ticket = None;
+                drop(state);
+                trace::returned(this.shared.peer(), call.xid(), &outcome);
                 Poll::Ready((call, outcome))
             }
             None => {

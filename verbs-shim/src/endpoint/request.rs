@@ -15,6 +15,7 @@ use crate::driver::shared::Owned;
 use crate::endpoint::connection::Connection;
 use crate::message::ended::Ended;
 use crate::message::stream::Stream;
+use crate::trace;
 
 /// A call of the other side: the whole message, put together from wherever it was. Any thread can answer it, also
 /// later. If it is dropped without an answer, it is answered with `SYSTEM_ERR`.
@@ -117,10 +118,8 @@ impl<V: Provider> Request<V> {
     ///
     /// # Errors
     /// As [`answer`](Self::answer).
-    pub fn refuse(mut self, status: AcceptStatus) -> Result<Form, ReplyFault> {
-        let xid = self.xid();
-        begin_accepted(xid, status, self.reply());
-        self.send()
+    pub fn refuse(self, status: AcceptStatus) -> Result<Form, ReplyFault> {
+        self.answer_with(ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None })
     }
 
     /// Answers with only this header: that the call is denied, or why it was not carried out.
@@ -129,6 +128,7 @@ impl<V: Provider> Request<V> {
     /// As [`answer`](Self::answer).
     pub fn answer_with(mut self, body: ReplyBody<'_>) -> Result<Form, ReplyFault> {
         let header = rpc::RpcReply { xid: self.xid(), body };
+        trace::refused(self.peer(), &header);
         begin(&header, &mut [0; 32 + Auth::MAX_BODY], self.reply());
         self.send()
     }
@@ -140,6 +140,9 @@ impl<V: Provider> Request<V> {
         let done = state.answer(self.shared.port(), |answering| answering.reply(asked, protected));
         self.shared.finish(state);
         let done = done.unwrap_or(Err(ReplyFault::NoCall));
+        if let Err(fault) = &done {
+            trace::not_answered(self.shared.peer(), asked.xid, fault);
+        }
         if matches!(done, Ok(_) | Err(ReplyFault::NoCall)) {
             self.asked = None;
         }
@@ -188,6 +191,9 @@ impl<V: Provider> Connection<V> {
     /// [`Ended`] if the connection is over.
     pub fn request(&self, timeout: Duration) -> Result<Option<Request<V>>, Ended> {
         let asked = self.shared.request(timeout)?;
+        if let Some(asked) = &asked {
+            trace::requested(self.peer(), asked.xid);
+        }
         Ok(asked.map(|asked| Request::new(Arc::clone(&self.shared), asked)))
     }
 }

@@ -7,6 +7,7 @@ use crate::verbs::Status;
 
 /// A fault at one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fault {
     /// The connection is lost before the step is done.
     LoseBefore,

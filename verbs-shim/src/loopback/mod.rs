@@ -99,6 +99,7 @@ struct Network {
 
 /// What a fabric has moved so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Copies {
     /// Octets that Sends, RDMA Writes and RDMA Reads have moved.
     pub moved: u64,

@@ -39,6 +39,7 @@ pub enum What {
 
 /// How the calls are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Show {
     /// One line for each, and the summary.
     #[default]
@@ -64,6 +65,7 @@ pub struct Plan {
 
 /// The outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Summary {
     /// Calls that were planned, or, if it was stopped, those that were made.
     pub planned: u32,

@@ -30,6 +30,7 @@ pub struct Caller {
 
 /// Data that is too long to be carried in this way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TooLong {
     /// The way.
     pub carry: Carry,
@@ -55,6 +56,7 @@ pub enum Wrong {
 
 /// Why a call has not succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CallFault {
     /// There is no reply.
     Call(CallError),

@@ -1,0 +1,102 @@
+//! What happens on connections, as events of `tracing`, with the feature of that name; without it nothing is done here.
+//!
+//! No event is emitted while anything is locked, as a subscriber may do anything. Each names the `peer`, and those of calls
+//! the `xid`.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use rpcrdma::endpoint::Terms;
+use rpcrdma::endpoint::responder::ReplyFault;
+use rpcrdma::rpc::RpcReply;
+
+use crate::message::call::CallError;
+use crate::message::ended::Ended;
+use crate::verbs::Error;
+
+/// An event whose fields are shown by `Display`. Without the feature its fields are not even computed.
+macro_rules! emit {
+    ($level:ident, $text:literal, $($name:ident = $value:expr),+) => {
+        #[cfg(feature = "tracing")]
+        tracing::event!(tracing::Level::$level, $($name = tracing::field::display(&$value),)+ $text);
+        #[cfg(not(feature = "tracing"))]
+        let _ = || { $(let _ = &$value;)+ };
+    };
+}
+
+/// An XID as all output of this project has it.
+struct Xid(u32);
+
+impl fmt::Display for Xid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#010x}", self.0)
+    }
+}
+
+/// A connection was set up, or not.
+#[inline]
+pub(crate) fn connected(peer: SocketAddr, outcome: Result<Terms, &Error>) {
+    match outcome {
+        Ok(terms) => {
+            emit!(
+                DEBUG,
+                "connected",
+                peer = peer,
+                calls_inline = terms.call_threshold,
+                replies_inline = terms.reply_threshold
+            );
+        }
+        Err(error) => {
+            emit!(DEBUG, "not connected", peer = peer, error = error);
+        }
+    }
+}
+
+/// A connection of a server is over.
+#[inline]
+pub(crate) fn ended(peer: SocketAddr, why: &Ended) {
+    emit!(DEBUG, "ended", peer = peer, reason = why);
+}
+
+/// This end makes a call.
+#[inline]
+pub(crate) fn called(peer: SocketAddr, xid: u32) {
+    emit!(TRACE, "call", peer = peer, xid = Xid(xid));
+}
+
+/// A call of this end has come to its end, or is given up.
+#[inline]
+pub(crate) fn returned(peer: SocketAddr, xid: u32, outcome: &Result<(), CallError>) {
+    match outcome {
+        Ok(()) => {
+            emit!(TRACE, "reply", peer = peer, xid = Xid(xid));
+        }
+        Err(CallError::Lost(ended, _)) => {
+            emit!(DEBUG, "call lost", peer = peer, xid = Xid(xid), reason = ended);
+        }
+        Err(error @ CallError::TimedOut(_)) => {
+            emit!(DEBUG, "call given up", peer = peer, xid = Xid(xid), error = error);
+        }
+        Err(error) => {
+            emit!(DEBUG, "call refused", peer = peer, xid = Xid(xid), error = error);
+        }
+    }
+}
+
+/// The other side has made a call.
+#[inline]
+pub(crate) fn requested(peer: SocketAddr, xid: u32) {
+    emit!(TRACE, "request", peer = peer, xid = Xid(xid));
+}
+
+/// A call of the other side is not carried out.
+#[inline]
+pub(crate) fn refused(peer: SocketAddr, reply: &RpcReply<'_>) {
+    emit!(DEBUG, "request refused", peer = peer, xid = Xid(reply.xid), reply = reply);
+}
+
+/// A reply could not be sent as it was.
+#[inline]
+pub(crate) fn not_answered(peer: SocketAddr, xid: u32, fault: &ReplyFault) {
+    emit!(DEBUG, "request not answered", peer = peer, xid = Xid(xid), error = fault);
+}
