@@ -74,7 +74,8 @@ pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().map(|row| row.rule)
 }
 
-/// Judges a use of memory on the connection of these ends; `known` says that all that its owner advertised is known. Gives the rules it breaks.
+/// Judges a use of memory on the connection of these ends; `known` says that everything its owner advertised is known.
+/// Returns the rules that it breaks.
 pub(super) fn judge(used: &MemoryUse, ends: &Sides<Address>, known: bool, book: &mut Book) -> Vec<Found> {
     let mut broken_rules = Vec::new();
     let xid = match used.kind {
@@ -107,7 +108,7 @@ pub(super) fn judge(used: &MemoryUse, ends: &Sides<Address>, known: bool, book: 
 const fn blame(kind: MemoryUseKind) -> Blame {
     match kind {
         MemoryUseKind::Refused { invalidated: None, .. } => Blame::Receiver,
-        // The handle may have been invalidated for a call that was over, and advertised again.
+        // The handle may have been invalidated for a call that was over, and then advertised again.
         MemoryUseKind::Refused { invalidated: Some(_), .. } => Blame::Either,
         MemoryUseKind::Outside { .. } | MemoryUseKind::Shared { .. } | MemoryUseKind::Pulled { .. } => Blame::Sender,
     }
@@ -146,8 +147,8 @@ fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
     }
 }
 
-/// The responder kept within what a waiting call advertises. Its owner may withdraw the memory of a call that it gives up
-/// (RFC 8166 section 8.1.4), at the price of the connection; that it never was registered cannot be told from that.
+/// The responder stayed within what a waiting call advertises. The owner may withdraw the memory of a call that it
+/// gives up (RFC 8166 section 8.1.4), at the price of the connection; memory that never was registered looks the same.
 fn refused((handle, offset): (u32, u64), invalidated: Option<u64>, report: &mut Report<'_>) {
     let mut say = |by: core::fmt::Arguments<'_>| {
         let advertised = "is advertised, and its owner's adapter refuses access:";

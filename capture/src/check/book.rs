@@ -6,28 +6,28 @@ use rpcrdma::rules::{Finding, Report, Rule};
 
 use super::found::{About, Found};
 
-/// What became of a rule.
+/// The outcome for a rule.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Count {
     /// The rule.
     pub rule: &'static Rule,
-    /// Times it was broken.
+    /// How often it was broken.
     pub broken: u64,
-    /// Times it could not be judged, as the capture does not hold what it needs.
+    /// How often it could not be judged, because the capture lacks what it needs.
     pub not_judged: u64,
 }
 
-/// Rules that can all be judged, or none of them.
+/// Rules that can either all be judged, or none of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Group {
-    /// Those of one Send.
+    /// The rules of one Send.
     Send,
-    /// Those of a call and its reply.
+    /// The rules of a call and its reply.
     Exchange,
-    /// Those of the set-up.
+    /// The rules of the set-up.
     Setup,
-    /// Those of one Send of version 2.
+    /// The rules of one Send of version 2.
     SendV2,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Group {
 #[derive(Debug)]
 pub(super) struct Book {
     pub(super) counts: Vec<(Count, Option<Group>)>,
-    /// Times a [`Group`] could not be judged.
+    /// How often a [`Group`] could not be judged.
     pub(super) groups: [u64; 4],
     pub(super) found: VecDeque<Found>,
 }
@@ -45,7 +45,7 @@ impl Book {
         self.counts.iter_mut().map(|(count, _)| count).find(|count| core::ptr::eq(count.rule, rule))
     }
 
-    /// A rule was broken.
+    /// Adds a finding.
     pub(super) fn add(&mut self, about: About, finding: &Finding<'_>, offset: Option<usize>) {
         self.keep(Found::new(about, finding, offset));
     }
@@ -57,7 +57,7 @@ impl Book {
         self.found.push_back(found);
     }
 
-    /// Has `judge` judge by `rule`; the offsets it gives are those in a Send.
+    /// Lets `judge` judge by `rule`; the offsets that it gives are those in a Send.
     pub(super) fn judge<T>(
         &mut self,
         rule: &'static Rule,
@@ -68,21 +68,21 @@ impl Book {
         judge(&mut Report::new(rule, &mut take))
     }
 
-    /// A rule could not be judged.
+    /// Counts that a rule could not be judged.
     pub(super) fn unknown(&mut self, rule: &'static Rule) {
         if let Some(count) = self.count(rule) {
             count.not_judged += 1;
         }
     }
 
-    /// A rule could be judged after all.
+    /// Counts that a rule could be judged after all.
     pub(super) fn known(&mut self, rule: &'static Rule) {
         if let Some(count) = self.count(rule) {
             count.not_judged = count.not_judged.saturating_sub(1);
         }
     }
 
-    /// A group of rules could not be judged.
+    /// Counts that a group of rules could not be judged.
     pub(super) fn unknown_group(&mut self, group: Group) {
         if let Some(count) = self.groups.get_mut(group as usize) {
             *count += 1;

@@ -1,16 +1,16 @@
-//! All rules, by what they are judged by.
+//! All rules, in the order of what they are judged by.
 
 use rpcrdma::rules::{self, Rule};
 
 use super::book::Group;
 use super::{access, exchange, history, setup};
 
-/// Every rule, by what it is judged by.
+/// Every rule, in the order of what it is judged by.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     grouped().map(|(rule, _)| rule)
 }
 
-/// Every rule, and the group that it is judged with.
+/// Every rule, with the group in which it is judged.
 pub(super) fn grouped() -> impl Iterator<Item = (&'static Rule, Option<Group>)> {
     let send = rules::send_rules().map(|rule| (rule, Some(Group::Send)));
     let exchange = rules::exchange_rules().map(|rule| (rule, Some(Group::Exchange)));
@@ -20,7 +20,7 @@ pub(super) fn grouped() -> impl Iterator<Item = (&'static Rule, Option<Group>)> 
     send.chain(exchange).chain(alone.map(|rule| (rule, None))).chain(set_up).chain(send_v2)
 }
 
-/// The rule of this name.
+/// The rule with this name.
 #[must_use]
 pub fn find(slug: &str) -> Option<&'static Rule> {
     rules().find(|rule| rule.slug == slug)

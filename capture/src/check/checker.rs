@@ -18,7 +18,7 @@ use super::setup;
 use crate::carrier::table::Map;
 use crate::event::Event;
 
-/// Takes events, gives findings.
+/// Takes events and gives findings.
 #[derive(Debug)]
 pub struct Checker {
     connections: Map<u32, History>,
@@ -73,7 +73,7 @@ impl Checker {
         self.book.found.pop_front()
     }
 
-    /// What became of each rule.
+    /// The outcome for each rule.
     pub fn counts(&self) -> impl Iterator<Item = Count> + '_ {
         self.book.counts.iter().map(|(count, group)| {
             let with_group = group.and_then(|group| self.book.groups.get(group as usize));

@@ -1,4 +1,4 @@
-//! Empty Write chunks, by which a requester has a result stay inline (RFC 8166 section 4.3.2.3).
+//! Empty Write chunks, by which a requester keeps a result inline (RFC 8166 section 4.3.2.3).
 
 use rpcrdma::rules::{Finding, WRITE_EMPTY_RESPECTED};
 use rpcrdma::v1::Body;
@@ -9,19 +9,20 @@ use super::found::{About, Found};
 use crate::rpc::describe::{self, Called, Described};
 use crate::rpc::known::Walked;
 
-/// What a reply does with the results that are to stay inline.
+/// What a reply does with the results that have to stay inline.
 #[derive(Debug)]
 pub(super) enum EmptyChunks {
     /// They are inline, or there are none.
     Respected,
-    /// The result of the empty chunk of this number is in a later one. Read so, the results end where the reply does.
+    /// The result of the empty chunk with this number is in a later one. Read that way, the results end where the reply
+    /// does.
     PassedOver(usize, Walked),
-    /// The capture does not tell.
+    /// The capture does not show it.
     Unknown,
 }
 
 impl EmptyChunks {
-    /// Reads the results as if the empty chunks were not there, where reading them as RFC 8166 says goes astray.
+    /// Reads the results as if the empty chunks were not there, if reading them as RFC 8166 says goes astray.
     pub(super) fn of(subject: &Subject<'_>) -> Self {
         let Some(offered) = subject.offered() else { return Self::Respected };
         let lengths = returned(subject);
@@ -49,7 +50,7 @@ impl EmptyChunks {
         }
     }
 
-    /// Judges the reply by it.
+    /// Judges the reply accordingly.
     pub(super) fn judge(&self, subject: &Subject<'_>, about: About, book: &mut Book) {
         match self {
             Self::Respected => {}
@@ -66,7 +67,7 @@ fn found((chunk, subject): (usize, &Subject<'_>), about: About) -> Found {
     Found::new(about, &finding, Some(finding.offset))
 }
 
-/// The results of a reply, whose Write chunks return these lengths; `None` where they are in no Send, or not known.
+/// The results of a reply whose Write chunks return these lengths; `None` if they are not in a Send, or not known.
 fn described(subject: &Subject<'_>, lengths: &[u64]) -> Option<Described> {
     let decoded = subject.decoded.filter(|decoded| matches!(decoded.header.body, Body::Msg(_)))?;
     let call = subject.call?.rpc.as_ref()?;

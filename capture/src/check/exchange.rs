@@ -18,7 +18,7 @@ use crate::rpc::message::Message;
 use crate::rpc::not_rebuilt::ChunkName;
 use crate::rpc::ranges::{self, Ranges};
 
-/// Judges a message; false where what the capture holds does not tell.
+/// Judges a message; false if the capture does not hold enough to tell.
 type RpcRow = Row<fn(&Subject<'_>, &mut Report<'_>) -> bool>;
 
 pub(super) static INVALIDATE_FOREIGN: Rule = Rule {
@@ -165,11 +165,11 @@ pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().map(|row| row.rule)
 }
 
-/// A message that is judged, and what is known of it.
+/// A message to judge, and what is known about it.
 #[derive(Debug)]
 pub(super) struct Subject<'a> {
     pub(super) message: &'a Message,
-    /// Its header, where it can be read.
+    /// Its header, if it can be read.
     pub(super) decoded: Option<v1::Message<'a>>,
     pub(super) role: Role,
     /// The call that it answers, and its header.
@@ -177,12 +177,12 @@ pub(super) struct Subject<'a> {
     pub(super) called: Option<v1::Message<'a>>,
     /// The arguments of that call.
     pub(super) arguments: Option<&'a Walked>,
-    /// Of each segment of the call what the responder read or wrote; `None` where that is not known.
+    /// For each segment of the call, what the responder read or wrote; `None` if that is not known.
     pub(super) moved: Option<&'a [Ranges]>,
     pub(super) walked: Option<&'a Walked>,
-    /// Which ends announced remote invalidation; `None` where that is not known, or was said before.
+    /// Which ends announced remote invalidation; `None` if that is not known, or was reported before.
     pub(super) may_invalidate: Option<Sides<bool>>,
-    /// The call that it answers is wrong itself, or may not be what it answers.
+    /// Whether the call that it answers is itself wrong, or may not be what it answers.
     pub(super) faulty: bool,
 }
 
@@ -199,7 +199,7 @@ impl<'a> Subject<'a> {
         self.called.as_ref()?.header.chunks()
     }
 
-    /// The chunks that a reply returns, with what was written of them; `None` where that is not known.
+    /// The chunks that a reply returns, with what was written of them; `None` if that is not known.
     fn written(&self) -> Option<Vec<WrittenChunk<'a>>> {
         Some(written(&self.offered()?, &self.chunks()?, self.moved?))
     }
@@ -214,7 +214,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Judges a message; gives the rule it breaks first, if breaking it is an error.
+/// Judges a message; returns the first rule that it breaks, if breaking it is an error.
 pub(super) fn judge(subject: &Subject<'_>, about: About, book: &mut Book) -> Option<&'static Rule> {
     let mut first = None;
     for row in &RULES {
@@ -223,7 +223,7 @@ pub(super) fn judge(subject: &Subject<'_>, about: About, book: &mut Book) -> Opt
                 first.get_or_insert(finding.rule);
             }
             let found = Found::new(about, finding, Some(finding.offset));
-            // The requester gave no room, or the responder refuses what needs none.
+            // The requester provided no room, or the responder refuses what needs none.
             let is_either = finding.rule.slug == "reply-chunk-missing";
             book.keep(if is_either { found.by(Blame::Either) } else { found });
         };
@@ -234,8 +234,8 @@ pub(super) fn judge(subject: &Subject<'_>, about: About, book: &mut Book) -> Opt
     first
 }
 
-/// Judges a long call that is answered, so that its arguments are known: by those rules by which it could not be judged when
-/// it was sent. Whether it breaks one of them that is an error.
+/// Judges a long call that is answered, so that its arguments are known, by the rules by which it could not be judged
+/// when it was sent. Says whether it breaks one of them that is an error.
 pub(super) fn judge_late(subject: &Subject<'_>, about: About, book: &mut Book) -> bool {
     let mut faulty = false;
     if read_items(subject).is_empty() {
@@ -267,7 +267,7 @@ struct ReadItem {
     at: usize,
 }
 
-/// The Read chunks of a call that are data items, and are where an item can be.
+/// The Read chunks of a call that are data items at a possible place.
 fn read_items(subject: &Subject<'_>) -> Vec<ReadItem> {
     let mut items = Vec::new();
     let (Some(decoded), Some(chunks)) = (&subject.decoded, subject.chunks()) else { return items };
@@ -284,7 +284,7 @@ fn read_items(subject: &Subject<'_>) -> Vec<ReadItem> {
     items
 }
 
-/// How far into the unreduced Payload stream stepping over it came.
+/// How far into the unreduced Payload stream the walk got.
 fn reached(walked: &Walked) -> usize {
     let reduced = walked.items.iter().filter(|item| item.chunk.is_some()).map(|item| item.length as usize);
     let reduced: usize = reduced.map(|length| length + padding(length)).sum();
@@ -299,7 +299,7 @@ fn is_credential_unknown(walked: &Walked) -> bool {
     matches!(walked.end, Err(error) if error.reason == WalkError::UNKNOWN_CREDENTIAL)
 }
 
-/// The item of a call that has another length than its chunk, and where it is.
+/// The item of a call whose length differs from that of its chunk, and where it is.
 fn other_length(walked: &Walked) -> Option<usize> {
     let error = walked.end.err().filter(|error| error.reason == WalkError::READ_CHUNK_LENGTH);
     error.map(|_| reached(walked))
@@ -327,7 +327,8 @@ fn read_length(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// The length of an item whose data would be at this place of the Payload stream: the word before that, if it is in the Send.
+/// The length of an item whose data would be at this place of the Payload stream: the word before it, if it is in the
+/// Send.
 fn count_before(message: &v1::Message<'_>, at: usize) -> Option<u32> {
     let word = message.payload.get(at.checked_sub(4)?..)?.first_chunk()?;
     Some(u32::from_be_bytes(*word))
@@ -412,8 +413,8 @@ fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     padding_written(subject, walked, report)
 }
 
-/// Whether the word in place of a READLINK's length is the end of the link, with its padding: more than any link that the Write
-/// chunk has room for. Then the chunk begins at the length of the link, and not behind it.
+/// Whether the word in place of a READLINK's length is the end of the link with its padding, and thus larger than any
+/// link that the Write chunk has room for. Then the chunk begins at the length of the link, not after it.
 fn is_end_of_link(subject: &Subject<'_>, (index, length): (usize, u64), word: u32) -> bool {
     let operation = subject.message.rpc.as_ref().and_then(|rpc| rpc.operations.last());
     let room = subject.offered().and_then(|offered| offered.writes.iter().nth(index)).map(|chunk| chunk.length());
@@ -423,7 +424,7 @@ fn is_end_of_link(subject: &Subject<'_>, (index, length): (usize, u64), word: u3
         && word.trailing_zeros() >= 8 * octets_of_padding
 }
 
-/// Judges what was written behind the data of Write chunks that return the right length.
+/// Judges what was written after the data of Write chunks that return the right length.
 fn padding_written(subject: &Subject<'_>, walked: &Walked, report: &mut Report<'_>) -> bool {
     let Some(chunks) = subject.written() else { return false };
     for chunk in chunks {
@@ -443,7 +444,7 @@ fn padding_written(subject: &Subject<'_>, walked: &Walked, report: &mut Report<'
 fn write_unwritten(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let Some(returned) = subject.chunks().filter(|_| !subject.is_call()) else { return true };
     let reply = returned.reply.map_or(0, |chunk| chunk.length());
-    // With their padding: that is what the Payload stream lacks of the results.
+    // With their padding, because that is what the Payload stream lacks of the results.
     let reduced: u64 = write_lengths(&returned).iter().map(|length| length.next_multiple_of(4)).sum();
     if reply == 0 && reduced == 0 {
         return true;
@@ -462,7 +463,7 @@ fn write_unwritten(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// The first Write chunk with data that no result was found for.
+/// The first Write chunk with data for which no result was found.
 fn unclaimed(lengths: &[u64], walked: &Walked) -> Option<(usize, u64)> {
     let is_claimed = |index| walked.items.iter().any(|item| item.chunk == Some(index));
     let mut all = lengths.iter().copied().enumerate();
@@ -477,8 +478,8 @@ fn write_ignored(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     }
     let Some(walked) = subject.walked.filter(|walked| !is_unknown(walked)) else { return false };
     let chunks: Vec<_> = offered.writes.iter().zip(returned.writes.iter()).collect();
-    // The next chunk, and how many results without data may have taken one: RFC 8166 section 4.3.2.2 leaves their chunks to
-    // later results, RFC 8267 section 6.4.1 does not.
+    // The next chunk, and how many results without data may have taken one: RFC 8166 section 4.3.2.2 leaves their
+    // chunks to later results, but RFC 8267 section 6.4.1 does not.
     let (mut next, mut without_data) = (0, 0);
     for item in &walked.items {
         if let Some(used) = item.chunk {
@@ -500,7 +501,7 @@ fn write_ignored(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// Whether the call that a reply answers was carried out; `None` where that is not known.
+/// Whether the call that a reply answers was carried out; `None` if that is not known.
 fn succeeded(subject: &Subject<'_>) -> Option<bool> {
     let status = subject.message.rpc.as_ref()?.status?;
     Some(matches!(status, Status::Success(_)))
@@ -523,7 +524,7 @@ fn read_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     for read in reads {
         let position = read.position as usize;
         let is_claimed = walked.items.iter().any(|item| item.chunk == Some(read.index));
-        // What is before the arguments or past their end is a matter of read-position-beyond.
+        // A Position before the arguments or past their end is the concern of read-position-beyond.
         let is_inside = position >= start && read.position as u64 + read.length <= end;
         if !is_claimed && is_inside && other != Some(position) && position <= reached {
             let message = format_args!("no item that may be reduced is at Position {position}");
@@ -533,8 +534,8 @@ fn read_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// A result that is not eligible is missing where it should be, so that stepping over the results ends within it, or goes
-/// astray: then a Write chunk with data has found no item. That alone proves it where none was left to be found.
+/// A result that is not eligible is missing where it should be, so stepping through the results ends within it or goes
+/// astray, and a Write chunk with data has found no item. That alone proves it if no item was left to be found.
 fn write_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let lengths = returned(subject);
     if lengths.iter().all(|&length| length == 0) {
@@ -543,7 +544,7 @@ fn write_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     let Some(walked) = subject.walked.filter(|walked| !is_unknown(walked)) else { return false };
     let Some((index, length)) = unclaimed(&lengths, walked) else { return true };
     match walked.end {
-        // The chunk met an item, of another length: write-roundup.
+        // The chunk met an item of another length: write-roundup.
         Err(error) if error.reason == WalkError::WRITE_CHUNK_LENGTH => return true,
         Err(error) if error.reason != WalkError::WRITE_CHUNK_LEFT && may_be_left(subject) => return false,
         _ => {}
@@ -553,8 +554,8 @@ fn write_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// Whether results that may be reduced follow the place where stepping over the results of a reply has ended, for all that is
-/// known.
+/// Whether, as far as is known, results that may be reduced follow the place where stepping through the results of a
+/// reply ended.
 fn may_be_left(subject: &Subject<'_>) -> bool {
     let (Some(call), Some(reply)) = (subject.call.and_then(|call| call.rpc.as_ref()), subject.message.rpc.as_ref())
     else {
@@ -563,7 +564,7 @@ fn may_be_left(subject: &Subject<'_>) -> bool {
     let Some(procedure) = call.procedure.filter(|_| subject.arguments.is_some_and(|walked| walked.end.is_ok())) else {
         return true;
     };
-    // The last one that was met is the one in which it ended.
+    // The last operation that was met is the one in which it ended.
     let left = call.operations.iter().skip(reply.operations.len().saturating_sub(1));
     nfs::may_reduce_results(procedure, call.callback.is_callback(), left.map(|operation| operation.code))
 }
@@ -624,8 +625,7 @@ fn read_not_pulled(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// Octets of a Read chunk that are not padding, whatever it holds: where its length is a multiple of four, the last three may
-/// be.
+/// Octets of a Read chunk that are certainly not padding: if its length is a multiple of four, the last three may be.
 const fn without_padding(length: u64) -> u64 {
     if length.is_multiple_of(4) { length.saturating_sub(3) } else { length }
 }

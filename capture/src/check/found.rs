@@ -6,14 +6,14 @@ use crate::carrier::operation::Stamp;
 use crate::link::Address;
 use crate::rpc::message::Message;
 
-/// Who broke a rule: the frame that shows it need not be theirs.
+/// Who broke a rule; the frame that shows it need not be theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blame {
     /// The end that sent the frame.
     Sender,
-    /// The other end: it owed something to the frame, or made what the frame does go wrong.
+    /// The other end: it owed the frame something, or caused the frame's failure.
     Receiver,
-    /// One of the two; the capture does not tell which.
+    /// One of the two; the capture does not show which.
     Either,
 }
 
@@ -43,13 +43,13 @@ pub struct Found {
     pub connection: u32,
     /// Who sent that frame.
     pub from: Address,
-    /// Whom it was sent to.
+    /// Who it was sent to.
     pub to: Address,
     /// Which of the two broke the rule.
     pub blame: Blame,
-    /// `rdma_xid`, where the finding is about an RPC.
+    /// `rdma_xid`, if the finding is about an RPC.
     pub xid: Option<u32>,
-    /// Octets from the start of the Send to what is wrong, where it is in a Send.
+    /// Octets from the start of the Send to what is wrong, if it is in a Send.
     pub offset: Option<usize>,
     /// What is wrong, with its values.
     pub message: String,
@@ -68,7 +68,7 @@ impl Found {
     }
 }
 
-/// What is found is about this.
+/// What a finding is about.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct About {
     pub(super) stamp: Stamp,

@@ -1,6 +1,7 @@
-//! What implementations are known to do against the rules.
+//! Known deviations of implementations from the rules.
 //!
-//! A capture does not say which implementation an end is, so a finding is only said to be known of one. It stays what it is.
+//! A capture does not say which implementation an end is, so a finding is only marked as known of one. It remains a
+//! finding.
 
 use super::found::{Blame, Found};
 
@@ -13,7 +14,7 @@ pub enum Implementation {
 }
 
 impl Implementation {
-    /// What it is called.
+    /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,9 +35,9 @@ pub struct Deviation {
     pub rule: &'static str,
     /// What it does.
     pub what: &'static str,
-    /// Who breaks it, beside the frame that shows it.
+    /// Who breaks it, relative to the frame that shows it.
     blame: Blame,
-    /// What findings of this form say, and those of others do not.
+    /// A text that findings of this form contain, and others do not.
     says: &'static str,
 }
 
@@ -100,13 +101,13 @@ static DEVIATIONS: [Deviation; 7] = [
     },
 ];
 
-/// All deviations that are known.
+/// All known deviations.
 pub fn deviations() -> impl Iterator<Item = &'static Deviation> {
     DEVIATIONS.iter()
 }
 
 impl Found {
-    /// The deviation that this is, where it is a known one.
+    /// The known deviation that this is, if any.
     #[must_use]
     pub fn known(&self) -> Option<&'static Deviation> {
         deviations().find(|deviation| {

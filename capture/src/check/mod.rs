@@ -1,14 +1,14 @@
 //! Judges what two peers did by the rules of RPC-over-RDMA.
 //!
-//! A [`Checker`] takes the events of a dissector that was asked for [`Config::operations`](crate::dissector::Config), and
-//! gives findings. The rules that one Send or the counts of a connection are judged by are in [`rpcrdma::rules`]; those here
-//! need the RDMA operations, the connection's set-up or NFS. Each is a row of a table, or a constant beside the function that
+//! A [`Checker`] takes the events of a dissector with [`Config::operations`](crate::dissector::Config) set, and gives
+//! findings. The rules for single Sends, and for credits and thresholds, are in [`rpcrdma::rules`]; those here need
+//! RDMA operations, the connection's set-up, or NFS. Each is a row of a table, or a constant next to the function that
 //! judges by it:
 //!
 //! - `setup`: what the ends announced; `access`: RDMA operations; `exchange`: calls and replies with their data items;
 //! - `history`: what is kept of a connection, and the rules that need it; messages of version 2.
 //!
-//! A rule that needs to know what the capture does not hold is not judged, and that is counted.
+//! A rule that needs something the capture lacks is not judged, and that is counted.
 //!
 //! ```
 //! use rpcrdma_capture::{Capture, Checker, Config, Events};

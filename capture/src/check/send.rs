@@ -22,7 +22,7 @@ pub struct Finding {
     pub offset: usize,
     /// What is wrong, with its values.
     pub message: String,
-    /// What a Responder has to do about it; `None` where nothing is asked of it.
+    /// What a Responder has to do about it; `None` if nothing.
     pub responder: Option<Reaction>,
     /// What a Requester has to do about it.
     pub requester: Option<Reaction>,
@@ -35,7 +35,7 @@ impl Finding {
         Self { rule, severity, offset, message: message.to_string(), responder, requester }
     }
 
-    /// What the receivers do, each as a clause.
+    /// What each receiver does, as a clause.
     pub fn reactions(&self) -> impl Iterator<Item = String> + '_ {
         let both = [(Role::Responder, self.responder), (Role::Requester, self.requester)];
         both.into_iter().filter_map(|(role, reaction)| {
@@ -46,8 +46,8 @@ impl Finding {
     }
 }
 
-/// What is wrong with a message, by the rules that need nothing else ([`rules::send`], [`rules::send_v2`]), first things
-/// first. What the capture cut off is not held against it.
+/// What is wrong with a message, by the rules that need nothing else ([`rules::send`], [`rules::send_v2`]), in order of
+/// offset. What the capture cut off is not held against it.
 #[must_use]
 pub fn findings(message: &Message) -> Vec<Finding> {
     let is_readable = message.decode().is_ok() || message.error().is_some();
@@ -64,7 +64,7 @@ pub fn findings(message: &Message) -> Vec<Finding> {
         }
         Dialect::Version2(family) => {
             let mut sent = message.sent_v2(family);
-            // A later part of a Payload stream looks like one of its own, but for the XID.
+            // A later part of a Payload stream looks like a stream of its own, except for the XID.
             sent.begins = sent.decoded.is_ok_and(|decoded| {
                 MessageType::peek(decoded.payload).is_some_and(|(xid, _)| xid == decoded.header.xid())
             });
@@ -77,14 +77,14 @@ pub fn findings(message: &Message) -> Vec<Finding> {
     findings
 }
 
-/// Who sent a message of version 1, for the direction its RPC goes, as far as the message shows.
+/// Who sent a message of version 1, in the direction of its RPC, as far as the message shows it.
 fn sender(message: &Message) -> Option<Role> {
     let decoded = message.decode_v1();
     let kind = decoded.as_ref().and_then(|decoded| MessageType::peek(decoded.payload)).map(|(_, kind)| kind);
     match (message.rpc.as_ref().map(|rpc| rpc.direction), kind) {
         (Some(Direction::Call), _) | (None, Some(MessageType::CALL)) => Some(Role::Requester),
         (Some(Direction::Reply), _) | (None, Some(MessageType::REPLY)) => Some(Role::Responder),
-        // It is an answer, whoever gave it.
+        // It is an answer, whoever sent it.
         _ if message.error().is_some() => Some(Role::Responder),
         _ => None,
     }

@@ -7,7 +7,7 @@ use rpcrdma::lists::{Chunks, WriteChunk};
 use crate::rpc::not_rebuilt::ChunkName;
 use crate::rpc::ranges::{self, Ranges};
 
-/// A Write chunk or the Reply chunk that comes back as it was offered, but for its lengths.
+/// A Write chunk or the Reply chunk that comes back as it was offered, except for its lengths.
 pub(super) struct WrittenChunk<'a> {
     pub(super) name: ChunkName,
     segments: Vec<Segment<'a>>,
@@ -21,8 +21,8 @@ struct Segment<'a> {
     returned: u64,
 }
 
-/// The chunks that a call offered and its reply returns; `moved` is what was moved of each segment of the call. One that came
-/// back as another is left out: other rules tell of it.
+/// The chunks that a call offered and its reply returns; `moved` is what was moved of each segment of the call. One
+/// that came back changed is left out, because other rules report it.
 pub(super) fn written<'a>(offered: &Chunks<'a>, returned: &Chunks<'a>, moved: &'a [Ranges]) -> Vec<WrittenChunk<'a>> {
     let mut moved = moved.iter().skip(offered.reads.len());
     let mut returned_writes = returned.writes.iter();
@@ -54,16 +54,16 @@ impl<'a> WrittenChunk<'a> {
         self.segments.iter().map(|segment| segment.returned).sum()
     }
 
-    /// The first octets that it returns and that were not written.
+    /// The first octets that it returns but that were not written.
     pub(super) fn gap(&self) -> Option<Range<u64>> {
         ranges::gap(self.segments.iter().map(|segment| (segment.written, segment.returned)))
     }
 
-    /// Octets behind the data that were written, where they are XDR padding: no more than that, and nothing is behind it.
+    /// Octets that were written after the data, if they are XDR padding: no more than that, with nothing after it.
     pub(super) fn padding(&self) -> Option<Range<u64>> {
         let (mut start, mut end, mut data) = (0, 0, 0);
         for segment in &self.segments {
-            // Data fills one segment after the other; else it is not known what is behind it.
+            // Data fills one segment after the other; otherwise it is not known what is after it.
             if segment.returned > 0 && data != start {
                 return None;
             }

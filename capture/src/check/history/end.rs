@@ -12,7 +12,7 @@ use crate::check::book::Book;
 use crate::event::{self, MemoryUse, MemoryUseKind};
 use crate::file::Time;
 
-/// Nanoseconds after which an answer that did not come is taken not to come.
+/// After this many nanoseconds, an answer that did not come counts as missing.
 pub(super) const PATIENCE: u64 = 1_000_000_000;
 
 impl History {
@@ -28,7 +28,8 @@ impl History {
             }
             return;
         }
-        // Memory that is not known may be that of a call that could not be read; a call that waits, answered by such a reply.
+        // Unknown memory may belong to a call that could not be read; a call that waits may have been answered by such
+        // a reply.
         let of = if matches!(used.kind, MemoryUseKind::Shared { .. }) { used.owner.other() } else { used.owner };
         let found = access::judge(used, &self.ends, used.known && !self.unreadable.get(of), book);
         for found in found {
@@ -42,11 +43,11 @@ impl History {
         }
     }
 
-    /// The connection has ended: judges what should have come.
+    /// Judges what should have come by the end of a connection.
     pub(crate) fn end(mut self, report: &event::Report, book: &mut Book) {
         let Sides { active, passive } = report.counts;
         let (in_order, missed) = (active.early + passive.early == 0, active.missed + passive.missed);
-        // Where something is known to be missing, it may be the answer.
+        // If something is known to be missing, it may be the answer.
         let whole = self.is_whole() && missed + active.orphans + passive.orphans == 0;
         for Pending { found, order, proven, .. } in std::mem::take(&mut self.pending) {
             let is_in_order = match order {
@@ -73,7 +74,7 @@ impl History {
         }
     }
 
-    /// Until when an end is known to have been there: to its last Send, or until it ended the connection.
+    /// Until when an end is known to have been there: its last Send, or when it ended the connection.
     pub(super) fn stayed(&self, end: Side, disconnected: Option<(Side, Stamp)>) -> Time {
         let left = disconnected.filter(|(by, _)| *by == end).map(|(_, stamp)| stamp.time);
         self.last.get(end).time.max(left.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! A call or a reply by what it carries, and a reply by its call.
+//! Judges a call or a reply by what it carries, and a reply by its call.
 
 use rpcrdma::error::Role;
 use rpcrdma::rules::Rule;
@@ -16,8 +16,8 @@ use crate::check::found::{About, Blame, Found};
 use crate::rpc::message::{Answered, Captured, Message, OtherCall};
 
 impl History {
-    /// Judges a call or a reply by what it carries, and a reply by its call; gives the rule it breaks first, if breaking
-    /// it is an error.
+    /// Judges a call or a reply by what it carries, and a reply by its call. Returns the first rule that it breaks, if
+    /// breaking it is an error.
     pub(super) fn rpc(
         &mut self,
         message: &Message,
@@ -91,7 +91,8 @@ impl History {
         }
     }
 
-    /// A responder has used remote invalidation. Whether it was agreed is said once a connection; or that it is not known.
+    /// A responder has used remote invalidation. Reports once per connection that it was not agreed, or that this is
+    /// not known.
     pub(super) fn tell_invalidation(&mut self, book: &mut Book) {
         if !self.told && self.invalidation.is_none() {
             book.unknown(&INVALIDATE_FOREIGN);
@@ -99,7 +100,7 @@ impl History {
         self.told = true;
     }
 
-    /// Judges that a reply invalidates a handle of its call which another call advertises too.
+    /// Judges a reply that invalidates a handle which another call advertises too.
     pub(super) fn shared(
         &mut self,
         subject: &Subject<'_>,
@@ -111,13 +112,13 @@ impl History {
         let rule = &INVALIDATE_FOREIGN;
         let mut advertises = false;
         rules::segments(&called, |_, segment, _| advertises |= segment.handle == handle);
-        // What is not of the call at all is said of it already.
+        // A handle that is not the call's at all was reported already.
         if !advertises {
             return;
         }
         let OtherCall { xid, frame, sent } = other;
         let is_later = frame > call.stamp.frame;
-        // What came after the call may have been sent when its reply was there.
+        // A call that came later may have been sent when the reply was there.
         if !self.is_whole() || is_later && !has_received(subject.message, sent) {
             return book.unknown(rule);
         }
@@ -126,7 +127,7 @@ impl History {
             "handle {handle:#010x} is invalidated, which {xid:#010x} in frame {frame} advertises too{when}"
         );
         let finding = Finding { rule, severity: rule.severity, offset: 0, message };
-        // Then the requester shares a handle, and the responder could not know.
+        // In that case the requester shares a handle, and the responder could not know.
         let blame = if is_later { Blame::Either } else { Blame::Sender };
         let found = Found::new(about, &finding, Some(0)).by(blame);
         self.wait_for(found, (subject.message.sender.other(), OrderProof::Told), book);
@@ -169,8 +170,8 @@ pub(super) fn judge_long(rule: &'static Rule, is_long: bool, found: Option<u32>,
     }
 }
 
-/// The XID of the RPC message that a reply answers. Where it is not that of the header, the reply can but have both too;
-/// whether there should be one is a matter of [`ANSWER`].
+/// The XID of the RPC message that a reply answers. If it differs from that of the header, the reply can only have both
+/// too; whether there should be a reply is the concern of `ANSWER`.
 pub(super) fn called_xid(message: &Message) -> Option<u32> {
     let answers = message.detail.as_ref()?.answers.as_ref()?;
     let payload = answers.call.decode_v1()?.payload;

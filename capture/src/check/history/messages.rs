@@ -1,4 +1,4 @@
-//! What a message is judged by, one after the other.
+//! Judges a message, by one thing after the other.
 
 use rpcrdma::error::Role;
 use rpcrdma::prefix::Procedure;
@@ -51,7 +51,7 @@ impl History {
         }
     }
 
-    /// Judges a message that has not even four words, or of which the capture has not.
+    /// Judges a message of which there are not even four words, on the wire or in the capture.
     pub(super) fn stub(&mut self, message: &Message, about: About, book: &mut Book) {
         *self.unreadable.get_mut(message.sender) = true;
         if message.captured != Captured::Whole {
@@ -66,10 +66,10 @@ impl History {
         }
     }
 
-    /// An end sent something that may be a call of its own, or an answer: nothing in it tells.
+    /// An end sent something that may be a call of its own or an answer; nothing in it shows which.
     pub(super) fn unclear(&mut self, sender: Side, xid: u32, book: &mut Book) {
         self.requests.get_mut(sender).add_unclear(xid);
-        // The RDMA_ERROR that seemed to answer nothing may answer this, which was held up.
+        // The RDMA_ERROR that seemed to answer nothing may answer this message, which was held up.
         self.pending.retain(|Pending { found, proof, .. }| {
             let is_explained = *proof == sender && found.xid == Some(xid) && found.rule.slug == "error-from-requester";
             if is_explained {
@@ -84,7 +84,7 @@ impl History {
         let detail = message.detail.as_deref();
         let role = self.role(message, detail, book);
         let mut sent = Sent { length: message.length, ..Sent::new(&message.octets, role) };
-        // The session knows of an RDMA_DONE that ends a provided reply, even where it took that for a call.
+        // The session knows of an RDMA_DONE that ends a provided reply, even if it took that for a call.
         let is_done = sent.prefix.is_some_and(|prefix| prefix.procedure == Procedure::RDMA_DONE);
         self.reliable |= is_done && detail.is_some();
         sent.reliable_reply = self.reliable;
@@ -92,7 +92,7 @@ impl History {
         self.version_1 |= sent.decoded.is_ok() && is_of_version_1(message);
         self.note_readable(message.sender, is_readable);
         let ends = matches!(message.captured, Captured::Whole | Captured::Cut);
-        // What is right in version 2 is not, here.
+        // What is right in version 2 is not right here.
         let is_other = message.dialect != Dialect::Version1;
         let is_malformed = || (is_other || message.is_malformed().is_some()) && !self.suspect.get(message.sender);
         let mut faulty = None;
@@ -116,14 +116,14 @@ impl History {
         self.pull(message, &sent, role, about, book);
     }
 
-    /// Whether a message asks or answers, for the direction its RPC goes.
+    /// Whether a message is from a requester or a responder, for the direction of its RPC.
     pub(super) fn role(&mut self, message: &Message, detail: Option<&Detail>, book: &mut Book) -> Option<Role> {
         match detail {
             // It may be either.
             _ if message.hides_direction() => None,
             Some(Detail { direction: Direction::Call, .. }) => Some(Role::Requester),
             Some(detail) if !self.is_stray_error(message, detail) => Some(Role::Responder),
-            // It may answer a call of the other direction (RFC 8167), which nobody could read, or be a requester's.
+            // It may answer an unreadable call of the other direction (RFC 8167), or come from a requester.
             Some(_) if self.requests.get_mut(message.sender.other()).take_unclear(message.xid()) => {
                 book.unknown(&ERROR_FROM_REQUESTER);
                 None
@@ -133,7 +133,7 @@ impl History {
         }
     }
 
-    /// Whether a message is an RDMA_ERROR that answers nothing: then only its sender tells what it should have been.
+    /// Whether a message is an RDMA_ERROR that answers nothing: then only its sender shows what it should have been.
     pub(super) fn is_stray_error(&self, message: &Message, detail: &Detail) -> bool {
         let answers = |xid| self.requests.get(message.sender.other()).waits(xid);
         detail.answers.is_none()
@@ -142,8 +142,8 @@ impl History {
     }
 }
 
-/// Whether its sender speaks version 1. An RDMA_ERROR does not show it: one that refuses a version has this layout, whatever
-/// else its sender knows.
+/// Whether its sender uses version 1. An RDMA_ERROR does not show it: one that refuses a version has this layout,
+/// whatever else its sender supports.
 pub(super) fn is_of_version_1(message: &Message) -> bool {
     message.prefix().is_some_and(|prefix| prefix.version == v1::VERSION) && message.error().is_none()
 }

@@ -43,7 +43,7 @@ impl History {
         sent.begins = !*goes_on && message.dropped.is_none();
         sent.offered = offered(message);
         match message.decode().map(|decoded| decoded.header.place()) {
-            // What is dropped ends nothing that was begun.
+            // A message that is dropped ends nothing that was begun.
             Ok(_) if message.dropped.is_some() => {}
             Ok(PayloadPlace::Inline) => *goes_on = false,
             Ok(PayloadPlace::Chunk | PayloadPlace::Nowhere) => {}

@@ -1,4 +1,4 @@
-//! Findings that rest on something not being there: what has to come before they stand.
+//! Findings that rest on something not being there, and what has to come before they stand.
 
 use super::pending::{DISORDER, OrderProof, PENDING, Pending};
 use super::state::History;
@@ -8,7 +8,7 @@ use crate::check::found::Found;
 use crate::rpc::message::Message;
 
 impl History {
-    /// The capture does not hold something that an end sent: calls, replies, or both.
+    /// The capture lacks something that an end sent: calls, replies, or both.
     pub(crate) fn lost(&mut self, from: Side, book: &mut Book) {
         self.pending.retain(|pending| {
             if pending.proof == from {
@@ -19,7 +19,7 @@ impl History {
         *self.lost.get_mut(from) = true;
         *self.suspect.get_mut(from) = true;
         *self.version_2.goes_on.get_mut(from) = true;
-        // A call that was missed makes the count too small, a reply too large.
+        // A missed call makes the count too small, a missed reply too large.
         self.credits.get_mut(from.other()).missed();
     }
 
@@ -28,11 +28,11 @@ impl History {
         self.wait_for(found, (proof, OrderProof::Free), book);
     }
 
-    /// The same of one that may rest on the order of the two directions.
+    /// The same for a finding that may depend on the order of the two directions.
     pub(super) fn wait_for(&mut self, found: Found, (proof, order): (Side, OrderProof), book: &mut Book) {
         if self.pending.len() < PENDING {
-            // What was held up may be given after what was sent later.
-            // The end that need not go on may have said all it had to.
+            // What was held up may be given after what was sent later. An end that need not go on may have sent
+            // everything it had.
             let is_last = matches!(found.rule.slug, "error-from-requester" | "answer");
             let proven = self.last.get(proof).frame > found.stamp.frame || is_last;
             self.pending.push(Pending { found, proof, order, proven });
@@ -41,7 +41,7 @@ impl History {
         }
     }
 
-    /// An end goes on, and nothing is missing: what rests on that is proven.
+    /// An end goes on, and nothing is missing, so findings that wait for that are proven.
     pub(super) fn prove(&mut self, message: &Message, book: &mut Book) {
         let (sender, frame) = (message.sender, message.stamp.frame);
         let xid = message.prefix().map(|prefix| prefix.xid);
@@ -51,7 +51,7 @@ impl History {
             if pending.proof != sender {
                 return true;
             }
-            // What it answers seemed to be missing, and has come late.
+            // What it answers seemed to be missing, but has come late.
             if matches!(pending.found.rule.slug, "reply-unexpected" | "error-echo") && pending.found.xid == xid {
                 return false;
             }
@@ -75,7 +75,7 @@ impl History {
     }
 }
 
-/// Whether the sender of a message is known to have had what the other end sent at that `place`.
+/// Whether the sender of a message is known to have received what the other end sent at that `place`.
 pub(super) fn has_received(message: &Message, place: u64) -> bool {
     message.detail.as_ref().is_some_and(|detail| detail.progress.has_received(place))
 }

@@ -38,8 +38,8 @@ impl History {
         }
     }
 
-    /// Judges a reply in responder-provided Read chunks of which no RDMA_DONE told that it was read. It `is_due` where
-    /// nothing can be missing, and time enough was left.
+    /// Judges a reply in responder-provided Read chunks for which no RDMA_DONE came. It `is_due` if nothing can be
+    /// missing and there was enough time.
     pub(super) fn provided(&self, pulled: &Pulled, is_due: bool, book: &mut Book) {
         let Pulled { about, length, asked, .. } = *pulled;
         if asked >= length {
@@ -60,7 +60,7 @@ impl History {
     }
 }
 
-/// What the receiver of a frame owes to it did not come; it `is_due` where nothing can be missing, and time enough was left.
+/// What the receiver of a frame owes did not come; it `is_due` if nothing can be missing and there was enough time.
 pub(super) fn omitted(is_due: bool, about: About, finding: &Finding<'_>, book: &mut Book) {
     if is_due {
         book.keep(Found::new(about, finding, None).by(Blame::Receiver));

@@ -4,7 +4,7 @@ use crate::carrier::operation::Side;
 use crate::check::found::About;
 use crate::file::Time;
 
-/// Replies whose responder-provided Read chunks may still be read, of a connection.
+/// The most replies of a connection whose responder-provided Read chunks may still be read.
 pub(super) const PULLED: usize = 16;
 
 /// A reply in a responder-provided Read chunk.
@@ -15,6 +15,6 @@ pub(super) struct Pulled {
     /// Octets of its Read chunks.
     pub(super) length: u64,
     pub(super) asked: u64,
-    /// When it was sent, or read from last.
+    /// When it was sent, or last read from.
     pub(super) pulled: Time,
 }

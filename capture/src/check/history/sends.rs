@@ -1,4 +1,4 @@
-//! One Send, among those of its connection: its own rules, credits, inline thresholds, and what it answers.
+//! Judges one Send among those of its connection: by its own rules, credits, inline thresholds, and what it answers.
 
 use rpcrdma::error::{Reaction, Role};
 use rpcrdma::prefix::Procedure;
@@ -20,8 +20,8 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Message};
 
 impl History {
-    /// Judges what one Send can be judged by; gives the rule it breaks that says most about its answer, if breaking it is
-    /// no mere hazard.
+    /// Judges one Send by itself. Of the rules that it breaks, returns the one that says most about its answer, unless
+    /// breaking it is only a hazard.
     pub(super) fn send(
         &mut self,
         message: &Message,
@@ -49,7 +49,7 @@ impl History {
                 first = Some((finding.rule, weight));
             }
             let found = Found::new(about, &finding, Some(finding.offset));
-            // What it answers may be held up, as a reply would be whose call is missing.
+            // What it answers may be held up, like a reply whose call is missing.
             if finding.rule.slug == "error-from-requester" {
                 rests_on_order = Some(found);
             } else {
@@ -80,13 +80,13 @@ impl History {
                 };
                 book.judge(&INLINE_EXCEEDED, about, |report| rules::inline(message.length, threshold, report));
             }
-            // What fits the smallest threshold needs no agreement.
+            // A Send within the smallest threshold needs no agreement.
             _ if is_known && message.length <= 1024 => {}
             _ => book.unknown(&INLINE_EXCEEDED),
         }
     }
 
-    /// A request is sent, and breaks a rule or not: keeps it until it is answered, and counts it.
+    /// A request was sent, with or without a fault: keeps it until it is answered, and counts it.
     pub(super) fn request(
         &mut self,
         message: &Message,
@@ -105,7 +105,7 @@ impl History {
         };
         let is_readable = sent.decoded.as_ref().is_ok_and(|message| message.header.chunks().is_some());
         if self.requests.get_mut(message.sender).make_room(xid) {
-            // Its reply ends a call, and frees no credit.
+            // Its reply ends a call but frees no credit.
             self.credits.get_mut(message.sender).missed();
         }
         if self.requests.get_mut(message.sender).add(xid, request, is_readable, book) {
@@ -113,7 +113,7 @@ impl History {
         }
     }
 
-    /// A request takes a credit.
+    /// Counts the credit that a request takes.
     pub(super) fn count(&mut self, message: &Message, about: About, book: &mut Book) {
         let requester = message.sender;
         let credits = self.credits.get_mut(requester);
@@ -126,7 +126,7 @@ impl History {
             let mut found = None;
             let mut take = |finding: &Finding<'_>| found = Some(Found::new(about, finding, Some(finding.offset)));
             fault.say(&mut Report::new(rule, &mut take));
-            // A reply that was missed would have ended a call.
+            // A missed reply would have ended a call.
             let sent = message.detail.as_ref().map(|detail| detail.progress.sent);
             match found.zip(sent) {
                 Some((found, sent)) => self.wait_for(found, (requester.other(), OrderProof::Before(sent)), book),
@@ -135,7 +135,7 @@ impl History {
         }
     }
 
-    /// A reply or an error: finds what it is for, and judges whether it should be there.
+    /// Finds what a reply or an error is for, and judges whether it should be there.
     pub(super) fn answers(&mut self, message: &Message, sent: &Sent<'_>, about: About, book: &mut Book) -> Answers {
         let Some(xid) = about.xid else { return Answers::Nothing };
         let requester = message.sender.other();
@@ -165,7 +165,7 @@ impl History {
         answers
     }
 
-    /// Judges an answer to nothing that waits. Where one request waits for such an error, it has the wrong XID.
+    /// Judges an answer to nothing that waits. If one request waits for such an error, the answer has the wrong XID.
     pub(super) fn unexpected(&mut self, requester: Side, error: Option<ErrorBody>, about: About, book: &mut Book) {
         if !self.is_whole() {
             return book.unknown(&REPLY_UNEXPECTED);
@@ -188,7 +188,7 @@ impl History {
     }
 }
 
-/// How much the breach of a rule says about what answers the Send.
+/// How much the breach of a rule says about the answer to the Send.
 pub(super) fn weight(finding: &Finding<'_>) -> u8 {
     match (finding.severity, finding.rule.answer) {
         (Severity::Error, Some(_)) => 3,
@@ -201,9 +201,9 @@ pub(super) fn weight(finding: &Finding<'_>) -> u8 {
 /// Who chose the XID of an RPC message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum XidOf {
-    /// Who sent it: it is a call, or another one than the call's.
+    /// Its sender: it is a call, or its XID differs from the call's.
     Sender,
-    /// Who sent the call.
+    /// The sender of the call.
     Call,
     /// It is a reply, and the call is not known.
     Unknown,
@@ -218,7 +218,8 @@ pub(super) fn xid_of(message: &Message, sent: &Sent<'_>) -> XidOf {
     }
 }
 
-/// Whether the RPC message in a Send is a reply. What cannot be read, or has no RPC message, may be a call as well.
+/// Whether the RPC message in a Send is a reply. A Send that cannot be read, or has no RPC message, may be a call as
+/// well.
 pub(super) fn is_reply(sent: &Sent<'_>) -> bool {
     let payload = sent.decoded.as_ref().map(|message| message.payload).unwrap_or_default();
     MessageType::peek(payload).is_some_and(|(_, kind)| kind == MessageType::REPLY)

@@ -1,4 +1,4 @@
-//! What is kept of a connection.
+//! What is kept about a connection.
 
 use rpcrdma::private_data::{Agreement, Flags};
 use rpcrdma::rules::Credits;
@@ -14,14 +14,14 @@ use crate::link::Address;
 use crate::rpc::known::Direction;
 use crate::rpc::message::Message;
 
-/// What is known of a connection.
+/// What is known about a connection.
 #[derive(Debug)]
 pub(crate) struct History {
     pub(crate) ends: Sides<Address>,
-    /// What the ends announced, where the set-up was seen and was not judged yet.
+    /// What the ends announced, if the set-up was seen but not judged yet.
     pub(super) announced: Option<Sides<Option<Announced>>>,
     pub(super) set_up: bool,
-    /// It was seen from its start.
+    /// Whether it was seen from its start.
     pub(super) whole: bool,
     /// The end that is the client, once known.
     pub(super) client: Option<Side>,
@@ -30,36 +30,36 @@ pub(crate) struct History {
     pub(super) invalidation: Option<Sides<bool>>,
     /// By the end that calls.
     pub(super) credits: Sides<Credits>,
-    /// The capture missed something that an end sent.
+    /// Whether the capture missed something that an end sent.
     pub(super) lost: Sides<bool>,
-    /// Since then nothing could be read that the end sent: its queue pair may serve another connection.
+    /// Whether nothing that the end sent could be read since then: its queue pair may serve another connection.
     pub(super) suspect: Sides<bool>,
-    /// An end sent something of which not all could be read, so it may have advertised memory that is not known.
+    /// Whether an end sent something that could not be read completely, so it may have advertised unknown memory.
     pub(super) unreadable: Sides<bool>,
-    /// The dissector gave up a call that may still be answered.
+    /// Whether the dissector gave up a call that may still be answered.
     pub(super) forgotten: bool,
-    /// The client sent a message of version 1.
+    /// Whether the client sent a message of version 1.
     pub(super) spoke: bool,
-    /// A message of version 1 was read: whatever follows is judged by the rules of that.
+    /// Whether a message of version 1 was read: whatever follows is then judged by its rules.
     pub(super) version_1: bool,
     pub(super) version_2: Version2,
-    /// That remote invalidation was not agreed was said.
+    /// Whether it was reported that remote invalidation was not agreed.
     pub(super) told: bool,
     /// By the end that asks.
     pub(super) requests: Sides<Requests>,
-    /// What brought the last Send of each end.
+    /// The frame of the last Send of each end.
     pub(super) last: Sides<Stamp>,
-    /// A Send was given after one that was captured later: which of the two ends was first is not known.
+    /// Whether a Send was given after one that was captured later, so it is not known which of the two ends was first.
     pub(super) is_disordered: bool,
-    /// Replies come in responder-provided Read chunks.
+    /// Whether replies come in responder-provided Read chunks.
     pub(super) reliable: bool,
-    /// A requester has read such a reply, or said so: both ends know them.
+    /// Whether a requester has read such a reply, or said so: then both ends support them.
     pub(super) is_agreed: bool,
     pub(super) pulled: Vec<Pulled>,
     pub(super) pending: Vec<Pending>,
 }
 
-/// Which ends announced remote invalidation (RFC 8797 section 4.1); `None` where the capture does not show it.
+/// Which ends announced remote invalidation (RFC 8797 section 4.1); `None` if the capture does not show it.
 pub(super) fn invalidation(connection: &Connection) -> Option<Sides<bool>> {
     let said = |side| connection.said(side).map(|said| said.flags.contains(Flags::REMOTE_INVALIDATION));
     Some(Sides { active: said(Side::Active)?, passive: said(Side::Passive)? })
@@ -97,18 +97,18 @@ impl History {
         }
     }
 
-    /// The set-up is still to be judged, now that the connection has ended. Version 2 has transport properties in place of
-    /// private data.
+    /// Whether the set-up is still to be judged now that the connection has ended. Version 2 has transport properties
+    /// instead of private data.
     pub(crate) const fn owes_set_up(&self) -> bool {
         (self.announced.is_some() || !self.set_up) && (self.version_1 || !self.version_2.spoken)
     }
 
-    /// Nothing of the connection was missed.
+    /// Whether nothing of the connection was missed.
     pub(super) fn is_whole(&self) -> bool {
         self.whole && self.lost == Sides::default() && !self.forgotten
     }
 
-    /// Takes note of whether a message could be read.
+    /// Records whether a message could be read.
     pub(super) const fn note_readable(&mut self, sender: Side, is_readable: bool) {
         if is_readable {
             *self.suspect.get_mut(sender) = false;
@@ -117,7 +117,7 @@ impl History {
         }
     }
 
-    /// Takes note of who is the client, and of what the dissector gave up.
+    /// Records who is the client, and what the dissector gave up.
     pub(super) fn learn(&mut self, message: &Message) {
         self.forgotten |= message.detail.as_ref().is_some_and(|detail| detail.forgotten);
         let Some(rpc) = &message.rpc else { return };
