@@ -1,6 +1,8 @@
 //! A client and a server over the loopback: every form that a call and its reply can take, and what goes wrong.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+#[path = "support/header.rs"]
+mod header;
 #[path = "support/stopping.rs"]
 mod stopping;
 
@@ -12,14 +14,15 @@ use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::Limits;
 use rpcrdma::endpoint::responder::Form;
-use rpcrdma::rpc::{AcceptStatus, Auth, ReplyBody, RpcCall};
+use rpcrdma::rpc::{AcceptStatus, ReplyBody};
 use rpcrdma::v1::ErrorBody;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults};
 use rpcrdma_verbs::{
-    Access, Call, CallError, Client, Connection, Ended, Error, Kind, Progress, Request, Server, Service, Settings,
-    Status, Stream, Verbs,
+    Access, Call, CallError, Client, Connection, Ended, Error, Kind, Pending, Progress, Request, Server, Service,
+    Settings, Status, Stream, Verbs,
 };
 
+use header::header;
 use stopping::Stopping;
 
 const ADDRESS: &str = "192.0.2.2:20049";
@@ -62,21 +65,6 @@ fn with_service<T>(
 
 fn data(length: usize, seed: u8) -> Vec<u8> {
     (0..length).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8 ^ seed).collect()
-}
-
-fn header(xid: u32, procedure: u32) -> Vec<u8> {
-    let header = RpcCall {
-        xid,
-        rpc_version: 2,
-        program: 400_100,
-        version: 1,
-        procedure,
-        credential: Auth::NONE,
-        verifier: Auth::NONE,
-    };
-    let mut octets = vec![0; 40];
-    header.encode(&mut octets).unwrap();
-    octets
 }
 
 /// Procedures 0 and 1: nothing, and the argument as a result that may be reduced; 2: as one that may not.
@@ -348,11 +336,14 @@ fn a_call_that_is_given_up_keeps_its_buffers_until_its_reply_and_harms_no_other(
         let mut slow = chunked_call(client.xid());
         assert_eq!(client.call(&mut slow), Err(CallError::TimedOut(Progress::Sent)));
         assert!(slow.rooms().is_empty(), "its buffers are with the connection");
-        drop(client.start(chunked_call(client.xid())));
+        let late = requests.recv().unwrap();
+        let dropped = client.start(chunked_call(client.xid()));
+        let unwanted = requests.recv().unwrap();
+        drop(dropped);
         assert!(client.connection().returned().is_none(), "neither is answered");
         let pending = client.start(chunked_call(client.xid()));
-        for _ in 0..3 {
-            echo(requests.recv().unwrap());
+        for request in [late, unwanted, requests.recv().unwrap()] {
+            echo(request);
         }
         let (call, outcome) = pending.wait();
         assert_eq!((outcome, call.result(0)), (Ok(()), &data(5000, 1)[..]));
@@ -369,8 +360,8 @@ fn a_call_that_is_given_up_before_it_is_sent_has_its_buffers_back_at_once() {
     with_kept(|requests, here| {
         let hasty = Settings::client().to_builder().timeout(Some(Duration::from_millis(50))).build().unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &hasty).unwrap();
-        // It has the one credit that there is before the first reply.
-        let first = client.start(chunked_call(client.xid()));
+        // It has the one credit that there is before the first reply, which needs no memory.
+        let first = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
         let kept = requests.recv().unwrap();
         let mut second = chunked_call(client.xid());
         assert_eq!(client.call(&mut second), Err(CallError::TimedOut(Progress::NotSent)));
@@ -425,15 +416,24 @@ fn the_grace_of_a_call_ends_though_nobody_uses_the_connection() {
             .grace(Duration::from_millis(100))
             .build()
             .unwrap();
-        let give_up: [fn(&Client<Adapter>); 3] = [
-            |client| drop(client.call(&mut chunked_call(client.xid()))),
-            |client| drop(client.start(chunked_call(client.xid())).wait()),
-            |client| drop(client.start(chunked_call(client.xid()))),
+        /// Begins a call. One that is given up by being dropped is so when it has come.
+        type Begin = fn(&Client<Adapter>) -> Option<Pending<Adapter>>;
+        let begin: [Begin; 3] = [
+            |client| {
+                assert!(client.call(&mut chunked_call(client.xid())).is_err());
+                None
+            },
+            |client| {
+                assert!(client.start(chunked_call(client.xid())).wait().1.is_err());
+                None
+            },
+            |client| Some(client.start(chunked_call(client.xid()))),
         ];
-        for give_up in give_up {
+        for begin in begin {
             let client = Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap();
-            give_up(&client);
+            let pending = begin(&client);
             let (kept, begun) = (requests.recv().unwrap(), Instant::now());
+            drop(pending);
             while kept.connection().ended().is_none() {
                 assert!(begun.elapsed() < Duration::from_secs(5), "nobody looks at the clock");
                 thread::sleep(Duration::from_millis(5));
@@ -687,10 +687,11 @@ fn one_thread_can_drive_both_ends() {
     let connection = server.accept(Duration::from_secs(10)).unwrap().expect("a connection");
     let client = connecting.join().unwrap();
     assert!(connection.request(Duration::ZERO).unwrap().is_none(), "nobody has called");
-    let pending = client.start(Call::new(echo_call(client.xid(), 1, &data(10, 1), true), 28).with_result(vec![0; 10]));
+    // No memory is registered for so little.
+    let pending = client.start(Call::new(echo_call(client.xid(), 1, &data(12, 1), true), 40));
     echo(connection.request(Duration::ZERO).unwrap().expect("a call"));
     let (call, outcome) = pending.wait();
-    assert_eq!((outcome, call.result(0)), (Ok(()), &data(10, 1)[..]));
+    assert_eq!((outcome, &call.reply()[28..]), (Ok(()), &data(12, 1)[..]));
 }
 
 /// Fails where `run` does not come to its end.

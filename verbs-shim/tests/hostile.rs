@@ -465,7 +465,12 @@ fn a_client_outlasts_whatever_is_answered() {
                 drop(client);
                 server.join().unwrap()
             });
-            assert_eq!(fabric.registered(), 0);
+            // The driver may be at a call's memory still.
+            let until = Instant::now() + SECOND;
+            while fabric.registered() > 0 {
+                assert!(Instant::now() < until, "memory is still registered");
+                thread::sleep(Duration::from_micros(50));
+            }
         }
         println!("{sent} Sends; calls that were answered, were lost, and failed: {counts:?}");
         assert!(sent > 10_000 && counts.iter().all(|&count| count > 50), "{sent} {counts:?}");

@@ -1,6 +1,8 @@
 //! What takes an adapter long holds up nobody else: memory, and the end of a connection.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test falls where it is not so")]
 
+#[path = "support/header.rs"]
+mod header;
 #[path = "support/slow.rs"]
 mod slow;
 #[path = "support/stopping.rs"]
@@ -8,15 +10,15 @@ mod stopping;
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma::rpc::{Auth, RpcCall};
 use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{Call, CallError, Client, Request, Server, Settings, Stream};
 
+use header::header;
 use slow::{Act, Gate, Opens, Slow};
 use stopping::Stopping;
 
@@ -24,18 +26,7 @@ use stopping::Stopping;
 const OCTETS: usize = 5000;
 
 fn message(client: &Client<Slow>, procedure: u32) -> Stream {
-    let header = RpcCall {
-        xid: client.xid(),
-        rpc_version: 2,
-        program: 400_100,
-        version: 1,
-        procedure,
-        credential: Auth::NONE,
-        verifier: Auth::NONE,
-    };
-    let mut octets = vec![0; 40];
-    header.encode(&mut octets).unwrap();
-    Stream::from(octets)
+    Stream::from(header(client.xid(), procedure))
 }
 
 fn null(client: &Client<Slow>) -> Call {
@@ -146,7 +137,7 @@ fn answers_go_on_while_memory_for_another_is_registered() {
 #[test]
 fn no_connection_is_locked_while_an_adapter_is_asked_for_what_takes_long() {
     let (sender, connections) = mpsc::channel();
-    let sender = std::sync::Mutex::new(sender);
+    let sender = Mutex::new(sender);
     let service = move |request: Request<Slow>| {
         let _ = sender.lock().unwrap().send(request.connection());
         answer(request);
@@ -265,5 +256,130 @@ fn a_thread_that_polls_does_nothing_that_takes_an_adapter_long() {
         let count = |act| passed.iter().filter(|(passed, _)| *passed == act).count();
         assert!(count(Act::Register) >= 10 && count(Act::Deregister) >= 10 && count(Act::Disconnect) == 1);
         assert!(passed.iter().all(|(_, thread)| *thread != thread::current().id()), "{passed:?}");
+    });
+}
+
+/// Where nobody has polled anything yet, too: whoever starts a call may be a task.
+#[test]
+fn a_thread_that_starts_a_call_does_not_register_its_memory() {
+    with_server(answer, |client, gate, _| {
+        gate.passed();
+        gate.close_to(Act::Register);
+        let pending = client.start(with_chunks(&client));
+        gate.wait_for_one();
+        drop(client.start(with_chunks(&client)));
+        gate.open();
+        let (call, outcome) = block_on(pending);
+        assert_eq!((outcome, call.result(0)), (Ok(()), &[7; OCTETS][..]));
+        let passed = gate.passed();
+        assert!(passed.iter().any(|(act, _)| *act == Act::Register), "{passed:?}");
+        assert!(passed.iter().all(|(_, thread)| *thread != thread::current().id()), "{passed:?}");
+    });
+}
+
+/// Answers NULL, and has the other calls answered by whoever takes them from the other end.
+fn answers_elsewhere() -> (impl Fn(Request<Slow>) + Sync, mpsc::Receiver<Request<Slow>>) {
+    let (sender, requests) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    let service = move |request: Request<Slow>| match request.decode().unwrap().0.procedure {
+        0 => answer(request),
+        _ => sender.lock().unwrap().send(request).unwrap(),
+    };
+    (service, requests)
+}
+
+/// A call with a Write chunk alone.
+fn with_result(client: &Client<Slow>) -> Call {
+    Call::new(message(client, 1), 24).with_result(vec![0; OCTETS])
+}
+
+#[test]
+fn a_thread_that_answers_elsewhere_does_nothing_that_takes_an_adapter_long() {
+    let (service, requests) = answers_elsewhere();
+    with_server(service, |client, _, gate| {
+        let request = || requests.recv_timeout(Duration::from_secs(5)).unwrap();
+        gate.passed();
+        gate.close_to(Act::Register);
+        let pending = client.start(with_result(&client));
+        answer(request());
+        gate.wait_for_one();
+        gate.open();
+        let (call, outcome) = pending.wait();
+        assert_eq!((outcome, call.result(0)), (Ok(()), &[7; OCTETS][..]));
+
+        // Nor is a connection that the server has let go of destroyed by the thread that has the last of it.
+        let _lost = client.start(with_result(&client));
+        let last = request();
+        client.connection().disconnect();
+        let begun = Instant::now();
+        while last.connection().ended().is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(5), "it does not end");
+            thread::sleep(Duration::from_millis(2));
+        }
+        thread::sleep(Duration::from_millis(50));
+        drop(last);
+        let mut passed = gate.passed();
+        while !passed.iter().any(|(act, _)| *act == Act::Destroy) {
+            assert!(begun.elapsed() < Duration::from_secs(5), "it is not destroyed: {passed:?}");
+            thread::sleep(Duration::from_millis(2));
+            passed.extend(gate.passed());
+        }
+        assert!(passed.iter().any(|(act, _)| *act == Act::Register), "{passed:?}");
+        assert!(passed.iter().all(|(_, thread)| *thread != thread::current().id()), "{passed:?}");
+    });
+}
+
+/// There is no change of threads for a call that a server answers at once.
+#[test]
+fn a_thread_of_a_server_registers_what_it_answers_with() {
+    let threads = Arc::new(Mutex::new(Vec::new()));
+    let served_by = Arc::clone(&threads);
+    let service = move |request| {
+        served_by.lock().unwrap().push(thread::current().id());
+        answer(request);
+    };
+    with_server(service, |client, _, gate| {
+        gate.passed();
+        client.call(&mut with_chunks(&client)).unwrap();
+        let passed = gate.passed();
+        // Where the call goes, and where the result comes from.
+        let registered: Vec<_> = passed.iter().filter(|(act, _)| *act == Act::Register).collect();
+        assert_eq!(registered.len(), 2, "{passed:?}");
+        assert_eq!(registered[1].1, *threads.lock().unwrap().last().unwrap());
+    });
+}
+
+#[test]
+fn a_service_that_is_busy_holds_up_no_answer_that_is_given_elsewhere() {
+    let (busy, is_busy) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    let (busy, ends) = (Mutex::new(busy), Mutex::new(ends));
+    let (elsewhere, requests) = answers_elsewhere();
+    let service = move |request: Request<Slow>| {
+        if request.decode().unwrap().0.procedure == 2 {
+            busy.lock().unwrap().send(()).unwrap();
+            let _ = ends.lock().unwrap().recv();
+            answer(request);
+        } else {
+            elsewhere(request);
+        }
+    };
+    with_server(service, |client, _, _| {
+        let pending = client.start(with_result(&client));
+        let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+        let held_up = client.start(Call::new(message(&client, 2), 24));
+        // It takes completions, so that the call arrives.
+        let answered = thread::spawn(move || pending.wait());
+        is_busy.recv_timeout(Duration::from_secs(5)).unwrap();
+        answer(request);
+        let begun = Instant::now();
+        while !answered.is_finished() && begun.elapsed() < Duration::from_secs(5) {
+            thread::sleep(Duration::from_millis(2));
+        }
+        let in_time = answered.is_finished();
+        drop(end);
+        assert!(in_time, "it waits for the service");
+        assert_eq!(answered.join().unwrap().0.result(0), [7; OCTETS]);
+        held_up.wait().1.unwrap();
     });
 }

@@ -7,10 +7,10 @@
 //!   does all pending jobs before it waits. A thread that takes completions does the jobs that result from them, for
 //!   others' calls too, while another thread takes completions. In a server, that is the one thread that looks after
 //!   the connection.
-//! - Polling or dropping a future must not take that long, so it leaves its jobs to whoever attends to the connection:
-//!   the driver's thread, or the server. So does `start`, except before the first future is polled on a connection:
-//!   nobody attends to it yet, and `start` does its jobs itself. The driver's thread also ends a connection that it
-//!   attends to, whoever lets go of it last.
+//! - A future's poll must not take that long, and neither may anything else that a task does between polls. So a call that
+//!   is started or dropped, and a request that is answered or dropped, leave their jobs to the driver's thread. Only a
+//!   server's thread that looks after the connection does these jobs itself: it runs `Service::call`, not a task.
+//! - The driver's thread ends a connection that it attends to, or that a server has let go of, whoever holds it last.
 //! - When a job ends, whoever waits for its outcome is woken, whether it waits for another thread or for the adapter
 //!   ([`Verbs::interrupt`](crate::Verbs::interrupt)).
 

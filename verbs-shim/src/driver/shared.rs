@@ -3,9 +3,9 @@
 use std::mem;
 use std::net::SocketAddr;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Waker;
+use std::thread::current;
 use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::Terms;
@@ -17,16 +17,19 @@ use super::port::{Port, Provider};
 use super::settings::Settings;
 use super::state::{Lead, State};
 use super::thread;
-use super::thread::Driven;
+use super::thread::{Driven, Left};
 use crate::message::call::{Call, CallError, Progress};
 use crate::message::ended::Ended;
 use crate::trace;
 use crate::verbs::Armed;
 use crate::verbs::waiter::Watch;
 
-/// What connections, calls and requests hold. Dropping the last one ends the connection; the driver keeps the rest for
-/// as long as it needs to see that.
-pub(crate) struct Owned<V: Provider>(Arc<Shared<V>>);
+/// What connections, calls and requests hold. The last that is dropped ends the connection, or leaves that to the driver.
+pub(crate) struct Owned<V: Provider> {
+    shared: Arc<Shared<V>>,
+    /// Dropped after the one above, so that it is the driver that drops the last.
+    left: Option<Left>,
+}
 
 /// A connection as all its users share it.
 pub(crate) struct Shared<V: Provider> {
@@ -37,12 +40,19 @@ pub(crate) struct Shared<V: Provider> {
     /// The terms of the calls that this end makes.
     terms: Terms,
     timeout: Option<Duration>,
-    /// Whether somebody takes completions for whoever waits: the driver, or the server's threads.
-    is_attended: AtomicBool,
-    /// Wakes the driver, if it is the driver.
+    /// Who takes completions, even while no thread waits for anything.
+    attended: OnceLock<AttendedBy>,
+    /// Wakes the driver, once something has been left to it.
     driver: OnceLock<Watch>,
-    /// Whether futures have been polled, and there is somebody to do their jobs.
-    is_polled: AtomicBool,
+}
+
+/// Who attends to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AttendedBy {
+    /// The thread that futures have.
+    Driver,
+    /// The threads of a server.
+    Server,
 }
 
 /// How long it is until the deadline.
@@ -61,17 +71,17 @@ impl<V: Provider> Owned<V> {
         (settings, refused): (&Settings, &[u32]),
     ) -> Self {
         let state = State::new(&port, buffers, terms, settings, refused);
-        Self(Arc::new(Shared {
+        let shared = Arc::new(Shared {
             port,
             state: Mutex::new(state),
             changed: Condvar::new(),
             peer,
             terms: terms.0,
             timeout: settings.timeout,
-            is_attended: AtomicBool::new(false),
+            attended: OnceLock::new(),
             driver: OnceLock::new(),
-            is_polled: AtomicBool::new(false),
-        }))
+        });
+        Self { shared, left: None }
     }
 }
 
@@ -140,10 +150,11 @@ impl<V: Provider> Shared<V> {
         }
     }
 
-    /// Declares that somebody attends to the connection from now on.
+    /// Declares that this thread, one of a server, looks after the connection until it lets it [rest](Self::rest).
     pub(crate) fn be_attended_by_server(&self) {
-        self.is_attended.store(true, Ordering::Release);
-        self.attend();
+        self.attended.get_or_init(|| AttendedBy::Server);
+        let mut state = self.lock();
+        (state.attendant, state.looks_after) = (None, Some(current().id()));
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State<V>> {
@@ -235,27 +246,8 @@ impl<V: Provider> Shared<V> {
         self.release(state);
     }
 
-    /// Lets go of the lock, for whoever may poll a future: that may not take long, so whoever attends to the connection
-    /// does the jobs.
-    pub(crate) fn leave_work(&self, state: MutexGuard<'_, State<V>>) {
-        if !state.jobs.are_waiting() {
-            self.release(state);
-        } else if state.closed || !self.is_polled.load(Ordering::Acquire) {
-            self.finish(state);
-        } else {
-            // An attendant that is not resting looks for jobs before it does.
-            state.attendant.iter().for_each(Watch::wake);
-            self.release(state);
-        }
-    }
-
-    /// Somebody attends to the connection now, and need not be told.
-    fn attend(&self) {
-        self.lock().attendant = None;
-    }
-
-    /// Tells whoever attends to the connection when there is something to do, unless there already is; none if there
-    /// will be nothing any more.
+    /// Has whoever attends to the connection told when there is something to do, unless there is already; none where there will
+    /// be nothing any more.
     pub(crate) fn rest(&self, watch: &Watch) -> Option<Armed> {
         let mut state = self.lock();
         if state.closed {
@@ -264,7 +256,7 @@ impl<V: Provider> Shared<V> {
         if state.jobs.are_waiting() {
             return Some(Armed::Ready);
         }
-        state.attendant = Some(watch.clone());
+        (state.attendant, state.looks_after) = (Some(watch.clone()), None);
         state.remind();
         drop(state);
         let armed = self.port.verbs.watch(&self.port.queue_pair, watch.waiter(), watch.key());
@@ -411,29 +403,42 @@ impl<V: Provider> Drop for Waits<'_, V> {
 }
 
 impl<V: Provider> Owned<V> {
-    /// Makes somebody take completions from now on, because a future waits, which cannot; false if nobody does.
-    pub(crate) fn be_attended(&self) -> bool {
-        let Self(shared) = self;
-        if shared.is_attended.load(Ordering::Acquire) {
-            return true;
+    /// Lets go of the lock, for a caller that may be a future, or a task that polls one: it may not take long, so the driver does
+    /// the jobs. A server's thread that looks after the connection does them itself.
+    pub(crate) fn leave_work(&self, state: MutexGuard<'_, State<V>>) {
+        if !state.jobs.are_waiting() {
+            self.release(state);
+        } else if state.is_looked_after_by(current().id()) {
+            self.finish(state);
+        } else if let Some(driver) = self.driver(&state) {
+            driver.wake();
+            self.release(state);
+        } else {
+            // The operating system has no thread for that, and nobody else may come.
+            self.finish(state);
         }
-        // One after the other: nobody must count on a driver that does not come.
-        let _state = shared.lock();
-        if shared.is_attended.load(Ordering::Acquire) {
-            return true;
-        }
-        let weak: Weak<Shared<V>> = Arc::downgrade(shared);
-        let Ok(driver) = thread::drive(weak) else { return false };
-        shared.is_attended.store(true, Ordering::Release);
-        shared.driver.get_or_init(|| driver).wake();
-        true
     }
 
-    /// The same for a future: from now on its jobs are left to whoever attends to the connection.
-    pub(crate) fn be_polled(&self) -> bool {
-        let is_attended = self.be_attended();
-        self.0.is_polled.store(is_attended, Ordering::Release);
-        is_attended
+    /// Wakes the driver, which knows of the connection from now on; none where there cannot be one. The lock sees to it that it is
+    /// told once.
+    fn driver(&self, _locked: &MutexGuard<'_, State<V>>) -> Option<&Watch> {
+        if self.driver.get().is_none() {
+            let weak: Weak<Shared<V>> = Arc::downgrade(&self.shared);
+            let _ = self.driver.set(thread::drive(weak).ok()?);
+        }
+        self.driver.get()
+    }
+
+    /// Has somebody take completions from now on, as a future waits, who cannot; false where nobody does.
+    pub(crate) fn be_attended(&self) -> bool {
+        if self.attended.get().is_some() {
+            return true;
+        }
+        let state = self.lock();
+        let Some(driver) = self.driver(&state) else { return false };
+        self.attended.get_or_init(|| AttendedBy::Driver);
+        driver.wake();
+        true
     }
 
     /// Makes somebody ensure that a call that was given up does not wait too long for its reply.
@@ -446,24 +451,23 @@ impl<V: Provider> Owned<V> {
 }
 
 impl<V: Provider> Driven for Shared<V> {
-    fn drive(&self, watch: &Watch) -> bool {
-        self.attend();
+    fn drive(&self, watch: &Watch) {
         let mut state = self.lock();
-        let left = state.left.take();
-        if left.is_some() {
-            state.end(Ended::Here);
+        if self.attended.get() != Some(&AttendedBy::Driver) {
+            return self.finish(state);
         }
+        state.attendant = None;
         drop(self.progress(state, Duration::ZERO));
-        match self.rest(watch) {
-            // Nobody else may release what is left, even if it is over.
-            None => left.is_none(),
-            Some(Armed::Quiet) => true,
-            Some(Armed::Ready) => {
-                // When it is this connection's turn again.
-                watch.wake();
-                true
-            }
+        if self.rest(watch) == Some(Armed::Ready) {
+            // When it is this connection's turn again.
+            watch.wake();
         }
+    }
+
+    fn end(&self) {
+        let mut state = self.lock();
+        state.end(Ended::Here);
+        drop(self.progress(state, Duration::ZERO));
     }
 }
 
@@ -471,7 +475,7 @@ impl<V: Provider> Deref for Owned<V> {
     type Target = Shared<V>;
 
     fn deref(&self) -> &Shared<V> {
-        &self.0
+        &self.shared
     }
 }
 
@@ -479,14 +483,19 @@ impl<V: Provider> Drop for Owned<V> {
     /// Ends the connection, which takes an adapter long. If the driver attends to the connection, the driver does it,
     /// because a future may be the last owner.
     fn drop(&mut self) {
-        let Self(shared) = self;
-        match shared.driver.get() {
+        let state = self.lock();
+        let driver = match self.attended.get() {
+            None => None,
+            Some(AttendedBy::Server) if state.is_looked_after_by(current().id()) => None,
+            Some(_) => self.driver(&state),
+        };
+        drop(state);
+        match driver {
             Some(driver) => {
-                let left: Arc<Shared<V>> = Arc::clone(shared);
-                shared.lock().left = Some(left);
-                driver.wake();
+                let connection: Arc<Shared<V>> = Arc::clone(&self.shared);
+                self.left = Some(Left::new(connection, driver));
             }
-            None => shared.disconnect(),
+            None => self.disconnect(),
         }
     }
 }

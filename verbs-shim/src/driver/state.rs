@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::Arc;
+use std::thread::ThreadId;
 use std::time::Instant;
 
 use rpcrdma::endpoint::{Direction, Terms};
@@ -15,7 +15,6 @@ use super::line::{Place, Turn};
 use super::owner::Owner;
 use super::port::{Port, Posted, Provider};
 use super::settings::Settings;
-use super::thread::Driven;
 use crate::message::call::{Call, CallError, Progress};
 use crate::message::ended::Ended;
 use crate::verbs::waiter::Watch;
@@ -42,8 +41,8 @@ pub(crate) struct State<V: Provider> {
     pub(super) taken: u64,
     /// Whoever attends to the connection, while it waits for something to happen.
     pub(super) attendant: Option<Watch>,
-    /// The connection itself, from the time when nobody holds it any more until the driver ends it.
-    pub(super) left: Option<Arc<dyn Driven>>,
+    /// The thread of a server that looks after the connection.
+    pub(super) looks_after: Option<ThreadId>,
 }
 
 /// Who waits for completions.
@@ -88,7 +87,7 @@ impl<V: Provider> State<V> {
             closed: false,
             taken: 0,
             attendant: None,
-            left: None,
+            looks_after: None,
         }
     }
 
@@ -304,6 +303,11 @@ impl<V: Provider> State<V> {
             Some(Ended::Peer) if matches!(ended, Ended::Failed(..)) => self.ended = Some(ended),
             Some(_) => {}
         }
+    }
+
+    /// Whether this is the thread of a server that looks after the connection: it may take its time.
+    pub(super) fn is_looked_after_by(&self, thread: ThreadId) -> bool {
+        self.looks_after == Some(thread)
     }
 
     /// Whether the connection is over, and something of it still to be taken back.

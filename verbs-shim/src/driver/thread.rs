@@ -1,12 +1,13 @@
-//! The thread that takes completions for futures.
+//! The driver: the thread that does for futures what takes an adapter long, and takes completions for them.
 //!
-//! There is one per process, however many connections there are. It sleeps until something happens on a connection that
-//! futures have waited for. It starts with the first of them and stays. It owns none of the connections: dropping the
-//! last `Connection`, `Pending` or `Request` of a connection ends it.
+//! There is one for the process, however many connections there are. It sleeps until something is left to it, or happens
+//! on a connection whose futures were polled. It starts with the first of these, and stays. It holds no connection of its
+//! own: if futures of a connection were polled, the last `Connection`, `Pending` or `Request` that is dropped leaves the
+//! connection to it, and it ends it.
 
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
 use crate::verbs::Error;
@@ -14,8 +15,17 @@ use crate::verbs::waiter::{Waiter, Watch};
 
 /// A connection that is driven.
 pub(crate) trait Driven: Send + Sync {
-    /// Does what there is to do, and has itself watched again; false if there will be nothing any more.
-    fn drive(&self, watch: &Watch) -> bool;
+    /// Does what there is to do, and has itself watched again.
+    fn drive(&self, watch: &Watch);
+
+    /// Ends the connection: nobody holds it any more.
+    fn end(&self);
+}
+
+/// A connection that nobody holds any more. Dropped, it is the driver's to end, and to destroy.
+pub(crate) struct Left {
+    key: u64,
+    connection: Option<Arc<dyn Driven>>,
 }
 
 struct Driver {
@@ -27,6 +37,7 @@ struct Driver {
 struct Table {
     last: u64,
     connections: HashMap<u64, Weak<dyn Driven>>,
+    left: HashMap<u64, Arc<dyn Driven>>,
 }
 
 /// None until the first connection is driven, or if the operating system has no thread for it.
@@ -53,19 +64,43 @@ impl Driver {
         // Waiting fails if the operating system no longer works. Futures then time out.
         while let Ok(key) = self.waiter.wait(None) {
             let Some(key) = key else { continue };
-            let connection = self.table().connections.get(&key).and_then(Weak::upgrade);
-            let watch = Watch::new(&self.waiter, key);
-            let goes_on = connection.is_some_and(|connection| {
-                // A waker that panics is gone, but the other futures must not wait for ever.
-                panic::catch_unwind(AssertUnwindSafe(|| connection.drive(&watch))).unwrap_or_else(|_| {
-                    watch.wake();
-                    true
-                })
-            });
-            if !goes_on {
-                self.table().connections.remove(&key);
-                self.waiter.forget(key);
+            let mut table = self.table();
+            let left = table.left.remove(&key);
+            let connection = table.connections.get(&key).and_then(Weak::upgrade);
+            drop(table);
+            // A waker that panics is gone, and the other futures are not to wait for ever.
+            if let Some(left) = left {
+                let _ = panic::catch_unwind(AssertUnwindSafe(|| left.end()));
+                self.forget(key);
+            } else if let Some(connection) = connection {
+                let watch = Watch::new(&self.waiter, key);
+                let driven = panic::catch_unwind(AssertUnwindSafe(|| connection.drive(&watch)));
+                driven.unwrap_or_else(|_| watch.wake());
+            } else {
+                self.forget(key);
             }
+        }
+    }
+
+    fn forget(&self, key: u64) {
+        self.table().connections.remove(&key);
+        self.waiter.forget(key);
+    }
+}
+
+impl Left {
+    /// One that was driven, with what wakes the driver for it.
+    pub(crate) fn new(connection: Arc<dyn Driven>, driver: &Watch) -> Self {
+        Self { key: driver.key(), connection: Some(connection) }
+    }
+}
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        // There is a driver: it has driven this.
+        if let (Some(connection), Ok(driver)) = (self.connection.take(), Driver::begin()) {
+            driver.table().left.insert(self.key, connection);
+            driver.waiter.wake(self.key);
         }
     }
 }

@@ -114,9 +114,8 @@ impl<V: Provider> Connection<V> {
         outcome
     }
 
-    /// Starts a call whose reply is awaited later, or in an asynchronous function: [`Pending`] is a future. Its memory
-    /// is registered before this returns, which may take an adapter long; once a future of this connection was polled,
-    /// another thread does it.
+    /// Starts a call whose reply is awaited later, or in an asynchronous function: [`Pending`] is a future. Another thread
+    /// registers its memory, which may take an adapter long; then it is sent.
     pub fn start(&self, call: Call) -> Pending<V> {
         Pending::new(Arc::clone(&self.shared), call)
     }

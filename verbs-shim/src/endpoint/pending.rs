@@ -109,7 +109,7 @@ impl<V: Provider> Future for Pending<V> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if !this.shared.be_polled() {
+        if !this.shared.be_attended() {
             // Nobody else takes completions, so this has to do it, again and again.
             let state = this.shared.lock();
             drop(this.shared.progress(state, Duration::ZERO));

@@ -97,8 +97,9 @@ impl<V: Provider> Request<V> {
         (&asked.message, &mut asked.reply)
     }
 
-    /// Sends what was put into [`reply`](Self::reply). This thread registers the memory that does not travel in the
-    /// Send, which may take an adapter long.
+    /// Sends what was put into [`reply`](Self::reply). The memory that does not travel in the Send is registered first,
+    /// which may take an adapter long: by this thread in [`Service::call`](crate::Service::call), and otherwise by
+    /// another, so that an asynchronous task may answer too.
     ///
     /// # Errors
     /// A [`ReplyFault`]: it is not a reply to this call, and `SYSTEM_ERR` is sent instead; or the connection is over.
@@ -138,7 +139,7 @@ impl<V: Provider> Request<V> {
         let protected = rpc::RpcCall::decode(&asked.message).is_ok_and(|(call, _)| is_protected(&call));
         let mut state = self.shared.lock();
         let done = state.answer(self.shared.port(), |answering| answering.reply(asked, protected));
-        self.shared.finish(state);
+        self.shared.leave_work(state);
         let done = done.unwrap_or(Err(ReplyFault::NoCall));
         if let Err(fault) = &done {
             trace::not_answered(self.shared.peer(), asked.xid, fault);

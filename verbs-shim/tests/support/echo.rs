@@ -1,5 +1,7 @@
 //! A server and a caller whose buffers are those of the call before, for what counts and measures.
 
+#[path = "header.rs"]
+mod header;
 #[path = "service.rs"]
 mod service;
 
@@ -7,10 +9,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 use std::{mem, thread};
 
-use rpcrdma::rpc::{Auth, RpcCall};
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
 use rpcrdma_verbs::{Call, Client, Connection, Request, Server, Settings, Stream};
 
+use header::header;
 pub(crate) use service::with_service;
 
 /// What a call carries.
@@ -43,26 +45,9 @@ impl Kind {
     }
 }
 
-fn header(kind: Kind) -> [u8; 40] {
-    let header = RpcCall {
-        xid: 0,
-        rpc_version: 2,
-        program: 400_100,
-        version: 1,
-        procedure: kind.procedure(),
-        credential: Auth::NONE,
-        verifier: Auth::NONE,
-    };
-    let mut octets = [0; 40];
-    header.encode(&mut octets).unwrap();
-    octets
-}
-
 /// A NULL call.
 pub(crate) fn null(client: &Client<Adapter>) -> Call {
-    let mut message = header(Kind::Null);
-    message[..4].copy_from_slice(&client.xid().to_be_bytes());
-    Call::new(Stream::from(message.to_vec()), 24)
+    Call::new(Stream::from(header(client.xid(), Kind::Null.procedure())), 24)
 }
 
 /// Runs a server on a thread of its own, with a client that is connected to it.
@@ -121,7 +106,7 @@ impl<'a> Caller<'a> {
                 Call::new(Stream::default(), 28 + length as u32 + 3)
             }
         };
-        let mut caller = Self { client, kind, call, header: header(kind) };
+        let mut caller = Self { client, kind, call, header: header(0, kind.procedure()).try_into().unwrap() };
         if let Kind::Read(length) | Kind::Around(length) = kind {
             caller.call.message().push_item(vec![FILL; length]);
         }
@@ -134,12 +119,11 @@ impl<'a> Caller<'a> {
         self.look();
     }
 
-    /// The same with this thread at the other end too.
+    /// The same with this thread at the other end too, of a call without chunks.
     pub(crate) fn call_alone(&mut self, server: &Connection<Adapter>) {
         self.prepare();
         let pending = self.client.start(mem::take(&mut self.call));
         let request = loop {
-            // A look takes what there is; what it asks for then, such as a Read chunk, is there for the next.
             if let Some(request) = server.request(Duration::ZERO).unwrap() {
                 break request;
             }
