@@ -137,7 +137,7 @@ pub use endpoint::pending::Pending;
 pub use endpoint::request::Request;
 pub use endpoint::server::{Server, Service, Stopper};
 pub use message::call::{Call, CallError, Progress};
-pub use message::ended::Ended;
+pub use message::ended::{Ended, InternalFault, PeerFault};
 pub use message::reply::ReplyError;
 pub use message::stream::Stream;
 pub use rpcrdma::segment::Segment;

@@ -7,6 +7,7 @@ mod dissected;
 mod stopping;
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,8 +17,8 @@ use rpcrdma::segment::Segment;
 use rpcrdma_tools::echo::{self, Caller, Carry, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu, QueuePair, Region};
 use rpcrdma_verbs::{
-    Access, Call, CallError, Client, Depths, Ended, Error, Kind, Local, Operation, Progress, Server, Settings, Status,
-    Stream, Verbs, Work,
+    Access, Call, CallError, Client, Depths, Dispatcher, Ended, Error, Kind, Local, Operation, PeerFault, Progress,
+    Request, Server, Service, Settings, Status, Stream, Verbs, Work,
 };
 
 use dissected::{File, dissect};
@@ -41,13 +42,26 @@ fn adapters(fabric: &Fabric) -> [Adapter; 2] {
     [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap())
 }
 
+/// Answers the echo program, on connections that never end by a fault of this side.
+struct Blameless(Dispatcher<'static, Adapter>);
+
+impl Service<Adapter> for Blameless {
+    fn call(&self, request: Request<Adapter>) {
+        self.0.call(request);
+    }
+
+    fn ended(&self, _: SocketAddr, why: &Ended) {
+        assert!(!matches!(why, Ended::Internal(_) | Ended::Refused(_)), "{why}");
+    }
+}
+
 /// Runs `test` beside a server of the echo program, which then has to be there still, and to hold nothing.
 fn beside_a_server(fabric: &Fabric, settings: Settings, test: impl FnOnce(&Adapter)) {
     let [here, there] = adapters(fabric);
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
     let stopping = Stopping(server.stopper());
     thread::scope(|scope| {
-        let served = scope.spawn(|| server.serve(&programs()));
+        let served = scope.spawn(|| server.serve(&Blameless(programs())));
         test(&here);
         good_calls(&here);
         drop(stopping);
@@ -428,7 +442,7 @@ fn call_badly_served(client: &Client<Adapter>, random: &mut Random, counts: &mut
                 counts[0] += 1;
             }
             Err(CallError::Lost(ended, _)) => {
-                assert!(matches!(ended, Ended::Protocol | Ended::Peer | Ended::Failed(..)), "{ended}");
+                assert!(matches!(ended, Ended::PeerFault(_) | Ended::Peer | Ended::Failed(..)), "{ended}");
                 counts[1] += 1;
                 return;
             }
@@ -524,33 +538,75 @@ fn a_grant_of_nothing_or_of_everything_is_taken_for_what_it_can_be() {
     });
 }
 
-#[test]
-fn only_a_reply_may_invalidate_memory() {
+/// Has a server call a peer, which announces this, sends that back, and invalidates the memory of the call with it. Gives what the
+/// call ends with.
+fn invalidating(flags: Flags, message: &[u8]) -> Result<(), CallError> {
     let fabric = Fabric::new();
     let [here, there] = adapters(&fabric);
     let settings = Settings::server().to_builder().calls(4).build().unwrap();
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
-    let mut peer = thread::scope(|scope| {
+    let (mut peer, outcome) = thread::scope(|scope| {
         let peer = scope.spawn(|| {
-            let said = PrivateData { flags: Flags::REMOTE_INVALIDATION, send_size: 4096, receive_size: 4096 };
+            let said = PrivateData { flags, send_size: 4096, receive_size: 4096 };
             Peer::connect(&here, &said.to_octets())
         });
         let connection = server.accept(10 * SECOND).unwrap().unwrap();
         let mut peer = peer.join().unwrap();
-        // A call of the server's, and one back that takes away its memory.
         let pending = connection.start(Call::new(Stream::from(rpc_call(5, 1, 0)), 28).with_result(vec![0; 100]));
         while !peer.look(SECOND) {}
         let (header, _) = rpcrdma::v1::Header::decode(&peer.got[0]).unwrap();
         let handle = header.chunks().unwrap().writes.iter().next().unwrap().iter().next().unwrap().handle;
-        let mut message = Vec::new();
-        put(&mut message, &[9, 1, 1, 0, 0, 0, 0]);
-        message.extend(rpc_call(9, 0, 0));
-        peer.send(&message, Some(handle));
-        assert_eq!(pending.wait().1, Err(CallError::Lost(Ended::Protocol, Progress::Sent)));
-        peer
+        peer.send(message, Some(handle));
+        (peer, pending.wait().1)
     });
     while peer.look(SECOND) {}
     assert!(peer.over);
+    outcome
+}
+
+#[test]
+fn what_may_not_invalidate_memory_ends_the_connection_and_is_named() {
+    let faulty = |fault| Err(CallError::Lost(Ended::PeerFault(fault), Progress::Sent));
+    let mut call = Vec::new();
+    put(&mut call, &[9, 1, 1, 0, 0, 0, 0]);
+    call.extend(rpc_call(9, 0, 0));
+    assert_eq!(invalidating(Flags::REMOTE_INVALIDATION, &call), faulty(PeerFault::CallInvalidated));
+    let mut reply = Vec::new();
+    put(&mut reply, &[5, 1, 1, 0, 0, 0, 0, 5, 1, 0, 0, 0, 0]);
+    assert_eq!(invalidating(Flags::empty(), &reply), faulty(PeerFault::ReplyInvalidated));
+}
+
+#[test]
+fn a_peer_that_exceeds_its_credits_is_cut_off_and_that_is_named() {
+    let fabric = Fabric::new();
+    let [here, there] = adapters(&fabric);
+    let settings = Settings::server().to_builder().served(2).build().unwrap();
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut peer = Peer::connect(&here, &[]);
+            // The Receive of a call is free again when the rest of it was pulled.
+            let Segment { handle, offset, .. } = peer.segment();
+            for xid in 1..=3 {
+                let mut message = Vec::new();
+                put(&mut message, &[xid, 1, 32, 0, 1, 52, handle, 100, (offset >> 32) as u32, offset as u32, 0, 0, 0]);
+                message.extend(rpc_call(xid, 1, 0));
+                peer.send(&message, None);
+            }
+            while !peer.over {
+                peer.look(SECOND);
+            }
+        });
+        let connection = server.accept(10 * SECOND).unwrap().unwrap();
+        let mut held = Vec::new();
+        let ended = loop {
+            match connection.request(10 * SECOND) {
+                Ok(request) => held.push(request.expect("a call")),
+                Err(ended) => break ended,
+            }
+        };
+        assert_eq!((held.len(), ended), (2, Ended::PeerFault(PeerFault::CreditExceeded)));
+    });
 }
 
 /// On a connection whose ends both call, what cannot be told is a reply where one is awaited, and a call where none is.

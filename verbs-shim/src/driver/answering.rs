@@ -16,7 +16,7 @@ use super::owner::{AnswerMemory, Of, Owner, Source};
 use super::port::{Port, Posted, Provider};
 use super::settings::READS;
 use super::settings::{MAX_CALLS, Settings};
-use crate::message::ended::Ended;
+use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::{Part, Stream};
 use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
@@ -121,9 +121,9 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// Takes a Send; false if it could not have come.
-    pub(super) fn received(&mut self, receive: u32, octets: &[u8]) -> bool {
-        self.responder.handle(Input::Received { receive, octets }).is_ok()
+    /// A Send has come.
+    pub(super) fn received(&mut self, receive: u32, octets: &[u8]) -> Result<(), InputError> {
+        self.responder.handle(Input::Received { receive, octets })
     }
 
     /// An RDMA Read is complete.
@@ -183,53 +183,58 @@ impl<V: Provider> Answering<V> {
         let output = match self.responder.poll(&mut buffers.header) {
             Ok(None) => return Ok(false),
             Ok(Some(output)) => output,
-            Err(_) => return Err(Ended::Protocol),
+            // Headers are no larger than the inline threshold.
+            Err(_) => return Err(Ended::Internal(InternalFault::Header)),
         };
         match output {
             Output::Release { receive } => buffers.post_receive(port, receive)?,
             Output::Place { call, receive, from, length, at } => {
-                let number = self.number_or_begin(call)?;
-                let target = self.answer(number)?.message.get_mut(at as usize..);
-                let target = target.and_then(|rest| rest.get_mut(..length as usize)).ok_or(Ended::Protocol)?;
-                let copied = buffers.look(port, receive, |octets| {
-                    let source = octets.get(from..).and_then(|rest| rest.get(..target.len()));
-                    source.map(|source| target.copy_from_slice(source))
-                })?;
-                copied.ok_or(Ended::Protocol)?;
+                let target = at as usize..at as usize + length as usize;
+                self.place(port, buffers, (receive, from), (call, target))?;
             }
             Output::Read { call, source, at } => self.read(port, buffers, jobs, (call, source, at))?,
             Output::Deliver { call, message } => self.deliver(port, buffers, jobs, (call, message))?,
             Output::Write { call, from, target } => self.write(port, buffers, jobs, (call, from, target))?,
             Output::Send { call, header, payload, invalidate } => {
-                let place = self.of_call.get_mut(call.index()).ok_or(Ended::Protocol)?;
-                // A reply that is provided stays; nothing was kept of a call that was refused at once.
-                let goes =
-                    |number: &mut usize| self.answers.get(*number).is_some_and(|answer| answer.provided.is_none());
-                let number = place.take_if(goes);
-                let (sent, nothing) = (number.map_or(Sent::Nothing, Sent::Reply), Stream::default());
-                let stream = match number.and_then(|number| self.answers.get_mut(number)) {
-                    Some(answer) => {
-                        answer.call = None;
-                        &answer.reply
-                    }
-                    None => &nothing,
-                };
-                buffers.send(port, (header, payload, stream), (sent, invalidate))?;
+                let (sent, stream) = carried(&mut self.of_call, &mut self.answers, call)?;
+                buffers.send(port, (header, payload, stream.unwrap_or(&Stream::default())), (sent, invalidate))?;
             }
             Output::Register { call, length } => self.provide(port, jobs, call, length)?,
-            Output::Invalidate { call, .. } => {
-                let number = self.of_call.get_mut(call.index()).and_then(Option::take).ok_or(Ended::Protocol)?;
-                self.provided = self.provided.saturating_sub(1);
-                self.close(jobs, number, Some(call));
-            }
-            Output::Disconnect => return Err(Ended::Protocol),
+            Output::Invalidate { call, .. } => self.fence(jobs, call)?,
+            // It has been told of nothing else that would end a connection.
+            Output::Disconnect => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
         }
         Ok(true)
     }
 
-    /// Registers a whole reply for the other side to pull.
+    /// Puts a part of a call where it belongs: that of a Send around what is pulled.
+    fn place(
+        &mut self,
+        port: &Port<V>,
+        buffers: &Buffers<V>,
+        (receive, from): (u32, usize),
+        (call, target): (CallId, Range<usize>),
+    ) -> Result<(), Ended> {
+        let number = self.number_or_begin(call)?;
+        let target = self.answer(number)?.message.get_mut(target).ok_or(Ended::MISSING)?;
+        let copied = buffers.look(port, receive, |octets| {
+            let source = octets.get(from..).and_then(|rest| rest.get(..target.len()));
+            source.map(|source| target.copy_from_slice(source))
+        })?;
+        copied.ok_or(Ended::MISSING)
+    }
+
+    /// Takes back the memory of a reply that the other side has pulled, or has not pulled in time.
+    fn fence(&mut self, jobs: &mut Jobs<V>, call: CallId) -> Result<(), Ended> {
+        let number = self.of_call.get_mut(call.index()).and_then(Option::take).ok_or(Ended::MISSING)?;
+        self.provided = self.provided.saturating_sub(1);
+        self.close(jobs, number, Some(call));
+        Ok(())
+    }
+
+    /// Has a whole reply registered, for the other side to pull.
     fn provide(&mut self, port: &Port<V>, jobs: &mut Jobs<V>, call: CallId, length: u32) -> Result<(), Ended> {
-        let number = self.number(call).ok_or(Ended::Protocol)?;
+        let number = self.number(call).ok_or(Ended::MISSING)?;
         let answer = self.answer(number)?;
         // Of a single buffer, no more than the range may be exposed.
         let whole = |(part, local): &(Part, Range<usize>)| *local == (0..answer.reply.part_len(*part));
@@ -273,7 +278,7 @@ impl<V: Provider> Answering<V> {
             }
             (Stage::Open | Stage::Refused, Some(call), Of::Call | Of::Reply(_)) => {
                 answer.stage = if segment.is_some() { Stage::Open } else { Stage::Refused };
-                self.responder.handle(Input::Resumed { call }).map_err(|_| Ended::Protocol)?;
+                self.responder.handle(Input::Resumed { call })?;
             }
         }
         Ok(())
@@ -289,14 +294,14 @@ impl<V: Provider> Answering<V> {
     ) -> Result<(), Ended> {
         let memory = segment.map(|segment| (segment.handle, segment.offset));
         let mut told = self.responder.handle(Input::Registered { call, memory });
-        let answer = self.answers.get_mut(owner.answer).ok_or(Ended::Protocol)?;
+        let answer = self.answers.get_mut(owner.answer).ok_or(Ended::MISSING)?;
         match told {
             Ok(()) if memory.is_some() => {
                 answer.provided = Some(Instant::now() + self.provides);
                 self.provided += 1;
             }
             Err(InputError::HandleInUse) if answer.tries < TRIES => {
-                let (_, region) = answer.regions.pop().ok_or(Ended::Protocol)?;
+                let (_, region) = answer.regions.pop().ok_or(Ended::MISSING)?;
                 answer.tries += 1;
                 answer.away += 1;
                 jobs.add(Job::RegisterAgain(Owner::Answer(owner), region));
@@ -305,7 +310,7 @@ impl<V: Provider> Answering<V> {
             Err(InputError::HandleInUse) => told = self.responder.handle(Input::Registered { call, memory: None }),
             _ => {}
         }
-        told.map_err(|_| Ended::Protocol)
+        Ok(told?)
     }
 
     /// A registration has ended.
@@ -386,7 +391,7 @@ impl<V: Provider> Answering<V> {
     }
 
     fn answer(&mut self, number: usize) -> Result<&mut Answer<V::Region>, Ended> {
-        self.answers.get_mut(number).ok_or(Ended::Protocol)
+        self.answers.get_mut(number).ok_or(Ended::MISSING)
     }
 
     /// The answer to a call; a new one comes with memory in which to put the call together.
@@ -399,12 +404,12 @@ impl<V: Provider> Answering<V> {
             self.answers.push(Answer::default());
             self.answers.len() - 1
         });
-        let place = self.of_call.get_mut(call.index()).ok_or(Ended::Protocol)?;
+        let place = self.of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
         *place = Some(number);
-        let answer = self.answers.get_mut(number).ok_or(Ended::Protocol)?;
+        let answer = self.answers.get_mut(number).ok_or(Ended::MISSING)?;
         (answer.call, answer.stage) = (Some(call), Stage::Open);
-        answer.xid = self.responder.xid(call).ok_or(Ended::Protocol)?;
-        let length = self.responder.length(call).ok_or(Ended::Protocol)?;
+        answer.xid = self.responder.xid(call).ok_or(Ended::MISSING)?;
+        let length = self.responder.length(call).ok_or(Ended::MISSING)?;
         answer.message.resize(length as usize, 0);
         for padding in self.responder.padding(call) {
             if let Some(octets) = answer.message.get_mut(padding.start as usize..padding.end as usize) {
@@ -435,7 +440,7 @@ impl<V: Provider> Answering<V> {
             self.register(jobs, AnswerMemory { answer: number, of: Of::Call }, message)?;
             Input::Postponed { call }
         };
-        self.responder.handle(next).map_err(|_| Ended::Protocol)
+        Ok(self.responder.handle(next)?)
     }
 
     /// Writes a part of a reply. Its memory is registered first.
@@ -446,9 +451,9 @@ impl<V: Provider> Answering<V> {
         jobs: &mut Jobs<V>,
         (call, from, target): (CallId, u32, Segment),
     ) -> Result<(), Ended> {
-        let number = self.number(call).ok_or(Ended::Protocol)?;
+        let number = self.number(call).ok_or(Ended::MISSING)?;
         let answer = self.answer(number)?;
-        let range = from..from.checked_add(target.length).ok_or(Ended::Protocol)?;
+        let range = from..from.checked_add(target.length).ok_or(Ended::MISSING)?;
         let (source, range) = match answer.reply.part(&range) {
             Some((part, range)) => (Source::Part(part), range),
             None => (Source::Copy(from), 0..range.len()),
@@ -464,7 +469,7 @@ impl<V: Provider> Answering<V> {
             self.register(jobs, AnswerMemory { answer: number, of: Of::Reply(source) }, buffer)?;
             Input::Postponed { call }
         };
-        self.responder.handle(next).map_err(|_| Ended::Protocol)
+        Ok(self.responder.handle(next)?)
     }
 
     /// A call is complete. If it was pulled, it is taken out of its region first.
@@ -484,7 +489,7 @@ impl<V: Provider> Answering<V> {
                     answer.message.copy_from_slice(octets);
                     Some(())
                 })?;
-                copied.ok_or(Ended::Protocol)?;
+                copied.ok_or(Ended::MISSING)?;
             }
             CallMessage::Assembled { .. } => {
                 if answer.take_back_call(jobs, number) {
@@ -503,13 +508,27 @@ impl<V: Provider> Answering<V> {
             self.news = true;
             Ok(())
         } else {
-            self.responder.refuse(call).map_err(|_| Ended::Protocol)
+            self.responder.refuse(call).map_err(|_| Ended::MISSING)
         }
     }
 }
 
+/// What the Send of a reply carries. The Responder forgets the call then, unless the other side is to pull the reply; and nothing was
+/// kept of a call that was refused at once.
+fn carried<'a, R>(
+    of_call: &mut [Option<usize>],
+    answers: &'a mut [Answer<R>],
+    call: CallId,
+) -> Result<(Sent, Option<&'a Stream>), Ended> {
+    let place = of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
+    let answer = place.and_then(|number| answers.get_mut(number)).filter(|answer| answer.provided.is_none());
+    let (Some(answer), Some(number)) = (answer, *place) else { return Ok((Sent::Nothing, None)) };
+    (answer.call, *place) = (None, None);
+    Ok((Sent::Reply(number), Some(&answer.reply)))
+}
+
 fn id(number: usize) -> Result<u32, Ended> {
-    u32::try_from(number).map_err(|_| Ended::Protocol)
+    u32::try_from(number).map_err(|_| Ended::MISSING)
 }
 
 impl<R> Default for Answer<R> {

@@ -18,7 +18,7 @@ use super::port::{Port, Posted, Provider};
 use super::settings::{MAX_CALLS, Settings};
 use crate::Segment;
 use crate::message::call::{Call, CallError, Progress};
-use crate::message::ended::Ended;
+use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::Part;
 use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
@@ -285,10 +285,10 @@ impl<V: Provider> Calling<V> {
         Direction::of(octets, |xid| self.requester.awaits(xid))
     }
 
-    /// Takes a Send; false if it could not have come.
-    pub(super) fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> bool {
-        let taken = self.requester.handle(Input::Received { receive, octets, invalidated }).is_ok();
-        // The reply to a call that was given up frees its place, and nothing else reports that.
+    /// A Send has come.
+    pub(super) fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> Result<(), InputError> {
+        let taken = self.requester.handle(Input::Received { receive, octets, invalidated });
+        // The reply to a call that was given up frees its place, and nothing else says so.
         self.wake_next();
         taken
     }
@@ -313,26 +313,26 @@ impl<V: Provider> Calling<V> {
             Ok(None) => return Ok(false),
             Ok(Some(output)) => output,
             // Headers are no larger than the inline threshold.
-            Err(_) => return Err(Ended::Protocol),
+            Err(_) => return Err(Ended::Internal(InternalFault::Header)),
         };
         match output {
             Output::Register { call, region, memory } => self.register(jobs, call, region, &memory)?,
             Output::Send { call, header, payload } => {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
-                let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
+                let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
                 buffers.send(port, (header, payload, &ticket.call.stream), (Sent::Call(call), None))?;
                 ticket.progress = Progress::Sent;
             }
             Output::Invalidate { call, region, .. } => {
                 let number = self.number(call)?;
                 if !self.ticket(number)?.take_back(jobs, number, region) {
-                    self.requester.handle(Input::Invalidated { call, region }).map_err(|_| Ended::Protocol)?;
+                    self.requester.handle(Input::Invalidated { call, region })?;
                 }
             }
             Output::Release { receive } => buffers.post_receive(port, receive)?,
             Output::Done { call, end, results } => {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
-                let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
+                let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
                 ticket.call.received.extend_from_slice(results);
                 self.given_up.retain(|(_, id)| *id != call);
                 self.close(port, buffers, jobs, (number, end))?;
@@ -342,17 +342,18 @@ impl<V: Provider> Calling<V> {
                 self.ticket(number)?.make_room(jobs, number);
                 self.held.push_back((number, source, at));
             }
-            Output::Disconnect => return Err(Ended::Protocol),
+            // It has been told of nothing else that would end a connection.
+            Output::Disconnect => return Err(Ended::PeerFault(PeerFault::ReplyInvalidated)),
         }
         Ok(true)
     }
 
     fn number(&self, call: CallId) -> Result<usize, Ended> {
-        self.of_call.get(call.index()).copied().ok_or(Ended::Protocol)
+        self.of_call.get(call.index()).copied().ok_or(Ended::MISSING)
     }
 
     fn ticket(&mut self, number: usize) -> Result<&mut Ticket<V::Region>, Ended> {
-        self.tickets.get_mut(number).ok_or(Ended::Protocol)
+        self.tickets.get_mut(number).ok_or(Ended::MISSING)
     }
 
     /// Reads the next part of a reply that the other side provides, if the room for it is registered, and says whether
@@ -360,9 +361,9 @@ impl<V: Provider> Calling<V> {
     fn pull_held(&mut self, port: &Port<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
         let room = |number: usize| self.tickets.get(number).and_then(|ticket| ticket.pulled.region());
         let Some(next) = self.held.iter().position(|(number, ..)| room(*number).is_some()) else { return Ok(false) };
-        let (number, source, at) = self.held.remove(next).ok_or(Ended::Protocol)?;
-        let region = self.tickets.get(number).and_then(|ticket| ticket.pulled.region()).ok_or(Ended::Protocol)?;
-        let work = Posted::Pull(u32::try_from(number).map_err(|_| Ended::Protocol)?);
+        let (number, source, at) = self.held.remove(next).ok_or(Ended::MISSING)?;
+        let region = self.tickets.get(number).and_then(|ticket| ticket.pulled.region()).ok_or(Ended::MISSING)?;
+        let work = Posted::Pull(u32::try_from(number).map_err(|_| Ended::MISSING)?);
         let local = Local { region, range: at as usize..at as usize + source.length as usize };
         buffers.transfer(port, (work, true), source, local)?;
         Ok(true)
@@ -384,13 +385,31 @@ impl<V: Provider> Calling<V> {
                 jobs.add(Job::Register(Owner::Call(owner), buffer));
                 Ok(())
             }
-            None => self.tell_registered(call, region, None).map_err(|_| Ended::Protocol),
+            None => Ok(self.tell_registered(call, region, None)?),
         }
     }
 
     fn tell_registered(&mut self, call: CallId, region: u16, segment: Option<Segment>) -> Result<(), InputError> {
         let memory = segment.map(|segment| (segment.handle, segment.offset));
         self.requester.handle(Input::Registered { call, region, memory })
+    }
+
+    /// Tells the Requester of memory. If its handle is in use, it is registered once more.
+    fn offer(
+        &mut self,
+        jobs: &mut Jobs<V>,
+        owner: CallMemory,
+        (call, region): (CallId, u16),
+        segment: Option<Segment>,
+    ) -> Result<(), Ended> {
+        match self.tell_registered(call, region, segment) {
+            Err(InputError::HandleInUse) if self.ticket(owner.ticket)?.tries < TRIES => {
+                self.ticket(owner.ticket)?.register_again(jobs, owner);
+                Ok(())
+            }
+            Err(InputError::HandleInUse) => Ok(self.tell_registered(call, region, None)?),
+            told => Ok(told?),
+        }
     }
 
     /// Memory is registered, or cannot be.
@@ -416,18 +435,8 @@ impl<V: Provider> Calling<V> {
         };
         match (&ticket.stage, owner.region) {
             (Stage::Open(call), Some(region)) => {
-                let (call, tries) = (*call, ticket.tries);
-                match self.tell_registered(call, region, segment.ok()) {
-                    Ok(()) => Ok(()),
-                    Err(InputError::HandleInUse) if tries < TRIES => {
-                        self.ticket(owner.ticket)?.register_again(jobs, owner);
-                        Ok(())
-                    }
-                    Err(InputError::HandleInUse) => {
-                        self.tell_registered(call, region, None).map_err(|_| Ended::Protocol)
-                    }
-                    Err(_) => Err(Ended::Protocol),
-                }
+                let call = *call;
+                self.offer(jobs, owner, (call, region), segment.ok())
             }
             // There is no other way to get a reply that is pulled.
             (Stage::Open(_), None) => segment.map(drop).map_err(Ended::from),
@@ -452,7 +461,7 @@ impl<V: Provider> Calling<V> {
             (Stage::Open(call), Some(region)) => {
                 let call = *call;
                 returned?;
-                self.requester.handle(Input::Invalidated { call, region }).map_err(|_| Ended::Protocol)
+                Ok(self.requester.handle(Input::Invalidated { call, region })?)
             }
             _ => {
                 self.settle(jobs, owner.ticket);
@@ -470,7 +479,7 @@ impl<V: Provider> Calling<V> {
         (number, end): (usize, End),
     ) -> Result<(), Ended> {
         self.held.retain(|(of, ..)| *of != number);
-        let ticket = self.tickets.get_mut(number).ok_or(Ended::Protocol)?;
+        let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
         let taken = match &end {
             End::Reply { receive, payload } => {
                 // The Receive is needed for the reply to the next call.

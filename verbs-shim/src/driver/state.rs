@@ -16,7 +16,7 @@ use super::owner::Owner;
 use super::port::{Port, Posted, Provider};
 use super::settings::Settings;
 use crate::message::call::{Call, CallError, Progress};
-use crate::message::ended::Ended;
+use crate::message::ended::{Ended, PeerFault};
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Completion, Error, Status};
 
@@ -180,12 +180,13 @@ impl<V: Provider> State<V> {
             match answering {
                 // Only a reply may invalidate memory (RFC 8797 section 4.1).
                 Some(answering) if calling.direction(octets) == Direction::Call => {
-                    answering.received(receive, octets) && invalidated.is_none()
+                    answering.received(receive, octets)?;
+                    invalidated.map_or(Ok(()), |_| Err(Ended::PeerFault(PeerFault::CallInvalidated)))
                 }
-                _ => calling.received(receive, octets, invalidated),
+                _ => Ok(calling.received(receive, octets, invalidated)?),
             }
         })?;
-        if taken { Ok(true) } else { Err(Ended::Protocol) }
+        taken.map(|()| true)
     }
 
     /// Tells the endpoints what came of a job, and does what they ask for then.
@@ -340,7 +341,7 @@ impl<V: Provider> State<V> {
             let _ = buffers.look(port, receive, |octets| {
                 let octets = octets.get(..length).unwrap_or_default();
                 if answering.is_none() || calling.direction(octets) == Direction::Reply {
-                    calling.received(receive, octets, invalidated);
+                    let _ = calling.received(receive, octets, invalidated);
                 }
             });
         }

@@ -448,6 +448,31 @@ impl Queued {
     }
 }
 
+/// Why a Send does not fill a receive.
+#[derive(Clone, Copy, Debug)]
+enum SendRefused {
+    /// It is longer than the receive.
+    TooLong,
+    /// The sender's memory cannot be read.
+    Source,
+    /// The receiver's memory cannot be written.
+    Target,
+    /// The handle that it is to invalidate leads nowhere.
+    Handle,
+}
+
+impl SendRefused {
+    /// How the receive ends, and how the Send does.
+    const fn statuses(self) -> (Status, Status) {
+        match self {
+            Self::TooLong => (Status::LocalLength, Status::RemoteInvalidRequest),
+            Self::Source => (Status::Flushed, Status::LocalProtection),
+            Self::Target => (Status::LocalProtection, Status::RemoteOperation),
+            Self::Handle => (Status::LocalOperation, Status::RemoteAccess),
+        }
+    }
+}
+
 /// One side's turn to carry out one of its work requests.
 struct Turn<'a> {
     side: Side,
@@ -570,26 +595,31 @@ impl Turn<'_> {
         let Some(Receive { id, place }) = self.theirs.receives.pop_front() else {
             return Err(Status::ReceiverNotReady);
         };
-        let length = work.place.len();
-        let refused = if length > place.len() {
-            Some((Status::LocalLength, Status::RemoteInvalidRequest))
-        } else if !place.is_writable() || !self.theirs.domain.holds(&place) {
-            Some((Status::LocalProtection, Status::RemoteOperation))
-        } else {
-            match self.transfer_message(work, &place.first(length)) {
-                Ok(()) if invalidates.is_none_or(|handle| self.theirs.domain.invalidate(handle)) => None,
-                Ok(()) => Some((Status::LocalOperation, Status::RemoteAccess)),
-                Err(memory::Fault::Source) => Some((Status::Flushed, Status::LocalProtection)),
-                Err(memory::Fault::Target) => Some((Status::LocalProtection, Status::RemoteOperation)),
-            }
-        };
-        if let Some((receive, send)) = refused {
+        if let Err(refused) = self.fill(work, &place, invalidates) {
+            let (receive, send) = refused.statuses();
             self.sent_in_vain(work);
             self.theirs.received(id, receive, 0, None);
             return Err(send);
         }
-        self.theirs.received(id, Status::Success, length, invalidates);
+        self.theirs.received(id, Status::Success, work.place.len(), invalidates);
         Ok(())
+    }
+
+    /// The octets of a Send go into a receive.
+    fn fill(&mut self, work: &mut Queued, place: &Place, invalidates: Option<u32>) -> Result<(), SendRefused> {
+        let length = work.place.len();
+        if length > place.len() {
+            return Err(SendRefused::TooLong);
+        }
+        if !place.is_writable() || !self.theirs.domain.holds(place) {
+            return Err(SendRefused::Target);
+        }
+        self.transfer_message(work, &place.first(length)).map_err(|fault| match fault {
+            memory::Fault::Source => SendRefused::Source,
+            memory::Fault::Target => SendRefused::Target,
+        })?;
+        let invalidated = invalidates.is_none_or(|handle| self.theirs.domain.invalidate(handle));
+        if invalidated { Ok(()) } else { Err(SendRefused::Handle) }
     }
 
     fn write(&mut self, work: &mut Queued, remote: Remote) -> Result<(), Status> {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use rpcrdma::endpoint::InputError;
+
 use crate::verbs::{Error, Kind, Status};
 
 /// Why a connection is over.
@@ -14,12 +16,50 @@ pub enum Ended {
     Peer,
     /// Something that was posted failed.
     Failed(Kind, Status),
-    /// The other side does what RPC-over-RDMA does not allow, or memory could not be fenced otherwise.
-    Protocol,
+    /// The other side did what RPC-over-RDMA does not allow.
+    PeerFault(PeerFault),
+    /// This side failed: neither the other side nor the application is to blame.
+    Internal(InternalFault),
     /// The reply to a call that was given up has not come within [`SettingsBuilder::grace`](crate::SettingsBuilder::grace).
     Unanswered,
     /// The adapter refused something.
     Refused(Error),
+}
+
+/// What the other side did that RPC-over-RDMA does not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PeerFault {
+    /// It had more calls under way than it was granted credits for (RFC 8166 section 3.3.1).
+    CreditExceeded,
+    /// With a reply, it invalidated memory of something else than the call, or any memory although not both sides had announced
+    /// support for it (RFC 8797 section 4.1).
+    ReplyInvalidated,
+    /// With a call, it invalidated memory, which only a reply may do (RFC 8797 section 4.1).
+    CallInvalidated,
+}
+
+/// What went wrong on this side: a bug of this library or of a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InternalFault {
+    /// A Requester or Responder was told something that it did not expect.
+    Input(InputError),
+    /// A header does not fit a Send.
+    Header,
+    /// What a Requester or Responder named is not there.
+    Missing,
+}
+
+impl Ended {
+    /// What a Requester or Responder named is not there.
+    pub(crate) const MISSING: Self = Self::Internal(InternalFault::Missing);
+}
+
+impl From<InputError> for Ended {
+    fn from(error: InputError) -> Self {
+        Self::Internal(InternalFault::Input(error))
+    }
 }
 
 impl std::error::Error for Ended {}
@@ -30,9 +70,30 @@ impl fmt::Display for Ended {
             Self::Here => f.write_str("this side ended it"),
             Self::Peer => f.write_str("the other side ended it"),
             Self::Failed(kind, status) => write!(f, "{kind} failed: {status}"),
-            Self::Protocol => f.write_str("the other side broke the protocol"),
+            Self::PeerFault(fault) => write!(f, "the other side broke the protocol: {fault}"),
+            Self::Internal(fault) => write!(f, "this side failed: {fault}; please report this as a bug"),
             Self::Unanswered => f.write_str("a call that was given up was not answered"),
             Self::Refused(error) => write!(f, "the adapter refused: {error}"),
+        }
+    }
+}
+
+impl fmt::Display for PeerFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CreditExceeded => "more calls than it has credits for (RFC 8166 section 3.3.1)",
+            Self::ReplyInvalidated => "a reply that invalidates memory that it may not (RFC 8797 section 4.1)",
+            Self::CallInvalidated => "a call that invalidates memory (RFC 8797 section 4.1)",
+        })
+    }
+}
+
+impl fmt::Display for InternalFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(error) => error.fmt(f),
+            Self::Header => f.write_str("a header does not fit a Send"),
+            Self::Missing => f.write_str("something is missing that was asked for"),
         }
     }
 }

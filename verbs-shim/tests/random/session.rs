@@ -299,7 +299,10 @@ impl Session {
             }
             Err(CallError::Lost(why, _)) => {
                 assert!(plan.is_rough(), "{why} for no reason: {shape:?}");
-                assert!(!matches!(why, Ended::Protocol | Ended::Refused(_)), "{why}: {shape:?}");
+                assert!(
+                    !matches!(why, Ended::PeerFault(_) | Ended::Internal(_) | Ended::Refused(_)),
+                    "{why}: {shape:?}"
+                );
                 self.count(|tally| &mut tally.lost);
                 return false;
             }
@@ -421,8 +424,8 @@ impl Service<Adapter> for Serving {
     }
 
     fn ended(&self, _: SocketAddr, why: &Ended) {
-        let fine =
-            matches!(why, Ended::Peer | Ended::Here) || self.0.plan.is_rough() && !matches!(why, Ended::Protocol);
+        let fine = matches!(why, Ended::Peer | Ended::Here)
+            || self.0.plan.is_rough() && !matches!(why, Ended::PeerFault(_) | Ended::Internal(_));
         assert!(fine, "the server's connection: {why}");
     }
 
