@@ -234,8 +234,11 @@ fn no_folder_imports_one_that_comes_after_it() {
 
 /// Packages whose names of types are unique, with the files whose twins are told apart by their module's name: it is written
 /// wherever one of them is used.
-const NAMES: [(&str, &[&[&str]]); 2] =
-    [("core", &[&["v1", "v2/family_a", "v2/family_b"], &["endpoint/requester", "endpoint/responder"]]), ("fuzz", &[])];
+const NAMES: [(&str, &[&[&str]]); 3] = [
+    ("core", &[&["v1", "v2/family_a", "v2/family_b"], &["endpoint/requester", "endpoint/responder"]]),
+    ("verbs-shim", &[&["loopback", "rdma"]]),
+    ("fuzz", &[]),
+];
 
 /// The names of the types that a file defines.
 fn types(code: &str) -> impl Iterator<Item = &str> {

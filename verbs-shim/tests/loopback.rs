@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma_verbs::loopback::{Adapter, Domain, Fabric, Fault, Faults, QueuePair, Region, Request};
+use rpcrdma_verbs::loopback::{Adapter, ConnectionRequest, Domain, Fabric, Fault, Faults, QueuePair, Region};
 use rpcrdma_verbs::{
     Access, Armed, Completion, Depths, Error, Kind, Local, NotRegistered, Operation, Remote, Status, Verbs, Waiter,
     Work,
@@ -699,7 +699,7 @@ fn waiting_ends_at_its_time() {
 
 // Setting up.
 
-fn asked(private_data: &[u8]) -> (End, End, Request) {
+fn asked(private_data: &[u8]) -> (End, End, ConnectionRequest) {
     let (_, client, server) = adapters();
     let (client, server) = (End::new(client, Depths::default()), End::new(server, Depths::default()));
     let listener = server.adapter.listen(address(), 1).unwrap();

@@ -53,7 +53,7 @@ pub(crate) struct Answering<V: Verbs> {
 /// A call that is answered, until its reply is on its way.
 struct Answer<R> {
     call: Option<CallId>,
-    stage: Stage,
+    stage: AnswerStage,
     xid: u32,
     /// The complete call.
     message: Vec<u8>,
@@ -73,7 +73,7 @@ struct Answer<R> {
 
 /// How far an answer has got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum AnswerStage {
     /// There is none.
     #[default]
     Free,
@@ -145,7 +145,7 @@ impl<V: Provider> Answering<V> {
 
     /// The XID of a call that is not answered yet.
     pub(super) fn xid(&self, number: u32) -> Option<u32> {
-        self.answers.get(number as usize).filter(|answer| answer.stage != Stage::Free).map(|answer| answer.xid)
+        self.answers.get(number as usize).filter(|answer| answer.stage != AnswerStage::Free).map(|answer| answer.xid)
     }
 
     /// The connection is over.
@@ -272,12 +272,12 @@ impl<V: Provider> Answering<V> {
             }
         };
         match (answer.stage, answer.call, owner.of) {
-            (Stage::Closing(_) | Stage::Free, ..) | (_, None, _) => self.settle(jobs, owner.answer),
-            (Stage::Open | Stage::Refused, Some(call), Of::Provided(_)) => {
+            (AnswerStage::Closing(_) | AnswerStage::Free, ..) | (_, None, _) => self.settle(jobs, owner.answer),
+            (AnswerStage::Open | AnswerStage::Refused, Some(call), Of::Provided(_)) => {
                 self.is_provided(jobs, owner, call, segment)?;
             }
-            (Stage::Open | Stage::Refused, Some(call), Of::Call | Of::Reply(_)) => {
-                answer.stage = if segment.is_some() { Stage::Open } else { Stage::Refused };
+            (AnswerStage::Open | AnswerStage::Refused, Some(call), Of::Call | Of::Reply(_)) => {
+                answer.stage = if segment.is_some() { AnswerStage::Open } else { AnswerStage::Refused };
                 self.responder.handle(Input::Resumed { call })?;
             }
         }
@@ -323,7 +323,7 @@ impl<V: Provider> Answering<V> {
         let answer = self.answer(owner.answer)?;
         answer.away -= 1;
         let returned = buffer.map(|buffer| answer.put_back(owner.of, buffer));
-        if let (Stage::Open, Some(call), Of::Call) = (answer.stage, answer.call, owner.of) {
+        if let (AnswerStage::Open, Some(call), Of::Call) = (answer.stage, answer.call, owner.of) {
             returned?;
             self.hand_over(owner.answer, call)
         } else {
@@ -335,9 +335,9 @@ impl<V: Provider> Answering<V> {
     /// Nothing of an answer is in progress any more: takes its memory back, for which the Responder may wait.
     fn close(&mut self, jobs: &mut Jobs<V>, number: usize, call: Option<CallId>) {
         if let Some(answer) = self.answers.get_mut(number)
-            && answer.stage != Stage::Free
+            && answer.stage != AnswerStage::Free
         {
-            answer.stage = Stage::Closing(call);
+            answer.stage = AnswerStage::Closing(call);
             self.settle(jobs, number);
         }
     }
@@ -345,13 +345,13 @@ impl<V: Provider> Answering<V> {
     /// Takes back the remaining memory of an answer that is closed. When everything is back, there is room for another.
     fn settle(&mut self, jobs: &mut Jobs<V>, number: usize) {
         let Some(answer) = self.answers.get_mut(number) else { return };
-        let Stage::Closing(call) = answer.stage else { return };
+        let AnswerStage::Closing(call) = answer.stage else { return };
         answer.take_back_all(jobs, number);
         if answer.away > 0 {
             return;
         }
         answer.reply.begin(&[]);
-        (answer.call, answer.stage, answer.tries, answer.provided) = (None, Stage::Free, 0, None);
+        (answer.call, answer.stage, answer.tries, answer.provided) = (None, AnswerStage::Free, 0, None);
         self.free.push(number);
         if let Some(call) = call {
             // A connection that is over has forgotten it.
@@ -407,7 +407,7 @@ impl<V: Provider> Answering<V> {
         let place = self.of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
         *place = Some(number);
         let answer = self.answers.get_mut(number).ok_or(Ended::MISSING)?;
-        (answer.call, answer.stage) = (Some(call), Stage::Open);
+        (answer.call, answer.stage) = (Some(call), AnswerStage::Open);
         answer.xid = self.responder.xid(call).ok_or(Ended::MISSING)?;
         let length = self.responder.length(call).ok_or(Ended::MISSING)?;
         answer.message.resize(length as usize, 0);
@@ -433,7 +433,7 @@ impl<V: Provider> Answering<V> {
             let local = Local { region, range: at as usize..at as usize + source.length as usize };
             return Ok(buffers.transfer(port, (Posted::Read(id(number)?), true), source, local)?);
         }
-        let next = if answer.stage == Stage::Refused {
+        let next = if answer.stage == AnswerStage::Refused {
             Input::NotPosted { call }
         } else {
             let message = mem::take(&mut answer.message);
@@ -462,7 +462,7 @@ impl<V: Provider> Answering<V> {
             let local = Local { region, range };
             return Ok(buffers.transfer(port, (Posted::Write(id(number)?), false), target, local)?);
         }
-        let next = if answer.stage == Stage::Refused {
+        let next = if answer.stage == AnswerStage::Refused {
             Input::NotPosted { call }
         } else {
             let buffer = answer.take(port, source, target.length)?;
@@ -535,7 +535,7 @@ impl<R> Default for Answer<R> {
     fn default() -> Self {
         Self {
             call: None,
-            stage: Stage::Free,
+            stage: AnswerStage::Free,
             xid: 0,
             message: Vec::new(),
             pulled: None,

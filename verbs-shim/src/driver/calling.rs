@@ -12,7 +12,7 @@ use rpcrdma::rpc::MessageType;
 
 use super::buffers::{Buffers, Sent};
 use super::jobs::{Job, Jobs, TRIES};
-use super::line::{Line, Place, Turn};
+use super::line::{Line, LinePlace, Turn};
 use super::owner::{CallMemory, Home, Owner};
 use super::port::{Port, Posted, Provider};
 use super::settings::{MAX_CALLS, Settings};
@@ -65,7 +65,7 @@ pub(crate) struct Calling<V: Verbs> {
 struct Ticket<R> {
     call: Call,
     xid: u32,
-    stage: Stage,
+    stage: CallStage,
     progress: Progress,
     /// Regions by number.
     regions: Vec<Option<(R, Home)>>,
@@ -86,7 +86,7 @@ struct Ticket<R> {
 
 /// How far a call has got.
 #[derive(Default)]
-enum Stage {
+enum CallStage {
     /// There is none.
     #[default]
     Free,
@@ -145,7 +145,7 @@ impl<V: Provider> Calling<V> {
     pub(super) fn begin(
         &mut self,
         call: &mut Call,
-        place: &mut Place,
+        place: &mut LinePlace,
         turn: Turn<'_>,
     ) -> Result<Option<usize>, CallError> {
         let begun = if self.line.is_first(*place) { self.take(call) } else { Ok(None) };
@@ -158,7 +158,7 @@ impl<V: Provider> Calling<V> {
     }
 
     /// Leaves the line, so that it is the next one's turn, if there is one.
-    pub(crate) fn leave(&mut self, place: &mut Place) {
+    pub(crate) fn leave(&mut self, place: &mut LinePlace) {
         self.spent.extend(self.line.leave(place));
         self.wake_next();
     }
@@ -206,7 +206,7 @@ impl<V: Provider> Calling<V> {
         });
         if let (Some(ticket), Some(place)) = (self.tickets.get_mut(number), self.of_call.get_mut(id.index())) {
             *place = number;
-            (ticket.xid, ticket.stage, ticket.progress) = (xid, Stage::Open(id), Progress::NotSent);
+            (ticket.xid, ticket.stage, ticket.progress) = (xid, CallStage::Open(id), Progress::NotSent);
             call.made_with(xid);
             mem::swap(&mut ticket.call, call);
             call.made_with(xid);
@@ -243,7 +243,7 @@ impl<V: Provider> Calling<V> {
         let ticket = self.tickets.get_mut(number)?;
         ticket.forgotten = true;
         let waker = ticket.waker.take();
-        if matches!(ticket.stage, Stage::Ended(_)) {
+        if matches!(ticket.stage, CallStage::Ended(_)) {
             self.take_back(number);
         }
         waker
@@ -434,12 +434,12 @@ impl<V: Provider> Calling<V> {
             }
         };
         match (&ticket.stage, owner.region) {
-            (Stage::Open(call), Some(region)) => {
+            (CallStage::Open(call), Some(region)) => {
                 let call = *call;
                 self.offer(jobs, owner, (call, region), segment.ok())
             }
             // There is no other way to get a reply that is pulled.
-            (Stage::Open(_), None) => segment.map(drop).map_err(Ended::from),
+            (CallStage::Open(_), None) => segment.map(drop).map_err(Ended::from),
             _ => {
                 self.settle(jobs, owner.ticket);
                 Ok(())
@@ -458,7 +458,7 @@ impl<V: Provider> Calling<V> {
         ticket.away -= 1;
         let returned = buffer.map(|buffer| ticket.put_back(owner, buffer)).map_err(Ended::from);
         match (&ticket.stage, owner.region) {
-            (Stage::Open(call), Some(region)) => {
+            (CallStage::Open(call), Some(region)) => {
                 let call = *call;
                 returned?;
                 Ok(self.requester.handle(Input::Invalidated { call, region })?)
@@ -491,11 +491,11 @@ impl<V: Provider> Calling<V> {
             _ => Ok(()),
         };
         ticket.stage = match taken.clone() {
-            Ok(()) => Stage::Closing(end),
+            Ok(()) => CallStage::Closing(end),
             // Whoever waits is told in any case.
             Err(ended) => {
                 self.ended.get_or_insert(ended);
-                Stage::Closing(End::Lost)
+                CallStage::Closing(End::Lost)
             }
         };
         self.settle(jobs, number);
@@ -510,12 +510,12 @@ impl<V: Provider> Calling<V> {
         if ticket.away > 0 {
             return;
         }
-        let Stage::Closing(end) = mem::take(&mut ticket.stage) else { return };
+        let CallStage::Closing(end) = mem::take(&mut ticket.stage) else { return };
         let outcome = ticket.end(end, self.ended.as_ref());
         if outcome.is_err() {
             ticket.call.begin();
         }
-        ticket.stage = Stage::Ended(outcome);
+        ticket.stage = CallStage::Ended(outcome);
         self.news = true;
         self.woken.extend(ticket.waker.take());
         if ticket.forgotten {
@@ -544,7 +544,7 @@ fn take_reply<V: Provider>(
     }
 }
 
-impl Stage {
+impl CallStage {
     /// The outcome of a call that has ended.
     fn take_outcome(&mut self) -> Option<Result<(), CallError>> {
         if !matches!(self, Self::Ended(_)) {
@@ -565,7 +565,7 @@ impl<R> Default for Ticket<R> {
         Self {
             call: Call::default(),
             xid: 0,
-            stage: Stage::Free,
+            stage: CallStage::Free,
             progress: Progress::NotSent,
             regions: Vec::new(),
             pulled: Room::None,
@@ -583,12 +583,12 @@ impl<R> Ticket<R> {
     /// Prepares it for another call, with the memory that it has.
     fn reset(&mut self) {
         self.regions.clear();
-        (self.stage, self.tries, self.waker, self.forgotten) = (Stage::Free, 0, None, false);
+        (self.stage, self.tries, self.waker, self.forgotten) = (CallStage::Free, 0, None, false);
     }
 
     /// The Requester's name of the call, as long as it has it.
     const fn id(&self) -> Option<CallId> {
-        if let Stage::Open(id) = self.stage { Some(id) } else { None }
+        if let CallStage::Open(id) = self.stage { Some(id) } else { None }
     }
 
     /// Whether buffers of the call are registered, or in transit.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::task::Waker;
 
 /// A number in the line; none while its owner does not wait.
-pub(crate) type Place = Option<u64>;
+pub(crate) type LinePlace = Option<u64>;
 
 /// How a call waits for its turn.
 #[derive(Clone, Copy, Debug)]
@@ -31,13 +31,13 @@ pub(super) struct Line {
 
 impl Line {
     /// Whether it is this one's turn, if there is a place.
-    pub(super) fn is_first(&self, place: Place) -> bool {
+    pub(super) fn is_first(&self, place: LinePlace) -> bool {
         self.waiting.first_key_value().is_none_or(|(first, _)| Some(*first) == place)
     }
 
     /// Waits after all others, or goes on waiting in its place. Returns the previous waker, to be dropped when nothing
     /// is locked.
-    pub(super) fn wait(&mut self, place: &mut Place, turn: Turn<'_>) -> Option<Waker> {
+    pub(super) fn wait(&mut self, place: &mut LinePlace, turn: Turn<'_>) -> Option<Waker> {
         let waker = match turn {
             Turn::Now => return None,
             Turn::Looking => None,
@@ -51,7 +51,7 @@ impl Line {
     }
 
     /// Stops waiting. Returns its waker, as [`wait`](Self::wait) does.
-    pub(super) fn leave(&mut self, place: &mut Place) -> Option<Waker> {
+    pub(super) fn leave(&mut self, place: &mut LinePlace) -> Option<Waker> {
         place.take().and_then(|number| self.waiting.remove(&number)).flatten()
     }
 

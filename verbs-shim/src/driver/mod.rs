@@ -9,7 +9,7 @@
 //! A waiting thread sleeps until something comes or the first of its deadlines passes, and polls nothing in between.
 //! Another thread may meanwhile change what it waits for: end a deadline earlier, end its call, or make it first in
 //! line. The adapter does not tell it so; [`Verbs::interrupt`](crate::Verbs::interrupt) does, for the threads that are
-//! concerned only (`Shared::release`).
+//! concerned only (`SharedConnection::release`).
 //!
 //! Everything known about a connection is under one lock. Wakers run when nothing is locked, because they may do
 //! anything.

@@ -12,10 +12,10 @@ use rpcrdma::endpoint::Terms;
 
 use super::answering::{Answering, Asked};
 use super::buffers::Buffers;
-use super::line::{Place, Turn};
+use super::line::{LinePlace, Turn};
 use super::port::{Port, Provider};
 use super::settings::Settings;
-use super::state::{Lead, State};
+use super::state::{ConnectionState, Lead};
 use super::thread;
 use super::thread::{Driven, Left};
 use crate::message::call::{Call, CallError, Progress};
@@ -26,15 +26,15 @@ use crate::verbs::waiter::Watch;
 
 /// What connections, calls and requests hold. The last that is dropped ends the connection, or leaves that to the driver.
 pub(crate) struct Owned<V: Provider> {
-    shared: Arc<Shared<V>>,
+    shared: Arc<SharedConnection<V>>,
     /// Dropped after the one above, so that it is the driver that drops the last.
     left: Option<Left>,
 }
 
 /// A connection as all its users share it.
-pub(crate) struct Shared<V: Provider> {
+pub(crate) struct SharedConnection<V: Provider> {
     port: Port<V>,
-    state: Mutex<State<V>>,
+    state: Mutex<ConnectionState<V>>,
     changed: Condvar,
     peer: SocketAddr,
     /// The terms of the calls that this end makes.
@@ -70,8 +70,8 @@ impl<V: Provider> Owned<V> {
         peer: SocketAddr,
         (settings, refused): (&Settings, &[u32]),
     ) -> Self {
-        let state = State::new(&port, buffers, terms, settings, refused);
-        let shared = Arc::new(Shared {
+        let state = ConnectionState::new(&port, buffers, terms, settings, refused);
+        let shared = Arc::new(SharedConnection {
             port,
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -85,7 +85,7 @@ impl<V: Provider> Owned<V> {
     }
 }
 
-impl<V: Provider> Shared<V> {
+impl<V: Provider> SharedConnection<V> {
     /// An XID that no call of this connection has used recently.
     pub(crate) fn xid(&self) -> u32 {
         self.lock().calling.xid()
@@ -157,7 +157,7 @@ impl<V: Provider> Shared<V> {
         (state.attendant, state.looks_after) = (None, Some(current().id()));
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State<V>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, ConnectionState<V>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -165,9 +165,9 @@ impl<V: Provider> Shared<V> {
     /// thread waits for the adapter, the others for that one.
     pub(crate) fn progress<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State<V>>,
+        mut state: MutexGuard<'a, ConnectionState<V>>,
         longest: Duration,
-    ) -> MutexGuard<'a, State<V>> {
+    ) -> MutexGuard<'a, ConnectionState<V>> {
         if state.jobs.are_waiting() {
             return self.work(state);
         }
@@ -195,10 +195,10 @@ impl<V: Provider> Shared<V> {
     /// what is left of a connection that is over.
     fn lead<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State<V>>,
+        mut state: MutexGuard<'a, ConnectionState<V>>,
         mut longest: Duration,
         ends: Option<Instant>,
-    ) -> MutexGuard<'a, State<V>> {
+    ) -> MutexGuard<'a, ConnectionState<V>> {
         state.lead = Lead::Somebody { ends };
         loop {
             drop(state);
@@ -217,7 +217,7 @@ impl<V: Provider> Shared<V> {
     }
 
     /// Reports what has changed, and does the pending jobs. Nothing is locked meanwhile.
-    fn work<'a>(&'a self, mut state: MutexGuard<'a, State<V>>) -> MutexGuard<'a, State<V>> {
+    fn work<'a>(&'a self, mut state: MutexGuard<'a, ConnectionState<V>>) -> MutexGuard<'a, ConnectionState<V>> {
         loop {
             self.tell(&mut state);
             if !state.calling.woken.is_empty() {
@@ -241,7 +241,7 @@ impl<V: Provider> Shared<V> {
     }
 
     /// The same, and then lets go of the lock: for whoever has asked for something, and may take a while.
-    pub(crate) fn finish(&self, state: MutexGuard<'_, State<V>>) {
+    pub(crate) fn finish(&self, state: MutexGuard<'_, ConnectionState<V>>) {
         let state = self.work(state);
         self.release(state);
     }
@@ -270,7 +270,7 @@ impl<V: Provider> Shared<V> {
 
     /// Tells other threads what has changed: those that wait for another thread, the one that waits for the adapter, and whoever
     /// attends to the connection.
-    fn tell(&self, state: &mut State<V>) {
+    fn tell(&self, state: &mut ConnectionState<V>) {
         if state.following > 0 {
             self.changed.notify_all();
         }
@@ -284,7 +284,7 @@ impl<V: Provider> Shared<V> {
     }
 
     /// Reports what has changed, to threads and to futures. A waker may do anything, so nothing is locked then.
-    pub(crate) fn release(&self, mut state: MutexGuard<'_, State<V>>) {
+    pub(crate) fn release(&self, mut state: MutexGuard<'_, ConnectionState<V>>) {
         self.tell(&mut state);
         state.remind();
         let woken = mem::take(&mut state.calling.woken);
@@ -299,15 +299,15 @@ impl<V: Provider> Shared<V> {
     }
 
     /// Makes a call. It may have a place in the line already.
-    pub(crate) fn call(&self, call: &mut Call, place: Place, deadline: Option<Instant>) -> Result<(), CallError> {
+    pub(crate) fn call(&self, call: &mut Call, place: LinePlace, deadline: Option<Instant>) -> Result<(), CallError> {
         let ticket = self.begin(call, place, deadline)?;
         trace::called(self.peer, call.xid());
         self.wait(ticket, call, deadline)
     }
 
     /// Begins a call, when it is its turn.
-    fn begin(&self, call: &mut Call, place: Place, deadline: Option<Instant>) -> Result<usize, CallError> {
-        let mut waits = Waits { shared: self, place };
+    fn begin(&self, call: &mut Call, place: LinePlace, deadline: Option<Instant>) -> Result<usize, CallError> {
+        let mut waits = WaitsInLine { shared: self, place };
         let mut state = self.lock();
         loop {
             let begun = state.begin(&self.port, call, &mut waits.place, Turn::Looking).transpose();
@@ -328,7 +328,7 @@ impl<V: Provider> Shared<V> {
     }
 
     /// Leaves the line.
-    pub(crate) fn leave(&self, place: &mut Place) {
+    pub(crate) fn leave(&self, place: &mut LinePlace) {
         if place.is_some() {
             let mut state = self.lock();
             state.calling.leave(place);
@@ -356,7 +356,7 @@ impl<V: Provider> Shared<V> {
     /// Gives a call up. If it was not sent, its buffers come back as soon as the adapter has room for more work.
     fn give_up<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State<V>>,
+        mut state: MutexGuard<'a, ConnectionState<V>>,
         ticket: usize,
         call: &mut Call,
     ) -> Result<(), CallError> {
@@ -391,12 +391,12 @@ impl<V: Provider> Shared<V> {
 }
 
 /// A thread that waits for its turn to call. However its wait ends, it is then the next one's turn.
-struct Waits<'a, V: Provider> {
-    shared: &'a Shared<V>,
-    place: Place,
+struct WaitsInLineInLine<'a, V: Provider> {
+    shared: &'a SharedConnection<V>,
+    place: LinePlace,
 }
 
-impl<V: Provider> Drop for Waits<'_, V> {
+impl<V: Provider> Drop for WaitsInLine<'_, V> {
     fn drop(&mut self) {
         self.shared.leave(&mut self.place);
     }
@@ -405,7 +405,7 @@ impl<V: Provider> Drop for Waits<'_, V> {
 impl<V: Provider> Owned<V> {
     /// Lets go of the lock, for a caller that may be a future, or a task that polls one: it may not take long, so the driver does
     /// the jobs. A server's thread that looks after the connection does them itself.
-    pub(crate) fn leave_work(&self, state: MutexGuard<'_, State<V>>) {
+    pub(crate) fn leave_work(&self, state: MutexGuard<'_, ConnectionState<V>>) {
         if !state.jobs.are_waiting() {
             self.release(state);
         } else if state.is_looked_after_by(current().id()) {
@@ -421,9 +421,9 @@ impl<V: Provider> Owned<V> {
 
     /// Wakes the driver, which knows of the connection from now on; none where there cannot be one. The lock sees to it that it is
     /// told once.
-    fn driver(&self, _locked: &MutexGuard<'_, State<V>>) -> Option<&Watch> {
+    fn driver(&self, _locked: &MutexGuard<'_, ConnectionState<V>>) -> Option<&Watch> {
         if self.driver.get().is_none() {
-            let weak: Weak<Shared<V>> = Arc::downgrade(&self.shared);
+            let weak: Weak<SharedConnection<V>> = Arc::downgrade(&self.shared);
             let _ = self.driver.set(thread::drive(weak).ok()?);
         }
         self.driver.get()
@@ -450,7 +450,7 @@ impl<V: Provider> Owned<V> {
     }
 }
 
-impl<V: Provider> Driven for Shared<V> {
+impl<V: Provider> Driven for SharedConnection<V> {
     fn drive(&self, watch: &Watch) {
         let mut state = self.lock();
         if self.attended.get() != Some(&AttendedBy::Driver) {
@@ -472,9 +472,9 @@ impl<V: Provider> Driven for Shared<V> {
 }
 
 impl<V: Provider> Deref for Owned<V> {
-    type Target = Shared<V>;
+    type Target = SharedConnection<V>;
 
-    fn deref(&self) -> &Shared<V> {
+    fn deref(&self) -> &SharedConnection<V> {
         &self.shared
     }
 }
@@ -492,7 +492,7 @@ impl<V: Provider> Drop for Owned<V> {
         drop(state);
         match driver {
             Some(driver) => {
-                let connection: Arc<Shared<V>> = Arc::clone(&self.shared);
+                let connection: Arc<SharedConnection<V>> = Arc::clone(&self.shared);
                 self.left = Some(Left::new(connection, driver));
             }
             None => self.disconnect(),

@@ -11,7 +11,7 @@ use super::answering::Answering;
 use super::buffers::{Buffers, Sent};
 use super::calling::Calling;
 use super::jobs::{Done, Job, Jobs};
-use super::line::{Place, Turn};
+use super::line::{LinePlace, Turn};
 use super::owner::Owner;
 use super::port::{Port, Posted, Provider};
 use super::settings::Settings;
@@ -21,7 +21,7 @@ use crate::verbs::waiter::Watch;
 use crate::verbs::{Completion, Error, Status};
 
 /// What is known about a connection.
-pub(crate) struct State<V: Provider> {
+pub(crate) struct ConnectionState<V: Provider> {
     pub(super) buffers: Buffers<V>,
     pub(super) calling: Calling<V>,
     pub(super) answering: Option<Answering<V>>,
@@ -62,7 +62,7 @@ pub(super) struct Arrived {
     invalidated: Option<u32>,
 }
 
-impl<V: Provider> State<V> {
+impl<V: Provider> ConnectionState<V> {
     /// Nothing has happened yet. `terms` are those of the calls that this end makes, and of those that it answers; calls with
     /// the XIDs `refused` have had a connection of the same peer end.
     pub(super) fn new(
@@ -221,7 +221,7 @@ impl<V: Provider> State<V> {
         &mut self,
         port: &Port<V>,
         call: &mut Call,
-        place: &mut Place,
+        place: &mut LinePlace,
         turn: Turn<'_>,
     ) -> Result<Option<usize>, CallError> {
         if let Some(ended) = &self.ended {

@@ -30,11 +30,11 @@ pub(crate) struct Left {
 
 struct Driver {
     waiter: Waiter,
-    driven: Mutex<Table>,
+    driven: Mutex<DriverTable>,
 }
 
 #[derive(Default)]
-struct Table {
+struct DriverTable {
     last: u64,
     connections: HashMap<u64, Weak<dyn Driven>>,
     left: HashMap<u64, Arc<dyn Driven>>,
@@ -56,7 +56,7 @@ impl Driver {
         Ok(driver.insert(begun))
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, DriverTable> {
         self.driven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -36,22 +36,22 @@ pub(crate) struct Crew<'a, V: Provider, S> {
     server: &'a Server<V>,
     service: &'a S,
     waiter: Waiter,
-    state: Mutex<State<V>>,
+    state: Mutex<CrewState<V>>,
 }
 
-struct State<V: Provider> {
+struct CrewState<V: Provider> {
     /// By their keys.
     served: HashMap<u64, Arc<Served<V>>>,
     last: u64,
     /// Threads that wait.
     waiting: usize,
-    stage: Stage,
+    stage: CrewStage,
     failed: Option<Error>,
 }
 
 /// Once it stops, no connection is accepted, and when the last one has ended, so do the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum CrewStage {
     Serving,
     Stopping,
 }
@@ -60,7 +60,7 @@ enum Stage {
 struct Served<V: Provider> {
     connection: Connection<V>,
     watch: Watch,
-    heard: Mutex<Heard>,
+    heard: Mutex<LastHeard>,
     care: Mutex<Care>,
 }
 
@@ -75,7 +75,7 @@ enum Care {
 
 /// When the other side was last heard from.
 #[derive(Clone, Copy, Debug)]
-enum Heard {
+enum LastHeard {
     /// It has just connected, and the service does not know yet.
     Never,
     At(Instant),
@@ -100,7 +100,8 @@ impl<V: Provider> Server<V> {
 
 impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
     pub(crate) fn new(server: &'a Server<V>, service: &'a S) -> Result<Self, Error> {
-        let state = State { served: HashMap::new(), last: STOP, waiting: 0, stage: Stage::Serving, failed: None };
+        let state =
+            CrewState { served: HashMap::new(), last: STOP, waiting: 0, stage: CrewStage::Serving, failed: None };
         let waiter = Waiter::new()?;
         waiter.wake(LISTENER);
         server.stop.tell(waiter.waker(STOP));
@@ -112,7 +113,7 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
         self.lock().failed.take().map_or(Ok(()), Err)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<V>> {
+    fn lock(&self) -> MutexGuard<'_, CrewState<V>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -166,13 +167,13 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
     /// Whether there is nothing left to wait for.
     fn is_over(&self) -> bool {
         let state = self.lock();
-        state.stage == Stage::Stopping && state.served.is_empty()
+        state.stage == CrewStage::Stopping && state.served.is_empty()
     }
 
     /// Ends all connections.
     fn stop(&self) {
         let mut state = self.lock();
-        state.stage = Stage::Stopping;
+        state.stage = CrewStage::Stopping;
         let all: Vec<_> = state.served.values().map(Arc::clone).collect();
         drop(state);
         all.iter().for_each(|served| served.connection.disconnect());
@@ -237,12 +238,12 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
         state.last += 1;
         let watch = Watch::new(&self.waiter, state.last);
         let served =
-            Arc::new(Served { connection, watch, heard: Mutex::new(Heard::Never), care: Mutex::new(Care::Nobody) });
+            Arc::new(Served { connection, watch, heard: Mutex::new(LastHeard::Never), care: Mutex::new(Care::Nobody) });
         let key = state.last;
         state.served.insert(key, Arc::clone(&served));
         let stage = state.stage;
         drop(state);
-        if stage == Stage::Stopping {
+        if stage == CrewStage::Stopping {
             served.connection.disconnect();
         }
         served.watch.wake();
@@ -296,14 +297,14 @@ impl<V: Provider, S: Service<V>> Drop for Leaving<'_, V, S> {
         let mut state = self.crew.lock();
         state.served.remove(&self.key);
         self.crew.waiter.forget(self.key);
-        if state.served.is_empty() && state.stage == Stage::Stopping {
+        if state.served.is_empty() && state.stage == CrewStage::Stopping {
             self.crew.waiter.wake(STOP);
         }
     }
 }
 
 impl<V: Provider> Served<V> {
-    fn lock(&self) -> MutexGuard<'_, Heard> {
+    fn lock(&self) -> MutexGuard<'_, LastHeard> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -328,11 +329,11 @@ impl<V: Provider> Served<V> {
     /// Hands all calls that there are to the service, and ends a connection that has been idle for too long.
     fn serve(&self, service: &impl Service<V>, idle: Option<Duration>) -> Result<(), Ended> {
         let mut heard = match *self.lock() {
-            Heard::Never => {
+            LastHeard::Never => {
                 service.connected(&self.connection);
                 Instant::now()
             }
-            Heard::At(heard) => heard,
+            LastHeard::At(heard) => heard,
         };
         loop {
             let taken = self.connection.taken();
@@ -349,7 +350,7 @@ impl<V: Provider> Served<V> {
                 heard = Instant::now();
             }
             if idle.is_none_or(|longest| heard.elapsed() <= longest) {
-                *self.lock() = Heard::At(heard);
+                *self.lock() = LastHeard::At(heard);
                 return Ok(());
             }
             self.connection.disconnect();
@@ -359,7 +360,7 @@ impl<V: Provider> Served<V> {
     /// Has it looked after when there is something to do.
     fn rest(&self, idle: Option<Duration>) -> Armed {
         let heard = *self.lock();
-        if let (Some(longest), Heard::At(heard)) = (idle, heard)
+        if let (Some(longest), LastHeard::At(heard)) = (idle, heard)
             && let Some(ends) = heard.checked_add(longest)
         {
             self.watch.wake_at(ends);

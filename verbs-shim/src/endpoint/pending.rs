@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::driver::line::{Place, Turn};
+use crate::driver::line::{LinePlace, Turn};
 use crate::driver::port::Provider;
 use crate::driver::shared::Owned;
 use crate::message::call::{Call, CallError};
@@ -60,7 +60,7 @@ pub struct Pending<V: Provider> {
     call: Option<Call>,
     ticket: Option<usize>,
     /// Its place in the line of calls that wait to begin.
-    place: Place,
+    place: LinePlace,
     refused: Option<CallError>,
     /// When a waiting thread gives it up.
     deadline: Option<Instant>,

@@ -14,23 +14,23 @@ use crate::verbs::waiter::Watch;
 /// Counts rings, and knows who waits.
 #[derive(Debug, Default)]
 pub(super) struct Bell {
-    state: Mutex<State>,
+    state: Mutex<BellState>,
     rung: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BellState {
     /// How often it has rung.
     rings: u64,
     /// Threads that sleep.
     asleep: usize,
-    active: Waits,
-    passive: Waits,
+    active: SideWaits,
+    passive: SideWaits,
 }
 
 /// The waits of one side.
 #[derive(Debug, Default)]
-struct Waits {
+struct SideWaits {
     /// The waiter that waits for many connections.
     watch: Option<Watch>,
     /// Whether the next sleep ends at once.
@@ -49,8 +49,8 @@ pub(super) enum Slept {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Heard(u64);
 
-impl State {
-    fn of(&mut self, side: Side) -> &mut Waits {
+impl BellState {
+    fn of(&mut self, side: Side) -> &mut SideWaits {
         match side {
             Side::Active => &mut self.active,
             Side::Passive => &mut self.passive,
@@ -59,7 +59,7 @@ impl State {
 }
 
 impl Bell {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BellState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,7 +95,7 @@ impl Bell {
     /// Sleeps until it rings, unless it has rung since then; at most for this long, or until this side is interrupted.
     pub(super) fn sleep(&self, side: Option<Side>, heard: Heard, longest: Option<Duration>) -> Slept {
         let mut state = self.lock();
-        let interrupted = |state: &mut State| side.is_some_and(|side| mem::take(&mut state.of(side).interrupted));
+        let interrupted = |state: &mut BellState| side.is_some_and(|side| mem::take(&mut state.of(side).interrupted));
         if interrupted(&mut state) {
             return Slept::Interrupted;
         }

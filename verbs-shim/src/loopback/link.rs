@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::bell::{Bell, Slept};
 use super::faults::Fault;
 use super::management::Station;
-use super::memory::{self, Counters, Domain, Place, transfer};
+use super::memory::{self, CopyFault, Counters, Domain, Place, transfer};
 use super::side::Side;
 use super::wire::{Numbers, Wire};
 use crate::verbs::Error;
@@ -28,7 +28,7 @@ const ENDLESS: u8 = 7;
 
 /// How far a connection has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum LinkPhase {
     Idle,
     Asked,
     Established,
@@ -38,7 +38,7 @@ pub(super) enum Phase {
 /// A connection, or a queue pair that will be one end of it.
 #[derive(Debug)]
 pub(super) struct Link {
-    state: Mutex<State>,
+    state: Mutex<LinkState>,
     /// Its lock is taken last.
     bell: Bell,
     /// Whether the active or the passive side has ended it.
@@ -46,8 +46,8 @@ pub(super) struct Link {
 }
 
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) phase: Phase,
+pub(super) struct LinkState {
+    pub(super) phase: LinkPhase,
     /// The answer to the request, and when the active side learns of it.
     answer: Option<(Instant, Result<Vec<u8>, Error>)>,
     active: Option<Half>,
@@ -119,17 +119,17 @@ impl Link {
     /// A queue pair that is not connected.
     pub(super) fn new(domain: Domain, depths: Depths, counters: Arc<Counters>) -> Self {
         let active = Some(Half::new(domain, depths));
-        let state = State { phase: Phase::Idle, answer: None, active, passive: None, counters, wire: None };
+        let state = LinkState { phase: LinkPhase::Idle, answer: None, active, passive: None, counters, wire: None };
         Self { state: Mutex::new(state), bell: Bell::default(), ended: [const { AtomicBool::new(false) }; 2] }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, LinkState> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.see_end(&mut state);
         state
     }
 
-    fn see_end(&self, state: &mut State) {
+    fn see_end(&self, state: &mut LinkState) {
         for (ended, side) in self.ended.iter().zip([Side::Active, Side::Passive]) {
             if ended.load(Ordering::Acquire) {
                 state.disconnect(side);
@@ -154,7 +154,7 @@ impl Link {
         if state.carry_out(now) {
             self.notify();
         }
-        let over = state.phase == Phase::Over;
+        let over = state.phase == LinkPhase::Over;
         if over || state.half(side).is_some_and(|half| !half.completions.is_empty()) {
             return Armed::Ready;
         }
@@ -199,7 +199,7 @@ impl Link {
         &self,
         side: Option<Side>,
         timeout: Duration,
-        mut look: impl FnMut(&mut State, Instant) -> Result<Option<T>, Error>,
+        mut look: impl FnMut(&mut LinkState, Instant) -> Result<Option<T>, Error>,
     ) -> Result<Option<T>, Error> {
         let mut now = Instant::now();
         let deadline = now.checked_add(timeout);
@@ -230,8 +230,8 @@ impl Link {
     /// The next completion of one side.
     pub(super) fn completion(&self, side: Side, timeout: Duration) -> Result<Option<Completion>, Error> {
         self.wait(Some(side), timeout, |state, _| {
-            let over = state.phase == Phase::Over;
-            let connected = over || state.phase == Phase::Established;
+            let over = state.phase == LinkPhase::Over;
+            let connected = over || state.phase == LinkPhase::Established;
             match state.half(side).and_then(Half::take) {
                 Some(completion) => Ok(Some(completion)),
                 None if over => Err(Error::Disconnected),
@@ -245,14 +245,14 @@ impl Link {
     pub(super) fn connected(&self, timeout: Duration) -> Result<Option<Vec<u8>>, Error> {
         self.wait(None, timeout, |state, now| match &state.answer {
             Some((when, answer)) if *when <= now => answer.clone().map(Some),
-            _ if state.phase == Phase::Over => Err(Error::Disconnected),
-            _ if state.phase == Phase::Idle => Err(Error::NotConnected),
+            _ if state.phase == LinkPhase::Over => Err(Error::Disconnected),
+            _ if state.phase == LinkPhase::Idle => Err(Error::NotConnected),
             _ => Ok(None),
         })
     }
 }
 
-impl State {
+impl LinkState {
     fn half(&mut self, side: Side) -> Option<&mut Half> {
         match side {
             Side::Active => self.active.as_mut(),
@@ -262,7 +262,7 @@ impl State {
 
     /// The half of a queue pair that was never connected.
     pub(super) fn take_idle(&mut self) -> Option<Half> {
-        if self.phase == Phase::Idle { self.active.take() } else { None }
+        if self.phase == LinkPhase::Idle { self.active.take() } else { None }
     }
 
     /// Puts back what [`take_idle`](Self::take_idle) took.
@@ -272,13 +272,13 @@ impl State {
 
     /// The passive side accepts; returns its half if nobody waits for that any more.
     pub(super) fn accept(&mut self, half: Half, by: Station, known: Instant, private_data: Vec<u8>) -> Option<Half> {
-        if self.phase != Phase::Asked {
+        if self.phase != LinkPhase::Asked {
             return Some(half);
         }
         if let Some(wire) = &mut self.wire {
             wire.accept(by, &private_data);
         }
-        self.phase = Phase::Established;
+        self.phase = LinkPhase::Established;
         self.passive = Some(half);
         self.answer = Some((known, Ok(private_data)));
         None
@@ -286,7 +286,7 @@ impl State {
 
     /// The request failed.
     pub(super) fn refuse(&mut self, error: Error) {
-        if self.phase == Phase::Asked {
+        if self.phase == LinkPhase::Asked {
             if let Some(wire) = &mut self.wire {
                 wire.refuse(&error);
             }
@@ -297,23 +297,23 @@ impl State {
 
     /// One side ends the connection.
     fn disconnect(&mut self, by: Side) {
-        if let Some(wire) = self.wire.as_mut().filter(|_| self.phase == Phase::Established) {
+        if let Some(wire) = self.wire.as_mut().filter(|_| self.phase == LinkPhase::Established) {
             wire.disconnect(by);
         }
-        if self.phase != Phase::Over {
+        if self.phase != LinkPhase::Over {
             self.end();
         }
     }
 
     /// Ends the connection: whatever is not complete is flushed.
     pub(super) fn end(&mut self) {
-        self.phase = Phase::Over;
+        self.phase = LinkPhase::Over;
         self.active.iter_mut().chain(&mut self.passive).for_each(Half::flush);
     }
 
     /// Queues a receive.
     pub(super) fn post_receive(&mut self, side: Side, id: u64, place: Place) -> Result<Awaited, Error> {
-        if self.phase == Phase::Over {
+        if self.phase == LinkPhase::Over {
             return Err(Error::Disconnected);
         }
         let half = self.half(side).ok_or(Error::Disconnected)?;
@@ -337,9 +337,9 @@ impl State {
     /// Whether work may be posted.
     pub(super) fn room(&mut self, side: Side) -> Result<(), Error> {
         match self.phase {
-            Phase::Idle | Phase::Asked => return Err(Error::NotConnected),
-            Phase::Over => return Err(Error::Disconnected),
-            Phase::Established => {}
+            LinkPhase::Idle | LinkPhase::Asked => return Err(Error::NotConnected),
+            LinkPhase::Over => return Err(Error::Disconnected),
+            LinkPhase::Established => {}
         }
         let half = self.half(side).ok_or(Error::Disconnected)?;
         if half.posted >= half.depths.send { Err(Error::QueueFull) } else { Ok(()) }
@@ -355,7 +355,9 @@ impl State {
     }
 
     fn turn(&mut self, side: Side, now: Instant) -> bool {
-        let Self { phase: Phase::Established, active: Some(active), passive: Some(passive), counters, wire, .. } = self
+        let Self {
+            phase: LinkPhase::Established, active: Some(active), passive: Some(passive), counters, wire, ..
+        } = self
         else {
             return false;
         };
@@ -363,7 +365,7 @@ impl State {
             Side::Active => (active, passive),
             Side::Passive => (passive, active),
         };
-        let step = Turn { side, mine, theirs, counters, wire }.take(now);
+        let step = SideTurn { side, mine, theirs, counters, wire }.take(now);
         if step == Step::Broken {
             self.end();
         }
@@ -474,7 +476,7 @@ impl SendRefused {
 }
 
 /// One side's turn to carry out one of its work requests.
-struct Turn<'a> {
+struct SideTurn<'a> {
     side: Side,
     mine: &'a mut Half,
     theirs: &'a mut Half,
@@ -482,7 +484,7 @@ struct Turn<'a> {
     wire: &'a mut Option<Wire>,
 }
 
-impl Turn<'_> {
+impl SideTurn<'_> {
     fn take(&mut self, now: Instant) -> Step {
         let Some(work) = self.mine.queue.front().filter(|work| work.begins.is_none_or(|begins| begins <= now)) else {
             return self.settle();
@@ -615,8 +617,8 @@ impl Turn<'_> {
             return Err(SendRefused::Target);
         }
         self.transfer_message(work, &place.first(length)).map_err(|fault| match fault {
-            memory::Fault::Source => SendRefused::Source,
-            memory::Fault::Target => SendRefused::Target,
+            CopyFault::Source => SendRefused::Source,
+            CopyFault::Target => SendRefused::Target,
         })?;
         let invalidated = invalidates.is_none_or(|handle| self.theirs.domain.invalidate(handle));
         if invalidated { Ok(()) } else { Err(SendRefused::Handle) }
@@ -632,15 +634,15 @@ impl Turn<'_> {
         let target = self.theirs.domain.find(remote, length, Access::REMOTE_WRITE);
         let done = match target.map(|target| self.transfer_message(work, &target)) {
             Some(Ok(())) => return Ok(()),
-            Some(Err(memory::Fault::Source)) => Err(Status::LocalProtection),
-            Some(Err(memory::Fault::Target)) | None => Err(Status::RemoteAccess),
+            Some(Err(CopyFault::Source)) => Err(Status::LocalProtection),
+            Some(Err(CopyFault::Target)) | None => Err(Status::RemoteAccess),
         };
         self.sent_in_vain(work);
         done
     }
 
     /// The data of a Send or RDMA Write arrives.
-    fn transfer_message(&mut self, work: &mut Queued, target: &Place) -> Result<(), memory::Fault> {
+    fn transfer_message(&mut self, work: &mut Queued, target: &Place) -> Result<(), CopyFault> {
         let (operation, side) = (work.operation, self.side);
         let numbers = &mut work.numbers;
         transfer(&work.place, target, self.counters, |octets| {
@@ -698,8 +700,8 @@ impl Turn<'_> {
         });
         match done {
             Ok(()) => self.moved(length),
-            Err(memory::Fault::Source) => return Err(Status::RemoteAccess),
-            Err(memory::Fault::Target) => return Err(Status::LocalProtection),
+            Err(CopyFault::Source) => return Err(Status::RemoteAccess),
+            Err(CopyFault::Target) => return Err(Status::LocalProtection),
         }
         Ok(())
     }

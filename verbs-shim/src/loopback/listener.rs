@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::link::{Link, Phase};
+use super::link::{Link, LinkPhase};
 use crate::verbs::Armed;
 use crate::verbs::Error;
 use crate::verbs::waiter::Watch;
@@ -52,7 +52,7 @@ pub(super) struct Asking {
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Request {
+pub struct ConnectionRequest {
     pub(super) asking: Asking,
 }
 
@@ -89,7 +89,7 @@ impl Door {
     }
 
     /// The next request that still waits.
-    pub(super) fn next(&self, timeout: Duration) -> Option<Request> {
+    pub(super) fn next(&self, timeout: Duration) -> Option<ConnectionRequest> {
         let mut now = Instant::now();
         let deadline = now.checked_add(timeout);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,8 +100,8 @@ impl Door {
             {
                 // A requester that has given up is left out; its lock is taken when ours is free.
                 drop(waiting);
-                let request = Request { asking };
-                if request.asking.link.lock().phase == Phase::Asked {
+                let request = ConnectionRequest { asking };
+                if request.asking.link.lock().phase == LinkPhase::Asked {
                     return Some(request);
                 }
                 waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,7 +130,7 @@ impl Door {
     }
 }
 
-impl Drop for Request {
+impl Drop for ConnectionRequest {
     fn drop(&mut self) {
         // This changes nothing if it was answered.
         self.asking.link.refuse(Error::Rejected(Vec::new()));

@@ -56,10 +56,10 @@ pub(super) fn not_held() -> Result<(), Error> {
 /// # Ok::<(), rpcrdma_verbs::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Domain(Arc<Table>);
+pub struct Domain(Arc<RegionTable>);
 
 /// The memory of a domain, by handle.
-struct Table {
+struct RegionTable {
     handles: Mutex<Handles>,
     /// The most regions.
     most: usize,
@@ -120,7 +120,7 @@ pub(super) struct Place {
 
 /// Which side's memory was at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum CopyFault {
     Source,
     Target,
 }
@@ -137,7 +137,7 @@ pub(super) struct Counters {
 impl Domain {
     pub(super) fn new(most: usize) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        Self(Arc::new(Table { handles: Mutex::default(), most, number: NUMBER.fetch_add(1, Ordering::Relaxed) }))
+        Self(Arc::new(RegionTable { handles: Mutex::default(), most, number: NUMBER.fetch_add(1, Ordering::Relaxed) }))
     }
 
     pub(super) fn register(
@@ -331,11 +331,11 @@ pub(super) fn transfer(
     target: &Place,
     counters: &Counters,
     look: impl FnOnce(&[u8]),
-) -> Result<(), Fault> {
+) -> Result<(), CopyFault> {
     if Arc::ptr_eq(&source.memory, &target.memory) {
         let mut octets = source.memory.octets.write().unwrap_or_else(PoisonError::into_inner);
         if !source.memory.is_valid() || octets.len() < source.range.end.max(target.range.end) {
-            return Err(Fault::Source);
+            return Err(CopyFault::Source);
         }
         octets.copy_within(source.range.clone(), target.range.start);
         look(octets.get(target.range.clone()).unwrap_or_default());
@@ -349,8 +349,8 @@ pub(super) fn transfer(
             let to = write();
             (read(), to)
         };
-        let from = from.get(source.range.clone()).filter(|_| source.memory.is_valid()).ok_or(Fault::Source)?;
-        let to = to.get_mut(target.range.clone()).filter(|_| target.memory.is_valid()).ok_or(Fault::Target)?;
+        let from = from.get(source.range.clone()).filter(|_| source.memory.is_valid()).ok_or(CopyFault::Source)?;
+        let to = to.get_mut(target.range.clone()).filter(|_| target.memory.is_valid()).ok_or(CopyFault::Target)?;
         to.copy_from_slice(from);
         look(to);
     }

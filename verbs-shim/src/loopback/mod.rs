@@ -44,8 +44,8 @@ use rpcrdma::segment::Segment;
 
 use self::capture::Recorder;
 pub use self::faults::{Fault, Faults};
-use self::link::{Awaited, Link, Phase, Queued};
-pub use self::listener::Request;
+use self::link::{Awaited, Link, LinkPhase, Queued};
+pub use self::listener::ConnectionRequest;
 use self::listener::{Asking, Door};
 use self::management::Station;
 use self::memory::{Counters, not_held};
@@ -319,10 +319,10 @@ impl QueuePair {
     fn ask(&self, to: SocketAddrV4, private_data: Option<&Vec<u8>>) -> Option<Arc<Link>> {
         let link = self.seat().link;
         let mut state = link.lock();
-        if state.phase != Phase::Idle {
+        if state.phase != LinkPhase::Idle {
             return None;
         }
-        state.phase = Phase::Asked;
+        state.phase = LinkPhase::Asked;
         state.wire = self.network.capture.as_ref().zip(private_data).map(|((recorder, mtu), private_data)| {
             let mut wire = Wire::new(Arc::clone(recorder), *mtu, self.station(), *to.ip());
             wire.request(to.port(), self.address().port(), private_data);
@@ -372,7 +372,7 @@ impl Verbs for Adapter {
     type Region = Region;
     type QueuePair = QueuePair;
     type Listener = Listener;
-    type Request = Request;
+    type Request = ConnectionRequest;
 
     fn remote_invalidation(&self) -> bool {
         true
@@ -508,20 +508,20 @@ impl Verbs for Adapter {
         Ok(Listener { network: Arc::clone(&self.network), address, door })
     }
 
-    fn request(&self, listener: &Listener, timeout: Duration) -> Result<Option<Request>, Error> {
+    fn request(&self, listener: &Listener, timeout: Duration) -> Result<Option<ConnectionRequest>, Error> {
         not_held()?;
         Ok(listener.door.next(timeout))
     }
 
-    fn private_data<'a>(&self, request: &'a Request) -> &'a [u8] {
+    fn private_data<'a>(&self, request: &'a ConnectionRequest) -> &'a [u8] {
         &request.asking.private_data
     }
 
-    fn peer(&self, request: &Request) -> SocketAddr {
+    fn peer(&self, request: &ConnectionRequest) -> SocketAddr {
         request.asking.from.into()
     }
 
-    fn accept(&self, request: Request, queue_pair: &QueuePair, private_data: &[u8]) -> Result<(), Error> {
+    fn accept(&self, request: ConnectionRequest, queue_pair: &QueuePair, private_data: &[u8]) -> Result<(), Error> {
         not_held()?;
         let private_data = padded::<ACCEPT_PRIVATE_DATA>(private_data)?;
         let mut seat = queue_pair.seat.lock().unwrap_or_else(PoisonError::into_inner);
@@ -548,7 +548,7 @@ impl Verbs for Adapter {
         Ok(())
     }
 
-    fn reject(&self, request: Request, private_data: &[u8]) -> Result<(), Error> {
+    fn reject(&self, request: ConnectionRequest, private_data: &[u8]) -> Result<(), Error> {
         not_held()?;
         let private_data = padded::<REJECT_PRIVATE_DATA>(private_data)?;
         request.asking.link.refuse(Error::Rejected(private_data));

@@ -241,8 +241,8 @@ impl Wire {
         length.div_ceil(self.mtu.octets()).max(1)
     }
 
-    fn place(&self, index: usize, length: usize) -> Part {
-        Part { is_first: index == 0, is_last: index + 1 == self.count(length) }
+    fn place(&self, index: usize, length: usize) -> PacketPart {
+        PacketPart { is_first: index == 0, is_last: index + 1 == self.count(length) }
     }
 
     fn piece<'a>(&self, data: &'a [u8], index: usize) -> &'a [u8] {
@@ -284,18 +284,18 @@ impl Wire {
 
 /// Where in its message a packet is.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct PacketPart {
     is_first: bool,
     is_last: bool,
 }
 
 impl Opcodes {
-    const fn of(self, part: Part) -> u8 {
+    const fn of(self, part: PacketPart) -> u8 {
         match part {
-            Part { is_first: true, is_last: true } => self.only,
-            Part { is_first: true, .. } => self.first,
-            Part { is_last: true, .. } => self.last,
-            Part { .. } => self.middle,
+            PacketPart { is_first: true, is_last: true } => self.only,
+            PacketPart { is_first: true, .. } => self.first,
+            PacketPart { is_last: true, .. } => self.last,
+            PacketPart { .. } => self.middle,
         }
     }
 }

@@ -46,7 +46,7 @@ pub struct Listener {
 
 /// A request for a connection. Dropping it rejects it.
 #[derive(Debug)]
-pub struct Request {
+pub struct ConnectionRequest {
     /// None once it was answered.
     identifier: Option<Identifier>,
     private_data: Vec<u8>,
@@ -77,7 +77,7 @@ impl Listener {
         Ok(Self { device: device.clone(), channel, is_over, _identifier: identifier, _bound: bound })
     }
 
-    pub(super) fn next(&self, timeout: Duration) -> Result<Option<Request>, Error> {
+    pub(super) fn next(&self, timeout: Duration) -> Result<Option<ConnectionRequest>, Error> {
         let deadline = Instant::now().checked_add(timeout);
         loop {
             if self.is_over.load(Ordering::Acquire) {
@@ -95,7 +95,8 @@ impl Listener {
                 let identifier = unsafe { Identifier::of_request(id, &self.channel) };
                 let (peer, mine) = (identifier.peer(), identifier.context() == self.device.context());
                 let identifier = Some(identifier);
-                let request = Request { identifier, private_data: event.private_data, peer, reads: event.reads };
+                let request =
+                    ConnectionRequest { identifier, private_data: event.private_data, peer, reads: event.reads };
                 // A request that comes through another adapter is rejected, because memory is registered with this one.
                 if mine {
                     return Ok(Some(request));
@@ -132,7 +133,7 @@ fn bound_to(device: &Device, channel: &Arc<Channel>) -> Option<Identifier> {
     })
 }
 
-impl Request {
+impl ConnectionRequest {
     pub(super) fn private_data(&self) -> &[u8] {
         &self.private_data
     }
@@ -153,7 +154,7 @@ impl Request {
     }
 }
 
-impl Drop for Request {
+impl Drop for ConnectionRequest {
     fn drop(&mut self) {
         if let Some(identifier) = self.identifier.take() {
             identifier.reject(&[]);

@@ -84,7 +84,7 @@ use std::time::Duration;
 use rpcrdma::segment::Segment;
 
 pub use self::device::Device;
-pub use self::listener::{Listener, Request};
+pub use self::listener::{ConnectionRequest, Listener};
 pub use self::memory::{Domain, Region};
 pub use self::queue_pair::QueuePair;
 use crate::verbs::waiter::{Waiter, Watch};
@@ -115,7 +115,7 @@ impl Verbs for Device {
     type Region = Region;
     type QueuePair = QueuePair;
     type Listener = Listener;
-    type Request = Request;
+    type Request = ConnectionRequest;
 
     fn remote_invalidation(&self) -> bool {
         false
@@ -186,24 +186,24 @@ impl Verbs for Device {
         Listener::new(self, address, backlog)
     }
 
-    fn request(&self, listener: &Listener, timeout: Duration) -> Result<Option<Request>, Error> {
+    fn request(&self, listener: &Listener, timeout: Duration) -> Result<Option<ConnectionRequest>, Error> {
         listener.next(timeout)
     }
 
-    fn private_data<'a>(&self, request: &'a Request) -> &'a [u8] {
+    fn private_data<'a>(&self, request: &'a ConnectionRequest) -> &'a [u8] {
         request.private_data()
     }
 
-    fn peer(&self, request: &Request) -> SocketAddr {
+    fn peer(&self, request: &ConnectionRequest) -> SocketAddr {
         request.peer()
     }
 
-    fn accept(&self, request: Request, queue_pair: &QueuePair, private_data: &[u8]) -> Result<(), Error> {
+    fn accept(&self, request: ConnectionRequest, queue_pair: &QueuePair, private_data: &[u8]) -> Result<(), Error> {
         fits::<ACCEPT_PRIVATE_DATA>(private_data)?;
         queue_pair.accept(request, private_data)
     }
 
-    fn reject(&self, request: Request, private_data: &[u8]) -> Result<(), Error> {
+    fn reject(&self, request: ConnectionRequest, private_data: &[u8]) -> Result<(), Error> {
         fits::<REJECT_PRIVATE_DATA>(private_data)?;
         request.reject(private_data);
         Ok(())

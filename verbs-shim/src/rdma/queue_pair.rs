@@ -16,12 +16,12 @@ use std::{fmt, hint, mem, thread};
 
 use super::completions::Completions;
 use super::device::Device;
-use super::listener::Request;
+use super::listener::ConnectionRequest;
 use super::management::{Channel, Event, Identifier, Parameters, rejection, wait_for};
 use super::memory::{Domain, Place, Region};
 use super::sys;
 use crate::verbs::Error;
-use crate::verbs::descriptors::{self, Bell};
+use crate::verbs::descriptors::{self, EventDescriptor};
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Armed, Completion, Depths, Kind, Local, Operation, Status, Work};
 
@@ -51,7 +51,7 @@ const LOOKS: u32 = 64;
 /// # Ok::<(), rpcrdma_verbs::Error>(())
 /// ```
 pub struct QueuePair {
-    state: Mutex<State>,
+    state: Mutex<PairState>,
     changed: Condvar,
     channel: Arc<Channel>,
     /// Readable when there is a completion event or a connection event, or when the bell was rung.
@@ -60,7 +60,7 @@ pub struct QueuePair {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum PairPhase {
     Idle,
     Asked,
     Established,
@@ -74,7 +74,7 @@ enum Found {
 }
 
 /// Something that was posted and has no completion yet.
-struct Posted {
+struct PostedWork {
     /// The number by which the adapter knows it.
     number: u64,
     id: u64,
@@ -82,8 +82,8 @@ struct Posted {
     place: Place,
 }
 
-struct State {
-    phase: Phase,
+struct PairState {
+    phase: PairPhase,
     /// The answer to the request.
     answer: Option<Result<Vec<u8>, Error>>,
     identifier: Option<Identifier>,
@@ -96,8 +96,8 @@ struct State {
     /// Numbers used so far.
     numbers: u64,
     /// In the order of posting, also while the adapter does not have the queue pair yet.
-    work: VecDeque<Posted>,
-    receives: VecDeque<Posted>,
+    work: VecDeque<PostedWork>,
+    receives: VecDeque<PostedWork>,
     /// Completions that were not taken.
     ready: VecDeque<Completion>,
     /// Occupied places in the queues: those above, and those of completions that were not taken.
@@ -108,7 +108,7 @@ struct State {
     /// Whether the next wait for a completion ends at once.
     interrupted: bool,
     /// Rung to wake a sleeping thread, and at the end of the connection, which no event need report.
-    bell: Arc<Bell>,
+    bell: Arc<EventDescriptor>,
     /// Looks that might not have waited.
     looks: u32,
     /// The waiter that waits for many connections. It is told here of what no event reports: what a sleeping thread has
@@ -117,14 +117,14 @@ struct State {
 }
 
 // SAFETY: the queue pair of the adapter may be used from any thread, and is destroyed by the state that has it.
-unsafe impl Send for State {}
+unsafe impl Send for PairState {}
 
 impl QueuePair {
     pub(super) fn new(domain: &Domain, depths: Depths) -> Result<Self, Error> {
         domain.device().check(depths)?;
         let completions = Completions::new(domain, depths.send.saturating_add(depths.receive))?;
-        let state = State {
-            phase: Phase::Idle,
+        let state = PairState {
+            phase: PairPhase::Idle,
             answer: None,
             identifier: None,
             hardware: None,
@@ -139,7 +139,7 @@ impl QueuePair {
             receive_places: 0,
             asleep: false,
             interrupted: false,
-            bell: Arc::new(Bell::new()?),
+            bell: Arc::new(EventDescriptor::new()?),
             looks: 0,
             watch: None,
         };
@@ -148,17 +148,17 @@ impl QueuePair {
         Ok(Self { state: Mutex::new(state), changed: Condvar::new(), channel, events, depths })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PairState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins what can be done only once; the queue pair then counts as used.
-    fn begin(&self) -> Result<MutexGuard<'_, State>, Error> {
+    fn begin(&self) -> Result<MutexGuard<'_, PairState>, Error> {
         let mut state = self.lock();
-        if state.phase != Phase::Idle {
+        if state.phase != PairPhase::Idle {
             return Err(Error::Used);
         }
-        state.phase = Phase::Asked;
+        state.phase = PairPhase::Asked;
         Ok(state)
     }
 
@@ -174,7 +174,7 @@ impl QueuePair {
 
     fn ask(
         &self,
-        state: &mut State,
+        state: &mut PairState,
         source: Option<IpAddr>,
         address: SocketAddr,
         private_data: &[u8],
@@ -192,17 +192,17 @@ impl QueuePair {
         identifier.connect(&Parameters { private_data, reads, receiver_not_ready: self.depths.receiver_not_ready })
     }
 
-    pub(super) fn accept(&self, mut request: Request, private_data: &[u8]) -> Result<(), Error> {
+    pub(super) fn accept(&self, mut request: ConnectionRequest, private_data: &[u8]) -> Result<(), Error> {
         let mut state = self.begin()?;
         let accepted = self.answer(&mut state, &mut request, private_data);
         match accepted {
-            Ok(()) => state.phase = Phase::Established,
+            Ok(()) => state.phase = PairPhase::Established,
             Err(_) => state.end(),
         }
         accepted
     }
 
-    fn answer(&self, state: &mut State, request: &mut Request, private_data: &[u8]) -> Result<(), Error> {
+    fn answer(&self, state: &mut PairState, request: &mut ConnectionRequest, private_data: &[u8]) -> Result<(), Error> {
         let mut identifier = request.take()?;
         let (answered, asked) = state.domain.device().reads(self.depths);
         let reads = (answered.min(request.reads.0), asked.min(request.reads.1));
@@ -224,9 +224,9 @@ impl QueuePair {
         self.wait(timeout, |state| match &state.answer {
             Some(answer) => answer.clone().map(Some),
             None => match state.phase {
-                Phase::Asked => Ok(None),
-                Phase::Over => Err(Error::Disconnected),
-                Phase::Idle | Phase::Established => Err(Error::NotConnected),
+                PairPhase::Asked => Ok(None),
+                PairPhase::Over => Err(Error::Disconnected),
+                PairPhase::Idle | PairPhase::Established => Err(Error::NotConnected),
             },
         })
     }
@@ -234,10 +234,10 @@ impl QueuePair {
     pub(super) fn completion(&self, timeout: Duration) -> Result<Option<Completion>, Error> {
         let found = self.wait(timeout, |state| match (state.take(), state.phase) {
             (Some(completion), _) => Ok(Some(Found::Completion(completion))),
-            (None, Phase::Established) if mem::take(&mut state.interrupted) => Ok(Some(Found::Interrupted)),
-            (None, Phase::Established) => Ok(None),
-            (None, Phase::Over) => Err(Error::Disconnected),
-            (None, Phase::Idle | Phase::Asked) => Err(Error::NotConnected),
+            (None, PairPhase::Established) if mem::take(&mut state.interrupted) => Ok(Some(Found::Interrupted)),
+            (None, PairPhase::Established) => Ok(None),
+            (None, PairPhase::Over) => Err(Error::Disconnected),
+            (None, PairPhase::Idle | PairPhase::Asked) => Err(Error::NotConnected),
         })?;
         Ok(match found {
             Some(Found::Completion(completion)) => Some(completion),
@@ -262,7 +262,7 @@ impl QueuePair {
     fn wait<T>(
         &self,
         timeout: Duration,
-        mut look: impl FnMut(&mut State) -> Result<Option<T>, Error>,
+        mut look: impl FnMut(&mut PairState) -> Result<Option<T>, Error>,
     ) -> Result<Option<T>, Error> {
         let mut state = self.lock();
         state.poll();
@@ -294,10 +294,10 @@ impl QueuePair {
     /// Busy-polls for at most this long, so that whatever comes soon costs no sleep.
     fn spin<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
+        mut state: MutexGuard<'a, PairState>,
         begin: Instant,
         longest: Duration,
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, PairState> {
         while begin.elapsed() < longest {
             for _ in 0..LOOKS {
                 if state.poll() || !state.ready.is_empty() || state.interrupted {
@@ -317,7 +317,7 @@ impl QueuePair {
 
     /// Sleeps until something has happened or this time has passed. One thread sleeps for all: of several, only one
     /// would learn of it.
-    fn sleep<'a>(&'a self, mut state: MutexGuard<'a, State>, timeout: Duration) -> MutexGuard<'a, State> {
+    fn sleep<'a>(&'a self, mut state: MutexGuard<'a, PairState>, timeout: Duration) -> MutexGuard<'a, PairState> {
         if state.asleep {
             return self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -336,7 +336,7 @@ impl QueuePair {
         completions.heed();
         let mut state = self.lock();
         state.asleep = false;
-        if state.phase != Phase::Over {
+        if state.phase != PairPhase::Over {
             bell.heed();
         }
         self.changed.notify_all();
@@ -357,12 +357,12 @@ impl QueuePair {
         state.completions.heed();
         state.heed(&self.channel);
         let spin = state.domain.device().spin();
-        if !state.poll() && !spin.is_zero() && state.phase == Phase::Established {
+        if !state.poll() && !spin.is_zero() && state.phase == PairPhase::Established {
             state = self.spin(state, Instant::now(), spin);
         }
         state.completions.arm()?;
         // What came before that is not announced.
-        let ready = state.poll() || !state.ready.is_empty() || state.phase == Phase::Over;
+        let ready = state.poll() || !state.ready.is_empty() || state.phase == PairPhase::Over;
         Ok(if ready { Armed::Ready } else { Armed::Quiet })
     }
 
@@ -376,7 +376,7 @@ impl QueuePair {
             watch.waiter().watch(self.events.as_fd(), watch.key())?;
             state = self.lock();
         }
-        if state.phase == Phase::Over {
+        if state.phase == PairPhase::Over {
             return Ok(Armed::Ready);
         }
         // A sleeping thread takes what there is, and says so.
@@ -388,13 +388,13 @@ impl QueuePair {
         let place = Place::new(local, true)?;
         let mut state = self.lock();
         state.has(&place)?;
-        if state.phase == Phase::Over {
+        if state.phase == PairPhase::Over {
             return Err(Error::Disconnected);
         }
         if state.receive_places >= self.depths.receive {
             return Err(Error::QueueFull);
         }
-        let mut posted = Posted { number: state.number(), id, kind: Kind::Receive, place };
+        let mut posted = PostedWork { number: state.number(), id, kind: Kind::Receive, place };
         if let Some(hardware) = state.hardware {
             // SAFETY: the queue pair is there, and the memory until the completion, as `posted` keeps it.
             unsafe { post_receive(hardware, &mut posted) }.map_err(|error| state.refused(&self.channel, error))?;
@@ -412,13 +412,13 @@ impl QueuePair {
         let place = Place::new(&work.local, matches!(work.operation, Operation::Read(_)))?;
         let mut state = self.lock();
         state.has(&place)?;
-        if state.phase == Phase::Asked {
+        if state.phase == PairPhase::Asked {
             state.heed(&self.channel);
         }
         let hardware = match (state.phase, state.hardware) {
-            (Phase::Idle | Phase::Asked, _) => return Err(Error::NotConnected),
-            (Phase::Established, Some(hardware)) => hardware,
-            (Phase::Established | Phase::Over, _) => return Err(Error::Disconnected),
+            (PairPhase::Idle | PairPhase::Asked, _) => return Err(Error::NotConnected),
+            (PairPhase::Established, Some(hardware)) => hardware,
+            (PairPhase::Established | PairPhase::Over, _) => return Err(Error::Disconnected),
         };
         if place.len() > state.message_size as usize {
             return Err(Error::Range);
@@ -431,7 +431,7 @@ impl QueuePair {
             Operation::Write(_) => Kind::Write,
             Operation::Read(_) => Kind::Read,
         };
-        let mut posted = Posted { number: state.number(), id: work.id, kind, place };
+        let mut posted = PostedWork { number: state.number(), id: work.id, kind, place };
         // SAFETY: the queue pair is there, and the memory until the completion, as `posted` keeps it.
         unsafe { post(hardware, &mut posted, work.operation, work.fenced) }
             .map_err(|error| state.refused(&self.channel, error))?;
@@ -449,7 +449,7 @@ impl QueuePair {
 ///
 /// # Safety
 /// The queue pair exists, and so does everything that the place needs until the receive has ended.
-unsafe fn post_receive(hardware: NonNull<sys::ibv_qp>, posted: &mut Posted) -> Result<(), Error> {
+unsafe fn post_receive(hardware: NonNull<sys::ibv_qp>, posted: &mut PostedWork) -> Result<(), Error> {
     let (sg_list, num_sge) = posted.place.parts();
     let mut request = sys::ibv_recv_wr { wr_id: posted.number, next: ptr::null_mut(), sg_list, num_sge };
     let mut bad = ptr::null_mut();
@@ -469,7 +469,7 @@ unsafe fn post_receive(hardware: NonNull<sys::ibv_qp>, posted: &mut Posted) -> R
 /// The queue pair exists, and so does everything that the place needs until the work has ended.
 unsafe fn post(
     hardware: NonNull<sys::ibv_qp>,
-    posted: &mut Posted,
+    posted: &mut PostedWork,
     operation: Operation,
     fenced: bool,
 ) -> Result<(), Error> {
@@ -513,7 +513,7 @@ fn was_posted(function: &'static str, number: c_int) -> Result<(), Error> {
     }
 }
 
-impl State {
+impl PairState {
     /// An adapter checks that memory belongs to the queue pair's domain, but it knows nothing of another adapter's
     /// memory, and could take it for its own.
     fn has(&self, place: &Place) -> Result<(), Error> {
@@ -585,13 +585,13 @@ impl State {
     /// Records that something has ended. A completion of something that was not posted means nothing.
     fn complete(&mut self, completion: &sys::ibv_wc) {
         // They come in order, so it is the first in one of the two queues.
-        let found = |posted: &VecDeque<Posted>| posted.iter().position(|posted| posted.number == completion.wr_id);
+        let found = |posted: &VecDeque<PostedWork>| posted.iter().position(|posted| posted.number == completion.wr_id);
         let posted = match (found(&self.work), found(&self.receives)) {
             (Some(place), _) => self.work.remove(place),
             (None, Some(place)) => self.receives.remove(place),
             (None, None) => None,
         };
-        let Some(Posted { id, kind, place, .. }) = posted else { return };
+        let Some(PostedWork { id, kind, place, .. }) = posted else { return };
         let status = status(completion.status);
         let length = match (status, kind) {
             (Status::Success, Kind::Receive) => completion.byte_len as usize,
@@ -614,12 +614,12 @@ impl State {
     /// up, all but every sixteenth do.
     fn may_pass_over_events(&mut self) -> bool {
         self.looks = self.looks.wrapping_add(1);
-        self.phase == Phase::Established && !self.looks.is_multiple_of(16)
+        self.phase == PairPhase::Established && !self.looks.is_multiple_of(16)
     }
 
     /// Looks at what has happened to the connection.
     fn heed(&mut self, channel: &Channel) {
-        while self.identifier.is_some() && self.phase != Phase::Over {
+        while self.identifier.is_some() && self.phase != PairPhase::Over {
             match channel.next() {
                 Ok(Some(event)) => self.happened(event),
                 Ok(None) => return,
@@ -634,14 +634,14 @@ impl State {
     /// Why the adapter refused something; an adapter does not say that the connection is over.
     fn refused(&mut self, channel: &Channel, error: Error) -> Error {
         self.heed(channel);
-        if self.phase == Phase::Over { Error::Disconnected } else { error }
+        if self.phase == PairPhase::Over { Error::Disconnected } else { error }
     }
 
     fn happened(&mut self, event: Event) {
         let error = match event.kind {
             sys::RDMA_CM_EVENT_ESTABLISHED => {
-                if self.phase == Phase::Asked {
-                    self.phase = Phase::Established;
+                if self.phase == PairPhase::Asked {
+                    self.phase = PairPhase::Established;
                     self.answer = Some(Ok(event.private_data));
                 }
                 return;
@@ -659,10 +659,10 @@ impl State {
 
     /// Ends the connection: the adapter stops, and whatever is not complete is flushed.
     fn end(&mut self) {
-        if self.phase == Phase::Over {
+        if self.phase == PairPhase::Over {
             return;
         }
-        let asked = mem::replace(&mut self.phase, Phase::Over) == Phase::Asked;
+        let asked = mem::replace(&mut self.phase, PairPhase::Over) == PairPhase::Asked;
         self.bell.ring();
         if let Some(watch) = self.watch.take() {
             watch.wake();
@@ -681,7 +681,7 @@ impl State {
         }
         self.hardware = None;
         let destroyed = self.identifier.as_mut().map_or(Ok(()), Identifier::destroy_queue_pair);
-        for Posted { id, kind, place, .. } in self.work.drain(..).chain(self.receives.drain(..)) {
+        for PostedWork { id, kind, place, .. } in self.work.drain(..).chain(self.receives.drain(..)) {
             self.ready.push_back(Completion { id, kind, status: Status::Flushed, length: 0, invalidated: None });
             if destroyed.is_err() {
                 // The adapter may still use the memory, so nobody gets it back.
@@ -703,7 +703,7 @@ impl AsFd for QueuePair {
     }
 }
 
-impl Drop for State {
+impl Drop for PairState {
     fn drop(&mut self) {
         self.end();
     }

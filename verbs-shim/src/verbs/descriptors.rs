@@ -22,7 +22,7 @@ use crate::verbs::Error;
 pub(crate) struct Descriptors {
     epoll: OwnedFd,
     /// Never cleared: each ring is an event of its own, for one thread.
-    wakes: Bell,
+    wakes: EventDescriptor,
 }
 
 /// The key of `wakes`.
@@ -38,7 +38,7 @@ fn failed(function: &'static str) -> impl Fn(Errno) -> Error {
 impl Descriptors {
     pub(crate) fn new() -> Result<Self, Error> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed("epoll_create1"))?;
-        let wakes = Bell::new()?;
+        let wakes = EventDescriptor::new()?;
         epoll::add(&epoll, &wakes, EventData::new_u64(WAKES), EventFlags::IN | EventFlags::ET)
             .map_err(failed("epoll_ctl"))?;
         Ok(Self { epoll, wakes })
@@ -74,9 +74,9 @@ impl Descriptors {
 
 /// A descriptor that is readable once it has been rung: Linux's eventfd.
 #[derive(Debug)]
-pub(crate) struct Bell(OwnedFd);
+pub(crate) struct EventDescriptor(OwnedFd);
 
-impl Bell {
+impl EventDescriptor {
     pub(crate) fn new() -> Result<Self, Error> {
         eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Self).map_err(failed("eventfd"))
     }
@@ -93,7 +93,7 @@ impl Bell {
     }
 }
 
-impl AsFd for Bell {
+impl AsFd for EventDescriptor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -127,7 +127,7 @@ mod tests {
         const SHORT: Duration = Duration::from_millis(20);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let bells = [Bell::new().unwrap(), Bell::new().unwrap()];
+            let bells = [EventDescriptor::new().unwrap(), EventDescriptor::new().unwrap()];
             let all = AsyncFd::new(joined(bells.iter().map(AsFd::as_fd)).unwrap()).unwrap();
             for bell in bells.iter().cycle().take(6) {
                 assert!(timeout(SHORT, all.readable()).await.is_err(), "nobody has rung");

@@ -33,9 +33,9 @@ use crate::verbs::descriptors::Descriptors;
 /// # Ok::<(), rpcrdma_verbs::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Waiter(Arc<Shared>);
+pub struct Waiter(Arc<SharedWaiter>);
 
-struct Shared {
+struct SharedWaiter {
     ready: Mutex<Ready>,
     #[cfg(feature = "rdma")]
     descriptors: Descriptors,
@@ -93,7 +93,7 @@ impl Waiter {
     /// # Errors
     /// [`Error::Exhausted`], [`Error::System`].
     pub fn new() -> Result<Self, Error> {
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(SharedWaiter {
             ready: Mutex::default(),
             #[cfg(feature = "rdma")]
             descriptors: Descriptors::new()?,
@@ -180,7 +180,7 @@ impl Waiter {
     }
 }
 
-impl Shared {
+impl SharedWaiter {
     fn lock(&self) -> MutexGuard<'_, Ready> {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }

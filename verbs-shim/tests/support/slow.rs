@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use rpcrdma_verbs::loopback::{Adapter, Domain, Listener, QueuePair, Region, Request};
+use rpcrdma_verbs::loopback::{Adapter, ConnectionRequest, Domain, Listener, QueuePair, Region};
 use rpcrdma_verbs::{Access, Armed, Completion, Depths, Error, Local, NotRegistered, Segment, Verbs, Waiter, Work};
 
 /// What takes an adapter long.
@@ -191,7 +191,7 @@ impl Verbs for Slow {
     type Region = SlowRegion;
     type QueuePair = SlowPair;
     type Listener = Listener;
-    type Request = Request;
+    type Request = ConnectionRequest;
 
     fn remote_invalidation(&self) -> bool {
         self.adapter.remote_invalidation()
@@ -266,23 +266,23 @@ impl Verbs for Slow {
         self.adapter.listen(address, backlog)
     }
 
-    fn request(&self, listener: &Listener, timeout: Duration) -> Result<Option<Request>, Error> {
+    fn request(&self, listener: &Listener, timeout: Duration) -> Result<Option<ConnectionRequest>, Error> {
         self.adapter.request(listener, timeout)
     }
 
-    fn private_data<'a>(&self, request: &'a Request) -> &'a [u8] {
+    fn private_data<'a>(&self, request: &'a ConnectionRequest) -> &'a [u8] {
         self.adapter.private_data(request)
     }
 
-    fn peer(&self, request: &Request) -> SocketAddr {
+    fn peer(&self, request: &ConnectionRequest) -> SocketAddr {
         self.adapter.peer(request)
     }
 
-    fn accept(&self, request: Request, queue_pair: &SlowPair, private_data: &[u8]) -> Result<(), Error> {
+    fn accept(&self, request: ConnectionRequest, queue_pair: &SlowPair, private_data: &[u8]) -> Result<(), Error> {
         self.adapter.accept(request, &queue_pair.pair, private_data)
     }
 
-    fn reject(&self, request: Request, private_data: &[u8]) -> Result<(), Error> {
+    fn reject(&self, request: ConnectionRequest, private_data: &[u8]) -> Result<(), Error> {
         self.adapter.reject(request, private_data)
     }
 
