@@ -540,7 +540,7 @@ fn a_grant_of_nothing_or_of_everything_is_taken_for_what_it_can_be() {
 
 /// Has a server call a peer, which announces this, sends that back, and invalidates the memory of the call with it. Gives what the
 /// call ends with.
-fn invalidating(flags: Flags, message: &[u8]) -> Result<(), CallError> {
+fn invalidating(flags: Flags, message: impl Fn(Segment) -> Vec<u8>) -> Result<(), CallError> {
     let fabric = Fabric::new();
     let [here, there] = adapters(&fabric);
     let settings = Settings::server().to_builder().calls(4).build().unwrap();
@@ -555,8 +555,8 @@ fn invalidating(flags: Flags, message: &[u8]) -> Result<(), CallError> {
         let pending = connection.start(Call::new(Stream::from(rpc_call(5, 1, 0)), 28).with_result(vec![0; 100]));
         while !peer.look(SECOND) {}
         let (header, _) = rpcrdma::v1::Header::decode(&peer.got[0]).unwrap();
-        let handle = header.chunks().unwrap().writes.iter().next().unwrap().iter().next().unwrap().handle;
-        peer.send(message, Some(handle));
+        let result = header.chunks().unwrap().writes.iter().next().unwrap().iter().next().unwrap();
+        peer.send(&message(result), Some(result.handle));
         (peer, pending.wait().1)
     });
     while peer.look(SECOND) {}
@@ -567,13 +567,21 @@ fn invalidating(flags: Flags, message: &[u8]) -> Result<(), CallError> {
 #[test]
 fn what_may_not_invalidate_memory_ends_the_connection_and_is_named() {
     let faulty = |fault| Err(CallError::Lost(Ended::PeerFault(fault), Progress::Sent));
-    let mut call = Vec::new();
-    put(&mut call, &[9, 1, 1, 0, 0, 0, 0]);
-    call.extend(rpc_call(9, 0, 0));
-    assert_eq!(invalidating(Flags::REMOTE_INVALIDATION, &call), faulty(PeerFault::CallInvalidated));
-    let mut reply = Vec::new();
-    put(&mut reply, &[5, 1, 1, 0, 0, 0, 0, 5, 1, 0, 0, 0, 0]);
-    assert_eq!(invalidating(Flags::empty(), &reply), faulty(PeerFault::ReplyInvalidated));
+    let call = |_| {
+        let mut message = Vec::new();
+        put(&mut message, &[9, 1, 1, 0, 0, 0, 0]);
+        message.extend(rpc_call(9, 0, 0));
+        message
+    };
+    let reply = |Segment { handle, offset, .. }| {
+        let mut message = Vec::new();
+        put(&mut message, &[5, 1, 1, 0, 0, 1, 1, handle, 0, (offset >> 32) as u32, offset as u32, 0, 0]);
+        put(&mut message, &[5, 1, 0, 0, 0, 0]);
+        message
+    };
+    assert_eq!(invalidating(Flags::REMOTE_INVALIDATION, call), faulty(PeerFault::CallInvalidated));
+    assert_eq!(invalidating(Flags::REMOTE_INVALIDATION, reply), Ok(()));
+    assert_eq!(invalidating(Flags::empty(), reply), faulty(PeerFault::ReplyInvalidated));
 }
 
 #[test]
