@@ -391,7 +391,7 @@ impl<V: Provider> SharedConnection<V> {
 }
 
 /// A thread that waits for its turn to call. However its wait ends, it is then the next one's turn.
-struct WaitsInLineInLine<'a, V: Provider> {
+struct WaitsInLine<'a, V: Provider> {
     shared: &'a SharedConnection<V>,
     place: LinePlace,
 }
@@ -480,8 +480,9 @@ impl<V: Provider> Deref for Owned<V> {
 }
 
 impl<V: Provider> Drop for Owned<V> {
-    /// Ends the connection, which takes an adapter long. If the driver attends to the connection, the driver does it,
-    /// because a future may be the last owner.
+    /// Ends the connection, and destroys what is left of it, which takes an adapter long. The driver does it if a task may
+    /// be the last owner: if futures were polled, or a server has let go of it before. A program that only waits does it
+    /// itself, so that it does not exit before the other side is told.
     fn drop(&mut self) {
         let state = self.lock();
         let driver = match self.attended.get() {
