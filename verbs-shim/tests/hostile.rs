@@ -538,14 +538,14 @@ fn a_grant_of_nothing_or_of_everything_is_taken_for_what_it_can_be() {
     });
 }
 
-/// Has a server call a peer, which announces this, sends that back, and invalidates the memory of the call with it. Gives what the
-/// call ends with.
-fn invalidating(flags: Flags, message: impl Fn(Segment) -> Vec<u8>) -> Result<(), CallError> {
+/// Has a server call a peer, which announces these flags, sends this message back, and invalidates the memory of the call
+/// with it. Gives the outcome of the call, and why the connection is over by then.
+fn invalidating(flags: Flags, message: impl Fn(Segment) -> Vec<u8>) -> (Result<(), CallError>, Option<Ended>) {
     let fabric = Fabric::new();
     let [here, there] = adapters(&fabric);
     let settings = Settings::server().to_builder().calls(4).build().unwrap();
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
-    let (mut peer, outcome) = thread::scope(|scope| {
+    let (mut peer, outcome, ended) = thread::scope(|scope| {
         let peer = scope.spawn(|| {
             let said = PrivateData { flags, send_size: 4096, receive_size: 4096 };
             Peer::connect(&here, &said.to_octets())
@@ -557,16 +557,16 @@ fn invalidating(flags: Flags, message: impl Fn(Segment) -> Vec<u8>) -> Result<()
         let (header, _) = rpcrdma::v1::Header::decode(&peer.got[0]).unwrap();
         let result = header.chunks().unwrap().writes.iter().next().unwrap().iter().next().unwrap();
         peer.send(&message(result), Some(result.handle));
-        (peer, pending.wait().1)
+        let outcome = pending.wait().1;
+        (peer, outcome, connection.ended())
     });
     while peer.look(SECOND) {}
     assert!(peer.over);
-    outcome
+    (outcome, ended)
 }
 
 #[test]
 fn what_may_not_invalidate_memory_ends_the_connection_and_is_named() {
-    let faulty = |fault| Err(CallError::Lost(Ended::PeerFault(fault), Progress::Sent));
     let call = |_| {
         let mut message = Vec::new();
         put(&mut message, &[9, 1, 1, 0, 0, 0, 0]);
@@ -579,9 +579,13 @@ fn what_may_not_invalidate_memory_ends_the_connection_and_is_named() {
         put(&mut message, &[5, 1, 0, 0, 0, 0]);
         message
     };
-    assert_eq!(invalidating(Flags::REMOTE_INVALIDATION, call), faulty(PeerFault::CallInvalidated));
-    assert_eq!(invalidating(Flags::REMOTE_INVALIDATION, reply), Ok(()));
-    assert_eq!(invalidating(Flags::empty(), reply), faulty(PeerFault::ReplyInvalidated));
+    let ended = Ended::PeerFault(PeerFault::CallInvalidated);
+    let lost = Err(CallError::Lost(ended.clone(), Progress::Sent));
+    assert_eq!(invalidating(Flags::REMOTE_INVALIDATION, call), (lost, Some(ended)));
+    assert_eq!(invalidating(Flags::REMOTE_INVALIDATION, reply), (Ok(()), None));
+    // The reply is good all the same.
+    let ended = Ended::PeerFault(PeerFault::ReplyInvalidated);
+    assert_eq!(invalidating(Flags::empty(), reply), (Ok(()), Some(ended)));
 }
 
 #[test]

@@ -337,6 +337,8 @@ fn a_thread_of_a_server_registers_what_it_answers_with() {
     let service = move |request| {
         served_by.lock().unwrap().push(thread::current().id());
         answer(request);
+        // Another thread that was to do it would have done it by then.
+        thread::sleep(Duration::from_millis(50));
     };
     with_server(service, |client, _, gate| {
         gate.passed();
