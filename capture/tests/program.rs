@@ -236,6 +236,51 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
 }
 
 #[test]
+fn the_slowest_rpcs_come_first_with_where_their_time_went() {
+    let output = run(&["slow", "--top", "2", &capture("nfs41_lossy")]);
+    assert_eq!(
+        stdout(&output),
+        "Bars:  c call  . responder  < pull  > push  r reply  w requester\n       \
+         ms  phases                 call  reply  C rdma_xid   RPC\n \
+         2412.379  >>>>>>>>>>>>>>>>>>>>   1169   1499  1 0xd53d34c3 SEQUENCE PUTFH READ\n           \
+         push 2409.999 ms: RDMA Write of 131072 octets\n \
+         2409.722  ....................   1173   1498  1 0xd63d34c3 SEQUENCE PUTFH READ\n           \
+         responder 2409.722 ms: no packet; the next was due from 192.0.2.1\n"
+    );
+    let all = objects("transactions", &capture("nfs41"));
+    let mut latencies: Vec<u64> = all.iter().map(|object| object["latency_ns"].as_u64().unwrap()).collect();
+    latencies.sort_unstable_by_key(|latency| std::cmp::Reverse(*latency));
+    let slow = objects("slow", &capture("nfs41"));
+    assert_eq!(slow.iter().map(|object| object["latency_ns"].as_u64().unwrap()).collect::<Vec<_>>(), latencies[..10]);
+    assert!(slow.iter().all(|object| all.contains(object)));
+}
+
+#[test]
+fn slow_rpcs_fit_80_columns() {
+    for name in IPV4.into_iter().chain(["nfs3_ipv6"]) {
+        let output = run(&["slow", "--top", "1000", "-q", &capture(name)]);
+        let lines = stdout(&output).lines().count();
+        let answered =
+            objects("transactions", &capture(name)).iter().filter(|object| object["latency_ns"].is_u64()).count();
+        assert_eq!(lines, if answered > 0 { 2 + 2 * answered } else { 0 }, "{name}");
+        assert!(stdout(&output).lines().all(|line| line.chars().count() <= 80), "{name}");
+    }
+}
+
+#[test]
+fn only_rpcs_that_took_so_long_are_slow() {
+    let slow = |least| run(&["slow", "--json", "--slower-than", least, &capture("nfs41_lossy")]);
+    // 2412.379, 2409.722 and 2313.392 milliseconds.
+    for (least, count, status) in [("2313392us", 3, 0), ("2313.393ms", 2, 0), ("2.5s", 0, 1)] {
+        let output = slow(least);
+        assert_eq!((stdout(&output).lines().count(), output.status.code()), (count, Some(status)), "{least}");
+    }
+    assert!(stderr(&slow("1000s")).ends_with("rpcrdma: nothing selected: none of 62 RPCs matches --slower-than\n"));
+    let output = run(&["slow", &capture("withdrawn")]);
+    assert!(stderr(&output).contains("1 call without a reply left out"), "{}", stderr(&output));
+}
+
+#[test]
 fn a_tree_has_every_field_with_its_offset() {
     let output = run(&["decode", "-v", "-q", "--xid", "0x61d138ec", &capture("nfs41")]);
     let tree: Vec<&str> = stdout(&output).lines().skip(2).take(18).map(str::trim_start).collect();

@@ -292,7 +292,7 @@ fn add(line: &mut Line, notes: &[(anstyle::Style, String)]) {
 
 /// What a transaction calls. If the operations of a COMPOUND are wider than `room`, those before the one that it is
 /// about are left out.
-fn called_within(room: usize, transaction: &Transaction) -> String {
+pub(super) fn called_within(room: usize, transaction: &Transaction) -> String {
     let Transaction { name, procedure, operations, .. } = transaction;
     let name = if operations.is_empty() { *name } else { Some("") };
     let text = called(name, *procedure, operations);
@@ -304,7 +304,7 @@ fn called_within(room: usize, transaction: &Transaction) -> String {
     format!("…{}", called(Some(""), *procedure, rest))
 }
 
-fn milliseconds(nanoseconds: u64) -> String {
+pub(super) fn milliseconds(nanoseconds: u64) -> String {
     format!("{}.{:03}", nanoseconds / 1_000_000, nanoseconds / 1000 % 1000)
 }
 
@@ -454,7 +454,7 @@ fn nfs_status(procedure: Option<Procedure>, callback: Callback, code: u32) -> St
 }
 
 /// How a transaction ended, unless it succeeded, and notes about it.
-fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> {
+pub(super) fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> {
     let mut notes = Vec::new();
     match transaction.status {
         None if transaction.reply.is_none() => notes.push((WARNING, "no reply".to_owned())),

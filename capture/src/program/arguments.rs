@@ -17,6 +17,7 @@ Examples:
   tcpdump -i eth0 -w - udp port 4791 | rpcrdma decode -
                                                messages as they arrive
   rpcrdma transactions --json nfs.pcap*        one JSON object per RPC
+  rpcrdma slow --top 3 nfs.pcap                the slowest RPCs, and where their time went
   rpcrdma export nfs.pcap -o tcp.pcap          for Wireshark, as NFS over TCP
   rpcrdma stats nfs.pcap                       counts and latencies
   rpcrdma check nfs.pcap                       who breaks which rule
@@ -59,7 +60,8 @@ pub(super) enum Color {
 }
 
 /// The commands that have a manual page.
-const COMMANDS: [&str; 8] = ["decode", "transactions", "export", "stats", "check", "header", "completions", "man"];
+const COMMANDS: [&str; 9] =
+    ["decode", "transactions", "slow", "export", "stats", "check", "header", "completions", "man"];
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -67,6 +69,8 @@ pub(super) enum Command {
     Decode(Decode),
     /// Print the RPCs, one line each: call, reply, and the data that RDMA moved
     Transactions(Transactions),
+    /// Print the slowest RPCs, and where their time went
+    Slow(SlowArguments),
     /// Write the RPCs to a pcap file as RPC over TCP
     Export(Export),
     /// Count connections, messages, chunks, credits, retransmissions and latencies
@@ -157,6 +161,34 @@ pub(super) struct Transactions {
     #[command(flatten)]
     pub(super) input: InputArguments,
     /// Print one JSON object per line
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+const SLOW_HELP: &str = "\
+The phases of an RPC, as seen where the packets were captured. They add up to its latency:
+  call       the call's Send, from its first packet to its last
+  responder  no packet of the RPC, and the next was due from the responder
+  pull       RDMA Reads: data was on its way to the responder
+  push       RDMA Writes, from the first to the last
+  reply      the reply's Send, from its first packet to its last
+  requester  the same, due from the requester: the reply is in Read chunks that it has to read
+Packets that were sent again count for the phase in which they were. Those that were lost before
+they were captured, or waited behind packets of other RPCs, make the phase before them longer.
+Calls without a reply are left out.";
+
+#[derive(Args, Debug)]
+#[command(after_help = SLOW_HELP)]
+pub(super) struct SlowArguments {
+    #[command(flatten)]
+    pub(super) input: InputArguments,
+    /// Print so many RPCs at most
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) top: u32,
+    /// Print only RPCs that took this time or longer (50ms; also ns, us and s)
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) slower_than: Option<u64>,
+    /// Print one JSON object per line, as 'transactions --json' does
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -285,6 +317,22 @@ fn port(text: &str) -> Result<u16, &'static str> {
     text.parse().map_err(|_| "not a port, 0 to 65535")
 }
 
+/// Nanoseconds.
+fn duration(text: &str) -> Result<u64, &'static str> {
+    const WRONG: &str = "not a time such as 50ms or 1.5s";
+    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(unit).ok_or(WRONG)?;
+    let nanoseconds = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return Err(WRONG),
+    };
+    let number: f64 = number.parse().map_err(|_| WRONG)?;
+    if number.is_finite() && number >= 0.0 { Ok((number * nanoseconds).round() as u64) } else { Err(WRONG) }
+}
+
 fn xid(text: &str) -> Result<u32, &'static str> {
     let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u32::from_str_radix(digits, 16),
@@ -308,6 +356,26 @@ mod tests {
         let command = Arguments::command();
         let names: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
         assert_eq!(names, COMMANDS);
+    }
+
+    #[test]
+    fn a_duration_is_a_number_with_its_unit() {
+        for (text, expected) in [
+            ("50ms", Some(50_000_000)),
+            ("1.5s", Some(1_500_000_000)),
+            ("7us", Some(7000)),
+            ("3ns", Some(3)),
+            ("0s", Some(0)),
+            ("50", None),
+            ("ms", None),
+            ("-1s", None),
+            ("1e3s", None),
+            ("1 h", None),
+            ("infs", None),
+            ("", None),
+        ] {
+            assert_eq!(duration(text).ok(), expected, "{text}");
+        }
     }
 
     #[test]

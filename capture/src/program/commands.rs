@@ -12,12 +12,13 @@ use clap::CommandFactory;
 use indicatif::ProgressBar;
 
 use super::arguments::{
-    Arguments, Check, Color, Command, Decode, Export, HeaderArguments, InputArguments, StatsArguments, Transactions,
+    Arguments, Check, Color, Command, Decode, Export, HeaderArguments, InputArguments, SlowArguments, StatsArguments,
+    Transactions,
 };
 use super::capture::Inputs;
 use super::interrupt::Interrupt;
 use super::manual;
-use super::notices::{CONNECTION, Notices, SINCE, UNTIL, XID};
+use super::notices::{CONNECTION, Notices, SINCE, UNTIL, XID, counted};
 use super::output::Output;
 use super::reading::{Batch, Batches, ReadingStep};
 use super::{DAMAGED, Failure, say};
@@ -29,6 +30,7 @@ use crate::input::hexdump;
 use crate::input::send::lone_message;
 use crate::output::export::Exporter;
 use crate::output::findings::{self, Findings};
+use crate::output::slow::{self, Slowest};
 use crate::output::stats::Stats;
 use crate::output::text::Lines;
 use crate::output::{json, tree};
@@ -44,6 +46,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
     match command {
         Command::Decode(command) => decode(&command, color, quiet),
         Command::Transactions(command) => transactions(&command, color, quiet),
+        Command::Slow(command) => slow(&command, color, quiet),
         Command::Export(command) => export(&command, quiet),
         Command::Stats(command) => stats(&command, color, quiet),
         Command::Check(command) => check(&command, color, quiet),
@@ -90,6 +93,39 @@ fn transactions(arguments: &Transactions, color: Color, quiet: bool) -> Result<u
         Event::Transaction(transaction) => text.transaction(out, transaction, known),
         _ => Ok(()),
     })
+}
+
+fn slow(arguments: &SlowArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let colour = is_coloured(color);
+    let mut slowest = Slowest::new(arguments.top as usize, arguments.slower_than.unwrap_or(0));
+    let show = Show { notices: !quiet, bar: !quiet, all: false, between: false };
+    let source = InputSource::new(&arguments.input)?;
+    let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, known| match event {
+        Event::Transaction(transaction) => slowest.take(transaction, |out| match arguments.json {
+            true => json::transaction(out, transaction, known.files),
+            false => slow::lines(out, transaction, known.files, colour),
+        }),
+        _ => Ok(()),
+    })?;
+    if slowest.unanswered() > 0 && !quiet {
+        say(&format!(
+            "{} without a reply left out: 'rpcrdma transactions' shows them",
+            counted(slowest.unanswered(), "call")
+        ));
+    }
+    if slowest.is_empty() {
+        if slowest.answered() > 0 && !quiet {
+            say(&format!("nothing selected: none of {} matches --slower-than", counted(slowest.answered(), "RPC")));
+        }
+        return Ok(notices.status(&summary).max(DAMAGED));
+    }
+    let mut out = Vec::new();
+    if !arguments.json {
+        slow::heading(&mut out, colour)?;
+    }
+    slowest.write(&mut out)?;
+    write(&out)?;
+    Ok(notices.status(&summary))
 }
 
 fn export(arguments: &Export, quiet: bool) -> Result<u8, Failure> {

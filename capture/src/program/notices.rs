@@ -201,6 +201,6 @@ fn bad(summary: &Summary) -> u64 {
     summary.bad_icrc.max(summary.bad_vcrc)
 }
 
-fn counted(count: u64, name: &str) -> String {
+pub(super) fn counted(count: u64, name: &str) -> String {
     if count == 1 { format!("1 {name}") } else { format!("{count} {name}s") }
 }

@@ -7,7 +7,8 @@ use core::fmt;
 pub enum Phase {
     /// The call's Send: from its first packet to its last.
     Call,
-    /// The responder's turn: nothing moved, and it had what it had asked for.
+    /// The responder's turn: nothing of the RPC was on its way, and the responder had what it had asked for. That need not be
+    /// its fault: its packets may have been lost before they were captured, or have waited behind those of other RPCs.
     Responder,
     /// RDMA Reads: the data of one at least was on its way.
     Pull,

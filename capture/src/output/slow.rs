@@ -1,0 +1,207 @@
+//! The slowest RPCs, and where their time went.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+
+use super::style::{CHUNK, DIM, Line, NAME, PLAIN, WARNING};
+use super::text::{called_within, ended, milliseconds};
+use crate::file::Files;
+use crate::rpc::phases::{Phase, Phases};
+use crate::rpc::transaction::Transaction;
+
+/// Columns of a line.
+const WIDTH: usize = 80;
+/// Columns of a bar.
+const BAR: usize = 20;
+
+/// The slowest of the RPCs that were seen, each as it is to be shown: so no more is kept than that.
+#[derive(Debug)]
+pub struct Slowest {
+    most: usize,
+    least: u64,
+    kept: BinaryHeap<Reverse<Slow>>,
+    /// RPCs with call and reply, and calls without a reply.
+    answered: u64,
+    unanswered: u64,
+}
+
+/// One of them. Of those that took the same time the first is taken for the slowest.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Slow {
+    latency: u64,
+    place: Reverse<u64>,
+    shown: Vec<u8>,
+}
+
+impl Slowest {
+    /// The `most` slowest of those that took `least` nanoseconds or longer.
+    #[must_use]
+    pub const fn new(most: usize, least: u64) -> Self {
+        Self { most, least, kept: BinaryHeap::new(), answered: 0, unanswered: 0 }
+    }
+
+    /// Takes an RPC. If it is one of the slowest so far, `show` writes it.
+    ///
+    /// # Errors
+    /// Those of `show`.
+    pub fn take(
+        &mut self,
+        transaction: &Transaction,
+        show: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.unanswered += u64::from(transaction.reply.is_none());
+        let Some(latency) = transaction.latency() else { return Ok(()) };
+        self.answered += 1;
+        let is_full = self.kept.len() >= self.most;
+        let is_slower = self.kept.peek().is_none_or(|Reverse(fastest)| latency > fastest.latency);
+        if latency < self.least || (is_full && !is_slower) {
+            return Ok(());
+        }
+        let mut shown = Vec::new();
+        show(&mut shown)?;
+        self.kept.push(Reverse(Slow { latency, place: Reverse(self.answered), shown }));
+        if self.kept.len() > self.most {
+            self.kept.pop();
+        }
+        Ok(())
+    }
+
+    /// RPCs whose latency is known, whether or not they are among the slowest.
+    #[must_use]
+    pub const fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    /// Calls without a reply.
+    #[must_use]
+    pub const fn unanswered(&self) -> u64 {
+        self.unanswered
+    }
+
+    /// Whether none was slow enough.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Writes them, the slowest first.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(self, out: &mut impl io::Write) -> io::Result<()> {
+        self.kept.into_sorted_vec().iter().try_for_each(|Reverse(slow)| out.write_all(&slow.shown))
+    }
+}
+
+/// Writes the headings of the columns of [`lines`], and what the characters of a bar stand for.
+///
+/// # Errors
+/// Those of `out`.
+pub fn heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+    let mut line = Line::new(colour, WIDTH);
+    line.push(DIM, "Bars:");
+    for phase in Phase::ALL {
+        line.push(DIM, &format!("  {} {}", mark(phase), phase.name()));
+    }
+    line.write(out)?;
+    let mut line = Line::new(colour, WIDTH);
+    line.push(DIM, "       ms  ");
+    line.column(DIM, "phases", BAR);
+    line.push(DIM, "   call  reply  C rdma_xid   RPC");
+    line.write(out)
+}
+
+/// Writes an RPC in two lines of at most 80 columns: milliseconds, phases as a bar, frames of call and reply, connection,
+/// `rdma_xid` and what was called; then the phase that took longest. If a capture consists of several files, a third line
+/// names those of the frames.
+///
+/// # Errors
+/// Those of `out`.
+pub fn lines(out: &mut impl io::Write, transaction: &Transaction, files: &Files, colour: bool) -> io::Result<()> {
+    let latency = transaction.latency().map_or("-".to_owned(), milliseconds);
+    let frames = [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.stamp.frame));
+    let mut line = Line::new(colour, WIDTH);
+    line.push(PLAIN, &format!("{latency:>9}  "));
+    line.column(CHUNK, &transaction.phases.as_ref().map(bar).unwrap_or_default(), BAR);
+    for frame in frames {
+        line.push(DIM, &format!(" {:>6}", frame.map_or("-".to_owned(), |frame| frame.to_string())));
+    }
+    line.push(DIM, &format!(" {:>2} ", transaction.connection));
+    line.push(PLAIN, &format!("{:#010x} ", transaction.xid));
+    let room = line.room();
+    line.push(NAME, &called_within(room, transaction));
+    line.write(out)?;
+    let mut line = Line::new(colour, WIDTH);
+    line.push(PLAIN, "           ");
+    match &transaction.phases {
+        Ok(phases) => line.push(PLAIN, &longest(phases, transaction)),
+        Err(reason) => line.push(WARNING, &format!("phases unknown: {reason}")),
+    }
+    for (style, note) in ended(transaction) {
+        line.push(PLAIN, "  ");
+        line.push(style, &note);
+    }
+    line.write(out)?;
+    let places: Vec<String> = frames.iter().flatten().filter_map(|frame| files.place(*frame)).collect();
+    if places.is_empty() { Ok(()) } else { writeln!(out, "           {}", places.join(" → ")) }
+}
+
+/// The phase that took longest, and what it was.
+fn longest(phases: &Phases, transaction: &Transaction) -> String {
+    let Transaction { from, to, read_octets, write_octets, .. } = transaction;
+    let longest = Phase::ALL.into_iter().rev().max_by_key(|phase| phases.of(*phase)).unwrap_or(Phase::Responder);
+    let what = match longest {
+        Phase::Call => "from the first packet of the call to the last".to_owned(),
+        Phase::Responder => format!("no packet; the next was due from {to}"),
+        Phase::Pull => format!("RDMA Read of {read_octets} octets"),
+        Phase::Push => format!("RDMA Write of {write_octets} octets"),
+        Phase::Reply => "from the first packet of the reply to the last".to_owned(),
+        Phase::Requester => format!("no packet; the next was due from {from}"),
+    };
+    format!("{} {} ms: {what}", longest.name(), milliseconds(phases.of(longest)))
+}
+
+const fn mark(phase: Phase) -> char {
+    match phase {
+        Phase::Call => 'c',
+        Phase::Responder => '.',
+        Phase::Pull => '<',
+        Phase::Push => '>',
+        Phase::Reply => 'r',
+        Phase::Requester => 'w',
+    }
+}
+
+/// The phases, each as wide as its share of the time.
+fn bar(phases: &Phases) -> String {
+    let total = u128::from(phases.total()).max(1);
+    let (mut bar, mut reached, mut columns) = (String::new(), 0, 0);
+    for phase in Phase::ALL {
+        reached += u128::from(phases.of(phase));
+        // No phase is rounded on its own, so the bar is as wide as it should be.
+        let end = usize::try_from((reached * BAR as u128 + total / 2) / total).unwrap_or(BAR);
+        bar.extend(std::iter::repeat_n(mark(phase), end - columns));
+        columns = end;
+    }
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_has_a_column_for_each_twentieth() {
+        for (phases, expected) in [
+            (Phases { responder: 1, ..Phases::default() }, "...................."),
+            (Phases { call: 10, responder: 30, pull: 60, ..Phases::default() }, "cc......<<<<<<<<<<<<"),
+            (Phases { call: 1, responder: 1, push: 1, reply: 1, requester: 1, pull: 1 }, "ccc....<<<>>>rrrrwww"),
+            (Phases { call: 1, push: 1000, ..Phases::default() }, ">>>>>>>>>>>>>>>>>>>>"),
+            (Phases { push: u64::MAX, ..Phases::default() }, ">>>>>>>>>>>>>>>>>>>>"),
+            (Phases::default(), ""),
+        ] {
+            assert_eq!(bar(&phases), expected);
+        }
+    }
+}
