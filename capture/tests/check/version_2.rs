@@ -170,6 +170,18 @@ pub(crate) const CASES: &[Case] = &[
         let returned = [1, 1, MEMORY.0, if bad { 104 } else { 100 }, 0, 0x1000, 0];
         trace.send(Server, &b(REPLY_INLINE, XID, &returned, &reply(XID, &read3_results(100))));
     }),
+    // The results are in the Reply chunk.
+    case("write-length", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        let offered = [0, 0, 1, 1, MEMORY.0, 100, 0, 0x1000, 0, 1, 1, 0xbbb, 200, 0, 0x2000];
+        trace.send(Client, &b(CALL_INLINE, XID, &offered, &read3(XID, 100)));
+        trace.write((MEMORY.0, 0x1000), &octets(2, 100));
+        let results = reply(XID, &read3_results(100));
+        trace.write((0xbbb, 0x2000), &results);
+        let (data, length) = (if bad { 104 } else { 100 }, results.len() as u32);
+        let returned = [1, 1, MEMORY.0, data, 0, 0x1000, 0, 1, 1, 0xbbb, length, 0, 0x2000];
+        trace.send(Server, &b(REPLY_EXTERNAL, XID, &returned, &[]));
+    }),
     case("write-list-echo", |trace, bad| {
         *trace = Trace::version_2(Version::A);
         let lists = [0, 0, 1, 1, MEMORY.0, 100, 0, 0x1000, 0, 0];

@@ -125,7 +125,9 @@ impl Requests {
         }
         waiting.readable = waiting.readable.saturating_add(u32::from(is_readable));
         let takes_credit = request.is_answered() && !waiting.holds_credit;
-        waiting.holds_credit |= takes_credit;
+        if takes_credit {
+            waiting.holds_credit = true;
+        }
         takes_credit
     }
 
@@ -151,8 +153,7 @@ impl Requests {
     pub(super) fn answer(&mut self, xid: u32, error: Option<ErrorBody>) -> (Answers, bool) {
         let Some(waiting) = self.waiting.get_mut(&xid) else { return (Answers::Nothing, false) };
         let answers = waiting.answer(error.map(reaction));
-        let frees_credit = waiting.holds_credit && !matches!(answers, Answers::Nothing);
-        waiting.holds_credit &= !frees_credit;
+        let frees_credit = core::mem::take(&mut waiting.holds_credit);
         if waiting.sends.is_empty() && waiting.beyond == 0 {
             self.waiting.remove(&xid);
         }
