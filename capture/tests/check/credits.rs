@@ -249,3 +249,25 @@ fn a_call_that_is_refused_without_a_reply_chunk_may_have_needed_none() {
     trace.null(0x99);
     assert_eq!(blamed(&trace.packets), [("reply-chunk-missing", Severity::Hazard, Blame::Either)]);
 }
+
+/// The second reply frees no credit of another call.
+#[test]
+fn two_replies_to_a_call_that_was_sent_twice_free_one_credit() {
+    for (more, is_exceeded) in [(GRANTED - 1, false), (GRANTED, true)] {
+        let mut trace = Trace::new();
+        for xid in [XID, XID, 8] {
+            trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+        }
+        trace.reply(XID);
+        trace.reply(XID);
+        // Until then its call may be captured late.
+        (0..65).for_each(|_| trace.acknowledge(Client));
+        for xid in 100..100 + more {
+            trace.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+        }
+        trace.acknowledge(Server);
+        trace.reply(8);
+        let found = slugs(&trace.packets);
+        assert_eq!(found.contains("credit-exceeded"), is_exceeded, "{more}: {found:?}");
+    }
+}
