@@ -177,6 +177,6 @@ fn rdma_write_after_reply(used: &MemoryUse, report: &mut Report<'_>) {
 
 fn handle_shared(used: &MemoryUse, report: &mut Report<'_>) {
     if let MemoryUseKind::Shared { with, .. } = used.kind {
-        report.broken(0, format_args!("handle {:#010x} is advertised by {with:#010x} too, which waits", used.handle));
+        report.broken(0, format_args!("handle {:#010x} is also advertised by {with:#010x}, which waits", used.handle));
     }
 }

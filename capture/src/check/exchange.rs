@@ -492,7 +492,8 @@ fn write_ignored(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
                 returned.length() == 0 && offered.length() >= u64::from(item.length)
             };
             if meant.peek().is_some() && meant.all(is_ignored) {
-                let values = format_args!("{} octets inline, and Write chunk {next} was given for them", item.length);
+                let values =
+                    format_args!("{} octets inline, although Write chunk {next} was provided for them", item.length);
                 report.broken(write_chunk_at(subject, next), values);
             }
             next += 1;

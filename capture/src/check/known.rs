@@ -57,7 +57,7 @@ static DEVIATIONS: [Deviation; 7] = [
         rule: "answer",
         what: "it answers Sends of less than 28 octets by ERR_CHUNK",
         blame: Blame::Sender,
-        says: "octets (header-short), which is to be dropped",
+        says: "octets (header-short), which has to be dropped",
     },
     Deviation {
         implementation: Implementation::LinuxNfsd,
@@ -65,7 +65,7 @@ static DEVIATIONS: [Deviation; 7] = [
         rule: "answer",
         what: "it does not answer RDMA_NOMSG without chunks",
         blame: Blame::Receiver,
-        says: "ERR_CHUNK should answer this (nomsg-empty), and nothing does",
+        says: "ERR_CHUNK should answer this (nomsg-empty), but nothing does",
     },
     Deviation {
         implementation: Implementation::LinuxNfsd,
@@ -73,7 +73,7 @@ static DEVIATIONS: [Deviation; 7] = [
         rule: "answer",
         what: "it does not answer RDMA_MSG without a Payload stream",
         blame: Blame::Receiver,
-        says: "ERR_CHUNK should answer this (msg-no-payload), and nothing does",
+        says: "ERR_CHUNK should answer this (msg-no-payload), but nothing does",
     },
     Deviation {
         implementation: Implementation::LinuxNfsd,

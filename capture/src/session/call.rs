@@ -21,10 +21,10 @@ pub(crate) struct CallSegment {
     pub(crate) handle: u32,
     pub(crate) offset: u64,
     pub(crate) length: u32,
-    /// What is moved is kept, not only counted.
+    /// Whether what is moved is kept, not only counted.
     pub(crate) is_kept: bool,
     pub(crate) data: Extents,
-    /// What was moved of it, where that is followed.
+    /// What was moved of it, if that is followed.
     moved: Ranges,
 }
 
@@ -39,15 +39,15 @@ impl CallSegment {
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) message: Message,
-    /// Its place in what its sender sends.
+    /// Its place in everything that its sender sends.
     pub(crate) sent: u64,
-    /// Its direction, as far as was known when it was sent.
+    /// Its direction, as far as that was known when it was sent.
     pub(crate) way: Way,
-    /// Those of the Call chunk, of the Read list, of the Write list, of the Reply chunk.
+    /// The segments of the Call chunk, the Read list, the Write list and the Reply chunk, in that order.
     pub(crate) segments: Vec<CallSegment>,
-    /// How many of them are the first two's.
+    /// How many of them belong to the first two.
     read_segments: usize,
-    /// This is no call but a reply, in memory that the requester reads: the call that it answers.
+    /// If this is not a call but a reply in memory that the requester reads: the call that it answers.
     pub(crate) answers: Option<Box<Call>>,
     pub(crate) called: Option<Called>,
     pub(crate) described: Option<Described>,
@@ -55,29 +55,31 @@ pub(crate) struct Call {
     pub(crate) asked_octets: u64,
     pub(crate) read_octets: u64,
     pub(crate) write_octets: u64,
-    /// What was held was let go.
+    /// Whether what was held was released.
     pub(crate) overflowed: bool,
-    /// Something was moved of which only a reply can tell that it was for this call.
+    /// Whether something was moved of which only a reply can show that it was for this call.
     pub(crate) is_doubtful: bool,
-    /// One with its XID was sent before it and not answered: what the other end moved for that may be for this.
+    /// Whether a call with its XID was sent before it and not answered: what the other end moved for one may be for the
+    /// other.
     pub(crate) is_repeated: bool,
-    /// How much is known of what the other end moves for it.
+    /// How much is known about what the other end moves for it.
     pub(crate) followed: Followed,
     /// Where its time goes.
     pub(super) timeline: Timeline,
 }
 
-/// How much is known of what is moved for a call.
+/// How much is known about what is moved for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Followed {
-    /// All of it, as long as the session misses nothing and places all: this is its count of what it did not.
+    /// Everything, as long as the session misses nothing and can place everything: this is its count of what it missed
+    /// or could not place.
     Since(u64),
-    /// Nothing says that what is not known was not moved.
+    /// Not all: more may have been moved than is known.
     No,
 }
 
 impl Call {
-    /// A call of which the data items are kept if it is to be rebuilt `whole`; else only what holds a Payload stream.
+    /// A call. If it is to be rebuilt `whole`, its data items are kept; otherwise only what holds a Payload stream.
     pub(super) fn new(
         message: Message,
         timeline: Timeline,
@@ -123,22 +125,23 @@ impl Call {
         self.read_octets < self.asked_octets
     }
 
-    /// The other end moves so many octets of a segment from `at` on, whatever of them was captured. `held` is what calls
-    /// take, in octets of memory.
+    /// The other end moves so many octets of a segment from `at` on, whichever part of them was captured. `held` is
+    /// what calls take, in octets of memory.
     pub(crate) fn moves(&mut self, segment: usize, at: u64, length: u64, held: &mut usize) {
         if self.followed == Followed::No {
             return;
         }
         let Some(segment) = self.segments.get_mut(segment) else { return };
         let (before, end) = (segment.moved.held(), at.saturating_add(length));
-        // What leaves the segment may be meant for the next one.
+        // What extends past the segment may be meant for the next one.
         if end > u64::from(segment.length) || !segment.moved.add(at..end) {
             self.followed = Followed::No;
         }
         *held = *held + segment.moved.held() - before;
     }
 
-    /// There is no RPC message in it, nor in memory that the responder could read: nothing of it can be carried out.
+    /// Whether there is no RPC message in it, nor in memory that the responder could read, so that none of it can be
+    /// carried out.
     pub(crate) fn is_empty(&self) -> bool {
         self.message.captured == Captured::Whole && self.called.is_none() && self.read_segments == 0
     }
@@ -148,7 +151,7 @@ impl Call {
         !self.is_empty() && self.answers.is_none() && !self.is_reply()
     }
 
-    /// Whether this is that call once more: all is the same but for the credits that it asks for.
+    /// Whether this is that call once more: all is the same except for the credits that it asks for.
     pub(super) fn is_copy_of(&self, before: &Self) -> bool {
         let (mine, theirs) = (&self.message, &before.message);
         let is_whole = mine.captured == Captured::Whole && theirs.captured == Captured::Whole;
@@ -191,7 +194,7 @@ impl Call {
         self.segments.iter().map(CallSegment::held).sum()
     }
 
-    /// Lets go what was moved; the call cannot be rebuilt any more. Gives the octets of memory that are free.
+    /// Releases what was moved; the call can no longer be rebuilt. Returns the octets of memory that this frees.
     pub(crate) fn overflow(&mut self) -> usize {
         let moved = self.moved();
         if moved > 0 {
@@ -201,7 +204,7 @@ impl Call {
         moved
     }
 
-    /// Lets go what was moved.
+    /// Releases what was moved.
     pub(crate) fn forget(&mut self) {
         self.followed = Followed::No;
         for segment in &mut self.segments {
@@ -224,7 +227,7 @@ impl Call {
         Ok(octets)
     }
 
-    /// Why a chunk is there only as far as its octet `captured`: the capture lacks the rest, or it was not moved.
+    /// Why a chunk is complete only up to its octet `captured`: the capture lacks the rest, or it was not moved.
     fn lacks(
         &self,
         chunk: ChunkName,
@@ -258,7 +261,7 @@ impl Call {
             first += segments.len();
         }
         self.message.check_whole()?;
-        // No rule sorts the Read list, nor keeps the segments of a chunk side by side (section 3.4.5).
+        // No rule sorts the Read list or keeps the segments of a chunk together (section 3.4.5).
         chunks.sort_by_key(|(position, _)| *position);
         chunks.dedup_by(|later, earlier| {
             let same = later.0 == earlier.0;
@@ -290,7 +293,7 @@ impl Call {
         let mut provided = provided.writes.iter();
         for (index, chunk) in returned.writes.iter().enumerate() {
             let offered = provided.next().ok_or(NotRebuilt::ForeignChunks)?;
-            // RFC 8267 lets an unused chunk come back empty; RFC 8166 wants its segments, all of length 0.
+            // RFC 8267 lets an unused chunk come back empty; RFC 8166 requires its segments, all with length 0.
             if !chunk.is_empty() {
                 self.check(first, &offered, &chunk)?;
             }
@@ -311,7 +314,7 @@ impl Call {
         self.chunk(ChunkName::Reply, first, chunk.iter().map(|segment| segment.length))
     }
 
-    /// A returned chunk must be the offered one but for its lengths (RFC 8166 section 3.4.6).
+    /// A returned chunk must equal the offered one except for its lengths (RFC 8166 section 3.4.6).
     fn check(&self, first: usize, offered: &WriteChunk<'_>, returned: &WriteChunk<'_>) -> Result<(), NotRebuilt> {
         let same = offered.len() == returned.len()
             && self.segments.iter().skip(first).zip(returned.iter()).all(|(ours, theirs)| {
@@ -322,8 +325,8 @@ impl Call {
 }
 
 impl Call {
-    /// What a long call is about is known only when its Position Zero Read chunk was pulled. The data items beside that need
-    /// not be kept. Gives the XID of the RPC message, where all of the chunk is there.
+    /// What a long call is about is known only once its Position Zero Read chunk was pulled. The other data items need
+    /// not be kept. Returns the XID of the RPC message, if the chunk is complete.
     pub(crate) fn describe_long(&mut self) -> Option<u32> {
         let payload = self.long_payload(u64::MAX)?;
         let chunks = self.message.decode().ok()?.header.chunks().unwrap_or_default();
@@ -332,13 +335,14 @@ impl Call {
         chunk::first_word(&payload)
     }
 
-    /// What is known of a reply that cannot be read: what its call said.
+    /// What is known about a reply that cannot be read: what its call said.
     pub(super) fn reply(&self) -> Option<Rpc> {
         let rpc = &self.described.as_ref()?.rpc;
         Some(Rpc { direction: Direction::Reply, operations: Vec::new(), ..rpc.clone() })
     }
 
-    /// What a reply tells of the call that it answers. `long_xid` is what [`describe_long`](Self::describe_long) gave.
+    /// What a reply reports about the call that it answers. `long_xid` is what [`describe_long`](Self::describe_long)
+    /// returned.
     pub(crate) fn answered(&self, long_xid: Option<u32>) -> Answered {
         let mut call = self.message.clone();
         let walked = self.described.as_ref().map(Described::to_walked);
@@ -349,15 +353,15 @@ impl Call {
         Answered { call, walked, walked_late, moved, long_xid }
     }
 
-    /// Whether this was taken for a long call and is a long reply, which its responder provides: what was pulled says so.
-    /// The call that it answers is not in the capture.
+    /// Whether this was taken for a long call but is a long reply that its responder provides, as what was pulled
+    /// shows. The call that it answers is not in the capture.
     pub(crate) fn is_reply(&self) -> bool {
         let is_long = || self.message.decode().is_ok_and(|decoded| decoded.header.place() == PayloadPlace::Chunk);
         let pulls = || self.long_payload(8).and_then(|payload| MessageType::peek(&payload));
         self.described.is_none() && is_long() && pulls().is_some_and(|(_, kind)| kind == MessageType::REPLY)
     }
 
-    /// The octets of the Position Zero Read chunk, or so many of them at most.
+    /// The octets of the Position Zero Read chunk, at most `most` of them.
     fn long_payload(&self, most: u64) -> Option<Vec<u8>> {
         let decoded = self.message.decode().ok()?;
         let reads = decoded.header.chunks().unwrap_or_default().reads;
@@ -380,7 +384,7 @@ impl Call {
     }
 }
 
-/// A message but for its third word, `rdma_credit`.
+/// A message except for its third word, `rdma_credit`.
 fn but_credit(octets: &[u8]) -> Option<(&[u8; 8], &[u8])> {
     let (before, rest) = octets.split_first_chunk()?;
     Some((before, rest.get(4..)?))

@@ -17,7 +17,7 @@ use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
 
 impl Session {
-    /// Takes note of a call, and gives its message back with what is known of it.
+    /// Records a call, and returns its message with what is known about it.
     pub(super) fn call(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
         let requester = message.sender;
         let (mut called, mut described): (_, Option<Described>) = (None, None);
@@ -53,8 +53,8 @@ impl Session {
         message
     }
 
-    /// Whether a call is to wait in place of one with its XID, which is given up then. One that can be carried out does not
-    /// make way for one that cannot.
+    /// Whether a call waits in place of another with its XID, which is then given up. A call that can be carried out
+    /// does not make way for one that cannot.
     pub(super) fn replaces(&mut self, call: &mut Call, context: &mut Context<'_>) -> bool {
         let xids = self.xids.get(call.message.sender);
         let before = call.message.prefix().and_then(|prefix| xids.get(&prefix.xid)).copied();
@@ -89,7 +89,7 @@ impl Session {
             self.shared(&call, prefix.xid, context);
         }
         let is_wanted = context.transactions || context.operations;
-        // What could not be placed may be for this call, if it was captured before that and is given only now.
+        // What could not be placed may be for this call, if the call was captured before that and is given only now.
         let is_given_in_time = self.last_unplaced <= call.message.stamp.frame;
         call.timeline.wait(self.unplaced);
         if call.message.is_broken() || !is_given_in_time {
@@ -122,7 +122,7 @@ impl Session {
         }
     }
 
-    /// Takes a call from those that wait; its memory is no longer advertised.
+    /// Removes a call from those that wait; its memory is no longer advertised.
     pub(super) fn take(&mut self, id: u64) -> Option<Call> {
         let mut call = self.calls.remove(&id)?;
         let requester = call.message.sender;
@@ -134,7 +134,7 @@ impl Session {
             memory.withdraw(handle, id);
         }
         if let Some(prefix) = call.message.prefix() {
-            // Of those that wait it is the only one with its XID: the one before it was given up.
+            // It is the only waiting call with its XID: the one before it was given up.
             let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
             named.get_mut(requester).remove(&prefix.xid);
         }
@@ -154,7 +154,7 @@ impl Session {
 
     /// Ends a call that was not answered.
     fn unanswered(&self, mut call: Call, context: &mut Context<'_>) {
-        // What was not moved may still be.
+        // What was not moved may still be moved.
         call.followed = Followed::No;
         call.timeline.refuse(NotTimed::ReplyMissing);
         let is_reply = call.answers.is_some() || call.is_reply();
@@ -170,7 +170,7 @@ impl Session {
         }
     }
 
-    /// Takes a reply to its call, and gives its message back with what is known of it.
+    /// Takes a reply to its call, and returns its message with what is known about it.
     pub(super) fn reply(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
         let xid = message.xid();
         let id = self.xids.get(message.sender.other()).get(&xid).copied();
@@ -209,7 +209,7 @@ impl Session {
         message
     }
 
-    /// Ends the session: what waits will not be answered.
+    /// Ends the session: calls that wait will not be answered.
     pub(crate) fn finish(&mut self, connection: &Connection, context: &mut Context<'_>) {
         self.abandon(connection, context);
         while let Some((&id, _)) = self.calls.first_key_value() {
@@ -217,7 +217,7 @@ impl Session {
         }
     }
 
-    /// Lets go about `excess` octets: the data of the oldest calls, and where that is not enough, the calls.
+    /// Releases about `excess` octets: the data of the oldest calls, and if that is not enough, the calls.
     pub(crate) fn let_go(&mut self, connection: &Connection, excess: usize, context: &mut Context<'_>) {
         let enough = self.held().saturating_sub(excess);
         let mut held = self.held();

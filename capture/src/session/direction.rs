@@ -1,4 +1,4 @@
-//! Whether a Send asks or answers.
+//! Whether a Send is a call or a reply.
 
 use rpcrdma::lists::WriteChunk;
 use rpcrdma::prefix::Prefix;
@@ -14,8 +14,8 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Message};
 
 impl Session {
-    /// Whether a message asks or answers. The payload says it; without one, its chunks and the calls that wait do, and
-    /// last that a client asks: so a request that cannot be read meets its answer.
+    /// Whether a message is a call or a reply. The payload shows it; without one, its chunks and the calls that wait
+    /// do; failing that, a client's message counts as a call, so that a request that cannot be read finds its answer.
     pub(super) fn direction(&self, message: &Message) -> Option<Direction> {
         let sender = message.sender;
         if message.error().is_some() {
@@ -23,7 +23,7 @@ impl Session {
         }
         let xid = message.prefix()?.xid;
         let asks = (self.client == Some(sender)).then_some(Direction::Call);
-        // Those that may be of either wire format carry no RPC.
+        // Messages that may be of either wire format carry no RPC.
         if message.dialect == Dialect::Version2Unknown && matches!(message.prefix()?.procedure.0, 4..=6) {
             return None;
         }
@@ -53,7 +53,7 @@ impl Session {
         }
     }
 
-    /// The same for version 2, where the header says it too.
+    /// The same for version 2, in which the header says it too.
     pub(super) fn direction_v2(
         &self,
         message: &Message,
@@ -68,7 +68,8 @@ impl Session {
         }
     }
 
-    /// A reply to a call that was not seen, or whose arguments were asked for and not seen: these may be late.
+    /// Whether this is a reply to a call that was not seen, or whose arguments were requested but not seen: these may
+    /// be late.
     pub(super) fn is_early(&self, from: Side, send: &[u8]) -> bool {
         if self.number.is_none() {
             return false;
@@ -133,7 +134,7 @@ impl Session {
     }
 }
 
-/// Whether a Payload stream asks or answers.
+/// Whether a Payload stream is a call or a reply.
 fn said(stream: &[u8]) -> Option<Direction> {
     match MessageType::peek(stream)?.1 {
         MessageType::CALL => Some(Direction::Call),

@@ -1,4 +1,4 @@
-//! How memory is used, and what is known of a reply: what a session tells if it is asked for more than messages and RPCs
+//! How memory is used, and what is known about a reply: reported if more than messages and RPCs is asked for
 //! ([`Config::operations`](crate::dissector::Config::operations)).
 
 use super::call::Call;
@@ -14,7 +14,7 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::{Detail, Message, OtherCall};
 
 impl Session {
-    /// The connection ends, and these are its counts: an RDMA operation may have been refused.
+    /// The connection ends with these counts, which may show that an RDMA operation was refused.
     pub(crate) fn refused(&mut self, connection: &Connection, counts: &Sides<Counts>, context: &mut Context<'_>) {
         for owner in [Side::Active, Side::Passive] {
             if let Aim::Segment(aimed) = *self.watch.aimed.get(owner.other())
@@ -22,14 +22,14 @@ impl Session {
             {
                 let Aimed { stamp, write, address: (handle, offset), xid, invalidated } = aimed;
                 let kind = MemoryUseKind::Refused { write, offset, xid, invalidated };
-                // What was refused may be something that was missed, or that came before the capture began.
+                // The refused operation may have been missed, or may have come before the capture began.
                 let known = connection.set_up && self.lost == Sides::default();
                 self.tell(owner, stamp, handle, kind, known, context);
             }
         }
     }
 
-    /// Tells of a use of an end's memory.
+    /// Reports a use of an end's memory.
     fn tell(
         &self,
         owner: Side,
@@ -45,7 +45,8 @@ impl Session {
         }
     }
 
-    /// Tells of an RDMA operation that does not stay within a segment; `inside` is where it began, if in one.
+    /// Reports an RDMA operation that does not stay within a segment; `inside` is the segment in which it began, if
+    /// any.
     pub(super) fn outside(
         &mut self,
         connection: &Connection,
@@ -68,13 +69,14 @@ impl Session {
         });
         let memory = (owner, access, (handle, offset));
         let answered = self.watch.answered_at(memory);
-        // What was missed may be a call, or that the queue pairs serve another connection.
+        // A call may have been missed, or the queue pairs may serve another connection by now.
         let known = connection.set_up && !self.watch.may_serve(memory) && self.lost == Sides::default();
         let kind = MemoryUseKind::Outside { write, offset, length, inside, answered };
         self.tell(owner, operation.stamp, handle, kind, known, context);
     }
 
-    /// Tells of an RDMA operation that begins within a segment and does not end there, and notes it: it may be refused.
+    /// Reports an RDMA operation that begins within a segment but does not end there, and remembers it, because it may
+    /// be refused.
     pub(super) fn within(
         &mut self,
         connection: &Connection,
@@ -89,7 +91,7 @@ impl Session {
         };
         let Some(call) = self.calls.get(&place.call) else { return };
         let xid = call.message.xid();
-        // Requests are carried out in order: of the Reads that are not answered the first is the one that is refused.
+        // Requests are carried out in order, so the first unanswered Read is the one that is refused.
         let invalidated = self.memory.get(operation.from.other()).invalidated(address.0, place.call);
         let aim = self.watch.aimed.get_mut(operation.from);
         if matches!(aim, Aim::None | Aim::Segment(Aimed { write: true, .. })) {
@@ -106,7 +108,7 @@ impl Session {
         }
     }
 
-    /// An end got data that it asked for: of its Reads this one was not refused.
+    /// An end received data that it requested, so this Read was not refused.
     pub(super) fn granted(&mut self, reader: Side) {
         let aim = self.watch.aimed.get_mut(reader);
         if matches!(aim, Aim::Segment(Aimed { write: false, .. })) {
@@ -114,7 +116,7 @@ impl Session {
         }
     }
 
-    /// Takes note of the handle that a message invalidates, for calls that still wait and advertise it.
+    /// Records the handle that a message invalidates, for calls that still wait and advertise it.
     pub(super) fn invalidate(&mut self, message: &mut Message) {
         let Some(handle) = message.invalidates else { return };
         let memory = self.memory.get_mut(message.sender.other());
@@ -127,7 +129,7 @@ impl Session {
         }
     }
 
-    /// Tells of a handle that the call has in common with one that waits.
+    /// Reports a handle that the call shares with one that waits.
     pub(super) fn shared(&self, call: &Call, xid: u32, context: &mut Context<'_>) {
         let owner = call.message.sender;
         let memory = self.memory.get(owner);
@@ -136,14 +138,14 @@ impl Session {
         if let Some((handle, other)) = found
             && let Some(other) = self.calls.get(&other).and_then(|call| call.message.prefix())
         {
-            // Where a reply was missed, the other call does not wait.
+            // If a reply was missed, the other call no longer waits.
             let known = self.lost == Sides::default();
             let kind = MemoryUseKind::Shared { xid, with: other.xid, sent: call.sent };
             self.tell(owner, call.message.stamp, handle, kind, known, context);
         }
     }
 
-    /// What is known of a reply; the memory of its call may be used no more.
+    /// What is known about a reply; the memory of its call must not be used any more.
     pub(super) fn answered(&mut self, (call, long_xid): (Option<&Call>, Option<u32>), reply: &Reply) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
         let detail = Detail { walked, long_xid: reply.xid(), ..self.watch.detail(Direction::Reply) };

@@ -1,4 +1,4 @@
-//! What is remembered to tell how memory is used.
+//! What is remembered to report how memory is used.
 
 use std::collections::VecDeque;
 
@@ -11,25 +11,25 @@ use crate::rpc::message::Detail;
 /// Segments of calls that are over which are remembered, of those that were answered and of the others.
 const FORMERS: usize = 64;
 
-/// What is remembered to tell how memory is used ([`Context::operations`]).
+/// What is remembered to report how memory is used (`Context::operations`).
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// Something came that was not looked at, as the connection was not recognised.
+    /// Whether something came that was not examined, because the connection was not recognised.
     pub(super) passed_over: bool,
     /// A call was given up that its responder may still serve, and nothing else is known of it.
     pub(super) given_up: bool,
     /// Segments of calls that were given up for another of their XID, and may still be served.
     superseded: VecDeque<Former>,
-    /// How far both ends were when the Send was sent that is looked at.
+    /// How far both ends had got when the current Send was sent.
     pub(super) progress: Progress,
     /// Segments of calls that were answered.
     answered: VecDeque<Former>,
-    /// What the other end's adapter refuses, if it refuses something that each end did.
+    /// What the other end's adapter refused, if it refused anything that each end did.
     pub(super) aimed: Sides<Aim>,
 }
 
 impl Watch {
-    /// What is known of the Send that is looked at, if it asks or answers and that is all.
+    /// What is known about the current Send, if only its direction is known.
     pub(super) const fn detail(&self, direction: Direction) -> Detail {
         Detail::new(direction, self.progress, self.given_up)
     }
@@ -72,15 +72,15 @@ impl Watch {
 /// Memory of an end that the other accesses: whose, how, handle and offset.
 pub(super) type FormerMemory = (Side, Access, (u32, u64));
 
-/// What an end has done that may be refused.
+/// An operation of an end that may be refused.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Aim {
     /// Nothing.
     #[default]
     None,
-    /// An RDMA operation within a segment: the last, of Reads the first that is not answered.
+    /// An RDMA operation within a segment: the last Write, or the first unanswered Read.
     Segment(Aimed),
-    /// An RDMA operation that left its segment, or aimed at none: it or any other.
+    /// An RDMA operation left its segment, or aimed at none: it may be that one or any other.
     Outside,
 }
 

@@ -420,7 +420,11 @@ fn each_result_that_is_inline_ignores_the_write_chunk_that_was_next() {
         read_twice(&mut trace, in_chunk);
         trace.null(0x99);
         let expected = expected.iter().map(|(chunk, offset)| {
-            ("write-ignored", Some(*offset), format!("100 octets inline, and Write chunk {chunk} was given for them"))
+            (
+                "write-ignored",
+                Some(*offset),
+                format!("100 octets inline, although Write chunk {chunk} was provided for them"),
+            )
         });
         assert_eq!(said(&trace.packets), Vec::from_iter(expected), "{in_chunk:?}");
     }

@@ -61,7 +61,7 @@ impl History {
             let stayed = self.stayed(requester, report.connection.disconnected);
             for (faulty, due) in std::mem::take(self.requests.get_mut(requester)).into_due() {
                 let Faulty { rule, about, .. } = faulty;
-                let message = format_args!("{due} should answer this ({}), and nothing does", rule.slug);
+                let message = format_args!("{due} should answer this ({}), but nothing does", rule.slug);
                 let finding = Finding { rule: &ANSWER, severity: requests::severity(rule), offset: 0, message };
                 let is_due = whole && stayed >= Time(about.stamp.time.0.saturating_add(PATIENCE));
                 omitted(is_due, about, &finding, book);

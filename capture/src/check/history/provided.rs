@@ -43,7 +43,7 @@ impl History {
     pub(super) fn provided(&self, pulled: &Pulled, is_due: bool, book: &mut Book) {
         let Pulled { about, length, asked, .. } = *pulled;
         if asked >= length {
-            let message = format_args!("the {length} octets of this reply were read, and no RDMA_DONE follows");
+            let message = format_args!("the {length} octets of this reply were read, but no RDMA_DONE follows");
             let (rule, severity) = (&PULL_NOT_NOTIFIED, PULL_NOT_NOTIFIED.severity);
             return omitted(is_due, about, &Finding { rule, severity, offset: 0, message }, book);
         }
@@ -51,7 +51,7 @@ impl History {
             return;
         }
         if is_due {
-            let message = format_args!("a reply of {length} octets to be read, and the requester reads nothing");
+            let message = format_args!("a reply of {length} octets to read, but the requester reads nothing");
             let (rule, severity) = (&READ_IN_REPLY, Severity::Hazard);
             book.add(about, &Finding { rule, severity, offset: 16, message }, Some(16));
         } else {

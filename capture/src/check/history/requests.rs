@@ -16,16 +16,16 @@ use rpcrdma::v1::ErrorBody;
 use crate::check::book::Book;
 use crate::check::found::{About, Found};
 
-/// XIDs of an end that wait: as many as calls that the session keeps.
+/// The most XIDs of an end that wait: as many as the calls that the session keeps.
 const WAITING: usize = 4096;
-/// Sends under one XID that are told apart.
+/// The most Sends under one XID that are told apart.
 const SENDS: usize = 8;
-/// Sends of an end that break a rule and may still be answered.
+/// The most Sends of an end that break a rule and may still be answered.
 const FAULTY: usize = 64;
-/// Sends of an end that may be requests or answers.
+/// The most Sends of an end that may be requests or answers.
 const UNCLEAR: usize = 64;
 
-/// Not one of the rules about what may be sent, but of what a responder owes to one who breaks them.
+/// Not a rule about what may be sent, but about what a responder owes to a requester that breaks such a rule.
 pub(super) static ANSWER: Rule = Rule {
     slug: "answer",
     severity: Severity::Error,
@@ -51,9 +51,9 @@ pub(super) struct Faulty {
 /// A Send that may be answered.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Request {
-    /// A call that is carried out and replied to; one that breaks a rule may be refused as well.
+    /// A call that is carried out and replied to; one that breaks a rule may also be refused.
     Call(Option<Faulty>),
-    /// It breaks a rule that says how it is answered.
+    /// A Send that breaks a rule that says how it is answered.
     Faulty(Faulty, Reaction),
 }
 
@@ -64,23 +64,23 @@ pub(super) enum Answers {
     Call(Option<Faulty>),
     /// A Send that breaks a rule that says how it is answered.
     Faulty(Faulty, Reaction),
-    /// A call that was sent more than once, of which it may answer any.
+    /// A call that was sent more than once; it may answer any copy.
     Copy,
-    /// One of several Sends, of which some break rules.
+    /// One of several Sends, some of which break rules.
     Unclear,
     /// Nothing.
     Nothing,
 }
 
-/// What was sent under one XID and not answered yet.
+/// What was sent under one XID and is not answered yet.
 #[derive(Debug, Default)]
 struct Waiting {
     sends: Vec<Request>,
     /// Those beyond them, which are only counted.
     beyond: u32,
-    /// A credit is taken. A call that is sent again takes no other one.
+    /// Whether a credit is taken. A call that is sent again takes no other one.
     holds_credit: bool,
-    /// A call under this XID was answered, or may have been.
+    /// Whether a call under this XID was answered, or may have been.
     call_answered: bool,
     /// Sends whose chunk lists could be read.
     readable: u32,
@@ -90,7 +90,7 @@ struct Waiting {
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     waiting: BTreeMap<u32, Waiting>,
-    /// XIDs of Sends that may be calls or replies: nothing in them can be read that tells.
+    /// XIDs of Sends that may be calls or replies: nothing readable in them shows which.
     unclear: BTreeSet<u32>,
 }
 
@@ -103,15 +103,15 @@ impl Request {
         }
     }
 
-    /// Its receiver says something to it.
+    /// Whether its receiver answers it.
     const fn is_answered(&self) -> bool {
         !matches!(self, Self::Faulty(_, Reaction::Discard))
     }
 }
 
 impl Requests {
-    /// A request is sent. True where it takes a credit: what is to be dropped takes none, nor does a call that is sent
-    /// again.
+    /// Adds a request. True if it takes a credit: a Send that has to be dropped takes none, nor does a call that is
+    /// sent again.
     pub(super) fn add(&mut self, xid: u32, request: Request, is_readable: bool, book: &mut Book) -> bool {
         if matches!(request, Request::Faulty(..)) && self.faulty().count() >= FAULTY {
             book.unknown(&ANSWER);
@@ -131,7 +131,7 @@ impl Requests {
         takes_credit
     }
 
-    /// Makes room for a request of this XID; true where another one is given up for it.
+    /// Makes room for a request with this XID; true if another one is given up for it.
     pub(super) fn make_room(&mut self, xid: u32) -> bool {
         self.waiting.len() >= WAITING && !self.waiting.contains_key(&xid) && self.waiting.pop_first().is_some()
     }
@@ -144,12 +144,12 @@ impl Requests {
         })
     }
 
-    /// Something was sent under this XID that may be answered.
+    /// Whether something was sent under this XID that may be answered.
     pub(super) fn waits(&self, xid: u32) -> bool {
         self.waiting.contains_key(&xid)
     }
 
-    /// An answer has come, which says this where it is an error; also true where it frees a credit.
+    /// Takes an answer, with what it says if it is an error. Also returns whether it frees a credit.
     pub(super) fn answer(&mut self, xid: u32, error: Option<ErrorBody>) -> (Answers, bool) {
         let Some(waiting) = self.waiting.get_mut(&xid) else { return (Answers::Nothing, false) };
         let answers = waiting.answer(error.map(reaction));
@@ -160,7 +160,7 @@ impl Requests {
         (answers, frees_credit)
     }
 
-    /// A Send of this XID that may be a call or a reply.
+    /// Adds a Send with this XID that may be a call or a reply.
     pub(super) fn add_unclear(&mut self, xid: u32) {
         if self.unclear.len() >= UNCLEAR {
             self.unclear.pop_first();
@@ -168,12 +168,12 @@ impl Requests {
         self.unclear.insert(xid);
     }
 
-    /// Whether an answer may be for a Send of which nothing tells whether it was a request.
+    /// Whether an answer may be for a Send that nothing shows to be a request.
     pub(super) fn take_unclear(&mut self, xid: u32) -> bool {
         self.unclear.remove(&xid)
     }
 
-    /// The only request that an RDMA_ERROR of another XID can be for, if there is one: it is answered with that.
+    /// The only request that an RDMA_ERROR with another XID can be for, if there is one; it then counts as answered.
     pub(super) fn take_misnamed(&mut self, error: ErrorBody) -> Option<Faulty> {
         let all: Vec<Faulty> =
             self.faulty().filter(|(_, due)| *due == reaction(error)).map(|(faulty, _)| faulty).collect();
@@ -182,7 +182,7 @@ impl Requests {
         Some(faulty)
     }
 
-    /// What was due and did not come.
+    /// The answers that were due and did not come.
     pub(super) fn into_due(self) -> impl Iterator<Item = (Faulty, Reaction)> {
         let sends = self.waiting.into_values().flat_map(|waiting| waiting.sends);
         sends.filter_map(|send| match send {
@@ -193,7 +193,8 @@ impl Requests {
 }
 
 impl Waiting {
-    /// Takes what an answer is for from what waits: a reply for a call, where one waits; an RDMA_ERROR may refuse either.
+    /// Takes what an answer is for from what waits: a reply is for a call, if one waits; an RDMA_ERROR may refuse
+    /// either.
     fn answer(&mut self, refusal: Option<Reaction>) -> Answers {
         let is_due = |send: &Request| matches!(send, Request::Faulty(_, due) if refusal == Some(*due));
         let call = self.sends.iter().position(|send| matches!(send, Request::Call(_)));
@@ -210,7 +211,7 @@ impl Waiting {
                 self.take(due.unwrap_or(call));
                 Answers::Unclear
             }
-            // It may be the reply to the call, late or once more.
+            // It may be the reply to the call, late or repeated.
             (None, Some(_)) if refusal.is_none() && self.call_answered => Answers::Unclear,
             (None, Some(faulty)) => self.take(due.unwrap_or(faulty)),
             (None, None) if self.beyond > 0 => {
@@ -223,7 +224,7 @@ impl Waiting {
 
     fn take(&mut self, place: usize) -> Answers {
         match self.sends.remove(place) {
-            // Which of the two the reply is for, and whose chunks it returns, is not known.
+            // It is not known which of the two the reply is for, and whose chunks it returns.
             Request::Call(None) if self.readable > 1 => Answers::Copy,
             Request::Call(_) if self.readable > 1 => Answers::Unclear,
             Request::Call(faulty) => Answers::Call(faulty),
@@ -240,8 +241,8 @@ const fn reaction(error: ErrorBody) -> Reaction {
     }
 }
 
-/// Judges an answer, which says `error` where it is one, by what it is for. What is found rests on no call of its XID being
-/// missing.
+/// Judges an answer, which says `error` if it is one, by what it is for. Its findings rest on no call with its XID
+/// being missing.
 pub(super) fn judge(answers: Answers, error: Option<ErrorBody>, about: About, book: &mut Book) -> Option<Found> {
     let name = error.map_or("a reply", |error| error.name());
     let say = |severity, message: core::fmt::Arguments<'_>| {
@@ -252,14 +253,14 @@ pub(super) fn judge(answers: Answers, error: Option<ErrorBody>, about: About, bo
         Answers::Faulty(faulty, Reaction::Discard) => {
             let (frame, slug, octets) = (faulty.about.stamp.frame, faulty.rule.slug, faulty.octets);
             let message =
-                format_args!("{name} answers frame {frame} of {octets} octets ({slug}), which is to be dropped");
+                format_args!("{name} answers frame {frame} of {octets} octets ({slug}), which has to be dropped");
             say(severity(faulty.rule), message)
         }
         Answers::Faulty(faulty, due) if error.map(reaction) != Some(due) => {
             let (frame, slug) = (faulty.about.stamp.frame, faulty.rule.slug);
             say(severity(faulty.rule), format_args!("{name} answers frame {frame} ({slug}); {due} should"))
         }
-        // RFC 8166 section 4.5.2 asks for ERR_CHUNK, section 4.2.1 has the XID of the RPC message ignored.
+        // RFC 8166 section 4.5.2 asks for ERR_CHUNK, but section 4.2.1 has the XID of the RPC message ignored.
         Answers::Call(Some(faulty)) if faulty.rule.slug == "xid-mismatch" && error.is_none() => {
             let frame = faulty.about.stamp.frame;
             let message = format_args!("a reply answers frame {frame} (xid-mismatch); other responders send ERR_CHUNK");
@@ -273,7 +274,7 @@ pub(super) fn judge(answers: Answers, error: Option<ErrorBody>, about: About, bo
     }
 }
 
-/// How bad it is not to answer as the rule says.
+/// How bad it is to answer otherwise than the rule says.
 pub(super) fn severity(rule: &Rule) -> Severity {
     // RFC 8166 section 4.6.1 says SHOULD.
     if rule.slug == "msgp-sent" { Severity::Warning } else { Severity::Error }
