@@ -45,7 +45,7 @@ const LAYERS: [(&str, &[&str]); 5] = [
             "program",
         ],
     ),
-    ("verbs-shim", &["verbs", "loopback", "rdma", "message", "driver", "endpoint"]),
+    ("verbs-shim", &["verbs", "loopback", "rdma", "message", "trace", "driver", "endpoint"]),
     ("verbs-shim/tools", &["echo", "ping", "command_line", "bin"]),
     (
         "fuzz",

@@ -1,7 +1,7 @@
-//! What happens on connections, as events of `tracing`, with the feature of that name; without it nothing is done here.
+//! Events of `tracing` about connections and calls, with the feature of that name; without it nothing is done here.
 //!
-//! No event is emitted while anything is locked, as a subscriber may do anything. Each names the `peer`, and those of calls
-//! the `xid`.
+//! No event is emitted while anything is locked, because a subscriber may do anything. Each names the `peer`, and those
+//! of calls the `xid`.
 
 use std::fmt;
 use std::net::SocketAddr;
