@@ -135,6 +135,19 @@ mod tests {
     }
 
     #[test]
+    fn a_send_lasts_until_its_last_frame_whatever_part_that_brings() {
+        let mut assembly = Assembly::default();
+        for (first, last, frame) in [(true, false, 7), (false, false, 5), (false, true, 6)] {
+            let stamp = Stamp { frame, ..Stamp::default() };
+            if let Some(send) = assembly.part(&Part { stamp, ..part(first, last, &[1], 1) }).1 {
+                assert_eq!((send.span.began.frame, send.span.ended.frame, send.stamp.frame), (5, 7, 6));
+                return;
+            }
+        }
+        panic!("the Send has an end");
+    }
+
+    #[test]
     fn what_is_missing_is_said() {
         let mut assembly = Assembly::default();
         let tail = assembly.part(&part(false, true, &[3], 1)).1.unwrap();
