@@ -1137,7 +1137,7 @@ fn what_was_moved_is_noted_as_far_as_there_is_room() {
     assert_eq!(moved(30_000), None, "16 octets a range, 3600 of them");
 }
 
-/// A configuration by which so many octets may wait.
+/// A configuration by which this many octets may wait.
 fn holding(memory: usize) -> Config {
     let mut config = Config::default();
     config.memory = memory;
@@ -1951,8 +1951,9 @@ const fn data_length(xid: u32) -> usize {
     900 + 137 * (xid as usize % 16)
 }
 
-/// Disturbs a connection of 39 RPCs, one after the other, again and again: drops so many packets in 1000, moves so many to a
-/// place at most six later, and begins somewhere in each other round if it may be `cut`. What is rebuilt must be right; gives how much that is.
+/// Disturbs a connection of 39 RPCs, one after the other, again and again: drops this many packets in 1000, moves so
+/// many to a place at most six later, and begins somewhere in each other round if it may be `cut`. What is rebuilt must
+/// be right; gives how much that is.
 fn disturb(memory: impl Fn(u32) -> (u32, u64), cut: bool, lost: u64, moved: u64) -> usize {
     let mut wire = Wire::default();
     let mut trace = wire.connect();

@@ -40,7 +40,7 @@ fn rpcs_are_printed_as_they_end() {
     );
 }
 
-/// The documentation of the library uses it, as only what is in its package is there for who reads that.
+/// The documentation of the library uses it, as only what is in its package is there for whoever reads that.
 #[test]
 fn the_capture_among_the_examples_is_a_shipped_one() {
     let copy = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/nfs.pcap");

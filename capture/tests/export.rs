@@ -16,9 +16,9 @@ use rpcrdma_capture::output::export::{Exported, Exporter};
 use rpcrdma_capture::{Address, Capture, Config, Events, Transaction};
 use sha2::{Digest, Sha256};
 
-/// Name, RPCs, and calls of the NFS program from the client. `tshark -2 -Y 'rpcordma && rpc.msgtyp == 0'` counts the same
-/// in the original, but for errors.pcap: of that it passes over the RDMA_MSGP and counts the calls whose chunks never came; and
-/// for iWARP, where it finds 58 of 63 and 51 of 58, as it does not put every RPC together.
+/// Name, RPCs, and calls of the NFS program from the client. `tshark -2 -Y 'rpcordma && rpc.msgtyp == 0'` counts the
+/// same in the original, except for errors.pcap: of that it passes over the RDMA_MSGP and counts the calls whose chunks
+/// never came; and for iWARP, where it finds 58 of 63 and 51 of 58, as it does not put every RPC together.
 const CAPTURES: [(&str, usize, usize); 12] = [
     ("nfs3", 60, 55),
     ("nfs3_ipv6", 66, 61),

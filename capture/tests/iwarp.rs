@@ -112,7 +112,7 @@ fn call(xid: u32) -> Vec<u8> {
     words(&[xid, 1, 32, 0, 0, 0, 0, xid, 0, 2, 400_000, 1, 7, 0, 0, 0, 0])
 }
 
-/// The same with a Read chunk of so many octets behind the header, in the client's memory at `handle`.
+/// The same with a Read chunk of this many octets after the header, in the client's memory at `handle`.
 fn call_with_chunk(xid: u32, handle: u32, length: u32) -> Vec<u8> {
     words(&[xid, 1, 32, 0, 1, 40, handle, length, 0, 0, 0, 0, 0, xid, 0, 2, 400_000, 1, 7, 0, 0, 0, 0])
 }

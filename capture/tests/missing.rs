@@ -79,7 +79,7 @@ impl Judged {
     }
 }
 
-/// What a frame holds behind the headers that may differ in a copy of it, and before its checksum.
+/// What a frame holds after the headers that may differ in a copy of it, and before its checksum.
 fn content(record: &Record) -> &[u8] {
     record.data.get(66..record.data.len() - 4).unwrap_or_default()
 }
@@ -117,7 +117,7 @@ fn shipped() -> Vec<String> {
     names
 }
 
-/// All frames, or those that are picked, cut to so many octets.
+/// All frames, or selected ones, cut to this many octets.
 fn cut(frames: &[Numbered], mut snaplen: impl FnMut() -> Option<usize>) -> Vec<Numbered> {
     let mut frames = frames.to_vec();
     for frame in &mut frames {

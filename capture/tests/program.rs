@@ -1011,7 +1011,7 @@ fn export_of_nothing_says_so() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// What the program says on a terminal, as `script` shows it; none where that is not installed.
+/// What the program prints on a terminal, according to `script`; none if that is not installed.
 fn on_a_terminal(command: &str, input: &[u8]) -> Option<(String, Option<i32>)> {
     let line = format!("{} {command}", env!("CARGO_BIN_EXE_rpcrdma"));
     let mut script = Command::new("script");
@@ -1036,7 +1036,7 @@ fn on_a_terminal_it_says_that_it_waits_and_writes_no_capture() {
     assert_eq!(status, Some(2));
 }
 
-/// What Linux is known for is an error all the same, and is left out of the exit status where that is asked for.
+/// A known deviation of Linux is still an error, but is left out of the exit status on request.
 #[test]
 fn known_deviations_are_marked_and_can_be_left_out() {
     for name in ["nfs41", "nfs3_ipv6", "iwarp_nfs41"] {

@@ -37,7 +37,7 @@ fn done(xid: u32) -> Vec<u8> {
     words(&[xid, 1, 32, 3])
 }
 
-/// The server's memory that holds a reply of so many octets: three segments, the last with what is left.
+/// The server's memory that holds a reply of this many octets: three segments, the last with what is left.
 fn provided(length: usize) -> [Segment; 3] {
     [(0x81, 0x1000, 1500), (0x82, 0x8000, 7), (0x83, 0x9000, length as u32 - 1507)]
 }

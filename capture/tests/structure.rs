@@ -175,7 +175,7 @@ fn expand(before: &mut Module, tree: &str, take: &mut impl FnMut(Module)) {
     }
 }
 
-/// The path from the crate's root; none where it is of another crate.
+/// The path from the crate's root; none if it belongs to another crate.
 fn absolute(module: &[String], path: &[String]) -> Option<Module> {
     match path.first()?.as_str() {
         "crate" => Some(path[1..].to_vec()),

@@ -18,7 +18,7 @@ use rpcrdma_capture::{Captured, Config, Half, Message, NotRebuilt, Rebuilt, Side
 use common::{Found, dissect, rebuilt, sends, sha256};
 use transcode::{Erf, Mpa, Padding, Pcap, Pcapng, Record};
 
-/// What is in a capture, as `testdata/captures/README.md` tells.
+/// What is in a capture, according to `testdata/captures/README.md`.
 struct Truth {
     name: &'static str,
     messages: usize,
@@ -327,7 +327,7 @@ fn a_capture_that_missed_frames_gives_no_wrong_octet() {
     }
 }
 
-/// Where the first frame behind the set-up of an iWARP connection is.
+/// Where the first frame after the set-up of an iWARP connection is.
 fn behind_set_up(records: &[Record]) -> usize {
     1 + records.iter().position(|record| record.data.get(66..82) == Some(b"MPA ID Rep Frame")).unwrap()
 }

@@ -13,7 +13,7 @@ use support::{names, vector};
 /// A NULL call of NFSv3, as far as a transport looks at it.
 const NULL: [u32; 10] = [0, 0, 2, 100_003, 3, 0, 0, 0, 0, 0];
 
-/// What the rules have a Responder do with a Call; `None` where they ask for nothing.
+/// What the rules have a Responder do with a Call; `None` if they ask for nothing.
 fn judged(octets: &[u8]) -> Option<(&'static str, Reaction)> {
     let sent = Sent::new(octets, Some(Role::Requester));
     let mut found = None;
@@ -24,7 +24,7 @@ fn judged(octets: &[u8]) -> Option<(&'static str, Reaction)> {
     found
 }
 
-/// What a Responder does with a Call; `None` where it goes on with it.
+/// What a Responder does with a Call; `None` if it goes on with it.
 fn done(octets: &[u8]) -> Option<Reaction> {
     let mut responder: Responder<4, 2048, 16> = Responder::new(Terms::default(), Limits::default());
     responder.handle(Input::Received { receive: 0, octets }).unwrap();

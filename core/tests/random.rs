@@ -92,7 +92,7 @@ fn decode(octets: &[u8]) {
         found += 1;
         assert!(finding.offset <= octets.len(), "{finding}");
     });
-    // What the decoder refuses breaks a rule, but for an error that refuses another version.
+    // What the decoder refuses breaks a rule, except for an error that refuses another version.
     assert!(found > 0 || sent.decoded.is_ok() || sent.error.is_some(), "{octets:02x?}");
     match Message::decode(octets) {
         Ok(message) => {
@@ -263,7 +263,7 @@ fn parts_follow_each_other_without_a_gap() {
     assert!(sequences > 300, "{sequences}");
 }
 
-/// Any octets: an error within them, or what is decoded is encoded to the same octets but for XDR padding.
+/// Any octets: an error within them, or what is decoded is encoded to the same octets except for XDR padding.
 #[test]
 fn any_octets_are_judged() {
     let mut random = Random(2);

@@ -52,8 +52,8 @@ fn no_call_allocates_after_some() {
         for kind in kinds {
             let mut caller = Caller::new(client, kind);
             (0..300).for_each(|_| caller.call());
-            // A call that allocates does so each time. A server has a thread more where two things happen at once, which may
-            // be at any time.
+            // A call that allocates does so each time. A server starts another thread when two things happen at once,
+            // which may be at any time.
             let mut rounds = (0..4).map(|_| {
                 let before = ALLOCATIONS.load(Ordering::Relaxed);
                 (0..1000).for_each(|_| caller.call());

@@ -852,7 +852,7 @@ fn a_request_says_who_calls_and_by_which_connection() {
         let request: Request<Adapter> = receiver.recv().unwrap();
         assert_eq!(request.peer().ip(), "192.0.2.1".parse::<std::net::IpAddr>().unwrap());
         assert_eq!(request.connection().peer(), request.peer());
-        // It is that connection: who ends it has the caller lose its call.
+        // It is that connection: if it ends, the caller loses its call.
         request.connection().disconnect();
         assert_eq!(pending.wait().1, Err(CallError::Lost(Ended::Peer, Progress::Sent)));
     });

@@ -1,5 +1,5 @@
-//! Peers that keep to nothing, made of verbs alone, against a server and against a client. What they send is drawn from
-//! seeds: sound messages of every form, and what becomes of them when words are changed, cut or added.
+//! Peers that keep to no rules, built on verbs alone, against a server and against a client. What they send is drawn
+//! from seeds: sound messages of every form, and what becomes of them when words are changed, cut or added.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod dissected;
@@ -350,7 +350,7 @@ fn peers_that_say_nothing_do_not_keep_a_server_from_others_nor_from_stopping() {
         let fabric = Fabric::new();
         beside_a_server(&fabric, Settings::server(), |here| {
             let silent: Vec<_> = (0..20).map(|_| Peer::connect(here, &[])).collect();
-            // Some who ask, and are gone before they are answered; no more than may wait.
+            // Some peers that ask and are gone before they are answered; no more than may wait.
             for _ in 0..8 {
                 let peer = Peer::new(here);
                 let _ = peer.verbs.connect(&peer.queue_pair, ADDRESS.parse().unwrap(), &[]);

@@ -1,4 +1,4 @@
-//! What idle connections cost. A test of its own, as it counts all threads of its process.
+//! What idle connections cost. A separate test, because it counts all threads of its process.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test falls where what it expects is not so")]
 

@@ -618,7 +618,7 @@ fn who_waits_is_woken_by_the_other_side() {
         thread::sleep(Duration::from_millis(20));
         let begin = Instant::now();
         client.post(2, Operation::Send, &message, 7);
-        // The one who posted never waits for its completion: the one who waits carries it out.
+        // The side that posted never waits for its completion: the side that waits carries it out.
         thread::sleep(Duration::from_millis(20));
         client.adapter.disconnect(&client.queue_pair).unwrap();
         assert_eq!(waiting.join().unwrap(), (1, Err(Error::Disconnected)));

@@ -55,7 +55,7 @@ const RECEIVES: usize = 4;
 const RECEIVE: usize = 4096;
 
 impl<'a, V: Verbs> End<'a, V> {
-    /// One with receives posted, as it has to be before it is connected.
+    /// A queue pair with receives posted, as required before it is connected.
     fn new(verbs: &'a V, depths: Depths) -> Self {
         let domain = verbs.domain().unwrap();
         let queue_pair = verbs.queue_pair(&domain, depths).unwrap();
@@ -173,13 +173,13 @@ impl<'a, V: Verbs> End<'a, V> {
     }
 }
 
-/// Private data as it was given; all carriers but iWARP have zeros behind it.
+/// Private data as it was given; all carriers except iWARP have zeros after it.
 fn is_private_data(octets: &[u8], given: &[u8]) -> bool {
     let padding = octets.strip_prefix(given);
     padding.is_some_and(|padding| padding.iter().all(|octet| *octet == 0) && padding.is_empty() == IWARP.load(Relaxed))
 }
 
-/// What the other side has refused has failed in one of these ways, as far as its sender is told.
+/// Whether a request that the other side refused failed in one of these ways, as far as its sender is told.
 fn has_failed(completion: &Completion, expected: &[Status]) {
     let untold = IWARP.load(Relaxed) && completion.kind != Kind::Read && completion.status == Status::Success;
     assert!(untold || expected.contains(&completion.status) && completion.length == 0, "{completion:?}");

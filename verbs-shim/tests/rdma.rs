@@ -1,4 +1,4 @@
-//! What the provider for adapters does where there is none.
+//! What the provider for adapters does if there is none.
 #![cfg(feature = "rdma")]
 #![allow(clippy::unwrap_used, reason = "a test falls where what it expects is not so")]
 

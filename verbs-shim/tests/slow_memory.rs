@@ -76,7 +76,7 @@ fn with_server(service: impl Fn(Request<Slow>) + Sync, run: impl FnOnce(Client<S
     }
 }
 
-/// What is called in another thread comes to its end, while the gate is closed to something.
+/// Checks that a call in another thread comes to its end while the gate is closed to something.
 fn comes_to_its_end(client: &Client<Slow>, run: impl FnOnce(&Client<Slow>) + Send + 'static) {
     let (client, (done, is_done)) = (client.clone(), mpsc::channel());
     thread::spawn(move || {
@@ -231,7 +231,7 @@ fn a_thread_that_polls_does_nothing_that_takes_an_adapter_long() {
         let (call, outcome) = block_on(client.start(with_chunks(&client)));
         assert_eq!((outcome, call.result(0)), (Ok(()), &[7; OCTETS][..]));
 
-        // Not even where the driver is at something else.
+        // Not even if the driver is busy with something else.
         gate.close_to(Act::Register);
         let pending: Vec<_> = (0..4).map(|_| client.start(with_chunks(&client))).collect();
         gate.wait_for_one();
@@ -329,7 +329,7 @@ fn a_thread_that_answers_elsewhere_does_nothing_that_takes_an_adapter_long() {
     });
 }
 
-/// There is no change of threads for a call that a server answers at once.
+/// A call that a server answers at once causes no thread switch.
 #[test]
 fn a_thread_of_a_server_registers_what_it_answers_with() {
     let threads = Arc::new(Mutex::new(Vec::new()));

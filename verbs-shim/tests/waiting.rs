@@ -229,7 +229,7 @@ fn a_thread_is_told_that_its_turn_has_come_though_nothing_comes_from_the_adapter
             thread::sleep(Duration::from_millis(200));
             assert_eq!(last.woken(), 0, "two places are free, for those before it");
             drop(first);
-            // The thread takes one, and the other is for who comes after it.
+            // The thread takes one, and the other is for whoever comes after it.
             becomes_so(|| last.woken() == 1);
             drop((under_way, last));
             client.connection().disconnect();

@@ -265,7 +265,7 @@ fn an_error_of_another_xid_than_its_request_is_no_echo() {
     assert!(!slugs(&trace.packets).contains("error-echo"));
 }
 
-/// The session keeps so many calls; one that it gave up may be answered all the same.
+/// The session keeps this many calls; one that it gave up may be answered all the same.
 #[test]
 fn the_reply_to_a_call_that_was_given_up_is_not_unexpected() {
     let mut trace = Trace::new();

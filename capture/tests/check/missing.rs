@@ -79,7 +79,7 @@ fn a_call_that_nobody_can_read_may_have_advertised_what_is_used_and_be_what_is_a
     }
 }
 
-/// Cuts a packet after so many octets, and judges.
+/// Cuts a packet after this many octets, and judges.
 fn judge_cut(packets: &[Packet], cut: impl Fn(usize) -> Option<usize>) -> (Vec<Found>, Vec<Count>) {
     let record = |(index, packet): (usize, &Packet)| {
         let data = packet[..cut(index).unwrap_or(packet.len())].to_vec();

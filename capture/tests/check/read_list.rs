@@ -132,8 +132,8 @@ pub(crate) const CASES: &[Case] = &[
 /// A rule that is broken, the octet, the frame.
 type Broken = (&'static str, Option<usize>, u64);
 
-/// An NFSv3 WRITE of 5 octets in a Position Zero Read chunk, its data in a chunk of so many octets at `position`; how often
-/// the rules about it were not judged, and what is broken.
+/// An NFSv3 WRITE of 5 octets in a Position Zero Read chunk, its data in a chunk of this many octets at `position`; how
+/// often the rules about it were not judged, and what is broken.
 fn long_write(position: u32, length: u32, answered: bool) -> (u64, Vec<Broken>) {
     let mut trace = Trace::new();
     let arguments = write3(XID, 5);

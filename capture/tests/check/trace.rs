@@ -155,7 +155,7 @@ impl Trace {
         self.send(Server, &words(&[XID, version, 32, ERROR, 2]));
     }
 
-    /// An NFSv3 WRITE of so many octets with one Read chunk, answered.
+    /// An NFSv3 WRITE of this many octets with one Read chunk, answered.
     pub(crate) fn write_rpc(&mut self, item: u32, reads: &[(u32, Segment)]) {
         self.send(Client, &message(MSG, XID, &Lists::reads(reads), &write3(XID, item)));
         for (_, (handle, offset, length)) in reads {
@@ -166,8 +166,8 @@ impl Trace {
         self.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, item)));
     }
 
-    /// An NFSv3 READ of so many octets into a Write chunk that comes back as `returned`: as far as that was offered, it is
-    /// written.
+    /// An NFSv3 READ of this many octets into a Write chunk that comes back as `returned`: as far as that was offered,
+    /// it is written.
     pub(crate) fn read_rpc(&mut self, item: u32, offered: &[Segment], returned: &[Segment]) {
         self.send(Client, &message(MSG, XID, &Lists::writes(&[offered]), &read3(XID, item)));
         for ((handle, offset, room), (.., length)) in offered.iter().zip(returned) {
@@ -187,7 +187,7 @@ impl Trace {
         self.send(Server, &message(MSG, XID, &Lists::writes(&[&[returned]]), &reply(XID, results)));
     }
 
-    /// A NULL call in a Position Zero Read chunk of so many octets.
+    /// A NULL call in a Position Zero Read chunk of this many octets.
     pub(crate) fn long_call(&mut self, length: usize, trailing: &[u8]) {
         let lists = Lists::reads(&[(0, segment(length as u32))]);
         self.send(Client, &message(NOMSG, XID, &lists, trailing));
@@ -257,7 +257,7 @@ pub(crate) fn read3_with_integrity() -> Vec<u8> {
     [words(&[XID, 0, 2, 100_003, 3, 6]), credential, words(&[6, 4, 0xaaaa]), body].concat()
 }
 
-/// The reply to it; the length of the body is that of the whole body, whatever of it was moved.
+/// The reply to it; the length of the body is that of the whole body, whichever part of it was moved.
 pub(crate) fn read3_reply_with_integrity(inline: &[u8]) -> Vec<u8> {
     let results = [read3_results(100), inline.to_vec()].concat();
     let body = [words(&[results.len() as u32 + 4, 5]), results, words(&[4, 0xabcd])].concat();

@@ -122,7 +122,7 @@ impl Stream {
     }
 }
 
-/// The capture of one iWARP connection with other MPA, in segments of no more than so many octets.
+/// The capture of one iWARP connection with other MPA, in segments of no more than this many octets.
 pub fn with_mpa(records: &[Record], mpa: Mpa) -> Vec<Record> {
     let mut streams = [Stream::default(), Stream::default()];
     for record in records {

@@ -32,13 +32,13 @@ const ADDRESS: &str = "192.0.2.2:20049";
 pub(crate) struct Plan {
     seed: u64,
     captured: Option<PathMtu>,
-    /// One step in so many goes wrong on the client's adapter, and on the server's.
+    /// One step in this many goes wrong on the client's adapter, and on the server's.
     faults: [u64; 2],
     /// Calls are given up: dropped, or by their time.
     cancels: bool,
     /// The server takes less than is called, and can register a few regions beside its own buffers.
     tight: bool,
-    /// The client can register so many regions beside its own buffers.
+    /// The client can register this many regions beside its own buffers.
     regions: Option<usize>,
     threads: usize,
     /// Calls of each thread.
@@ -52,7 +52,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// One that follows from a seed; so many times the usual number of calls.
+    /// One that follows from a seed; this many times the usual number of calls.
     pub(crate) fn of(seed: u64, times: u32) -> Self {
         let mut random = Random(seed);
         let captured = random
@@ -147,7 +147,7 @@ impl Tally {
 struct Session {
     plan: Plan,
     xid: AtomicU32,
-    /// Calls that were answered by `ERR_CHUNK`, as there was no room.
+    /// Calls that were answered with `ERR_CHUNK` because there was no room.
     refused: Mutex<HashSet<u32>>,
     tally: Mutex<Tally>,
     /// Requests that another thread answers.
@@ -217,7 +217,7 @@ impl Session {
         }
     }
 
-    /// Makes so many calls; ends before where the connection does.
+    /// Makes this many calls, or fewer if the connection ends.
     fn call(&self, connection: &Connection<Adapter>, direction: u32, calls: &mut u32) {
         let first = self.xid.fetch_add(*calls, Ordering::Relaxed);
         let mut random = Random(self.plan.seed ^ u64::from(first) << 32);
@@ -332,13 +332,13 @@ impl Session {
     }
 
     fn give_up(&self, shape: &Shape, places: Places) {
-        // One without buffers is not told from another.
+        // A call without buffers cannot be told from another.
         if shape.xid & REVERSE == 0 && !places.is_empty() {
             self.given_up.lock().unwrap().push(places);
         }
     }
 
-    /// Sees that each call that was given up on this connection comes back.
+    /// Checks that each call that was given up on this connection comes back.
     fn settle(&self, connection: &Connection<Adapter>) {
         let until = Instant::now() + Duration::from_secs(30);
         let mut given_up = std::mem::take(&mut *self.given_up.lock().unwrap());
@@ -366,7 +366,7 @@ impl Session {
         ENDED.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// An adapter on which things go wrong; not the set-up, where that is the server's.
+    /// An adapter with faults, but not in the set-up if it is the server's.
     fn adapter(&self, adapter: &Adapter, end: usize, number: u64) -> Adapter {
         let many = self.plan.faults[end];
         let failures = [Status::NoAnswer, Status::LocalOperation, Status::RemoteOperation, Status::ReceiverNotReady];

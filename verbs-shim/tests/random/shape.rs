@@ -234,7 +234,7 @@ impl Shape {
         self.does != Does::Drop && Self { stingy: false, ..self.clone() }.may_be_refused()
     }
 
-    /// Sees that the reply and all that came into rooms is right, and nothing else was touched.
+    /// Checks that the reply and all results are right, and that nothing else was touched.
     pub(crate) fn check(&self, call: &mut Call) {
         let expected = self.expected_reply();
         let differs = call.reply().iter().zip(&expected).position(|(one, other)| one != other);
@@ -253,7 +253,7 @@ impl Shape {
         }
     }
 
-    /// Sees that each buffer is where it was before the call.
+    /// Checks that each buffer is where it was before the call.
     pub(crate) fn places(call: &mut Call) -> Places {
         let place = |buffer: &[u8]| (buffer.as_ptr().addr(), buffer.len());
         let mut places: Places = call.message().items().map(place).collect();

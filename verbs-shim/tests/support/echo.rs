@@ -26,8 +26,8 @@ pub(crate) enum Kind {
     Write(usize),
     /// So many octets there and back, in the Sends.
     Inline(usize),
-    /// So many octets there in a Read chunk with as many around it in a Position Zero Read chunk, and back in a Reply chunk
-    /// where there is no Write chunk for them.
+    /// So many octets there in a Read chunk with as many around it in a Position Zero Read chunk, and back in a Reply
+    /// chunk if there is no Write chunk for them.
     Around(usize),
     /// So many octets there in a Position Zero Read chunk, and back in a Reply chunk.
     Long(usize),

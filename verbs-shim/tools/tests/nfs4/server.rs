@@ -32,7 +32,7 @@ pub(crate) struct Whims {
     pub(crate) page: usize,
     /// READs have no end of file.
     pub(crate) endless: bool,
-    /// READs end after so many octets.
+    /// READs end after this many octets.
     pub(crate) ends_at: Option<usize>,
     /// It is another instance at each COMMIT.
     pub(crate) restarts: bool,
