@@ -15,7 +15,7 @@ const WIDTH: usize = 80;
 /// Columns of a bar.
 const BAR: usize = 20;
 
-/// The slowest of the RPCs that were seen, each as it is to be shown: so no more is kept than that.
+/// The slowest RPCs seen so far, each in the form in which it will be printed, so no more than that is kept.
 #[derive(Debug)]
 pub struct Slowest {
     most: usize,

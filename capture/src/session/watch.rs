@@ -8,7 +8,7 @@ use crate::carrier::operation::{Progress, Side, Sides, Stamp};
 use crate::rpc::known::Direction;
 use crate::rpc::message::Detail;
 
-/// Segments of calls that are over which are remembered, of those that were answered and of the others.
+/// The most segments of ended calls that are remembered, of answered ones and of others.
 const FORMERS: usize = 64;
 
 /// What is remembered to report how memory is used (`Context::operations`).
