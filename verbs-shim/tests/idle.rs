@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{Client, Server, Settings};
 
+use echo::service::stopping::Stopping;
+
 /// What the operating system says of the threads of this process whose name begins so: how many there are, and how often
 /// they have slept.
 fn threads(name: &str) -> (usize, u64) {
@@ -45,9 +47,11 @@ fn idle_connections_cost_no_threads_and_wake_nobody_up() {
     let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
     let address = "192.0.2.200:20049".parse().unwrap();
     let server = Server::bind(&there, address, Settings::server()).unwrap().with_idle_limit(Duration::from_secs(60));
-    let stop = server.stopper();
+    let stopping = Stopping(server.stopper());
     thread::scope(|scope| {
         let served = scope.spawn(|| server.serve(&echo::answer).unwrap());
+        // However this ends, the server does not keep it waiting.
+        let stopping = stopping;
         let clients: Vec<_> = (1..=CONNECTIONS)
             .map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap())
             .map(|here| Client::connect(&here, address, &Settings::client()).unwrap())
@@ -76,7 +80,7 @@ fn idle_connections_cost_no_threads_and_wake_nobody_up() {
         for client in &clients {
             client.call(&mut echo::null(client)).unwrap();
         }
-        stop.stop();
+        drop(stopping);
         served.join().unwrap();
     });
 }

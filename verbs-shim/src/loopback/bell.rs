@@ -113,22 +113,25 @@ impl Bell {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     const SHORT: Option<Duration> = Some(Duration::from_millis(20));
+    const LONG: Option<Duration> = Some(Duration::from_secs(10));
 
     #[test]
     fn nobody_sleeps_over_what_has_come_since_the_last_look() {
-        let bell = Bell::default();
+        let (bell, begun) = (Bell::default(), Instant::now());
         let heard = bell.heard();
         bell.ring();
-        // Without end, else.
-        assert_eq!(bell.sleep(Some(Side::Active), heard, None), Slept::Through);
+        assert_eq!(bell.sleep(Some(Side::Active), heard, LONG), Slept::Through);
         let heard = bell.heard();
         bell.interrupt(Side::Active);
         assert_eq!(bell.sleep(Some(Side::Passive), heard, SHORT), Slept::Through);
         assert_eq!(bell.sleep(None, heard, SHORT), Slept::Through);
-        assert_eq!(bell.sleep(Some(Side::Active), heard, None), Slept::Interrupted);
+        assert_eq!(bell.sleep(Some(Side::Active), heard, LONG), Slept::Interrupted);
         assert_eq!(bell.sleep(Some(Side::Active), heard, SHORT), Slept::Through, "once");
+        assert!(Some(begun.elapsed()) < LONG, "somebody has slept");
     }
 }

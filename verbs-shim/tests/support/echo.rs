@@ -3,7 +3,7 @@
 #[path = "header.rs"]
 mod header;
 #[path = "service.rs"]
-mod service;
+pub(crate) mod service;
 
 use std::sync::Mutex;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! A server over the loopback, as long as somebody calls it.
 
 #[path = "stopping.rs"]
-mod stopping;
+pub(crate) mod stopping;
 
 use std::net::SocketAddr;
 use std::thread;
