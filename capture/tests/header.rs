@@ -193,3 +193,19 @@ fn an_err_vers_with_an_octet_behind_it_is_the_same_in_text_and_json() {
     assert!(json.contains(r#""error":{"code":"ERR_VERS","low":1,"high":1}"#), "{json}");
     assert!(!json.contains("malformed") && !text.contains("malformed"));
 }
+
+#[test]
+fn what_is_wrong_is_wrapped_at_120_columns() {
+    // A Read chunk whose end is past that of the Payload stream, and no Payload stream.
+    let send =
+        "0x21 0x1 0x1 0x0 0x1 0x78 0x1 0x400 0x0 0x1 0x1 0x78 0x2 0x800 0x0 0x1 0x1 0x78 0x3 0x5 0x0 0x1 0x0 0x0 0x0";
+    let message = lone_message(octets(send), None);
+    let mut text = Vec::new();
+    tree::write(&mut text, &message, false).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let mut lines = text.lines().skip_while(|line| !line.contains("wrong"));
+    let (first, rest) = (lines.next().unwrap(), lines.next().unwrap());
+    assert!(first.starts_with("        0014  wrong             a chunk of 3077 octets at Position 120, and"), "{text}");
+    assert!(rest.starts_with(&" ".repeat(32)) && rest.trim_end().ends_with("RFC 8166 3.4.5)"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+}

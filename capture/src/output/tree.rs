@@ -11,15 +11,18 @@ use rpcrdma::v1::ErrorBody;
 use rpcrdma::v2::{Credit, Family, PropertyId, ReverseDirection};
 
 use super::fields::{Field, readable, walk};
-use super::style::{CHUNK, DIM, FAULT, Line, NAME, PLAIN, WARNING};
+use super::style::{CHUNK, DIM, FAULT, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::check::send::{Finding, findings};
 use crate::nfs;
 use crate::rpc::header::{Dialect, PayloadPlace};
 use crate::rpc::known::{Rpc, Status};
 use crate::rpc::message::{Captured, Message};
 
-/// Columns before the value.
+/// Columns of the name of a field, and all before its value.
 const NAMES: usize = 18;
+const INDENT: usize = 8 + 6 + NAMES;
+/// Columns of a line that says what is wrong.
+const WIDTH: usize = 120;
 
 /// Writes the fields of a message, one per line, with offsets from the start of the Send in hexadecimal. If decoding
 /// fails, it says where, and what the receivers have to do (RFC 8166 section 4.5).
@@ -165,7 +168,11 @@ impl<W: io::Write> Tree<'_, W> {
                 Severity::Hazard => (WARNING, "hazard"),
             };
             let Finding { rule, offset, message, .. } = &finding;
-            self.line(Some(*offset), style, name, &format!("{message} ({}, {})", rule.slug, rule.section))?;
+            let text = format!("{message} ({}, {})", rule.slug, rule.section);
+            for (index, text) in wrapped(&text, WIDTH - INDENT).iter().enumerate() {
+                let (offset, name) = if index == 0 { (Some(*offset), name) } else { (None, "") };
+                self.line(offset, style, name, text)?;
+            }
             for reaction in finding.reactions() {
                 self.line(None, PLAIN, "", &reaction)?;
             }
