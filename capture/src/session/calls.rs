@@ -180,6 +180,10 @@ impl Session {
             if message.is_broken() {
                 call.timeline.refuse(NotTimed::Missed);
             }
+            // If the reply was captured before its call, so may be what was moved, when no call was known that it was for.
+            if message.stamp.frame < call.message.stamp.frame {
+                call.followed = Followed::No;
+            }
         }
         let mut long_xid = None;
         if let Some(call) = &mut call

@@ -392,6 +392,17 @@ fn what_is_moved_is_followed_where_the_responder_is_heard() {
     }
 }
 
+#[test]
+fn of_a_call_that_was_captured_after_its_reply_it_is_not_known_what_was_moved() {
+    for (frame, followed) in [(9, false), (11, true)] {
+        let mut play = Play::new(true);
+        for (from, octets, frame) in [(Client, call(1, &write_chunk(7, 4)), 10), (Server, reply(1), frame)] {
+            assert_eq!(play.give(from, send(&octets), frame, true), Done);
+        }
+        assert_eq!(play.answered().moved.is_some(), followed);
+    }
+}
+
 // --- Uses of memory ------------------------------------------------------------------------------------------------------
 
 #[test]
