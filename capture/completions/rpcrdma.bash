@@ -37,6 +37,9 @@ _rpcrdma() {
             rpcrdma,man)
                 cmd="rpcrdma__subcmd__man"
                 ;;
+            rpcrdma,slow)
+                cmd="rpcrdma__subcmd__slow"
+                ;;
             rpcrdma,stats)
                 cmd="rpcrdma__subcmd__stats"
                 ;;
@@ -64,6 +67,9 @@ _rpcrdma() {
             rpcrdma__subcmd__help,man)
                 cmd="rpcrdma__subcmd__help__subcmd__man"
                 ;;
+            rpcrdma__subcmd__help,slow)
+                cmd="rpcrdma__subcmd__help__subcmd__slow"
+                ;;
             rpcrdma__subcmd__help,stats)
                 cmd="rpcrdma__subcmd__help__subcmd__stats"
                 ;;
@@ -77,7 +83,7 @@ _rpcrdma() {
 
     case "${cmd}" in
         rpcrdma)
-            opts="-q -h -V --color --quiet --help --version decode transactions export stats check header completions man help"
+            opts="-q -h -V --color --quiet --help --version decode transactions slow export stats check header completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -171,7 +177,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__decode)
-            opts="-v -q -h --connection --xid --since --until --port --verify-crc --v2-family --verbose --json --color --quiet --help"
+            opts="-v -q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --verbose --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -199,6 +205,22 @@ _rpcrdma() {
                     ;;
                 --v2-family)
                     COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -213,7 +235,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__export)
-            opts="-o -q -h --connection --xid --since --until --port --verify-crc --v2-family --output --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --slower-than --output --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -241,6 +263,26 @@ _rpcrdma() {
                     ;;
                 --v2-family)
                     COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slower-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -285,7 +327,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__help)
-            opts="decode transactions export stats check header completions man help"
+            opts="decode transactions slow export stats check header completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -396,6 +438,20 @@ _rpcrdma() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rpcrdma__subcmd__help__subcmd__slow)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rpcrdma__subcmd__help__subcmd__stats)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -425,12 +481,78 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__man)
-            opts="-q -h --color --quiet --help decode transactions export stats check header completions man"
+            opts="-q -h --color --quiet --help decode transactions slow export stats check header completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__slow)
+            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --slower-than --top --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --connection)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slower-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --top)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -485,7 +607,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__transactions)
-            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --json --color --quiet --help"
+            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --slower-than --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -513,6 +635,26 @@ _rpcrdma() {
                     ;;
                 --v2-family)
                     COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slower-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --color)

@@ -32,6 +32,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -s h -l help -d 'Print hel
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -s V -l version -d 'Print version'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "decode" -d 'Print the messages, one line each'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "transactions" -d 'Print the RPCs, one line each: call, reply, and the data that RDMA moved'
+complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "slow" -d 'Print the slowest RPCs, and where their time went'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "export" -d 'Write the RPCs to a pcap file as RPC over TCP'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "stats" -d 'Count connections, messages, chunks, credits, retransmissions and latencies'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "check" -d 'Report which rules of RPC-over-RDMA the messages and RDMA operations break'
@@ -46,6 +47,10 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l until -d 'Sho
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
@@ -61,6 +66,11 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l until -
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l slower-than -d 'Show only RPCs that took this time or longer (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
@@ -68,6 +78,26 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l verify-
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l json -d 'Print one JSON object per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l connection -d 'Show only this connection; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
+b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l slower-than -d 'Show only RPCs that took this time or longer (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l top -d 'Print so many RPCs at most' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
+always\t'Always'
+never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l json -d 'Print one JSON object per line, as \'transactions --json\' does'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -s q -l quiet -d 'Print nothing but errors on standard error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l connection -d 'Show only this connection; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
@@ -75,6 +105,11 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l until -d 'Sho
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l slower-than -d 'Show only RPCs that took this time or longer (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -s o -l output -d 'The pcap file to write; - is standard output' -r -F
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
@@ -364,12 +399,13 @@ always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand man" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions export stats check header completions man help" -f -a "decode" -d 'Print the messages, one line each'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions export stats check header completions man help" -f -a "transactions" -d 'Print the RPCs, one line each: call, reply, and the data that RDMA moved'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions export stats check header completions man help" -f -a "export" -d 'Write the RPCs to a pcap file as RPC over TCP'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions export stats check header completions man help" -f -a "stats" -d 'Count connections, messages, chunks, credits, retransmissions and latencies'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions export stats check header completions man help" -f -a "check" -d 'Report which rules of RPC-over-RDMA the messages and RDMA operations break'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions export stats check header completions man help" -f -a "header" -d 'Decode one Send from a hex dump, and report what is wrong with it'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions export stats check header completions man help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions export stats check header completions man help" -f -a "man" -d 'Print the manual page of the program or of one command'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions export stats check header completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow export stats check header completions man help" -f -a "decode" -d 'Print the messages, one line each'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow export stats check header completions man help" -f -a "transactions" -d 'Print the RPCs, one line each: call, reply, and the data that RDMA moved'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow export stats check header completions man help" -f -a "slow" -d 'Print the slowest RPCs, and where their time went'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow export stats check header completions man help" -f -a "export" -d 'Write the RPCs to a pcap file as RPC over TCP'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow export stats check header completions man help" -f -a "stats" -d 'Count connections, messages, chunks, credits, retransmissions and latencies'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow export stats check header completions man help" -f -a "check" -d 'Report which rules of RPC-over-RDMA the messages and RDMA operations break'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow export stats check header completions man help" -f -a "header" -d 'Decode one Send from a hex dump, and report what is wrong with it'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow export stats check header completions man help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow export stats check header completions man help" -f -a "man" -d 'Print the manual page of the program or of one command'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow export stats check header completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

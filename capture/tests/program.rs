@@ -444,6 +444,11 @@ fn a_filter_that_selects_nothing_says_so() {
         ("stats", &["--connection", "99"], "matches --connection; connections are numbered 1 to 27\n"),
         ("check", &["--connection", "99"], "matches --connection; connections are numbered 1 to 27\n"),
         ("transactions", &["--since", "+100"], "matches --since; the capture runs from 1795221684.367832000 to "),
+        ("decode", &["--op", "READ"], "nothing selected: none of 46 messages matches --op\n"),
+        ("transactions", &["--op", "READ", "--client", "192.0.2.2"], "RPCs matches --client and --op\n"),
+        ("slow", &["--status", "NFS4ERR_STALE"], "RPCs matches --status\n"),
+        ("export", &["--server", "192.0.2.7", "-o", "-"], "RPCs matches --server\n"),
+        ("transactions", &["--slower-than", "99s"], "RPCs matches --slower-than\n"),
         ("check", &["--rule", "answer", "--ignore", "answer"], "nothing selected: --rule and --ignore leave no rule\n"),
     ] {
         let output = run(&[&[command, &path], options].concat());
@@ -452,6 +457,52 @@ fn a_filter_that_selects_nothing_says_so() {
     }
     let output = run(&["check", "--ignore", "answer", "--rule", "answer", "--rule", "version", &path]);
     assert!(stdout(&output).contains("all 1 rules, 1 broken"), "{}", stdout(&output));
+}
+
+#[test]
+fn messages_and_rpcs_are_selected_by_their_ends_and_what_became_of_them() {
+    // The READMEs of the captures and `stats` count the same.
+    for (command, name, options, count) in [
+        ("transactions", "nfs41", &["--op", "READ"][..], 11),
+        ("transactions", "nfs41", &["--op", "read", "--op", "WRITE"], 17),
+        ("slow", "nfs41", &["--op", "DESTROY_CLIENTID"], 1),
+        ("decode", "nfs41", &["--op", "READ"], 22),
+        ("transactions", "nfs3_ipv6", &["--op", "NULL"], 2),
+        ("transactions", "nfs3_ipv6", &["--op", "NFSv3 NULL", "--op", "FSINFO"], 4),
+        ("transactions", "nfs41", &["--status", "NFS4ERR_NOENT"], 1),
+        ("transactions", "nfs41", &["--status", "2", "--op", "LOOKUP"], 1),
+        ("decode", "nfs41", &["--status", "2"], 1),
+        ("transactions", "nfs41", &["--status", "success"], 68),
+        ("transactions", "errors", &["--status", "ERR_CHUNK"], 10),
+        ("transactions", "errors", &["--status", "RPC_MISMATCH", "--status", "ERR_VERS"], 3),
+        ("transactions", "nfs41_lossy", &["--slower-than", "2313392us"], 3),
+        ("transactions", "nfs41_lossy", &["--slower-than", "2313392us", "--op", "READ"], 3),
+        ("transactions", "nfs41", &["--client", "192.0.2.2", "--server", "192.0.2.1"], 69),
+        ("transactions", "nfs41", &["--client", "192.0.2.9", "--client", "192.0.2.2"], 69),
+        ("decode", "nfs3_ipv6", &["--client", "2001:db8::2", "--op", "NULL"], 4),
+    ] {
+        let output = run(&[&[command, "--json", "-q", &capture(name)], options].concat());
+        assert_eq!(stdout(&output).lines().count(), count, "{command} {name} {options:?}");
+    }
+}
+
+#[test]
+fn a_callback_is_of_the_client_that_answers_it() {
+    let select = |option, address| run(&["transactions", "--json", "-q", option, address, &capture("nfs41_callback")]);
+    let of_client = select("--client", "192.0.2.2");
+    let all = objects("transactions", &capture("nfs41_callback"));
+    assert_eq!(stdout(&of_client).lines().count(), all.len());
+    assert_eq!(all.iter().filter(|object| object["reverse"] == true).count(), 1);
+    for (option, address) in [("--client", "192.0.2.1"), ("--server", "192.0.2.2")] {
+        assert_eq!(stdout(&select(option, address)), "", "{option} {address}");
+    }
+}
+
+#[test]
+fn what_has_no_latency_is_left_out_in_words() {
+    let output = run(&["transactions", "--slower-than", "1us", &capture("withdrawn")]);
+    assert_eq!(stdout(&output).lines().count(), 2 + 1);
+    assert!(stderr(&output).contains("1 RPC left out by --slower-than: latency not known\n"), "{}", stderr(&output));
 }
 
 #[test]

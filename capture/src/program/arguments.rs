@@ -1,6 +1,7 @@
 //! What may be said on the command line.
 
 use std::ffi::OsStr;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::moment::Moment;
 use crate::check;
+use crate::link::Address;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -128,6 +130,36 @@ pub(super) struct InputArguments {
     pub(super) v2_family: Option<Family>,
 }
 
+/// Which messages are shown.
+#[derive(Args, Debug)]
+pub(super) struct MessageArguments {
+    /// Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not
+    /// show which end that is, either may have it. May be repeated
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(super) client: Vec<Address>,
+    /// Show only what has this address as its server; may be repeated
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(super) server: Vec<Address>,
+    /// Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show
+    /// what was called is left out
+    #[arg(long, value_name = "NAME")]
+    pub(super) op: Vec<String>,
+    /// Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or
+    /// RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated
+    #[arg(long, value_name = "STATUS")]
+    pub(super) status: Vec<String>,
+}
+
+/// Which RPCs are shown.
+#[derive(Args, Debug)]
+pub(super) struct RpcArguments {
+    #[command(flatten)]
+    pub(super) messages: MessageArguments,
+    /// Show only RPCs that took this time or longer (50ms; also ns, us and s)
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) slower_than: Option<u64>,
+}
+
 /// A wire format of version 2.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum Family {
@@ -148,6 +180,8 @@ impl From<Family> for rpcrdma::v2::Family {
 pub(super) struct Decode {
     #[command(flatten)]
     pub(super) input: InputArguments,
+    #[command(flatten)]
+    pub(super) messages: MessageArguments,
     /// Print each field of the header with its offset
     #[arg(long, short, conflicts_with = "json")]
     pub(super) verbose: bool,
@@ -160,6 +194,8 @@ pub(super) struct Decode {
 pub(super) struct Transactions {
     #[command(flatten)]
     pub(super) input: InputArguments,
+    #[command(flatten)]
+    pub(super) rpcs: RpcArguments,
     /// Print one JSON object per line
     #[arg(long)]
     pub(super) json: bool,
@@ -173,8 +209,9 @@ The phases of an RPC, as seen where the packets were captured. They add up to it
   push       RDMA Writes, from the first to the last
   reply      the reply's Send, from its first packet to its last
   requester  the same, due from the requester: the reply is in Read chunks that it has to read
-Packets that were sent again count for the phase in which they were. Those that were lost before
-they were captured, or waited behind packets of other RPCs, make the phase before them longer.
+A packet that is sent again after it was captured ends no phase: the time that it takes to send a
+call again counts as responder, not as call. Packets that were lost before they were captured, or
+waited behind packets of other RPCs, make the phase before them longer.
 Calls without a reply are left out.";
 
 #[derive(Args, Debug)]
@@ -182,12 +219,11 @@ Calls without a reply are left out.";
 pub(super) struct SlowArguments {
     #[command(flatten)]
     pub(super) input: InputArguments,
+    #[command(flatten)]
+    pub(super) rpcs: RpcArguments,
     /// Print so many RPCs at most
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) top: u32,
-    /// Print only RPCs that took this time or longer (50ms; also ns, us and s)
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(super) slower_than: Option<u64>,
     /// Print one JSON object per line, as 'transactions --json' does
     #[arg(long)]
     pub(super) json: bool,
@@ -197,6 +233,8 @@ pub(super) struct SlowArguments {
 pub(super) struct Export {
     #[command(flatten)]
     pub(super) input: InputArguments,
+    #[command(flatten)]
+    pub(super) rpcs: RpcArguments,
     /// The pcap file to write; - is standard output
     #[arg(long, short, value_name = "OUT")]
     pub(super) output: PathBuf,
@@ -313,6 +351,19 @@ fn connection(text: &str) -> Result<u32, &'static str> {
     text.parse().map_err(|_| "not the number of a connection")
 }
 
+/// An IPv4 address, an IPv6 address or GID, or a LID.
+fn address(text: &str) -> Result<Address, &'static str> {
+    let lid = text.strip_prefix("LID ").and_then(|lid| lid.parse().ok());
+    if let Some(lid) = lid {
+        return Ok(Address::Lid(lid));
+    }
+    match text.parse() {
+        Ok(IpAddr::V4(address)) => Ok(Address::V4(address.octets())),
+        Ok(IpAddr::V6(address)) => Ok(Address::from_gid(address.octets())),
+        Err(_) => Err("not an address: 192.0.2.1, 2001:db8::1 (or a GID), or 'LID 3'"),
+    }
+}
+
 fn port(text: &str) -> Result<u16, &'static str> {
     text.parse().map_err(|_| "not a port, 0 to 65535")
 }
@@ -375,6 +426,17 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(duration(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_printed_as_it_is_read() {
+        for text in ["192.0.2.1", "2001:db8::1", "fe80::1", "LID 3"] {
+            assert_eq!(address(text).unwrap().to_string(), text);
+        }
+        assert_eq!(address("::ffff:192.0.2.1"), Ok(Address::V4([192, 0, 2, 1])));
+        for text in ["", "192.0.2", "LID", "LID 65536", "host"] {
+            assert!(address(text).is_err(), "{text}");
         }
     }
 

@@ -12,13 +12,13 @@ use clap::CommandFactory;
 use indicatif::ProgressBar;
 
 use super::arguments::{
-    Arguments, Check, Color, Command, Decode, Export, HeaderArguments, InputArguments, SlowArguments, StatsArguments,
-    Transactions,
+    Arguments, Check, Color, Command, Decode, Export, HeaderArguments, SlowArguments, StatsArguments, Transactions,
 };
 use super::capture::Inputs;
+use super::filters::Filters;
 use super::interrupt::Interrupt;
 use super::manual;
-use super::notices::{CONNECTION, Notices, SINCE, UNTIL, XID, counted};
+use super::notices::{Notices, counted};
 use super::output::Output;
 use super::reading::{Batch, Batches, ReadingStep};
 use super::{DAMAGED, Failure, say};
@@ -76,19 +76,24 @@ fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> 
     let config = Config::for_messages();
     let mut text = HeadedLines::new(color);
     let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false, between: false };
-    InputSource::new(&arguments.input)?.read(config, show, |event, out, known| match event {
-        Event::Message(message) if arguments.json => json::message(out, message, known.files),
-        Event::Message(message) => text.message(out, message, known, arguments.verbose),
-        Event::Terminated(terminated) if arguments.json => json::terminated(out, terminated, known.files),
-        Event::Terminated(terminated) => text.terminated(out, terminated, known),
-        _ => Ok(()),
-    })
+    InputSource::new(Filters::messages(&arguments.input, &arguments.messages))?.read(
+        config,
+        show,
+        |event, out, known| match event {
+            Event::Message(message) if arguments.json => json::message(out, message, known.files),
+            Event::Message(message) => text.message(out, message, known, arguments.verbose),
+            Event::Terminated(terminated) if arguments.json => json::terminated(out, terminated, known.files),
+            Event::Terminated(terminated) => text.terminated(out, terminated, known),
+            _ => Ok(()),
+        },
+    )
 }
 
 fn transactions(arguments: &Transactions, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut text = HeadedLines::new(color);
     let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false, between: false };
-    InputSource::new(&arguments.input)?.read(Config::default(), show, |event, out, known| match event {
+    let filters = Filters::rpcs(&arguments.input, &arguments.rpcs);
+    InputSource::new(filters)?.read(Config::default(), show, |event, out, known| match event {
         Event::Transaction(transaction) if arguments.json => json::transaction(out, transaction, known.files),
         Event::Transaction(transaction) => text.transaction(out, transaction, known),
         _ => Ok(()),
@@ -97,9 +102,10 @@ fn transactions(arguments: &Transactions, color: Color, quiet: bool) -> Result<u
 
 fn slow(arguments: &SlowArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let colour = is_coloured(color);
-    let mut slowest = Slowest::new(arguments.top as usize, arguments.slower_than.unwrap_or(0));
+    let mut slowest = Slowest::new(arguments.top as usize, arguments.rpcs.slower_than.unwrap_or(0));
     let show = Show { notices: !quiet, bar: !quiet, all: false, between: false };
-    let source = InputSource::new(&arguments.input)?;
+    // Those that are not slow enough are counted here, apart from calls without a reply.
+    let source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs).of_any_latency())?;
     let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, known| match event {
         Event::Transaction(transaction) => slowest.take(transaction, |out| match arguments.json {
             true => json::transaction(out, transaction, known.files),
@@ -132,7 +138,7 @@ fn export(arguments: &Export, quiet: bool) -> Result<u8, Failure> {
     let path = &arguments.output;
     let to_stdout = path == Path::new("-");
     refuse_output(arguments, to_stdout)?;
-    let source = InputSource::new(&arguments.input)?;
+    let source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs))?;
     let named = |error: io::Error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::Output(error),
         _ => Failure::Said(format!("{}: {error}", path.display())),
@@ -172,7 +178,7 @@ fn refuse_output(arguments: &Export, to_stdout: bool) -> Result<(), Failure> {
 
 fn stats(arguments: &StatsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut counts = Stats::default();
-    let source = InputSource::new(&arguments.input)?;
+    let source = InputSource::new(Filters::all(&arguments.input))?;
     // The numbers themselves contain the warnings.
     let show = Show { notices: false, bar: !quiet, all: false, between: true };
     let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, _| {
@@ -210,7 +216,7 @@ fn check(arguments: &Check, color: Color, quiet: bool) -> Result<u8, Failure> {
         say("nothing selected: --rule and --ignore leave no rule");
         return Ok(DAMAGED);
     }
-    let source = InputSource::new(&arguments.input)?;
+    let source = InputSource::new(Filters::all(&arguments.input))?;
     let mut checker = Checker::default();
     let findings = if arguments.json { Findings::json() } else { Findings::text(is_coloured(color)) };
     let mut findings = findings.excusing(arguments.known.iter().map(|known| (*known).into()).collect());
@@ -301,16 +307,16 @@ struct Done {
 
 /// The input to read.
 struct InputSource<'a> {
-    input: &'a InputArguments,
+    filters: Filters<'a>,
     inputs: Inputs,
 }
 
 impl<'a> InputSource<'a> {
     /// Examines the input, as far as that takes no time.
-    fn new(input: &'a InputArguments) -> Result<Self, Failure> {
-        let inputs = Inputs::new(&input.files)?;
-        inputs.first().map_or(Ok(()), |first| input.refuse_astray(first))?;
-        Ok(Self { input, inputs })
+    fn new(filters: Filters<'a>) -> Result<Self, Failure> {
+        let inputs = Inputs::new(&filters.input.files)?;
+        inputs.first().map_or(Ok(()), |first| filters.input.refuse_astray(first))?;
+        Ok(Self { filters, inputs })
     }
 
     /// Reads it and gives the wanted parts to `take`; then prints warnings. Returns the exit status.
@@ -330,7 +336,8 @@ impl<'a> InputSource<'a> {
         show: Show,
         take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
     ) -> Result<Done, Failure> {
-        let Self { input, inputs } = self;
+        let Self { filters, inputs } = self;
+        let input = filters.input;
         let mut config = Config { verify_crc: input.verify_crc, v2_family: input.v2_family.map(Into::into), ..config };
         config.ports.extend(&input.port);
         let interrupt = Interrupt::new().map_err(|error| Failure::Said(format!("cannot handle signals: {error}")))?;
@@ -339,7 +346,7 @@ impl<'a> InputSource<'a> {
         if inputs.reordered && show.notices {
             say(&inputs.order());
         }
-        let mut shown = Showing { input, show, notices: Notices::default(), files: Files::default() };
+        let mut shown = Showing { filters, show, notices: Notices::new(filters.select), files: Files::default() };
         let (result, (summary, outside)) = thread::scope(|scope| {
             let stop = interrupt.clone();
             let window = |first, time| !show.between || input.is_between(time, first);
@@ -363,13 +370,13 @@ impl<'a> InputSource<'a> {
     }
 
     fn say(&self, notices: &Notices, summary: &Summary) {
-        notices.lines(summary, self.input.verify_crc, &self.input.filters()).iter().for_each(|line| say(line));
+        notices.lines(summary, self.filters.input.verify_crc, &self.filters.names()).iter().for_each(|line| say(line));
     }
 }
 
 /// Prints what is found.
 struct Showing<'a> {
-    input: &'a InputArguments,
+    filters: &'a Filters<'a>,
     show: Show,
     notices: Notices,
     files: Files,
@@ -396,13 +403,14 @@ impl Showing<'_> {
             };
             if is_first && batch.first != Time::default() {
                 is_first = false;
-                self.input.refuse_astray(batch.first)?;
+                self.filters.input.refuse_astray(batch.first)?;
             }
             for step in batch.steps {
                 match step {
                     ReadingStep::Found(event) => {
-                        let wanted = self.input.wants(&event, batch.first);
+                        let wanted = self.filters.wants(&event, batch.first);
                         self.notices.event(&event, wanted);
+                        self.notices.untimed += u64::from(self.filters.cannot_tell(&event, batch.first));
                         if self.show.all || wanted {
                             take(&event, &mut output, Known { first: batch.first, files: &self.files })?;
                             output.whole()?;
@@ -446,62 +454,6 @@ impl Check {
 
     fn wants_rule(&self, slug: &str) -> bool {
         (self.rule.is_empty() || self.rule.contains(&slug)) && !self.ignore.contains(&slug)
-    }
-}
-
-impl InputArguments {
-    /// The options by which it selects.
-    fn filters(&self) -> Vec<&'static str> {
-        let given = [
-            (CONNECTION, !self.connection.is_empty()),
-            (XID, !self.xid.is_empty()),
-            (SINCE, self.since.is_some()),
-            (UNTIL, self.until.is_some()),
-        ];
-        given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
-    }
-
-    /// Refuses a time that cannot be meant: one without a date that is before the first frame.
-    fn refuse_astray(&self, first: Time) -> Result<(), Failure> {
-        for (name, moment, what) in [(SINCE, self.since, "all"), (UNTIL, self.until, "nothing")] {
-            if moment.is_some_and(|moment| moment.is_astray(first)) {
-                return Err(Failure::Said(format!(
-                    "{name}: this time is before the first frame ({first}) and selects {what}; write seconds after the \
-                     first frame as +12.5, and a time on another day as 2025-11-21T10:00"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether an event is one of those that were asked for.
-    fn wants(&self, event: &Event, first: Time) -> bool {
-        match event {
-            Event::Message(message) => {
-                self.wants_rpc(message.connection, message.rdma_xid(), message.stamp.time, first)
-            }
-            Event::Transaction(transaction) => {
-                let Transaction { connection, xid, call, reply, .. } = transaction.as_ref();
-                let time = call.as_ref().or(reply.as_ref()).map(|half| half.stamp.time).unwrap_or_default();
-                self.wants_rpc(*connection, Some(*xid), time, first)
-            }
-            Event::Connection(report) => {
-                self.connection.is_empty() || report.number.is_some_and(|number| self.connection.contains(&number))
-            }
-            Event::Rejected(_) => self.connection.is_empty(),
-            Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => true,
-            Event::Terminated(terminated) => self.wants_rpc(terminated.connection, None, terminated.stamp.time, first),
-        }
-    }
-
-    fn wants_rpc(&self, connection: u32, xid: Option<u32>, time: Time, first: Time) -> bool {
-        (self.connection.is_empty() || self.connection.contains(&connection))
-            && (self.xid.is_empty() || xid.is_some_and(|xid| self.xid.contains(&xid)))
-            && self.is_between(time, first)
-    }
-
-    fn is_between(&self, time: Time, first: Time) -> bool {
-        self.since.is_none_or(|since| time >= since.at(first)) && self.until.is_none_or(|until| time <= until.at(first))
     }
 }
 

@@ -3,6 +3,7 @@
 mod arguments;
 mod capture;
 mod commands;
+mod filters;
 mod interrupt;
 mod manual;
 mod moment;

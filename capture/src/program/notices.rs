@@ -16,10 +16,25 @@ pub(super) const CONNECTION: &str = "--connection";
 pub(super) const XID: &str = "--xid";
 pub(super) const SINCE: &str = "--since";
 pub(super) const UNTIL: &str = "--until";
+pub(super) const CLIENT: &str = "--client";
+pub(super) const SERVER: &str = "--server";
+pub(super) const OPERATION: &str = "--op";
+pub(super) const STATUS: &str = "--status";
+pub(super) const SLOWER_THAN: &str = "--slower-than";
+
+/// What a command shows, and its filters select.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Select {
+    Messages,
+    Rpcs,
+    /// Everything that is known of both.
+    Both,
+}
 
 /// Counts what is noteworthy.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Notices {
+    select: Select,
     /// A file could not be read at all.
     pub(super) unusable: bool,
     /// A file was damaged.
@@ -30,11 +45,16 @@ pub(super) struct Notices {
     pub(super) overlaps: u64,
     /// Frames that were not looked at.
     pub(super) outside: u64,
-    /// Messages and RPCs that the filters let pass.
-    selected: u64,
+    /// RPCs that would be shown if it were known how long they took.
+    pub(super) untimed: u64,
+    /// Messages that the filters let pass.
+    messages_selected: u64,
+    /// RPCs that the filters let pass.
+    rpcs_selected: u64,
     /// The greatest number of a connection.
     connections: u32,
     messages: u64,
+    rpcs: u64,
     incomplete: u64,
     rpcs_incomplete: u64,
     missed: u64,
@@ -44,17 +64,42 @@ pub(super) struct Notices {
 }
 
 impl Notices {
+    /// Nothing yet, for a command that shows this.
+    pub(super) const fn new(select: Select) -> Self {
+        Self {
+            select,
+            unusable: false,
+            damaged: false,
+            interrupted: false,
+            overlaps: 0,
+            outside: 0,
+            untimed: 0,
+            messages_selected: 0,
+            rpcs_selected: 0,
+            connections: 0,
+            messages: 0,
+            rpcs: 0,
+            incomplete: 0,
+            rpcs_incomplete: 0,
+            missed: 0,
+            other_connections: 0,
+            other_packets: 0,
+            rejected: 0,
+        }
+    }
+
     /// Takes note of an event, and of whether the filters let it pass.
     pub(super) fn event(&mut self, event: &Event, is_selected: bool) {
         match event {
             Event::Message(message) => {
                 self.messages += 1;
-                self.selected += u64::from(is_selected);
+                self.messages_selected += u64::from(is_selected);
                 self.connections = self.connections.max(message.connection);
                 self.incomplete += u64::from(message.captured != Captured::Whole);
             }
             Event::Transaction(transaction) => {
-                self.selected += u64::from(is_selected);
+                self.rpcs += 1;
+                self.rpcs_selected += u64::from(is_selected);
                 self.rpcs_incomplete += u64::from(is_incomplete(transaction));
             }
             Event::Connection(report) => self.connection(report),
@@ -94,9 +139,15 @@ impl Notices {
         }
     }
 
-    /// There are messages or frames, and the filters let no message pass.
-    pub(super) fn selects_nothing(&self) -> bool {
-        self.messages + self.outside > 0 && self.selected == 0
+    /// There are messages or frames, and the filters let nothing pass that is shown.
+    pub(super) const fn selects_nothing(&self) -> bool {
+        let passes = match self.select {
+            Select::Messages => self.messages_selected > 0,
+            // Where there is no RPC to select, no filter is the reason.
+            Select::Rpcs if self.rpcs > 0 => self.rpcs_selected > 0,
+            Select::Rpcs | Select::Both => self.messages_selected + self.rpcs_selected > 0,
+        };
+        self.messages + self.outside > 0 && !passes
     }
 
     /// The lines to say, in the order of their weight; `filters` are the options that select.
@@ -134,6 +185,8 @@ impl Notices {
         say(self.incomplete, format!("{} incomplete in the capture", counted(self.incomplete, "message")));
         let rpcs = counted(self.rpcs_incomplete, "RPC");
         say(self.rpcs_incomplete, format!("{rpcs} not rebuilt: the capture does not hold every octet"));
+        let untimed = counted(self.untimed, "RPC");
+        say(self.untimed, format!("{untimed} left out by --slower-than: latency not known"));
         let missed = counted(self.missed, "packet");
         say(self.missed, format!("{missed} of RPC-over-RDMA connections missing from the capture"));
         let cut = counted(summary.cut, "frame");
@@ -153,11 +206,13 @@ impl Notices {
 
     /// What was selected by, and what there is to select from.
     fn nothing_selected(&self, summary: &Summary, filters: &[&str]) -> String {
-        let mut text = match self.messages {
-            0 => format!("nothing selected: no message matches {}", filters.join(" and ")),
-            count => {
-                format!("nothing selected: none of {} matches {}", counted(count, "message"), filters.join(" and "))
+        let filters_text = filters.join(" and ");
+        let mut text = match (self.select, self.messages, self.rpcs) {
+            (_, 0, _) => format!("nothing selected: no message matches {filters_text}"),
+            (Select::Rpcs, _, rpcs @ 1..) => {
+                format!("nothing selected: none of {} matches {filters_text}", counted(rpcs, "RPC"))
             }
+            (_, count, _) => format!("nothing selected: none of {} matches {filters_text}", counted(count, "message")),
         };
         if filters.contains(&CONNECTION) {
             text.push_str(&format!("; connections are numbered 1 to {}", self.connections));

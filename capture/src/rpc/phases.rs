@@ -39,8 +39,10 @@ impl Phase {
     }
 }
 
-/// The time of an RPC by phase, in nanoseconds, as it was where the packets were captured. Packets that were sent again count
-/// for the phase in which they were.
+/// The time of an RPC by phase, in nanoseconds, as it was where the packets were captured.
+///
+/// A packet that is sent again after it was captured ends no phase: the time that it takes to send a call again counts for
+/// [`Phase::Responder`], not for [`Phase::Call`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
     /// That of [`Phase::Call`].
