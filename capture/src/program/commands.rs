@@ -76,17 +76,14 @@ fn decode(arguments: &Decode, color: Color, quiet: bool) -> Result<u8, Failure> 
     let config = Config::for_messages();
     let mut text = HeadedLines::new(color);
     let show = Show { notices: !quiet, bar: !quiet && !io::stdout().is_terminal(), all: false, between: false };
-    InputSource::new(Filters::messages(&arguments.input, &arguments.messages))?.read(
-        config,
-        show,
-        |event, out, known| match event {
-            Event::Message(message) if arguments.json => json::message(out, message, known.files),
-            Event::Message(message) => text.message(out, message, known, arguments.verbose),
-            Event::Terminated(terminated) if arguments.json => json::terminated(out, terminated, known.files),
-            Event::Terminated(terminated) => text.terminated(out, terminated, known),
-            _ => Ok(()),
-        },
-    )
+    let filters = Filters::messages(&arguments.input, &arguments.messages);
+    InputSource::new(filters)?.read(config, show, |event, out, known| match event {
+        Event::Message(message) if arguments.json => json::message(out, message, known.files),
+        Event::Message(message) => text.message(out, message, known, arguments.verbose),
+        Event::Terminated(terminated) if arguments.json => json::terminated(out, terminated, known.files),
+        Event::Terminated(terminated) => text.terminated(out, terminated, known),
+        _ => Ok(()),
+    })
 }
 
 fn transactions(arguments: &Transactions, color: Color, quiet: bool) -> Result<u8, Failure> {
