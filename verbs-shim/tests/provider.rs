@@ -648,14 +648,19 @@ mod rdma {
         std::env::var(name).ok().map(|address| address.parse().expect("ADDRESS:PORT"))
     }
 
+    /// Says that the other end may ask now, which does not wait for it.
+    fn say_listening() {
+        println!("listening");
+    }
+
     #[test]
     #[ignore = "needs two computers with adapters: see the beginning of this file"]
     fn two_adapters() {
         if let Some(address) = variable("RPCRDMA_LISTEN") {
             let device = Device::with_address(address.ip()).unwrap();
             let listener = device.listen(address, 4).unwrap();
-            // Now, as the other end asks for it without waiting for this one.
             let unspecified = listen_anywhere(&device, address);
+            say_listening();
             for (name, _, accept) in tests_of(&device) {
                 accept(&device, &listener);
                 eprintln!("accepted: {name}");
@@ -763,6 +768,7 @@ mod rdma {
         if let Some(address) = variable("RPCRDMA_LISTEN") {
             let device = Device::with_address(address.ip()).unwrap();
             let listener = device.listen(address, 4).unwrap();
+            say_listening();
             let (mut end, _) = End::accept(&device, &listener, &[]);
             for _ in 0..ROUNDS {
                 assert_eq!(end.message(), b"go");
@@ -822,6 +828,7 @@ mod rdma {
         if let Some(address) = variable("RPCRDMA_LISTEN") {
             let device = Device::with_address(address.ip()).unwrap();
             let listener = device.listen(address, 4).unwrap();
+            say_listening();
             let (mut end, _) = End::accept(&device, &listener, &[]);
             assert_eq!(end.message(), b"kill me");
             std::process::Command::new("kill").args(["-9", &std::process::id().to_string()]).status().unwrap();

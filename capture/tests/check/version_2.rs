@@ -333,17 +333,6 @@ pub(crate) const CASES: &[Case] = &[
         trace.send(Client, &a(A_MSG, XID, 0, &A_NO_CHUNKS, &null(XID)));
         trace.send(Server, &a(ERROR, XID, RESPONSE, &[1, if bad { 4 } else { 3 }, 3], &[]));
     }),
-    // An rdma_err that no draft has.
-    case("error-range", |trace, bad| {
-        *trace = Trace::version_2(Version::A);
-        trace.send(Client, &a(A_MSG, XID, 0, &A_NO_CHUNKS, &null(XID)));
-        trace.send(Server, &a(ERROR, XID, RESPONSE, &[if bad { 77 } else { BAD_XDR }], &[]));
-    }),
-    case("error-range", |trace, bad| {
-        *trace = Trace::version_2(Version::B);
-        trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &null(XID)));
-        trace.send(Server, &b(ERROR, XID, &[if bad { 77 } else { BAD_XDR }], &[]));
-    }),
     // As version 1 has it, on a connection of drafts -00 to -02.
     case("error-trailing", |trace, bad| {
         *trace = Trace { version: Version::A, ..Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA) };

@@ -382,15 +382,10 @@ fn as_in_version_1(header: &HeaderV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
         HeaderV2::A(header) => chunks_of_family_a(&header, lists, take),
         HeaderV2::B(_) => {}
     }
-    let (at, report) = (prefix_length(header), &mut Report::new(&ERROR_RANGE, take));
-    match header.error() {
-        Some(ErrorBodyV2::Vers { low, high }) => {
-            framing::version_range((low, high), VERSION, at.saturating_add(4), report);
-        }
-        Some(ErrorBodyV2::Void(code)) if code.name().is_none() => {
-            report.broken(at, format_args!("rdma_err is {}, which no draft has", code.0));
-        }
-        _ => {}
+    // An `rdma_err` that no draft has may be an extension's (draft -07 appendix B.4): it is not judged.
+    if let Some(ErrorBodyV2::Vers { low, high }) = header.error() {
+        let at = prefix_length(header).saturating_add(4);
+        framing::version_range((low, high), VERSION, at, &mut Report::new(&ERROR_RANGE, take));
     }
 }
 

@@ -8,10 +8,11 @@ server() {
 # both TEST STATUS: both ends run it; how it has to end at the end that listens.
 both() {
     step "$1"
-    rm -f /host/listens
+    rm -f /host/listens /host/listens.txt
     on_server "(RPCRDMA_LISTEN=$server:$port provider --ignored --nocapture $1 >/host/listens.txt 2>&1 && echo 0 >/host/listens ||
         echo \$? >/host/listens) &"
-    sleep 2
+    # One of the tests does not listen: it is over then.
+    wait_for 60 grep -qE "listening|test result" /host/listens.txt
     RPCRDMA_CONNECT=$server:$port limit 100 provider --ignored --nocapture "$1" || fail "$1: the connecting end"
     wait_for 60 test -s /host/listens
     [ "$(cat /host/listens)" -eq "$2" ] || { cat /host/listens.txt; fail "$1: the listening end: $(cat /host/listens)"; }
