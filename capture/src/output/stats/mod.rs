@@ -343,12 +343,17 @@ mod tests {
     #[test]
     fn refusals_of_many_kinds_are_told_up_to_a_bound_and_counted_beyond() {
         let mut stats = Stats::default();
-        let (from, to) = (Address::Lid(1), Address::Lid(2));
-        for service in 0..2 * NAMES as u64 {
-            let rejected = Rejected { stamp: Stamp::default(), from, to, service: Some(service), reason: Some(8) };
+        let kinds = (0..2 * NAMES as u64).map(|service| (service, 8));
+        // Of one kind another, beyond the bound; and the same service for another reason.
+        for (service, reason) in kinds.chain([(0, 8), (0, 9)]) {
+            let (stamp, from, to) = (Stamp::default(), Address::Lid(1), Address::Lid(2));
+            let rejected = Rejected { stamp, from, to, service: Some(service), reason: Some(reason) };
             stats.event(&Event::Rejected(rejected));
         }
         let statistics = stats.finish(&Summary::default());
-        assert_eq!((statistics.rejected.len(), statistics.rejected_left_out), (NAMES, NAMES as u64));
+        let counts: Vec<u64> = statistics.rejected.iter().map(|rejected| rejected.count).collect();
+        assert_eq!((counts.len(), counts[0], counts.iter().sum::<u64>()), (NAMES, 2, NAMES as u64 + 1));
+        assert!(statistics.rejected.iter().all(|rejected| rejected.reason == Some(8)));
+        assert_eq!(statistics.rejected_left_out, NAMES as u64 + 1);
     }
 }
