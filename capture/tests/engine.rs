@@ -10,10 +10,10 @@
 
 mod synthetic;
 
-use By::{Client, Server};
 use rpcrdma_capture::nfs::{Callback, WalkError};
 use rpcrdma_capture::{Captured, ChunkName, Config, Files, Form, Half, NotRebuilt, Security, Side, Transaction};
 
+use By::{Client, Server};
 use synthetic::rpc::*;
 use synthetic::*;
 

@@ -10,8 +10,9 @@
 mod common;
 mod transcode;
 
-use common::{Found, dissect};
 use rpcrdma_capture::{Config, NotTimed, Phases, Transaction};
+
+use common::{Found, dissect};
 use transcode::{Pcap, Record};
 
 const CAPTURES: [&str; 14] = [

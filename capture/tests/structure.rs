@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Each package's folders and files, in the order in which a frame or a call goes through them: each may import those before it.
 const LAYERS: [(&str, &[&str]); 5] = [
@@ -67,27 +67,25 @@ struct Package {
 
 impl Package {
     fn read(name: &str) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
+        let root = repository().join(name).join("src");
         let mut package = Self { imports: BTreeMap::new(), names: BTreeMap::new(), code: BTreeMap::new() };
-        let mut folders = vec![(root, Module::new())];
-        while let Some((folder, module)) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
-                let inside = if stem == "mod" || stem == "lib" { module.clone() } else { join(&module, &[stem]) };
-                if path.is_dir() {
-                    folders.push((path, inside));
-                } else if path.extension().is_some_and(|extension| extension == "rs") {
-                    package.file(inside, &fs::read_to_string(path).unwrap());
-                }
-            }
+        for path in sources(&root) {
+            let mut module: Module = path
+                .strip_prefix(&root)
+                .unwrap()
+                .with_extension("")
+                .iter()
+                .map(|part| part.to_str().unwrap().to_owned())
+                .collect();
+            module.pop_if(|stem| stem == "mod" || stem == "lib");
+            package.file(module, &fs::read_to_string(path).unwrap());
         }
         package
     }
 
     fn file(&mut self, module: Module, text: &str) {
         let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-        let code: String = text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n");
+        let code = without_comments(text);
         let mut imports = Vec::new();
         for (is_public, path) in statements(&code) {
             let Some(path) = absolute(&module, &path) else { continue };
@@ -119,6 +117,35 @@ impl Package {
         };
         self.imports.iter().map(arrow).collect()
     }
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The source files in a folder and those below it.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// All source files of all packages, their tests, benchmarks and examples among them.
+fn all_sources() -> Vec<PathBuf> {
+    let packages = ["core", "capture", "verbs-shim", "fuzz"];
+    packages.iter().flat_map(|package| sources(&repository().join(package))).collect()
+}
+
+/// What is in a file, without comments.
+fn without_comments(text: &str) -> String {
+    text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
 fn join(module: &[String], path: &[String]) -> Module {
@@ -232,11 +259,13 @@ fn no_folder_imports_one_that_comes_after_it() {
     }
 }
 
-/// Packages whose names of types are unique, with the files whose twins are told apart by their module's name: it is written
+/// Each package, whose names of types are unique, with the files whose twins are told apart by their module's name: it is written
 /// wherever one of them is used.
-const NAMES: [(&str, &[&[&str]]); 3] = [
+const NAMES: [(&str, &[&[&str]]); 5] = [
     ("core", &[&["v1", "v2/family_a", "v2/family_b"], &["endpoint/requester", "endpoint/responder"]]),
+    ("capture", &[]),
     ("verbs-shim", &[&["loopback", "rdma"]]),
+    ("verbs-shim/tools", &[&["bin/nfs4-cp/main", "bin/rpcrdma-ping", "bin/rpcrdma-serve"]]),
     ("fuzz", &[]),
 ];
 
@@ -267,33 +296,56 @@ fn no_name_of_a_type_is_used_twice() {
     }
 }
 
-/// Of the `use` lines at the top of a file: those of the standard library first, then other packages, then the package's own.
+/// The trees of the `use` declarations of a file, each with the spaces before it.
+fn declarations(code: &str) -> impl Iterator<Item = (usize, &str)> {
+    code.match_indices("use ").filter_map(|(at, _)| {
+        let before = code[..at].rsplit('\n').next().unwrap();
+        let is_declaration = matches!(before.trim(), "" | "pub" | "pub(crate)" | "pub(super)");
+        is_declaration.then(|| (before.len() - before.trim_start().len(), code[at + 4..].split(';').next().unwrap()))
+    })
+}
+
 #[test]
-fn imports_of_the_library_stand_in_one_order() {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+fn no_import_gives_another_name() {
     let mut checked = 0;
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let text = fs::read_to_string(&path).unwrap();
-            let modules: Vec<&str> =
-                text.lines().filter_map(|line| line.split_once("mod ")?.1.strip_suffix(';')).collect();
-            let groups: Vec<usize> = text
-                .lines()
-                .filter_map(|line| Some(line.strip_prefix("use ")?.split("::").next().unwrap()))
-                .map(|root| match root {
-                    "std" | "core" | "alloc" => 0,
-                    "crate" | "super" | "self" => 2,
-                    root => 1 + usize::from(modules.contains(&root)),
-                })
-                .collect();
-            assert!(groups.is_sorted(), "{}: {groups:?}", path.display());
-            checked += groups.len();
+    for path in all_sources() {
+        for (_, tree) in declarations(&without_comments(&fs::read_to_string(&path).unwrap())) {
+            let other = tree.split(" as ").skip(1).find(|name| !name.starts_with('_'));
+            assert_eq!(other, None, "{}: {tree}", path.display());
+            checked += 1;
         }
     }
-    assert!(checked > 100, "{checked} imports were found");
+    assert!(checked > 1000, "{checked} imports were found");
+}
+
+/// Of the `use` lines of a file, or of a module or a function in it: those of the standard library stand first, then those
+/// of other packages, then the package's own.
+#[test]
+fn imports_stand_in_one_order() {
+    let mut checked = 0;
+    for path in all_sources() {
+        let code = without_comments(&fs::read_to_string(&path).unwrap());
+        let own: Vec<&str> = code.lines().filter_map(|line| line.split_once("mod ")?.1.strip_suffix(';')).collect();
+        // The group of the last import of each block that is open, by the spaces before it.
+        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+        for line in code.lines() {
+            let text = line.trim_start();
+            let spaces = line.len() - text.len();
+            if text.starts_with('}') {
+                last.retain(|inside, _| *inside <= spaces);
+            }
+            let Some(tree) = text.strip_prefix("use ") else { continue };
+            let root = tree.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap();
+            let group = match root {
+                "std" | "core" | "alloc" => 0,
+                "crate" | "super" | "self" => 2,
+                root if own.contains(&root) || root.starts_with(char::is_uppercase) => 2,
+                _ => 1,
+            };
+            let before = last.insert(spaces, group).unwrap_or_default();
+            assert!(before <= group, "{}: {line}", path.display());
+            checked += 1;
+        }
+    }
+    assert!(checked > 1000, "{checked} imports were found");
 }

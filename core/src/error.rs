@@ -199,8 +199,9 @@ impl core::error::Error for EncodeError {}
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::string::ToString;
+
+    use super::*;
 
     #[test]
     fn a_responder_answers_and_a_requester_does_not() {

@@ -113,9 +113,10 @@ impl fmt::Display for Prefix {
 
 #[cfg(test)]
 mod tests {
+    use std::string::ToString;
+
     use super::*;
     use crate::error::DecodeErrorKind;
-    use std::string::ToString;
 
     #[test]
     fn a_later_version_has_the_same_four_words() {

@@ -104,6 +104,8 @@ impl fmt::Display for ReadSegment {
 
 #[cfg(test)]
 mod tests {
+    use std::string::ToString;
+
     use super::*;
 
     #[test]
@@ -119,7 +121,6 @@ mod tests {
             assert_eq!(Segment { handle: 0, length, offset }.wraps(), wraps, "{offset:x} {length}");
         }
     }
-    use std::string::ToString;
 
     const ENTRY: [u8; 24] =
         [0, 0, 0, 1, 0, 0, 0, 180, 0, 0, 0x0a, 0x94, 0, 2, 0, 0, 0xa5, 6, 0x4b, 0xf4, 0xce, 0x8c, 0x60, 0];

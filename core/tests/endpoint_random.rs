@@ -6,7 +6,6 @@ mod support;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
-use support::Random;
 
 use rpcrdma::endpoint::requester::{self, CallRefusal, End, Memory};
 use rpcrdma::endpoint::responder::{self, CallMessage};
@@ -16,6 +15,8 @@ use rpcrdma::rpc::{self, Auth};
 use rpcrdma::rules::{self, Credits, Exchange, Finding, Sent};
 use rpcrdma::segment::Segment;
 use rpcrdma::v1;
+
+use support::Random;
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {

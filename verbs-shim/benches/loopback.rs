@@ -14,9 +14,10 @@ mod echo;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use echo::{Caller, Kind, alone, with_server};
 use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{Client, Server, Settings};
+
+use echo::{Caller, Kind, alone, with_server};
 
 const ROUNDS: u32 = 50;
 const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];

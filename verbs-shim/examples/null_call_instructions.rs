@@ -13,9 +13,10 @@
 #[allow(dead_code, reason = "others measure more")]
 mod echo;
 
-use echo::{Caller, Kind, alone};
 use rpcrdma_verbs::Connection;
 use rpcrdma_verbs::loopback::Adapter;
+
+use echo::{Caller, Kind, alone};
 
 #[inline(never)]
 fn measured_null_call(caller: &mut Caller<'_>, server: &Connection<Adapter>) {

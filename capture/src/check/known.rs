@@ -118,10 +118,11 @@ impl Found {
 
 #[cfg(test)]
 mod tests {
+    use rpcrdma::rules::Rule;
+
     use super::*;
     use crate::carrier::operation::Stamp;
     use crate::link::Address;
-    use rpcrdma::rules::Rule;
 
     #[test]
     fn a_finding_is_known_by_its_rule_who_broke_it_and_what_it_says() {

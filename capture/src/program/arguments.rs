@@ -394,8 +394,9 @@ fn xid(text: &str) -> Result<u32, &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::CommandFactory;
+
+    use super::*;
 
     #[test]
     fn the_description_of_the_command_line_is_sound() {

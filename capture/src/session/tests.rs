@@ -3,14 +3,13 @@
 
 use std::collections::VecDeque;
 
-use Side::{Active as Client, Passive as Server};
-
 use super::call::CallSegment;
 use super::sequence::Sequence;
 use super::*;
 use crate::carrier::connection::{Connection, Counts, Endpoint};
 use crate::carrier::handler::Taken::{self, Done, Early};
-use crate::carrier::operation::{Operation, OperationKind, Progress, Side, Sides, Stamp};
+use crate::carrier::operation::Side::{self, Active, Passive};
+use crate::carrier::operation::{Operation, OperationKind, Progress, Sides, Stamp};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::link::{Address, Carrier};
 use crate::rpc::known::{Direction, Rpc};
@@ -227,27 +226,27 @@ impl Play {
 
 #[test]
 fn only_what_speaks_of_something_not_seen_yet_is_early() {
-    let null = |xid| (Client, call(xid, &NONE));
-    let first_a = (Client, message_a(9, 0, &call_of(9, NFS)));
-    let of_either = (Client, words(&[0, 2, 32, 6, 0]));
-    let provides = (Server, message(1, NOMSG, &read_chunk(0, 7, 40), &[]));
+    let null = |xid| (Active, call(xid, &NONE));
+    let first_a = (Active, message_a(9, 0, &call_of(9, NFS)));
+    let of_either = (Active, words(&[0, 2, 32, 6, 0]));
+    let provides = (Passive, message(1, NOMSG, &read_chunk(0, 7, 40), &[]));
     let refusal = |xid, version| words(&[xid, version, 32, 4, 1, 1, 1]);
     let error_a = |flags| words(&[1, 2, 32, 4, flags, 2]);
     let rows = [
-        ("a reply", vec![null(5)], Server, reply(1), Early),
-        ("a reply to a call", vec![null(1)], Server, reply(1), Done),
-        ("an error", vec![null(5)], Server, words(&[1, 1, 32, 4, 2]), Early),
-        ("a refusal of a version", vec![null(5)], Server, refusal(1, 7), Early),
-        ("such a refusal of a call", vec![null(1)], Server, refusal(1, 7), Done),
-        ("such a refusal by the client", vec![], Client, refusal(1, 7), Done),
-        ("a refusal of version 2", vec![], Server, refusal(1, 2), Early),
-        ("one of what may be no call", vec![of_either], Server, refusal(1, 2), Done),
-        ("what nobody can read", vec![null(5)], Server, words(&[1, 1, 32, 9]), Done),
-        ("RDMA_DONE for what was not asked for", vec![null(1), provides], Client, words(&[1, 1, 32, 3]), Done),
-        ("an error of version 2", vec![first_a.clone()], Server, error_a(RESPONSE), Early),
-        ("one that does not say so", vec![first_a.clone()], Server, error_a(0), Early),
-        ("one of the client", vec![first_a.clone()], Client, error_a(RESPONSE), Done),
-        ("a grant", vec![first_a], Server, words(&[0, 2, 32, 1, RESPONSE, 0, 0, 0, 0]), Done),
+        ("a reply", vec![null(5)], Passive, reply(1), Early),
+        ("a reply to a call", vec![null(1)], Passive, reply(1), Done),
+        ("an error", vec![null(5)], Passive, words(&[1, 1, 32, 4, 2]), Early),
+        ("a refusal of a version", vec![null(5)], Passive, refusal(1, 7), Early),
+        ("such a refusal of a call", vec![null(1)], Passive, refusal(1, 7), Done),
+        ("such a refusal by the client", vec![], Active, refusal(1, 7), Done),
+        ("a refusal of version 2", vec![], Passive, refusal(1, 2), Early),
+        ("one of what may be no call", vec![of_either], Passive, refusal(1, 2), Done),
+        ("what nobody can read", vec![null(5)], Passive, words(&[1, 1, 32, 9]), Done),
+        ("RDMA_DONE for what was not asked for", vec![null(1), provides], Active, words(&[1, 1, 32, 3]), Done),
+        ("an error of version 2", vec![first_a.clone()], Passive, error_a(RESPONSE), Early),
+        ("one that does not say so", vec![first_a.clone()], Passive, error_a(0), Early),
+        ("one of the client", vec![first_a.clone()], Active, error_a(RESPONSE), Done),
+        ("a grant", vec![first_a], Passive, words(&[0, 2, 32, 1, RESPONSE, 0, 0, 0, 0]), Done),
     ];
     for (name, before, from, octets, taken) in rows {
         let mut play = Play::new(true);
@@ -259,26 +258,26 @@ fn only_what_speaks_of_something_not_seen_yet_is_early() {
 #[test]
 fn done_waits_for_what_was_asked_for() {
     let mut play = Play::new(true);
-    play.sends(&[(Client, call(1, &NONE)), (Server, message(1, NOMSG, &read_chunk(0, 7, 40), &[]))]);
-    play.step(Client, read(1, 7, 40));
+    play.sends(&[(Active, call(1, &NONE)), (Passive, message(1, NOMSG, &read_chunk(0, 7, 40), &[]))]);
+    play.step(Active, read(1, 7, 40));
     let done = words(&[1, 1, 32, 3]);
-    assert_eq!(play.first(Client, send(&done)), Early);
-    play.step(Server, response(1, &[0; 40]));
-    assert_eq!(play.first(Client, send(&done)), Done);
+    assert_eq!(play.first(Active, send(&done)), Early);
+    play.step(Passive, response(1, &[0; 40]));
+    assert_eq!(play.first(Active, send(&done)), Done);
 }
 
 #[test]
 fn a_write_captured_before_its_call_finds_it_only_where_no_call_can_have_been_missed() {
     for (set_up, loses, taken) in [(true, false, Done), (false, false, Early), (true, true, Early)] {
         let mut play = Play::new(set_up);
-        assert_eq!(play.first(Server, write(7, 0, &[1])), Early);
+        assert_eq!(play.first(Passive, write(7, 0, &[1])), Early);
         if loses {
-            play.step(Client, LOST);
+            play.step(Active, LOST);
         }
         let early = 1;
-        play.sends(&[(Client, call(1, &write_chunk(7, 4)))]);
-        assert_eq!(play.give(Server, write(7, 0, &[1]), early, false), taken, "{set_up} {loses}");
-        assert_eq!(play.first(Server, write(7, 1, &[1])), Done, "behind its call");
+        play.sends(&[(Active, call(1, &write_chunk(7, 4)))]);
+        assert_eq!(play.give(Passive, write(7, 0, &[1]), early, false), taken, "{set_up} {loses}");
+        assert_eq!(play.first(Passive, write(7, 1, &[1])), Done, "behind its call");
     }
 }
 
@@ -288,20 +287,20 @@ fn a_write_captured_before_its_call_finds_it_only_where_no_call_can_have_been_mi
 fn a_long_reply_is_known_by_the_client_or_by_its_call() {
     let long_reply = message(1, NOMSG, &reply_chunk(7, 24), &[]);
     let mut play = Play::new(true);
-    play.sends(&[(Server, long_reply.clone())]);
+    play.sends(&[(Passive, long_reply.clone())]);
     assert_eq!(play.halves(), (false, true), "its call was missed");
     // Nothing says which end is the client; the program is of no kind that would.
     let mut play = Play::new(false);
     let other_program = message(1, MSG, &reply_chunk(7, 24), &call_of(1, 400_000));
-    play.sends(&[(Client, other_program), (Server, long_reply)]);
+    play.sends(&[(Active, other_program), (Passive, long_reply)]);
     assert_eq!(play.halves(), (true, true));
 }
 
 #[test]
 fn what_a_client_sends_and_the_capture_cuts_is_a_call_whatever_its_wire_format() {
     let mut play = Play::new(true);
-    play.step(Client, cut(&words(&[1, 2, 32, MSG]), 80));
-    play.sends(&[(Server, words(&[1, 2, 32, 4, 1, 1, 1]))]);
+    play.step(Active, cut(&words(&[1, 2, 32, MSG]), 80));
+    play.sends(&[(Passive, words(&[1, 2, 32, 4, 1, 1, 1]))]);
     assert_eq!(play.halves(), (true, true));
 }
 
@@ -309,9 +308,9 @@ fn what_a_client_sends_and_the_capture_cuts_is_a_call_whatever_its_wire_format()
 fn of_a_reply_that_cannot_be_read_is_known_what_was_called_and_no_operation() {
     let mut play = Play::new(true);
     let put_root = [1, 0, 2, NFS, 4, 1, 0, 0, 0, 0, 0, 0, 1, 24];
-    play.sends(&[(Client, message(1, MSG, &reply_chunk(7, 100), &put_root))]);
+    play.sends(&[(Active, message(1, MSG, &reply_chunk(7, 100), &put_root))]);
     assert_eq!(play.message().rpc.as_ref().unwrap().operations.len(), 1);
-    play.sends(&[(Server, message(1, NOMSG, &reply_chunk(7, 100), &[]))]);
+    play.sends(&[(Passive, message(1, NOMSG, &reply_chunk(7, 100), &[]))]);
     let Rpc { direction, name, operations, status, .. } = play.message().rpc.clone().unwrap();
     assert_eq!((direction, name, operations.len(), status), (Direction::Reply, Some("NFSv4 COMPOUND"), 0, None));
 }
@@ -321,10 +320,10 @@ fn a_call_whose_position_zero_chunk_was_not_read_or_is_beside_a_payload_is_no_re
     let looks_like_a_reply = words(&[1, 1]);
     for (procedure, payload, pulled) in [(NOMSG, &[][..], &[][..]), (MSG, &[5, 5, 5], &looks_like_a_reply)] {
         let mut play = Play::new(true);
-        play.sends(&[(Client, message(1, procedure, &read_chunk(0, 7, 8), payload))]);
+        play.sends(&[(Active, message(1, procedure, &read_chunk(0, 7, 8), payload))]);
         if !pulled.is_empty() {
-            play.step(Server, read(1, 7, 8));
-            play.step(Client, response(1, pulled));
+            play.step(Passive, read(1, 7, 8));
+            play.step(Active, response(1, pulled));
         }
         play.finish();
         assert_eq!(play.halves(), (true, false), "{procedure}");
@@ -337,7 +336,7 @@ fn why_a_call_cannot_be_read_is_its_header_or_the_capture() {
         [(words(&[1, 1, 32, 9]), 16, NotRebuilt::Header), (words(&[1, 1, 32, MSG]), 80, NotRebuilt::Send)]
     {
         let mut play = Play::new(true);
-        play.step(Client, cut(&octets, length));
+        play.step(Active, cut(&octets, length));
         play.finish();
         let [transaction] = play.transactions()[..] else { panic!("one") };
         assert_eq!(*transaction.call.as_ref().unwrap().message.as_ref().unwrap_err(), why);
@@ -346,20 +345,20 @@ fn why_a_call_cannot_be_read_is_its_header_or_the_capture() {
 
 #[test]
 fn the_arguments_of_a_long_call_alone_are_known_late() {
-    let long = || (Client, message(1, NOMSG, &read_chunk(0, 7, 40), &[]));
+    let long = || (Active, message(1, NOMSG, &read_chunk(0, 7, 40), &[]));
     let null = words(&call_of(1, NFS));
     for (name, sent, pulled, late) in [
-        ("a short call", (Client, call(1, &NONE)), None, false),
+        ("a short call", (Active, call(1, &NONE)), None, false),
         ("a long call that was read", long(), Some(&null), true),
         ("one that was not", long(), None, false),
     ] {
         let mut play = Play::new(true);
         play.sends(&[sent]);
         if let Some(octets) = pulled {
-            play.step(Server, read(1, 7, 40));
-            play.step(Client, response(1, octets));
+            play.step(Passive, read(1, 7, 40));
+            play.step(Active, response(1, octets));
         }
-        play.sends(&[(Server, reply(1))]);
+        play.sends(&[(Passive, reply(1))]);
         assert_eq!(play.answered().walked_late, late, "{name}");
     }
 }
@@ -371,18 +370,18 @@ fn what_is_moved_is_followed_where_the_responder_is_heard() {
     let asks = |from, xid| (from, call(xid, &write_chunk(7, 4)));
     let answers = |from, xid| (from, reply(xid));
     let rows = [
-        ("set up, the server's first", true, vec![asks(Client, 1)], answers(Server, 1), true),
-        ("set up, the client's first", true, vec![asks(Server, 1)], answers(Client, 1), true),
-        ("not set up", false, vec![asks(Client, 1)], answers(Server, 1), false),
-        ("heard before", false, vec![answers(Server, 5), asks(Client, 1)], answers(Server, 1), true),
+        ("set up, the server's first", true, vec![asks(Active, 1)], answers(Passive, 1), true),
+        ("set up, the client's first", true, vec![asks(Passive, 1)], answers(Active, 1), true),
+        ("not set up", false, vec![asks(Active, 1)], answers(Passive, 1), false),
+        ("heard before", false, vec![answers(Passive, 5), asks(Active, 1)], answers(Passive, 1), true),
         (
             "the XID again, behind its reply",
             true,
-            vec![asks(Client, 1), answers(Server, 1), asks(Client, 1)],
-            answers(Server, 1),
+            vec![asks(Active, 1), answers(Passive, 1), asks(Active, 1)],
+            answers(Passive, 1),
             true,
         ),
-        ("the XID again, without one", true, vec![asks(Client, 1), asks(Client, 1)], answers(Server, 1), false),
+        ("the XID again, without one", true, vec![asks(Active, 1), asks(Active, 1)], answers(Passive, 1), false),
     ];
     for (name, set_up, before, last, followed) in rows {
         let mut play = Play::new(set_up);
@@ -396,7 +395,7 @@ fn what_is_moved_is_followed_where_the_responder_is_heard() {
 fn of_a_call_that_was_captured_after_its_reply_it_is_not_known_what_was_moved() {
     for (frame, followed) in [(9, false), (11, true)] {
         let mut play = Play::new(true);
-        for (from, octets, frame) in [(Client, call(1, &write_chunk(7, 4)), 10), (Server, reply(1), frame)] {
+        for (from, octets, frame) in [(Active, call(1, &write_chunk(7, 4)), 10), (Passive, reply(1), frame)] {
             assert_eq!(play.give(from, send(&octets), frame, true), Done);
         }
         assert_eq!(play.answered().moved.is_some(), followed);
@@ -408,11 +407,11 @@ fn of_a_call_that_was_captured_after_its_reply_it_is_not_known_what_was_moved() 
 #[test]
 fn an_operation_outside_is_told_and_counted_once_and_only_when_nothing_can_explain_it() {
     let mut play = Play::new(true);
-    assert_eq!(play.first(Server, write(7, 0, &[1])), Early);
+    assert_eq!(play.first(Passive, write(7, 0, &[1])), Early);
     assert_eq!((play.uses().len(), play.session.unclaimed), (0, 0));
-    play.step(Server, write(7, 0, &[1]));
-    play.step(Server, OperationKind::Write { handle: 7, offset: 1, data: &[1], length: 1, first: false });
-    play.step(Server, read(1, 8, 4));
+    play.step(Passive, write(7, 0, &[1]));
+    play.step(Passive, OperationKind::Write { handle: 7, offset: 1, data: &[1], length: 1, first: false });
+    play.step(Passive, read(1, 8, 4));
     let handles: Vec<u32> = play.uses().iter().map(|told| told.handle).collect();
     assert_eq!((handles, play.session.unclaimed), (vec![7, 8], 2));
 }
@@ -429,14 +428,14 @@ fn what_the_capture_may_lack_takes_the_blame_from_an_operation_outside() {
         ("a call of the same XID took the place of its call", true, calls(&[here, &NONE]), false),
         ("a call of the same XID took the place of another", true, calls(&[elsewhere, &NONE]), true),
         ("the places of more calls were taken than are remembered", true, calls(&many), false),
-        ("the client's packets were missed", true, lost(Client), false),
-        ("the server's packets were missed", true, lost(Server), false),
+        ("the client's packets were missed", true, lost(Active), false),
+        ("the server's packets were missed", true, lost(Passive), false),
     ] {
         let mut play = Play::new(set_up);
         for (from, octets) in &before {
             play.step(*from, octets.as_ref().map_or(LOST, |octets| send(octets)));
         }
-        play.step(Server, write(7, 0, &[1]));
+        play.step(Passive, write(7, 0, &[1]));
         let [told] = play.uses()[..] else { panic!("one") };
         assert_eq!(told.known, known, "{name}");
     }
@@ -444,18 +443,18 @@ fn what_the_capture_may_lack_takes_the_blame_from_an_operation_outside() {
 
 /// A step of the client's: this Send.
 fn send_of(octets: Vec<u8>) -> (Side, Option<Vec<u8>>) {
-    (Client, Some(octets))
+    (Active, Some(octets))
 }
 
 #[test]
 fn an_operation_outside_names_the_answered_call_that_had_advertised_its_memory() {
     let mut play = Play::new(true);
     for xid in [1, 2] {
-        play.sends(&[(Client, call(xid, &write_chunk(10 + xid, 8))), (Server, reply(xid))]);
+        play.sends(&[(Active, call(xid, &write_chunk(10 + xid, 8))), (Passive, reply(xid))]);
     }
     let places = [(11, 0), (11, 7), (11, 8), (12, 0), (13, 0)];
-    places.iter().for_each(|(handle, offset)| play.step(Server, write(*handle, *offset, &[1])));
-    play.step(Server, read(1, 11, 1));
+    places.iter().for_each(|(handle, offset)| play.step(Passive, write(*handle, *offset, &[1])));
+    play.step(Passive, read(1, 11, 1));
     let answered = play.uses().into_iter().map(|told| {
         let MemoryUseKind::Outside { answered, .. } = told.kind else { panic!("{told:?}") };
         answered
@@ -466,26 +465,26 @@ fn an_operation_outside_names_the_answered_call_that_had_advertised_its_memory()
 #[test]
 fn only_a_reply_that_is_provided_is_pulled() {
     let mut play = Play::new(true);
-    play.sends(&[(Client, call(1, &read_chunk(40, 7, 4)))]);
-    play.step(Server, read(1, 7, 4));
-    play.step(Client, response(1, &[0; 4]));
+    play.sends(&[(Active, call(1, &read_chunk(40, 7, 4)))]);
+    play.step(Passive, read(1, 7, 4));
+    play.step(Active, response(1, &[0; 4]));
     assert!(play.uses().is_empty(), "{:?}", play.uses());
-    play.sends(&[(Server, message(1, NOMSG, &read_chunk(0, 8, 40), &[]))]);
+    play.sends(&[(Passive, message(1, NOMSG, &read_chunk(0, 8, 40), &[]))]);
     assert_eq!(play.answered().call.xid(), 1);
-    play.step(Client, read(2, 8, 40));
+    play.step(Active, read(2, 8, 40));
     let [told] = play.uses()[..] else { panic!("one") };
-    assert_eq!((told.owner, told.kind), (Server, MemoryUseKind::Pulled { xid: 1, length: 40 }));
+    assert_eq!((told.owner, told.kind), (Passive, MemoryUseKind::Pulled { xid: 1, length: 40 }));
 }
 
 #[test]
 fn a_read_that_brought_its_data_was_not_the_one_refused() {
     let mut play = Play::new(true);
-    play.sends(&[(Client, call(1, &BOTH_CHUNKS))]);
-    play.step(Server, read(1, 7, 4));
-    play.step(Client, response(1, &[0; 4]));
+    play.sends(&[(Active, call(1, &BOTH_CHUNKS))]);
+    play.step(Passive, read(1, 7, 4));
+    play.step(Active, response(1, &[0; 4]));
     play.is_refused();
     assert!(play.uses().is_empty(), "{:?}", play.uses());
-    play.step(Server, write(8, 0, &[1]));
+    play.step(Passive, write(8, 0, &[1]));
     play.is_refused();
     let [told] = play.uses()[..] else { panic!("one") };
     assert!(told.handle == 8 && told.known, "{told:?}");
@@ -493,10 +492,10 @@ fn a_read_that_brought_its_data_was_not_the_one_refused() {
 
 #[test]
 fn what_was_refused_may_be_something_that_was_missed() {
-    for (set_up, loses, known) in [(true, None, true), (false, None, false), (true, Some(Server), false)] {
+    for (set_up, loses, known) in [(true, None, true), (false, None, false), (true, Some(Passive), false)] {
         let mut play = Play::new(set_up);
-        play.sends(&[(Client, call(1, &write_chunk(7, 4)))]);
-        play.step(Server, write(7, 0, &[1]));
+        play.sends(&[(Active, call(1, &write_chunk(7, 4)))]);
+        play.step(Passive, write(7, 0, &[1]));
         loses.into_iter().for_each(|from| play.step(from, LOST));
         play.is_refused();
         let [told] = play.uses()[..] else { panic!("one") };
@@ -510,14 +509,14 @@ fn what_was_refused_may_be_something_that_was_missed() {
 /// octets. How that is taken.
 fn end_of_a_call(before: &[Vec<u8>], (flags, is_whole): (u32, bool)) -> Message {
     let (mut play, payload) = (Play::new(true), call_of(1, NFS));
-    play.sends(&[(Client, message_a(9, 0, &call_of(9, NFS)))]);
-    before.iter().for_each(|octets| play.step(Client, send(octets)));
+    play.sends(&[(Active, message_a(9, 0, &call_of(9, NFS)))]);
+    before.iter().for_each(|octets| play.step(Active, send(octets)));
     let octets = message_a(1, flags, &payload[4..]);
     if is_whole {
-        play.step(Client, send(&octets));
+        play.step(Active, send(&octets));
     } else {
-        play.step(Client, begin(&octets));
-        play.step(Client, LOST);
+        play.step(Active, begin(&octets));
+        play.step(Active, LOST);
     }
     play.message().clone()
 }
@@ -584,7 +583,7 @@ fn only_a_send_that_can_be_nothing_else_tells_what_a_connection_carries() {
         ("no Call chunk", send(&external_b(&[0])), false),
     ] {
         let mut play = Play::unknown(true);
-        play.step(Client, kind);
+        play.step(Active, kind);
         assert_eq!(play.session.number.is_some(), is, "{name}");
     }
 }
@@ -596,8 +595,8 @@ fn a_connection_is_whole_where_nothing_was_passed_over() {
     let rows = [None].into_iter().chain(passed_over.map(Some));
     for before in rows {
         let mut play = Play::unknown(true);
-        before.into_iter().for_each(|kind| play.step(Client, kind));
-        play.step(Client, send(&null));
+        before.into_iter().for_each(|kind| play.step(Active, kind));
+        play.step(Active, send(&null));
         let Some(Event::Opened(opened)) = play.events.front() else { panic!("{:?}", play.events) };
         assert_eq!(opened.whole, before.is_none(), "{before:?}");
     }
@@ -607,7 +606,7 @@ fn a_connection_is_whole_where_nothing_was_passed_over() {
 fn who_answers_a_read_or_was_missed_is_not_heard_by_that() {
     for (kind, is_heard) in [(write(7, 0, &[1]), true), (response(1, &[1]), false), (LOST, false)] {
         let mut play = Play::unknown(false);
-        play.step(Server, kind);
+        play.step(Passive, kind);
         assert_eq!(play.session.heard.passive, is_heard, "{kind:?}");
     }
 }
@@ -617,23 +616,23 @@ fn who_answers_a_read_or_was_missed_is_not_heard_by_that() {
 #[test]
 fn a_send_without_its_end_is_told_at_the_end() {
     let mut play = Play::new(true);
-    for from in [Client, Server] {
+    for from in [Active, Passive] {
         play.step(from, begin(&call(1, &NONE)));
     }
     assert!(play.messages().is_empty());
     play.finish();
     let told: Vec<_> = play.messages().iter().map(|message| (message.sender, message.captured)).collect();
-    assert_eq!(told, [(Client, Captured::Head), (Server, Captured::Head)]);
+    assert_eq!(told, [(Active, Captured::Head), (Passive, Captured::Head)]);
 }
 
 /// Two calls that wait, octets having moved for the second; then of each end a part of a Payload stream, and a Send without
 /// its end.
 fn full() -> Play {
     let mut play = Play::new(true);
-    play.sends(&[(Client, call(1, &NONE)), (Client, call(2, &BOTH_CHUNKS))]);
-    play.step(Server, read(1, 7, 4));
-    play.step(Server, write(8, 0, &[1; 4]));
-    for (from, xid) in [(Client, 3), (Server, 4)] {
+    play.sends(&[(Active, call(1, &NONE)), (Active, call(2, &BOTH_CHUNKS))]);
+    play.step(Passive, read(1, 7, 4));
+    play.step(Passive, write(8, 0, &[1; 4]));
+    for (from, xid) in [(Active, 3), (Passive, 4)] {
         play.step(from, send(&message_a(xid, MORE, &call_of(xid, NFS))));
         play.step(from, begin(&reply(5)));
     }
@@ -645,7 +644,7 @@ fn all_that_waits_is_counted_as_held() {
     let mut play = Play::new(true);
     let (part_of_a_stream, part_of_a_send) = (message_a(3, MORE, &call_of(3, NFS)), [0; 17]);
     let mut held = 0;
-    for from in [Client, Server] {
+    for from in [Active, Passive] {
         for (kind, more) in [(send(&part_of_a_stream), 40), (begin(&part_of_a_send), 17)] {
             play.step(from, kind);
             held += more;
@@ -657,28 +656,28 @@ fn all_that_waits_is_counted_as_held() {
 #[test]
 fn of_a_call_its_octets_its_segments_and_where_each_response_goes_are_held() {
     let mut play = Play::new(true);
-    play.sends(&[(Client, call(1, &NONE)), (Client, call(2, &read_chunk(40, 8, 4)))]);
+    play.sends(&[(Active, call(1, &NONE)), (Active, call(2, &read_chunk(40, 8, 4)))]);
     let [one, two] = [1, 2].map(|id| play.session.calls[&id].held());
     let (header, segment) = (24, size_of::<CallSegment>());
     assert!((segment + header..2 * segment + header).contains(&(two - one)), "{}", two - one);
     let before = play.session.held();
-    play.step(Server, read(1, 8, 1));
-    play.step(Server, read(2, 8, 1));
+    play.step(Passive, read(1, 8, 1));
+    play.step(Passive, read(2, 8, 1));
     assert!(play.session.held() >= before + 2 * 24, "where the responses go");
     // A call in two parts: the payload of the first is beside the octets of the second.
     let (first, last) = (message_a(3, MORE, &call_of(3, NFS)[..4]), message_a(3, 0, &call_of(3, NFS)[4..]));
     let length = last.len();
-    play.sends(&[(Client, first), (Client, last)]);
+    play.sends(&[(Active, first), (Active, last)]);
     assert_eq!(play.session.calls[&3].held() - one, length + 16 - call(1, &NONE).len());
 }
 
 #[test]
 fn what_is_answered_is_held_no_more() {
     let mut play = Play::new(true);
-    play.sends(&[(Client, call(1, &write_chunk(7, 4))), (Client, call(2, &NONE))]);
-    play.step(Server, write(7, 0, &[1; 4]));
+    play.sends(&[(Active, call(1, &write_chunk(7, 4))), (Active, call(2, &NONE))]);
+    play.step(Passive, write(7, 0, &[1; 4]));
     assert!(play.session.held() > 0);
-    play.sends(&[(Server, reply(2)), (Server, reply(1))]);
+    play.sends(&[(Passive, reply(2)), (Passive, reply(1))]);
     assert_eq!(play.session.held(), 0);
 }
 

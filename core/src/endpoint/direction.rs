@@ -48,8 +48,9 @@ impl Direction {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::vec::Vec;
+
+    use super::*;
 
     /// The direction if a reply to XID 7 is awaited, and if none is.
     fn both(words: &[u32]) -> [Direction; 2] {

@@ -166,8 +166,9 @@ pub(super) fn whole(position: u32, length: u32) -> core::iter::Once<Range<u32>> 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::vec::Vec;
+
+    use super::*;
 
     const ITEMS: [Item; 2] = [Item { position: 8, length: 5 }, Item { position: 20, length: 4 }];
 

@@ -100,11 +100,12 @@ fn follows(reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
 
 #[cfg(test)]
 mod tests {
+    use std::format;
+    use std::vec::Vec;
+
     use super::*;
     use crate::segment::{ReadSegment, Segment};
     use crate::v1::{Body, Header};
-    use std::format;
-    use std::vec::Vec;
 
     #[test]
     fn lists_show_what_is_in_them() {

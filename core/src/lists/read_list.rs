@@ -182,9 +182,10 @@ impl fmt::Debug for ReadList<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use super::*;
     use crate::segment::Segment;
-    use std::vec::Vec;
 
     fn entry(position: u32, length: u32) -> [u8; 24] {
         ReadSegment { position, target: Segment { handle: 7, length, offset: 0 } }.to_entry()

@@ -185,8 +185,9 @@ impl fmt::Debug for WriteChunk<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::vec::Vec;
+
+    use super::*;
 
     fn lengths(room: &[u32], written: u64) -> Vec<u32> {
         let segments: Vec<_> =

@@ -364,9 +364,10 @@ impl Emit for GssCredential<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::vec;
     use std::vec::Vec;
+
+    use super::*;
 
     const SYS: [u8; 36] = [
         0, 0, 0, 9, 0, 0, 0, 5, b'h', b'o', b's', b't', b'1', 0, 0, 0, // stamp, machine name

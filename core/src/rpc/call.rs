@@ -118,9 +118,10 @@ impl fmt::Display for RpcCall<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use super::*;
     use crate::rpc::{Flavor, RpcErrorKind};
-    use std::vec::Vec;
 
     const CALL: [u8; 52] = [
         0x5a, 0x7a, 0x45, 0x83, 0, 0, 0, 0, 0, 0, 0, 2, // xid, CALL, rpcvers

@@ -1,7 +1,8 @@
-use super::*;
-use crate::v2::{ContinuationError, Family};
 use std::string::{String, ToString};
 use std::vec::Vec;
+
+use super::*;
+use crate::v2::{ContinuationError, Family};
 
 /// Big-endian words.
 fn words(words: &[u32]) -> Vec<u8> {

@@ -160,9 +160,10 @@ impl core::error::Error for ReplyError {}
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use super::*;
     use crate::segment::{ReadSegment, Segment};
-    use std::vec::Vec;
 
     #[test]
     fn a_provided_reply_has_a_read_list_and_no_octet_in_the_reply_chunk() {

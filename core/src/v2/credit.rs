@@ -65,8 +65,9 @@ impl fmt::Display for Credit {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::string::ToString;
+
+    use super::*;
 
     #[test]
     fn the_low_half_is_granted() {

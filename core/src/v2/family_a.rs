@@ -287,8 +287,9 @@ impl<'a> Message<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::string::ToString;
+
+    use super::*;
 
     #[test]
     fn flags_show_their_names_and_what_has_none() {

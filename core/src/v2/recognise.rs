@@ -82,8 +82,9 @@ fn is_known(error: ErrorBodyV2) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::vec::Vec;
+
+    use super::*;
 
     fn of(htype: u32, words: &[u32]) -> Option<Family> {
         let words = [0, VERSION, 0x0001_0001, htype].into_iter().chain(words.iter().copied());

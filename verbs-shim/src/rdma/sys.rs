@@ -403,10 +403,11 @@ unsafe extern "C" {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fmt::Write;
     use std::mem::{offset_of, size_of};
     use std::process::Command;
+
+    use super::*;
 
     /// What C and what Rust say about the same things, in the same order.
     #[derive(Default)]

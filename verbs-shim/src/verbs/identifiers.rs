@@ -64,8 +64,9 @@ impl Identifiers {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::HashSet;
+
+    use super::*;
 
     #[test]
     fn no_handle_comes_twice_and_none_follows_from_the_one_before() {

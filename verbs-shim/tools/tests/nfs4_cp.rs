@@ -11,11 +11,12 @@ mod server;
 use std::thread;
 use std::time::Duration;
 
-use dissected::{File, dissect};
-use nfs4::{Error, Location, Nfs4, Options};
 use rpcrdma_capture::Form;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Server, Settings};
+
+use dissected::{File, dissect};
+use nfs4::{Error, Location, Nfs4, Options};
 use server::{Nfsd, Whims};
 
 const ADDRESS: &str = "192.0.2.2:20049";

@@ -180,8 +180,9 @@ impl fmt::Display for Property<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::string::ToString;
+
+    use super::*;
 
     #[test]
     fn a_property_shows_what_it_is() {

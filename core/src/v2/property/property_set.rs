@@ -183,11 +183,12 @@ impl fmt::Debug for PropertySet<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use super::*;
     use crate::error::DecodeErrorKind;
     use crate::sink;
     use crate::v2::PropertyValue;
-    use std::vec::Vec;
 
     fn decode(octets: &[u8]) -> Result<PropertySet<'_>, DecodeError> {
         PropertySet::decode(&mut Reader::new(octets))
