@@ -70,7 +70,7 @@ impl<'a> Filters<'a> {
         match event {
             Event::Message(message) => {
                 input.wants_rpc(message.connection, message.rdma_xid(), message.stamp.time, first)
-                    && self.messages.is_none_or(|wanted| wanted.wants(&Subject::message(message)))
+                    && self.messages.is_none_or(|wanted| wanted.wants(&Filtered::message(message)))
             }
             Event::Transaction(transaction) => {
                 let is_slow = |least| transaction.latency().is_some_and(|latency| latency >= least);
@@ -82,7 +82,7 @@ impl<'a> Filters<'a> {
             Event::Rejected(_) => input.connection.is_empty(),
             Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => true,
             Event::Terminated(terminated) => {
-                let subject = Subject { ends: Ends::Either([terminated.from, terminated.to]), ..Subject::default() };
+                let subject = Filtered { ends: Ends::Either([terminated.from, terminated.to]), ..Filtered::default() };
                 input.wants_rpc(terminated.connection, None, terminated.stamp.time, first)
                     && self.messages.is_none_or(|wanted| wanted.wants(&subject))
             }
@@ -103,7 +103,7 @@ impl<'a> Filters<'a> {
         let Transaction { connection, xid, call, reply, .. } = transaction;
         let time = call.as_ref().or(reply.as_ref()).map(|half| half.stamp.time).unwrap_or_default();
         self.input.wants_rpc(*connection, Some(*xid), time, first)
-            && self.messages.is_none_or(|wanted| wanted.wants(&Subject::transaction(transaction)))
+            && self.messages.is_none_or(|wanted| wanted.wants(&Filtered::transaction(transaction)))
     }
 }
 
@@ -133,11 +133,11 @@ impl InputArguments {
 }
 
 impl MessageArguments {
-    fn wants(&self, subject: &Subject<'_>) -> bool {
+    fn wants(&self, subject: &Filtered<'_>) -> bool {
         let is_any = |wanted: &[Address], ends: &[Address]| {
             wanted.is_empty() || wanted.iter().any(|address| ends.contains(address))
         };
-        let Subject { ends, status, .. } = subject;
+        let Filtered { ends, status, .. } = subject;
         is_any(&self.client, ends.clients())
             && is_any(&self.server, ends.servers())
             && (self.op.is_empty() || self.op.iter().any(|name| subject.calls(name)))
@@ -148,7 +148,7 @@ impl MessageArguments {
 
 /// What the filters look at.
 #[derive(Default)]
-struct Subject<'a> {
+struct Filtered<'a> {
     ends: Ends,
     procedure: Option<Procedure>,
     callback: Callback,
@@ -193,7 +193,7 @@ impl Ends {
     }
 }
 
-impl<'a> Subject<'a> {
+impl<'a> Filtered<'a> {
     fn message(message: &'a Message) -> Self {
         let Message { from, to, .. } = *message;
         let error = message.error().map(Status::Error);
