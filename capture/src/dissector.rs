@@ -18,6 +18,7 @@ use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::event::{Event, Report, Terminated};
 use crate::file::{Frame, Time};
 use crate::link::{self, Content, TcpSegment};
+use crate::rpc::waiting::WaitEnd;
 use crate::session::{Context, Session};
 
 /// The port of NFS over RDMA (RFC 8267 section 9).
@@ -145,6 +146,8 @@ struct DissectorState {
     last_number: u32,
     events: VecDeque<Event>,
     summary: Summary,
+    /// The capture has ended.
+    is_finished: bool,
 }
 
 impl Dissector {
@@ -200,6 +203,7 @@ impl Dissector {
 
     /// Ends the capture: whatever waits is given as it is.
     pub fn finish(&mut self) {
+        self.state.is_finished = true;
         self.pairs.finish(&mut self.state);
         self.iwarp.finish(self.state.config.verify_crc, &mut self.state);
         self.state.summary.take(0, self.iwarp.take_checked());
@@ -292,7 +296,13 @@ impl Handler for DissectorState {
 
     fn closed(&mut self, connection: &Connection, mut session: Session, counts: &Sides<Counts>) {
         session.refused(connection, counts, &mut self.context());
-        session.finish(connection, &mut self.context());
+        let end = match connection.disconnected {
+            Some((by, stamp)) => WaitEnd::Disconnected { by, stamp },
+            // An operation that is refused for good ends the connection.
+            None if self.is_finished && counts.active.failed + counts.passive.failed == 0 => WaitEnd::Capture,
+            None => WaitEnd::Connection,
+        };
+        session.finish(connection, end, &mut self.context());
         self.events.push_back(Event::Connection(Box::new(Report {
             number: session.number,
             connection: connection.clone(),

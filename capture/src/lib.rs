@@ -86,3 +86,4 @@ pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
 pub use rpc::phases::{NotTimed, Phase, Phases};
 pub use rpc::ranges::Ranges;
 pub use rpc::transaction::{Form, Half, Rebuilt, Transaction};
+pub use rpc::waiting::{Owed, OwedUnknown, Step, WaitEnd, Waiting};

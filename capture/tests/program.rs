@@ -280,6 +280,80 @@ fn only_rpcs_that_took_so_long_are_slow() {
     assert!(stderr(&output).contains("1 call without a reply left out"), "{}", stderr(&output));
 }
 
+/// What `pending` says of a capture that holds only these frames of another.
+fn pending(name: &str, holds: impl Fn(usize) -> bool) -> Vec<Value> {
+    let (header, records) = records(name);
+    let held = records.into_iter().zip(1..).filter(|(_, frame)| holds(*frame)).map(|(record, _)| record);
+    let path = written("pending.pcap", &[header, held.flatten().collect()].concat());
+    let output = run(&["pending", "--json", "-q", &path]);
+    stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn who_owes_what_follows_from_what_was_moved_last() {
+    // WRITE of 65,536 octets. Call 693; four RDMA Read requests 695 to 698, the first for 20,480; last response 762; reply 763.
+    for (frames, owed, by, octets, last) in [
+        (693, "reply", "192.0.2.1", Value::Null, (693, Value::Null)),
+        (695, "RDMA Read response", "192.0.2.2", json!(20_480), (693, json!(695))),
+        (698, "RDMA Read response", "192.0.2.2", json!(65_536), (693, json!(698))),
+        (761, "RDMA Read response", "192.0.2.2", json!(1024), (761, json!(698))),
+        (762, "reply", "192.0.2.1", Value::Null, (762, json!(698))),
+    ] {
+        let calls = pending("nfs41", |frame| frame <= frames);
+        let [call] = calls.as_slice() else { panic!("{frames}: {calls:?}") };
+        assert_eq!(
+            (&call["owed"], &call["owed_by"], &call["owed_octets"]),
+            (&json!(owed), &json!(by), &octets),
+            "{frames}"
+        );
+        assert_eq!((&call["requester_last"]["frame"], &call["responder_last"]["frame"]), (&json!(last.0), &last.1));
+    }
+    assert!(pending("nfs41", |frame| frame <= 763).is_empty());
+}
+
+#[test]
+fn who_owes_what_is_not_guessed_where_packets_are_missing() {
+    // A reply that the capture lacks, in its midst and with a Read response.
+    for (missing, end) in [(763, usize::MAX), (763, 790), (750, 762)] {
+        let calls = pending("nfs41", |frame| frame != missing && frame <= end);
+        let call = calls.iter().find(|call| call["rdma_xid"] == "0x53d138ec").unwrap();
+        assert_eq!((&call["owed"], &call["owed_by"]), (&json!("unknown"), &Value::Null), "{missing} {end}");
+        assert_eq!(call["owed_unknown"], "packets may be missing from the capture");
+    }
+    // Of a capture of one direction nothing is known.
+    let (_, all) = records("nfs41");
+    let is_from = |record: &[u8], end: u8| record.get(16 + 26..16 + 30) == Some(&[192, 0, 2, end]);
+    let calls = pending("nfs41", |frame| all.get(frame - 1).is_some_and(|record| !is_from(record, 1)));
+    assert!(calls.len() > 50 && calls.iter().all(|call| call["owed"] == "unknown"), "{calls:?}");
+}
+
+#[test]
+fn pending_calls_are_the_oldest_first_and_a_connection_that_ended_owes_nothing() {
+    let output = run(&["pending", "--json", "-q", &capture("errors")]);
+    let calls: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(calls.is_sorted_by_key(|call| core::cmp::Reverse(call["age_ns"].as_u64().unwrap())));
+    let found: Vec<_> =
+        calls.iter().map(|call| (call["call_frame"].as_u64(), call["disconnect_frame"].as_u64())).collect();
+    let expected = [(103, 105), (193, 197), (204, 208), (223, 228), (235, 242), (258, 262)];
+    assert_eq!(found, expected.map(|(call, end)| (Some(call), Some(end))));
+    assert!(calls.iter().all(|call| call["owed"] == "nothing" && call["owed_by"].is_null()));
+    let output = run(&["pending", &capture("nfs41")]);
+    assert_eq!((stdout(&output), output.status.code()), ("", Some(0)));
+    assert!(stderr(&output).contains("rpcrdma: no call is without a reply\n"), "{}", stderr(&output));
+}
+
+#[test]
+fn pending_calls_fit_80_columns() {
+    for name in IPV4.into_iter().chain(["nfs3_ipv6"]) {
+        let (header, records) = records(name);
+        for frames in [records.len() / 3, records.len() / 2, records.len()] {
+            let path = written("pending_80.pcap", &[header.clone(), records[..frames].concat()].concat());
+            let output = run(&["pending", "-q", &path]);
+            assert!(stdout(&output).lines().all(|line| line.chars().count() <= 80), "{name} {}", stdout(&output));
+        }
+    }
+}
+
 #[test]
 fn a_tree_has_every_field_with_its_offset() {
     let output = run(&["decode", "-v", "-q", "--xid", "0x61d138ec", &capture("nfs41")]);

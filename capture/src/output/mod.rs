@@ -1,5 +1,5 @@
 //! Writing what was found: `json` for programs, `text`, `tree` and `findings` for people, [`stats`] in numbers, `export` for
-//! tools that read RPC over TCP. Each that brings a package with it is behind the feature of that name; `tree` and `slow` are with `text`.
+//! tools that read RPC over TCP. Each that brings a package with it is behind the feature of that name; `tree`, `slow` and `pending` are with `text`.
 
 #[cfg(feature = "export")]
 pub mod export;
@@ -9,6 +9,8 @@ mod fields;
 pub mod findings;
 #[cfg(feature = "json")]
 pub mod json;
+#[cfg(feature = "text")]
+pub mod pending;
 pub(crate) mod reason;
 #[cfg(feature = "text")]
 pub mod slow;

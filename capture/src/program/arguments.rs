@@ -20,6 +20,7 @@ Examples:
                                                messages as they arrive
   rpcrdma transactions --json nfs.pcap*        one JSON object per RPC
   rpcrdma slow --top 3 nfs.pcap                the slowest RPCs, and where their time went
+  rpcrdma pending nfs.pcap                     calls without a reply, and who owes what
   rpcrdma export nfs.pcap -o tcp.pcap          for Wireshark, as NFS over TCP
   rpcrdma stats nfs.pcap                       counts and latencies
   rpcrdma check nfs.pcap                       who breaks which rule
@@ -62,8 +63,8 @@ pub(super) enum Color {
 }
 
 /// The commands that have a manual page.
-const COMMANDS: [&str; 9] =
-    ["decode", "transactions", "slow", "export", "stats", "check", "header", "completions", "man"];
+const COMMANDS: [&str; 10] =
+    ["decode", "transactions", "slow", "pending", "export", "stats", "check", "header", "completions", "man"];
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -73,6 +74,8 @@ pub(super) enum Command {
     Transactions(Transactions),
     /// Print the slowest RPCs, and where their time went
     Slow(SlowArguments),
+    /// Print the calls without a reply, the oldest first, and who owes what
+    Pending(PendingArguments),
     /// Write the RPCs to a pcap file as RPC over TCP
     Export(Export),
     /// Count connections, messages, chunks, credits, retransmissions and latencies
@@ -225,6 +228,26 @@ pub(super) struct SlowArguments {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) top: u32,
     /// Print one JSON object per line, as 'transactions --json' does
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+const PENDING_HELP: &str = "\
+What is owed:
+  the reply            by the responder. If it did nothing for the call, it may not have received it
+  RDMA Read responses  by the requester: the responder asked for data that did not come
+It is not known who owes what if packets may be missing from the capture, or what was moved may
+be for another call. The age is that at the last frame of the capture. Calls that wait do not make
+the exit status 1.";
+
+#[derive(Args, Debug)]
+#[command(after_help = PENDING_HELP)]
+pub(super) struct PendingArguments {
+    #[command(flatten)]
+    pub(super) input: InputArguments,
+    #[command(flatten)]
+    pub(super) messages: MessageArguments,
+    /// Print one JSON object per line
     #[arg(long)]
     pub(super) json: bool,
 }

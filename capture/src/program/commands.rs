@@ -12,7 +12,8 @@ use clap::CommandFactory;
 use indicatif::ProgressBar;
 
 use super::arguments::{
-    Arguments, Check, Color, Command, Decode, Export, HeaderArguments, SlowArguments, StatsArguments, Transactions,
+    Arguments, Check, Color, Command, Decode, Export, HeaderArguments, PendingArguments, SlowArguments, StatsArguments,
+    Transactions,
 };
 use super::capture::Inputs;
 use super::filters::Filters;
@@ -30,6 +31,7 @@ use crate::input::hexdump;
 use crate::input::send::lone_message;
 use crate::output::export::Exporter;
 use crate::output::findings::{self, Findings};
+use crate::output::pending::{self, Pending};
 use crate::output::slow::{self, Slowest};
 use crate::output::stats::Stats;
 use crate::output::text::Lines;
@@ -47,6 +49,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Decode(command) => decode(&command, color, quiet),
         Command::Transactions(command) => transactions(&command, color, quiet),
         Command::Slow(command) => slow(&command, color, quiet),
+        Command::Pending(command) => pending(&command, color, quiet),
         Command::Export(command) => export(&command, quiet),
         Command::Stats(command) => stats(&command, color, quiet),
         Command::Check(command) => check(&command, color, quiet),
@@ -127,6 +130,42 @@ fn slow(arguments: &SlowArguments, color: Color, quiet: bool) -> Result<u8, Fail
         slow::heading(&mut out, colour)?;
     }
     slowest.write(&mut out)?;
+    write(&out)?;
+    Ok(notices.status(&summary))
+}
+
+fn pending(arguments: &PendingArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let colour = is_coloured(color);
+    let mut pending = Pending::default();
+    let show = Show { notices: !quiet, bar: !quiet, all: false, between: false };
+    let source = InputSource::new(Filters::calls(&arguments.input, &arguments.messages))?;
+    let Done { notices, summary, files } = source.read_all(Config::default(), show, |event, _, _| {
+        if let Event::Transaction(transaction) = event {
+            pending.take(transaction);
+        }
+        Ok(())
+    })?;
+    if pending.repeated() > 0 && !quiet {
+        say(&format!("{} left out: sent again under the same XID", counted(pending.repeated(), "call")));
+    }
+    if pending.newer() > 0 {
+        say(&format!("{} left out: only the oldest are kept", counted(pending.newer(), "call")));
+    }
+    let calls = pending.into_calls();
+    if calls.is_empty() && !notices.selects_nothing() && !quiet {
+        say("no call is without a reply");
+    }
+    let last = summary.last.unwrap_or_default();
+    let mut out = Vec::new();
+    if !arguments.json && !calls.is_empty() {
+        pending::heading(&mut out, colour)?;
+    }
+    for call in &calls {
+        match arguments.json {
+            true => json::pending(&mut out, call, last, &files)?,
+            false => pending::lines(&mut out, call, (last, &files), colour)?,
+        }
+    }
     write(&out)?;
     Ok(notices.status(&summary))
 }

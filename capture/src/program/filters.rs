@@ -37,6 +37,11 @@ impl<'a> Filters<'a> {
         Self { input, messages: Some(messages), slower_than: *slower_than, select: Select::Rpcs }
     }
 
+    /// For a command that shows RPCs, however long they took.
+    pub(super) const fn calls(input: &'a InputArguments, messages: &'a MessageArguments) -> Self {
+        Self { input, messages: Some(messages), slower_than: None, select: Select::Rpcs }
+    }
+
     /// For a command that shows what it makes of both.
     pub(super) const fn all(input: &'a InputArguments) -> Self {
         Self { input, messages: None, slower_than: None, select: Select::Both }

@@ -9,3 +9,4 @@ pub(crate) mod not_rebuilt;
 pub(crate) mod phases;
 pub(crate) mod ranges;
 pub(crate) mod transaction;
+pub(crate) mod waiting;

@@ -3,6 +3,7 @@
 use super::known::{Security, Status};
 use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phases};
+use super::waiting::Waiting;
 use crate::carrier::operation::{Side, Stamp};
 use crate::link::Address;
 use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure};
@@ -48,6 +49,8 @@ pub struct Transaction {
     pub began: Option<Stamp>,
     /// Where its time went; they add up to [`latency`](Self::latency).
     pub phases: Result<Phases, NotTimed>,
+    /// How it waits for its reply, if the capture holds the call and no reply.
+    pub waiting: Option<Waiting>,
 }
 
 impl Transaction {

@@ -6,6 +6,7 @@ use rpcrdma::rpc::MessageType;
 use super::chunk::{self, Chunk};
 use super::memory::{Access, Extents};
 use super::timeline::Timeline;
+use crate::carrier::operation::Stamp;
 use crate::rpc::describe::{self, Called, Described, Way};
 use crate::rpc::header::{Header, PayloadPlace, read_chunks};
 use crate::rpc::known::{Direction, Rpc};
@@ -13,6 +14,7 @@ use crate::rpc::message::{Answered, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::ranges::{self, Ranges};
+use crate::rpc::waiting::{Owed, OwedUnknown, Step, WaitEnd, Waiting};
 
 /// A segment that a call advertises, and what was moved.
 #[derive(Debug)]
@@ -54,6 +56,8 @@ pub(crate) struct Call {
     /// Octets that the responder asked for with RDMA Read.
     pub(crate) asked_octets: u64,
     pub(crate) read_octets: u64,
+    /// Whether the capture lacks some of the data that came for these requests.
+    pub(super) lacks_response: bool,
     pub(crate) write_octets: u64,
     /// Whether what was held was released.
     pub(crate) overflowed: bool,
@@ -66,6 +70,9 @@ pub(crate) struct Call {
     pub(crate) followed: Followed,
     /// Where its time goes.
     pub(super) timeline: Timeline,
+    /// What its requester did last for it, and what its responder did.
+    pub(super) requester_last: (Step, Stamp),
+    pub(super) responder_last: Option<(Step, Stamp)>,
 }
 
 /// How much is known about what is moved for a call.
@@ -94,6 +101,7 @@ impl Call {
             }
             Err(_) => (Vec::new(), 0),
         };
+        let requester_last = (Step::Call, message.stamp);
         Self {
             message,
             way,
@@ -104,6 +112,7 @@ impl Call {
             described,
             asked_octets: 0,
             read_octets: 0,
+            lacks_response: false,
             write_octets: 0,
             overflowed: false,
             is_doubtful: false,
@@ -111,6 +120,8 @@ impl Call {
             sent: 0,
             followed: Followed::No,
             timeline,
+            requester_last,
+            responder_last: None,
         }
     }
 
@@ -118,6 +129,31 @@ impl Call {
     pub(super) fn shares_memory(&mut self) {
         self.followed = Followed::No;
         self.timeline.refuse(NotTimed::SharedMemory);
+    }
+
+    /// How it waits, when its wait is over and nothing more of it will be seen.
+    pub(super) fn waiting(&self, end: WaitEnd) -> Waiting {
+        let Self { requester_last: requester, responder_last: responder, .. } = *self;
+        Waiting { end, requester, responder, owed: self.owed(end) }
+    }
+
+    /// What is owed for it, if the capture shows all of it.
+    fn owed(&self, end: WaitEnd) -> Owed {
+        match end {
+            WaitEnd::Repeated => return Owed::Nothing,
+            WaitEnd::Connection => return Owed::Unknown(OwedUnknown::ConnectionOver),
+            WaitEnd::GivenUp => return Owed::Unknown(OwedUnknown::GivenUp),
+            WaitEnd::Disconnected { .. } | WaitEnd::Capture => {}
+        }
+        if self.followed == Followed::No || self.lacks_response || self.message.is_broken() {
+            let reason = self.timeline.phases().err().unwrap_or(NotTimed::Missed);
+            return Owed::Unknown(reason.into());
+        }
+        match self.asked_octets.saturating_sub(self.read_octets) {
+            _ if end != WaitEnd::Capture => Owed::Nothing,
+            0 => Owed::Reply,
+            octets => Owed::ReadResponse(octets),
+        }
     }
 
     /// Some of the data that was asked for by RDMA Read is still to come.
@@ -164,10 +200,12 @@ impl Call {
             mine.data = theirs.data.clone();
         }
         self.asked_octets = before.asked_octets;
+        self.lacks_response = before.lacks_response;
         self.read_octets = core::mem::take(&mut before.read_octets);
         self.write_octets = core::mem::take(&mut before.write_octets);
         self.overflowed = before.overflowed;
         self.is_doubtful = before.is_doubtful;
+        self.responder_last = before.responder_last;
     }
 
     /// Whether a chunk is the Reply chunk of this call, used or not.

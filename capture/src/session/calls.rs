@@ -15,6 +15,7 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::{Detail, Message};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::WaitEnd;
 
 impl Session {
     /// Records a call, and returns its message with what is known about it.
@@ -74,10 +75,10 @@ impl Session {
         self.watch.supersede(&before);
         if call.is_copy_of(&before) {
             call.inherit(&mut before);
-            let places = self.reads.iter_mut().map(|(_, place, _)| place);
+            let places = self.reads.iter_mut().map(|(_, place, ..)| place);
             places.filter(|place| place.call == id).for_each(|place| place.call = self.last_call + 1);
         }
-        self.unanswered(before, context);
+        self.unanswered(before, WaitEnd::Repeated, context);
     }
 
     pub(super) fn wait(&mut self, mut call: Call, context: &mut Context<'_>) {
@@ -118,7 +119,7 @@ impl Session {
         if self.calls.len() > CALLS
             && let Some((&oldest, _)) = self.calls.first_key_value()
         {
-            self.give_up(oldest, context);
+            self.give_up(oldest, WaitEnd::GivenUp, context);
         }
     }
 
@@ -146,14 +147,15 @@ impl Session {
         Some(call)
     }
 
-    pub(super) fn give_up(&mut self, id: u64, context: &mut Context<'_>) {
+    pub(super) fn give_up(&mut self, id: u64, end: WaitEnd, context: &mut Context<'_>) {
         let Some(call) = self.take(id) else { return };
         self.watch.given_up |= call.may_be_served();
-        self.unanswered(call, context);
+        self.unanswered(call, end, context);
     }
 
     /// Ends a call that was not answered.
-    fn unanswered(&self, mut call: Call, context: &mut Context<'_>) {
+    fn unanswered(&self, mut call: Call, end: WaitEnd, context: &mut Context<'_>) {
+        let waiting = call.waiting(end);
         // What was not moved may still be moved.
         call.followed = Followed::No;
         call.timeline.refuse(NotTimed::ReplyMissing);
@@ -166,7 +168,8 @@ impl Session {
         }
         let xid = call.message.xid();
         if context.transactions {
-            context.ended(Transaction::new(Some(call), None, xid));
+            let transaction = Transaction::new(Some(call), None, xid);
+            context.ended(transaction.map(|transaction| Transaction { waiting: Some(waiting), ..transaction }));
         }
     }
 
@@ -214,10 +217,10 @@ impl Session {
     }
 
     /// Ends the session: calls that wait will not be answered.
-    pub(crate) fn finish(&mut self, connection: &Connection, context: &mut Context<'_>) {
+    pub(crate) fn finish(&mut self, connection: &Connection, end: WaitEnd, context: &mut Context<'_>) {
         self.abandon(connection, context);
         while let Some((&id, _)) = self.calls.first_key_value() {
-            self.give_up(id, context);
+            self.give_up(id, end, context);
         }
     }
 
@@ -235,7 +238,7 @@ impl Session {
         while self.held() > enough
             && let Some((&oldest, _)) = self.calls.first_key_value()
         {
-            self.give_up(oldest, context);
+            self.give_up(oldest, WaitEnd::GivenUp, context);
         }
         if self.held() > enough {
             self.reads.clear();

@@ -88,6 +88,7 @@ impl Transaction {
             write_octets: 0,
             began: None,
             phases: Err(NotTimed::CallMissing),
+            waiting: None,
         };
         if let Some(call) = call {
             transaction.take_call(call);

@@ -9,6 +9,7 @@ use crate::carrier::connection::Connection;
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{Operation, OperationKind, Side, Stamp};
 use crate::event::{Event, Lost};
+use crate::rpc::waiting::Step;
 
 impl Session {
     /// Takes what an end did; returns [`Taken::Early`] if it refers to an unknown call or unknown memory, unless this
@@ -93,6 +94,7 @@ impl Session {
         match operation.kind {
             OperationKind::Write { data, length, .. } => self.put(place, at, data, |call, held| {
                 call.write_octets += length as u64;
+                call.responder_last = Some((Step::Write, stamp));
                 call.timeline.write(stamp);
                 call.moves(place.segment, at, length as u64, held);
             }),
@@ -108,8 +110,11 @@ impl Session {
         self.granted(from.other());
         let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
         match read {
-            Some(&(_, place, base)) => self.put(place, base + at, data, |call, _| {
+            Some(&(_, place, base, before)) => self.put(place, base + at, data, |call, _| {
+                // Responses come in the order of the requests, so what they skip was missed.
+                call.lacks_response |= call.read_octets != before + at;
                 call.read_octets += length as u64;
+                call.requester_last = (Step::ReadResponse, stamp);
                 call.timeline.read(call.is_pulled(), stamp);
             }),
             None => self.cannot_place(stamp),
@@ -162,15 +167,18 @@ impl Session {
     }
 
     fn read(&mut self, (request, stamp): (u64, Stamp), place: SegmentPlace, at: u64, length: u32) {
+        let mut before = 0;
         if let Some(call) = self.calls.get_mut(&place.call) {
+            before = call.asked_octets;
             call.asked_octets += u64::from(length);
+            call.responder_last = Some((Step::ReadRequest, stamp));
             call.timeline.read(call.is_pulled(), stamp);
             call.moves(place.segment, at, u64::from(length), &mut self.held);
         }
         if self.reads.len() == READS {
             self.reads.pop_front();
         }
-        self.reads.push_back((request, place, at));
+        self.reads.push_back((request, place, at, before));
     }
 
     /// Puts data where it belongs; `count` gets its call, and the octets of memory that calls take.

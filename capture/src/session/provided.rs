@@ -14,6 +14,7 @@ use super::state::{Context, Session};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{Detail, Message};
 use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::WaitEnd;
 
 impl Session {
     /// Records a reply in memory that the requester reads (draft-cel-nfsv4-reliable-reply section 4.1). It ends with
@@ -31,7 +32,7 @@ impl Session {
             message.detail = Some(Box::new(Detail { answers, ..self.watch.detail(Direction::Reply) }));
         }
         let before = self.provided.get(message.sender).get(&xid).copied();
-        before.into_iter().for_each(|before| self.give_up(before, context));
+        before.into_iter().for_each(|before| self.give_up(before, WaitEnd::Repeated, context));
         let timeline = call.timeline.provided();
         let mut provided = Call::new(message.clone(), timeline, (None, None), call.way, context.transactions);
         // The RDMA_DONE that comes next may be for the one before.

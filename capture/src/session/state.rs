@@ -74,7 +74,8 @@ pub(crate) struct Session {
     /// happened.
     pub(super) unplaced: u64,
     pub(super) last_unplaced: u64,
-    pub(super) reads: VecDeque<(u64, SegmentPlace, u64)>,
+    /// Read requests: which, where they begin, and the octets that were asked for before for the same call.
+    pub(super) reads: VecDeque<(u64, SegmentPlace, u64, u64)>,
     /// RDMA Writes and Reads that aim at memory that no call in this capture advertised.
     pub(crate) unclaimed: u64,
     pub(super) watch: Watch,
@@ -99,6 +100,6 @@ impl Session {
     pub(crate) fn held(&self) -> usize {
         let assemblies = self.assemblies.active.held() + self.assemblies.passive.held();
         let sequences = self.sequences.active.octets.len() + self.sequences.passive.octets.len();
-        self.held + assemblies + sequences + self.reads.len() * size_of::<(u64, SegmentPlace, u64)>()
+        self.held + assemblies + sequences + self.reads.len() * size_of::<(u64, SegmentPlace, u64, u64)>()
     }
 }

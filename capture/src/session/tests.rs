@@ -16,6 +16,7 @@ use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::WaitEnd;
 
 // --- Messages, word by word ----------------------------------------------------------------------------------------------
 
@@ -175,7 +176,7 @@ impl Play {
     }
 
     fn finish(&mut self) {
-        self.with(|session, connection, context| session.finish(connection, context));
+        self.with(|session, connection, context| session.finish(connection, WaitEnd::Capture, context));
     }
 
     fn let_go(&mut self, excess: usize) {

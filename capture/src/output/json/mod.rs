@@ -7,6 +7,8 @@
 mod chunks;
 mod faults;
 mod message;
+#[cfg(feature = "text")]
+mod pending;
 mod rpc;
 mod salvaged;
 mod terminate;
@@ -20,6 +22,10 @@ use std::io;
 use super::fields::readable;
 use crate::event::Terminated;
 use crate::file::Files;
+#[cfg(feature = "text")]
+use crate::file::Time;
+#[cfg(feature = "text")]
+use crate::output::pending::PendingCall;
 use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
 use message::{MessageObject, PlaceObject};
@@ -51,6 +57,15 @@ pub fn lone_message(out: &mut impl io::Write, message: &Message) -> io::Result<(
 /// Those of `out`.
 pub fn transaction(out: &mut impl io::Write, transaction: &Transaction, files: &Files) -> io::Result<()> {
     write_line(out, &TransactionObject::new(transaction, files))
+}
+
+/// Writes a call without a reply and a line feed; `last` is the time of the last frame.
+///
+/// # Errors
+/// Those of `out`.
+#[cfg(feature = "text")]
+pub fn pending(out: &mut impl io::Write, call: &PendingCall, last: Time, files: &Files) -> io::Result<()> {
+    write_line(out, &pending::PendingObject::new(call, last, files))
 }
 
 /// Writes a Terminate and a line feed.

@@ -1,0 +1,198 @@
+//! Calls without a reply: how long they have waited, and who owes what.
+
+use std::collections::BinaryHeap;
+use std::io;
+
+use super::style::{DIM, Line, NAME, PLAIN, WARNING, wrapped};
+use super::text::called_within;
+use crate::carrier::operation::{Side, Stamp};
+use crate::file::{Files, Time};
+use crate::link::Address;
+use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::{Owed, Step, WaitEnd, Waiting};
+
+/// Columns of a line.
+const WIDTH: usize = 80;
+/// Columns before what is owed.
+const INDENT: usize = 13;
+/// Columns of what is called.
+const CALLED: usize = 43;
+/// The most calls that are kept.
+const KEPT: usize = 10_000;
+
+/// The oldest calls without a reply.
+#[derive(Debug, Default)]
+pub struct Pending {
+    kept: BinaryHeap<PendingCall>,
+    newer: u64,
+    repeated: u64,
+}
+
+/// A call without a reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PendingCall {
+    /// Number of the connection.
+    pub connection: u32,
+    /// `rdma_xid`.
+    pub xid: u32,
+    /// Which end called.
+    pub requester: Side,
+    /// Address of the requester.
+    pub from: Address,
+    /// Address of the responder.
+    pub to: Address,
+    /// The frame that completed the call.
+    pub call: Stamp,
+    /// The name of what is called.
+    pub name: Option<&'static str>,
+    /// The operations of an NFSv4 COMPOUND.
+    pub operations: Vec<&'static str>,
+    /// What is called, as it is printed.
+    called: String,
+    /// How it waits.
+    pub waiting: Waiting,
+}
+
+impl Ord for PendingCall {
+    /// By age: the older is the lesser.
+    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
+        let place = |call: &Self| (call.call.time, call.call.frame, call.connection, call.xid);
+        place(self).cmp(&place(other))
+    }
+}
+
+impl PartialOrd for PendingCall {
+    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Pending {
+    /// Takes an RPC: a call without a reply is kept, unless it was sent again under its XID and so is no longer waited for.
+    pub fn take(&mut self, transaction: &Transaction) {
+        let Transaction { connection, xid, requester, from, to, name, .. } = *transaction;
+        let (Some(waiting), Some(call)) = (transaction.waiting, &transaction.call) else { return };
+        if waiting.end == WaitEnd::Repeated {
+            self.repeated += 1;
+            return;
+        }
+        self.kept.push(PendingCall {
+            connection,
+            xid,
+            requester,
+            from,
+            to,
+            call: call.stamp,
+            name,
+            operations: transaction.operations.iter().map(|operation| operation.name).collect(),
+            called: called_within(CALLED, transaction),
+            waiting,
+        });
+        if self.kept.len() > KEPT {
+            self.kept.pop();
+            self.newer += 1;
+        }
+    }
+
+    /// Calls that were left out because there were so many older ones.
+    #[must_use]
+    pub const fn newer(&self) -> u64 {
+        self.newer
+    }
+
+    /// Calls that were left out because others were sent under their XIDs.
+    #[must_use]
+    pub const fn repeated(&self) -> u64 {
+        self.repeated
+    }
+
+    /// Those that were kept, the oldest first.
+    #[must_use]
+    pub fn into_calls(self) -> Vec<PendingCall> {
+        self.kept.into_sorted_vec()
+    }
+}
+
+/// Writes the headings of the columns of [`lines`].
+///
+/// # Errors
+/// Those of `out`.
+pub fn heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+    let mut line = Line::new(colour, WIDTH);
+    line.push(DIM, "  age, seconds   call  C rdma_xid   RPC");
+    line.write(out)
+}
+
+/// Writes a call in lines of at most 80 columns: its age at the `last` frame of the capture, the frame that completed it,
+/// its connection, `rdma_xid` and what it calls; then what is owed, and what either end did last.
+///
+/// # Errors
+/// Those of `out`.
+pub fn lines(
+    out: &mut impl io::Write,
+    call: &PendingCall,
+    (last, files): (Time, &Files),
+    colour: bool,
+) -> io::Result<()> {
+    let mut line = Line::new(colour, WIDTH);
+    let age = Time(call.age(last)).to_string();
+    line.push(PLAIN, &format!("{:>14} ", age.get(..age.len().saturating_sub(3)).unwrap_or(&age)));
+    line.push(DIM, &format!("{:>6} {:>2} ", call.call.frame, call.connection));
+    line.push(PLAIN, &format!("{:#010x} ", call.xid));
+    line.push(NAME, &call.called);
+    line.write(out)?;
+    let style = if matches!(call.waiting.owed, Owed::Unknown(_)) { WARNING } else { PLAIN };
+    for (style, text) in [(style, call.owed()), (DIM, call.last_steps(files))] {
+        for text in wrapped(&text, WIDTH - INDENT) {
+            let mut line = Line::new(colour, WIDTH).unlimited();
+            line.push(PLAIN, &" ".repeat(INDENT));
+            line.push(style, &text);
+            line.write(out)?;
+        }
+    }
+    Ok(())
+}
+
+impl PendingCall {
+    /// Nanoseconds from the call to the `last` frame of the capture.
+    #[must_use]
+    pub const fn age(&self, last: Time) -> u64 {
+        last.0.saturating_sub(self.call.time.0)
+    }
+
+    /// The end that owes something.
+    #[must_use]
+    pub const fn debtor(&self) -> Option<Address> {
+        match self.waiting.owed {
+            Owed::Reply => Some(self.to),
+            Owed::ReadResponse(_) => Some(self.from),
+            Owed::Nothing | Owed::Unknown(_) => None,
+        }
+    }
+
+    fn owed(&self) -> String {
+        let Self { from, to, .. } = self;
+        let owed = match self.waiting.owed {
+            Owed::Reply => format!("{to} owes the reply when the capture ends"),
+            Owed::ReadResponse(octets) => {
+                format!("{from} owes {octets} octets of RDMA Read responses when the capture ends")
+            }
+            Owed::Nothing => "will not be answered".to_owned(),
+            Owed::Unknown(reason) => format!("not known who owes what: {reason}"),
+        };
+        let WaitEnd::Disconnected { by, stamp } = self.waiting.end else { return owed };
+        let by = if by == self.requester { from } else { to };
+        format!("{owed}; {by} ended the connection in frame {}", stamp.frame)
+    }
+
+    fn last_steps(&self, files: &Files) -> String {
+        let Self { from, to, .. } = self;
+        let step = |end: &Address, (step, stamp): (Step, Stamp)| {
+            let place = files.place(stamp.frame).map(|place| format!(" ({place})")).unwrap_or_default();
+            format!("{} in frame {}{place} by {end}", step.name(), stamp.frame)
+        };
+        let responder = self.waiting.responder.map_or_else(|| format!("nothing for it by {to}"), |last| step(to, last));
+        format!("last: {}; {responder}", step(from, self.waiting.requester))
+    }
+}

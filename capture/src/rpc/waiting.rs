@@ -1,0 +1,119 @@
+//! A call whose reply is not in the capture.
+
+use core::fmt;
+
+use super::phases::NotTimed;
+use crate::carrier::operation::{Side, Stamp};
+
+/// Something that an end did for an RPC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The requester sent the call.
+    Call,
+    /// The responder asked for data with an RDMA Read.
+    ReadRequest,
+    /// The requester's data came, or some of it.
+    ReadResponse,
+    /// The responder wrote data with an RDMA Write.
+    Write,
+}
+
+impl Step {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::ReadRequest => "RDMA Read request",
+            Self::ReadResponse => "RDMA Read response",
+            Self::Write => "RDMA Write",
+        }
+    }
+}
+
+/// What ended the wait for a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WaitEnd {
+    /// The end of the capture.
+    Capture,
+    /// An end of the connection ended it.
+    Disconnected {
+        /// Which.
+        by: Side,
+        /// The frame that says so.
+        stamp: Stamp,
+    },
+    /// The connection was over before the end of the capture, which does not show how it ended.
+    Connection,
+    /// Another call with its XID.
+    Repeated,
+    /// So much waited that it was given up, to keep within the bounds of memory.
+    GivenUp,
+}
+
+/// What is owed for a call without a reply, as far as the capture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Owed {
+    /// The reply, by the responder.
+    Reply,
+    /// So many octets that the responder asked for with RDMA Read, by the requester.
+    ReadResponse(u64),
+    /// Nothing: the call is over.
+    Nothing,
+    /// The capture does not show it.
+    Unknown(OwedUnknown),
+}
+
+/// Why it is not known what is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OwedUnknown {
+    /// Packets of the RPC may be missing from the capture.
+    Missed,
+    /// Another call that waited advertised the same memory, so it is not known for which of them data was moved.
+    SharedMemory,
+    /// A call with the same XID was not answered before: what the responder did may have been for that.
+    SameXid,
+    /// It was not followed to the end of the capture, to keep within the bounds of memory.
+    GivenUp,
+    /// The connection was over, and the capture does not show how it ended.
+    ConnectionOver,
+}
+
+impl From<NotTimed> for OwedUnknown {
+    fn from(reason: NotTimed) -> Self {
+        match reason {
+            NotTimed::SharedMemory => Self::SharedMemory,
+            NotTimed::SameXid => Self::SameXid,
+            NotTimed::CallMissing | NotTimed::ReplyMissing | NotTimed::Missed | NotTimed::OutOfOrder => Self::Missed,
+        }
+    }
+}
+
+impl fmt::Display for OwedUnknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missed => "packets may be missing from the capture",
+            Self::SharedMemory => "another call that waited advertised the same memory",
+            Self::SameXid => "a call before it with the same XID was not answered",
+            Self::GivenUp => "too many calls waited to follow this one to the end",
+            Self::ConnectionOver => "the connection is over, and the capture does not show how it ended",
+        })
+    }
+}
+
+/// The wait of a call for a reply that is not in the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Waiting {
+    /// What ended it.
+    pub end: WaitEnd,
+    /// What the requester did last for the RPC.
+    pub requester: (Step, Stamp),
+    /// What the responder did last for it, if the capture shows anything.
+    pub responder: Option<(Step, Stamp)>,
+    /// What is owed.
+    pub owed: Owed,
+}
