@@ -543,7 +543,7 @@ fn a_grant_of_nothing_or_of_everything_is_taken_for_what_it_can_be() {
 fn invalidating(flags: Flags, message: impl Fn(Segment) -> Vec<u8>) -> (Result<(), CallError>, Option<Ended>) {
     let fabric = Fabric::new();
     let [here, there] = adapters(&fabric);
-    let settings = Settings::server().to_builder().calls(4).build().unwrap();
+    let settings = Settings::server().to_builder().calls(4).timeout(Some(10 * SECOND)).build().unwrap();
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
     let (mut peer, outcome, ended) = thread::scope(|scope| {
         let peer = scope.spawn(|| {

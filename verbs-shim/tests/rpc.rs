@@ -169,6 +169,7 @@ fn a_refusal_takes_the_results_away_that_were_there() {
         results.push_item(vec![1; 5000]);
         results.clear();
         results.push(b"none");
+        results.push_item(vec![2; 5000]);
         Err(Refusal::SystemError)
     });
     called(&programs, |client| {

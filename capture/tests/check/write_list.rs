@@ -464,6 +464,21 @@ fn results_that_end_early_take_no_chunk_in_place_of_an_empty_one() {
     assert_eq!(not_judged(&trace.packets, "write-empty-respected"), 0);
 }
 
+/// The READ has an empty Write chunk, and its data is in the next one; but its results end before the length of the data, so
+/// they are damaged however they are read.
+#[test]
+fn results_that_end_early_do_not_show_that_an_empty_chunk_was_passed_over() {
+    let lists = Lists::writes(&[&[], &[segment(100)]]);
+    let mut trace = Trace::new();
+    trace.send(Client, &message(MSG, XID, &lists, &read3(XID, 100)));
+    trace.write(MEMORY, &octets(2, 100));
+    let results = read3_results(100);
+    trace.send(Server, &message(MSG, XID, &lists, &reply(XID, &results[..results.len() - 4])));
+    trace.null(0x99);
+    assert!(!slugs(&trace.packets).contains("write-empty-respected"));
+    assert_eq!(not_judged(&trace.packets, "write-empty-respected"), 1);
+}
+
 /// An implementation lets the Write chunk begin with the length of the link, so that the end of the link, with its padding,
 /// stays in place of that.
 #[test]

@@ -134,6 +134,8 @@ mod tests {
                 bell.ring();
                 timeout(LONG, all.readable()).await.unwrap().unwrap().clear_ready();
                 bell.heed();
+                let anew = AsyncFd::new(joined(bells.iter().map(AsFd::as_fd)).unwrap()).unwrap();
+                assert!(timeout(SHORT, anew.readable()).await.is_err(), "the ring was not cleared");
             }
         });
     }
