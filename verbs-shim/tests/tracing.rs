@@ -5,10 +5,16 @@
 mod service;
 
 use std::fmt::{Debug, Write as _};
-use std::sync::{Arc, Mutex};
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rpcrdma_verbs::loopback::Adapter;
-use rpcrdma_verbs::{Call, Client, Dispatcher, Request, Settings};
+use rpcrdma_verbs::loopback::{Adapter, Fabric};
+use rpcrdma_verbs::{Call, Client, Connection, Dispatcher, Request, Server, Settings};
 use tracing::field::{Field, Visit};
 use tracing::span;
 use tracing::{Event, Metadata, Subscriber};
@@ -18,8 +24,20 @@ use service::with_service;
 const PROGRAM: u32 = 400_100;
 
 /// Keeps all events of this project: level, text, fields.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<String>>>);
+#[derive(Clone)]
+struct Kept;
+
+/// The events of all tests. Each test has addresses of its own.
+static EVENTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn events() -> MutexGuard<'static, Vec<String>> {
+    EVENTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn keep_events() {
+    // Another test may have begun before.
+    let _ = tracing::subscriber::set_global_default(Kept);
+}
 
 struct Line(String);
 
@@ -42,7 +60,7 @@ impl Subscriber for Kept {
     fn event(&self, event: &Event<'_>) {
         let mut line = Line(event.metadata().level().to_string());
         event.record(&mut line);
-        self.0.lock().unwrap().push(line.0);
+        events().push(line.0);
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
@@ -57,8 +75,7 @@ impl Subscriber for Kept {
 
 #[test]
 fn connections_and_calls_are_told_with_their_xids() {
-    let kept = Kept::default();
-    tracing::subscriber::set_global_default(kept.clone()).unwrap();
+    keep_events();
     let held: Mutex<Vec<Request<Adapter>>> = Mutex::new(Vec::new());
     let programs = Dispatcher::default().with_deferred(PROGRAM, 1, 1, |request| held.lock().unwrap().push(request));
     let xids = with_service(&programs, |fabric, address| {
@@ -78,7 +95,7 @@ fn connections_and_calls_are_told_with_their_xids() {
         outcome.unwrap_err();
         [answered, refused, lost].map(|call| format!("xid={:#010x}", call.xid()))
     });
-    let lines = kept.0.lock().unwrap();
+    let lines = events();
     let position = |parts: &[&str]| {
         let found = lines.iter().position(|line| parts.iter().all(|part| line.contains(part)));
         found.unwrap_or_else(|| unreachable!("{parts:?} is not in {lines:#?}"))
@@ -93,6 +110,7 @@ fn connections_and_calls_are_told_with_their_xids() {
         position(&["TRACE call", there, refused]),
         position(&["TRACE reply", there, refused]),
         position(&["TRACE call", there, lost]),
+        position(&["DEBUG ended", there, "reason=this side ended it"]),
         position(&["DEBUG call lost", there, lost, "reason=this side ended it"]),
     ];
     assert!(client.is_sorted(), "{lines:#?}");
@@ -106,6 +124,72 @@ fn connections_and_calls_are_told_with_their_xids() {
     ];
     assert!(server.is_sorted(), "{lines:#?}");
     // Each is told once.
-    assert_eq!(lines.iter().filter(|line| line.contains("TRACE call")).count(), 3, "{lines:#?}");
-    assert_eq!(lines.iter().filter(|line| line.contains("DEBUG call")).count(), 1, "{lines:#?}");
+    for (event, peer, times) in
+        [("TRACE call", there, 3), ("DEBUG call", there, 1), ("DEBUG ended", there, 1), ("DEBUG ended", here, 1)]
+    {
+        let found = lines.iter().filter(|line| line.contains(event) && line.contains(&format!(" {peer}"))).count();
+        assert_eq!(found, times, "{event} {peer}: {lines:#?}");
+    }
+}
+
+/// How often the end of a connection to this peer was told, with this reason.
+fn ended(peer: SocketAddr, reason: &str) -> usize {
+    let end = format!("DEBUG ended peer={peer} reason={reason}");
+    events().iter().filter(|line| **line == end).count()
+}
+
+/// Makes a call as a task does, which looks again when it is woken.
+fn call_from_a_task(client: &Client<Adapter>, server: &Connection<Adapter>) {
+    let mut pending = pin!(client.start(Call::rpc(PROGRAM, 1, 0)));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(pending.as_mut().poll(&mut context).is_pending());
+    let mut request = server.request(Duration::from_secs(5)).unwrap().unwrap();
+    request.accept();
+    request.answer().unwrap();
+    let begun = Instant::now();
+    while pending.as_mut().poll(&mut context).is_pending() {
+        assert!(begun.elapsed() < Duration::from_secs(5), "no reply");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn the_end_of_an_idle_connection_is_told_once_as_soon_as_its_client_knows() {
+    keep_events();
+    let fabric = Fabric::new();
+    let [here, there] = [3, 201].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
+    let address = "192.0.2.201:20049".parse().unwrap();
+    let server = Server::bind(&there, address, Settings::server()).unwrap();
+    let connect = || {
+        thread::scope(|scope| {
+            let client = scope.spawn(|| Client::connect(&here, address, &Settings::client()).unwrap());
+            let accepted = server.accept(Duration::from_secs(5)).unwrap().unwrap();
+            (client.join().unwrap(), accepted)
+        })
+    };
+    let (by_us, by_peer) = ("this side ended it", "the other side ended it");
+
+    // Where a task has called, the driver sees it.
+    let (client, accepted) = connect();
+    call_from_a_task(&client, &accepted);
+    accepted.disconnect();
+    let begun = Instant::now();
+    while ended(address, by_peer) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:#?}", events());
+        thread::sleep(Duration::from_millis(1));
+    }
+    drop(client);
+
+    // Where threads alone have called, the next call sees it.
+    let (client, accepted) = connect();
+    accepted.disconnect();
+    assert_eq!(ended(address, by_peer), 1);
+    client.call(&mut Call::rpc(PROGRAM, 1, 0)).unwrap_err();
+    client.call(&mut Call::rpc(PROGRAM, 1, 0)).unwrap_err();
+    drop(client);
+    assert_eq!((ended(address, by_peer), ended(address, by_us)), (2, 0));
+
+    let (client, _accepted) = connect();
+    drop(client);
+    assert_eq!(ended(address, by_us), 1);
 }

@@ -24,7 +24,8 @@ use crate::trace;
 use crate::verbs::Armed;
 use crate::verbs::waiter::Watch;
 
-/// What connections, calls and requests hold. The last that is dropped ends the connection, or leaves that to the driver.
+/// What connections, calls and requests hold. The last that is dropped ends the connection, or leaves that to the
+/// driver.
 pub(crate) struct Owned<V: Provider> {
     shared: Arc<SharedConnection<V>>,
     /// Dropped after the one above, so that it is the driver that drops the last.
@@ -61,8 +62,8 @@ fn left(deadline: Option<Instant>, now: Instant) -> Duration {
 }
 
 impl<V: Provider> Owned<V> {
-    /// A connection that has just been set up with `peer`. `terms` are those of the calls that this end makes, and of those that
-    /// it answers; calls with the XIDs `refused` have had a connection of the same peer end.
+    /// A connection that has just been set up with `peer`. `terms` are those of the calls that this end makes, and of
+    /// those that it answers; calls with the XIDs `refused` have had a connection of the same peer end.
     pub(crate) fn new(
         port: Port<V>,
         buffers: Buffers<V>,
@@ -191,8 +192,8 @@ impl<V: Provider> SharedConnection<V> {
         self.work(state)
     }
 
-    /// Waits for the adapter, and takes what there is. Nothing is locked while the adapter is asked: that is when it destroys
-    /// what is left of a connection that is over.
+    /// Waits for the adapter, and takes what there is. Nothing is locked while the adapter is asked: that is when it
+    /// destroys what is left of a connection that is over.
     fn lead<'a>(
         &'a self,
         mut state: MutexGuard<'a, ConnectionState<V>>,
@@ -220,6 +221,12 @@ impl<V: Provider> SharedConnection<V> {
     fn work<'a>(&'a self, mut state: MutexGuard<'a, ConnectionState<V>>) -> MutexGuard<'a, ConnectionState<V>> {
         loop {
             self.tell(&mut state);
+            if let Some(ended) = state.take_report() {
+                // A subscriber may do anything.
+                drop(state);
+                trace::ended(self.peer, &ended);
+                state = self.lock();
+            }
             if !state.calling.woken.is_empty() {
                 // A waker may panic; no job must be lost then.
                 self.release(state);
@@ -246,8 +253,8 @@ impl<V: Provider> SharedConnection<V> {
         self.release(state);
     }
 
-    /// Has whoever attends to the connection told when there is something to do, unless there is already; none where there will
-    /// be nothing any more.
+    /// Has whoever attends to the connection told when there is something to do, unless there is already; none where
+    /// there will be nothing any more.
     pub(crate) fn rest(&self, watch: &Watch) -> Option<Armed> {
         let mut state = self.lock();
         if state.closed {
@@ -268,8 +275,8 @@ impl<V: Provider> SharedConnection<V> {
         }))
     }
 
-    /// Tells other threads what has changed: those that wait for another thread, the one that waits for the adapter, and whoever
-    /// attends to the connection.
+    /// Tells other threads what has changed: those that wait for another thread, the one that waits for the adapter,
+    /// and whoever attends to the connection.
     fn tell(&self, state: &mut ConnectionState<V>) {
         if state.following > 0 {
             self.changed.notify_all();
@@ -403,8 +410,8 @@ impl<V: Provider> Drop for WaitsInLine<'_, V> {
 }
 
 impl<V: Provider> Owned<V> {
-    /// Lets go of the lock, for a caller that may be a future, or a task that polls one: it may not take long, so the driver does
-    /// the jobs. A server's thread that looks after the connection does them itself.
+    /// Lets go of the lock, for a caller that may be a future, or a task that polls one: it may not take long, so the
+    /// driver does the jobs. A server's thread that looks after the connection does them itself.
     pub(crate) fn leave_work(&self, state: MutexGuard<'_, ConnectionState<V>>) {
         if !state.jobs.are_waiting() {
             self.release(state);
@@ -419,8 +426,8 @@ impl<V: Provider> Owned<V> {
         }
     }
 
-    /// Wakes the driver, which knows of the connection from now on; none where there cannot be one. The lock sees to it that it is
-    /// told once.
+    /// Wakes the driver, which knows of the connection from now on; none where there cannot be one. The lock sees to it
+    /// that it is told once.
     fn driver(&self, _locked: &MutexGuard<'_, ConnectionState<V>>) -> Option<&Watch> {
         if self.driver.get().is_none() {
             let weak: Weak<SharedConnection<V>> = Arc::downgrade(&self.shared);
@@ -480,9 +487,9 @@ impl<V: Provider> Deref for Owned<V> {
 }
 
 impl<V: Provider> Drop for Owned<V> {
-    /// Ends the connection, and destroys what is left of it, which takes an adapter long. The driver does it if a task may
-    /// be the last owner: if futures were polled, or a server has let go of it before. A program that only waits does it
-    /// itself, so that it does not exit before the other side is told.
+    /// Ends the connection, and destroys what is left of it, which takes an adapter long. The driver does it if a task
+    /// may be the last owner: if futures were polled, or a server has let go of it before. A program that only waits
+    /// does it itself, so that it does not exit before the other side is told.
     fn drop(&mut self) {
         let state = self.lock();
         let driver = match self.attended.get() {

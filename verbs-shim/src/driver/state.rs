@@ -33,6 +33,7 @@ pub(crate) struct ConnectionState<V: Provider> {
     /// Threads that wait for that one.
     pub(super) following: usize,
     pub(super) ended: Option<Ended>,
+    pub(super) report: EndReport,
     /// The XID of the call of the other side whose memory could not be used.
     pub(super) unusable: Option<u32>,
     /// Whether all completions were taken.
@@ -55,6 +56,16 @@ pub(super) enum Lead {
     },
 }
 
+/// What subscribers of `tracing` have been told about the end of the connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum EndReport {
+    /// Nothing: it goes on, or why it ended may still turn out to be something else.
+    Open,
+    /// Why it ended is certain, and to be reported when nothing is locked.
+    Due(Ended),
+    Made,
+}
+
 /// A Receive that is filled.
 pub(super) struct Arrived {
     receive: u32,
@@ -63,8 +74,8 @@ pub(super) struct Arrived {
 }
 
 impl<V: Provider> ConnectionState<V> {
-    /// Nothing has happened yet. `terms` are those of the calls that this end makes, and of those that it answers; calls with
-    /// the XIDs `refused` have had a connection of the same peer end.
+    /// Nothing has happened yet. `terms` are those of the calls that this end makes, and of those that it answers;
+    /// calls with the XIDs `refused` have had a connection of the same peer end.
     pub(super) fn new(
         port: &Port<V>,
         buffers: Buffers<V>,
@@ -83,6 +94,7 @@ impl<V: Provider> ConnectionState<V> {
             lead: Lead::Nobody,
             following: 0,
             ended: None,
+            report: EndReport::Open,
             unusable: None,
             closed: false,
             taken: 0,
@@ -295,6 +307,7 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Ends the connection. That it is over is known when its last completion was taken.
     pub(super) fn end(&mut self, ended: Ended) {
+        let is_here = ended == Ended::Here;
         match &self.ended {
             None => {
                 self.ended = Some(ended);
@@ -304,6 +317,27 @@ impl<V: Provider> ConnectionState<V> {
             Some(Ended::Peer) if matches!(ended, Ended::Failed(..)) => self.ended = Some(ended),
             Some(_) => {}
         }
+        // If the other side is gone, a completion may still say why, as long as this side goes on looking.
+        if is_here || self.ended != Some(Ended::Peer) {
+            self.report_end();
+        }
+    }
+
+    /// Has the end reported, once.
+    fn report_end(&mut self) {
+        if self.report == EndReport::Open
+            && let Some(ended) = &self.ended
+        {
+            self.report = EndReport::Due(ended.clone());
+        }
+    }
+
+    /// Why the connection is over, if that is to be reported now.
+    pub(super) fn take_report(&mut self) -> Option<Ended> {
+        if !matches!(self.report, EndReport::Due(_)) {
+            return None;
+        }
+        if let EndReport::Due(ended) = mem::replace(&mut self.report, EndReport::Made) { Some(ended) } else { None }
     }
 
     /// Whether this is the thread of a server that looks after the connection: it may take its time.
@@ -325,6 +359,7 @@ impl<V: Provider> ConnectionState<V> {
         self.calling.news = true;
         self.take_replies(port);
         let ended = self.ended.get_or_insert(Ended::Peer).clone();
+        self.report_end();
         self.calling.lost(ended);
         if let Some(answering) = &mut self.answering {
             answering.lost(&mut self.jobs);

@@ -260,7 +260,6 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
             served.connection.attend();
             if let Err(ended) = served.serve(self.service, self.server.idle) {
                 self.server.remember_unusable(&served.connection);
-                trace::ended(served.connection.peer(), &ended);
                 self.service.ended(served.connection.peer(), &ended);
                 return;
             }
