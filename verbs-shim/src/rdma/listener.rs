@@ -111,9 +111,7 @@ impl Listener {
             wait_for([self.channel.as_fd()], rest);
         }
     }
-}
 
-impl Listener {
     /// Tells a waiter of the next request.
     pub(super) fn watch(&self, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
         if self.is_over.load(Ordering::Acquire) {

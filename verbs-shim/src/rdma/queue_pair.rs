@@ -473,6 +473,20 @@ unsafe fn post(
     operation: Operation,
     fenced: bool,
 ) -> Result<(), Error> {
+    let mut request = send_request(posted, operation, fenced);
+    let mut bad = ptr::null_mut();
+    // SAFETY: the function is the driver's for this queue pair; request and list are copied before it returns.
+    let number = unsafe {
+        match (*hardware.as_ref().context).ops.post_send {
+            Some(post_send) => post_send(hardware.as_ptr(), &raw mut request, &raw mut bad),
+            None => libc::ENOSYS,
+        }
+    };
+    was_posted("ibv_post_send", number)
+}
+
+/// What an adapter is told of work.
+fn send_request(posted: &mut PostedWork, operation: Operation, fenced: bool) -> sys::ibv_send_wr {
     let (opcode, remote, invalidate_rkey) = match operation {
         Operation::Send => (sys::IBV_WR_SEND, None, 0),
         Operation::SendWithInvalidate(handle) => (sys::IBV_WR_SEND_WITH_INV, None, handle),
@@ -481,7 +495,7 @@ unsafe fn post(
     };
     let (sg_list, num_sge) = posted.place.parts();
     let fence = if fenced { sys::IBV_SEND_FENCE } else { 0 };
-    let mut request = sys::ibv_send_wr {
+    sys::ibv_send_wr {
         wr_id: posted.number,
         next: ptr::null_mut(),
         sg_list,
@@ -492,16 +506,7 @@ unsafe fn post(
         rdma: remote.map(|remote| sys::ibv_send_wr_rdma::new(remote.offset, remote.handle)).unwrap_or_default(),
         remote_srqn: 0,
         bind_mw: sys::ibv_send_wr_bind::NONE,
-    };
-    let mut bad = ptr::null_mut();
-    // SAFETY: the function is the driver's for this queue pair; request and list are copied before it returns.
-    let number = unsafe {
-        match (*hardware.as_ref().context).ops.post_send {
-            Some(post_send) => post_send(hardware.as_ptr(), &raw mut request, &raw mut bad),
-            None => libc::ENOSYS,
-        }
-    };
-    was_posted("ibv_post_send", number)
+    }
 }
 
 /// Drivers return the error number with either sign.
@@ -679,6 +684,15 @@ impl PairState {
                 _ => break,
             }
         }
+        let destroyed = self.destroy();
+        // The other side need not answer any more.
+        if asked && destroyed.is_ok() {
+            self.identifier = None;
+        }
+    }
+
+    /// Destroys the adapter's queue pair, and flushes what it has not completed.
+    fn destroy(&mut self) -> Result<(), Error> {
         self.hardware = None;
         let destroyed = self.identifier.as_mut().map_or(Ok(()), Identifier::destroy_queue_pair);
         for PostedWork { id, kind, place, .. } in self.work.drain(..).chain(self.receives.drain(..)) {
@@ -688,10 +702,7 @@ impl PairState {
                 mem::forget(place);
             }
         }
-        // The other side need not answer any more.
-        if asked && destroyed.is_ok() {
-            self.identifier = None;
-        }
+        destroyed
     }
 }
 
