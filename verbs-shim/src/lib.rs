@@ -1,8 +1,8 @@
 //! An RPC client and server over RDMA: RPC-over-RDMA version 1 (RFC 8166), blocking or async.
 //!
-//! Calls name a program, a version and a procedure; arguments and results are octets of XDR, and data that the Upper-Layer
-//! Binding allows to be reduced travels by RDMA Read and Write, from and into the caller's own buffers. Both ends may call on
-//! one connection (RFC 8167).
+//! Calls name a program, a version and a procedure; arguments and results are octets of XDR, and data that the
+//! Upper-Layer Binding allows to be reduced travels by RDMA Read and Write, from and into the caller's own buffers.
+//! Both ends may call on one connection (RFC 8167).
 //!
 //! It does not encode XDR, has no NFS, port mapper or RPCSEC_GSS, and does not speak version 2 of the protocol; to read
 //! captures of any of these, see `rpcrdma-capture`.
@@ -17,14 +17,14 @@
 //!            loopback::Adapter      rdma::Device                          in this process; libibverbs, librdmacm
 //! ```
 //!
-//! - [`Client`] connects, and makes each [`Call`]: [`Client::call`] waits for the reply, [`Client::start`] gives a [`Pending`],
-//!   which is a future of any runtime.
+//! - [`Client`] connects, and makes each [`Call`]: [`Client::call`] waits for the reply, [`Client::start`] gives a
+//!   [`Pending`], which is a future of any runtime.
 //! - [`Server`] accepts connections, and hands each [`Request`] to a [`Service`]. A [`Dispatcher`] is a service made of
 //!   procedures.
 //! - [`Stream`] is a message, with data items in buffers of their own: those move by RDMA.
 //! - [`Settings`] are how many calls go at once, how large Sends are, and how long things may take.
-//! - [`loopback`] needs no hardware and no privileges, and refuses what hardware refuses. The module `rdma`, with the feature
-//!   `rdma`, is for the adapters that rdma-core has drivers for (Linux). It alone contains unsafe code.
+//! - [`loopback`] needs no hardware and no privileges, and refuses what hardware refuses. The module `rdma`, with the
+//!   feature `rdma`, is for the adapters that rdma-core has drivers for (Linux). It alone contains unsafe code.
 //!
 //! # A client and a server
 //! ```
@@ -74,8 +74,8 @@
 //! With the feature `tracing`, events tell of connections, calls and what became of them, with XIDs.
 //!
 //! # The layer below
-//! [`Verbs`] is what an endpoint asks of an adapter, as one trait: for a provider of another kind, or for Sends, RDMA Reads and
-//! Writes without RPC.
+//! [`Verbs`] is what an endpoint asks of an adapter, as one trait: for a provider of another kind, or for Sends, RDMA
+//! Reads and Writes without RPC.
 //!
 //! ```
 //! use std::time::Duration;

@@ -1,7 +1,11 @@
-//! Events of `tracing` about connections and calls, with the feature of that name; without it nothing is done here.
+//! Events about connections and calls for subscribers of `tracing`. Without the feature `tracing`, nothing here does
+//! anything.
 //!
 //! No event is emitted while anything is locked, because a subscriber may do anything. Each names the `peer`, and those
 //! of calls the `xid`.
+//!
+//! The end of a connection is reported when this end learns of it: at once if it has a server or its futures were
+//! polled, and otherwise when it is next used, because then nobody looks at an idle connection.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -14,7 +18,7 @@ use crate::message::call::CallError;
 use crate::message::ended::Ended;
 use crate::verbs::Error;
 
-/// An event whose fields are shown by `Display`. Without the feature its fields are not even computed.
+/// An event, its fields formatted with `Display`. Without the feature, the fields are not even computed.
 macro_rules! emit {
     ($level:ident, $text:literal, $($name:ident = $value:expr),+) => {
         #[cfg(feature = "tracing")]
@@ -24,7 +28,7 @@ macro_rules! emit {
     };
 }
 
-/// An XID as all output of this project has it.
+/// An XID, formatted as in all output of this project.
 struct Xid(u32);
 
 impl fmt::Display for Xid {
@@ -33,7 +37,7 @@ impl fmt::Display for Xid {
     }
 }
 
-/// A connection was set up, or not.
+/// An attempt to set up a connection has succeeded or failed.
 #[inline]
 pub(crate) fn connected(peer: SocketAddr, outcome: Result<Terms, &Error>) {
     match outcome {
@@ -52,7 +56,7 @@ pub(crate) fn connected(peer: SocketAddr, outcome: Result<Terms, &Error>) {
     }
 }
 
-/// A connection of a server is over.
+/// A connection is over, and why is certain.
 #[inline]
 pub(crate) fn ended(peer: SocketAddr, why: &Ended) {
     emit!(DEBUG, "ended", peer = peer, reason = why);
@@ -64,7 +68,7 @@ pub(crate) fn called(peer: SocketAddr, xid: u32) {
     emit!(TRACE, "call", peer = peer, xid = Xid(xid));
 }
 
-/// A call of this end has come to its end, or is given up.
+/// A call of this end has ended, or is given up.
 #[inline]
 pub(crate) fn returned(peer: SocketAddr, xid: u32, outcome: &Result<(), CallError>) {
     match outcome {
@@ -89,13 +93,13 @@ pub(crate) fn requested(peer: SocketAddr, xid: u32) {
     emit!(TRACE, "request", peer = peer, xid = Xid(xid));
 }
 
-/// A call of the other side is not carried out.
+/// This end refuses to carry out a call of the other side.
 #[inline]
 pub(crate) fn refused(peer: SocketAddr, reply: &RpcReply<'_>) {
     emit!(DEBUG, "request refused", peer = peer, xid = Xid(reply.xid), reply = reply);
 }
 
-/// A reply could not be sent as it was.
+/// A reply could not be sent.
 #[inline]
 pub(crate) fn not_answered(peer: SocketAddr, xid: u32, fault: &ReplyFault) {
     emit!(DEBUG, "request not answered", peer = peer, xid = Xid(xid), error = fault);

@@ -513,8 +513,8 @@ impl<V: Provider> Answering<V> {
     }
 }
 
-/// What the Send of a reply carries. The Responder forgets the call then, unless the other side is to pull the reply; and nothing was
-/// kept of a call that was refused at once.
+/// What the Send of a reply carries. The Responder forgets the call then, unless the other side is to pull the reply;
+/// and nothing was kept of a call that was refused at once.
 fn carried<'a, R>(
     of_call: &mut [Option<usize>],
     answers: &'a mut [Answer<R>],

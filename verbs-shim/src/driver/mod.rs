@@ -30,10 +30,10 @@
 //! To the other side, a call whose future was dropped or whose time is over is a call like any other, and it may still
 //! use the call's memory. Taking that memory away would make an RDMA Write fail and end the connection for all calls.
 //! So a call that was sent keeps its buffers, its credit and its place until its reply has come; then the buffers are
-//! freed, or handed back by `Connection::returned`. If no reply comes within `SettingsBuilder::grace`, the connection ends: 64
-//! calls that are never answered must not leave a client waiting for ever. The thread that attends to the connection
-//! keeps that time, from the first call that was given up. A reply that the other side is to pull stays registered
-//! until `RDMA_DONE`; the thread that waits keeps that time.
+//! freed, or handed back by `Connection::returned`. If no reply comes within `SettingsBuilder::grace`, the connection
+//! ends: 64 calls that are never answered must not leave a client waiting for ever. The thread that attends to the
+//! connection keeps that time, from the first call that was given up. A reply that the other side is to pull stays
+//! registered until `RDMA_DONE`; the thread that waits keeps that time.
 //!
 //! # What the other side can use up
 //! If memory for a call of the other side, or for its reply, cannot be registered, that call is answered with

@@ -18,8 +18,8 @@ pub const MAX_CALLS: u32 = 64;
 /// RDMA Reads of a connection that run at the same time.
 pub(super) const READS: usize = 16;
 
-/// The settings of one end of a connection: [`client`](Self::client) or [`server`](Self::server), changed by a
-/// [`SettingsBuilder`], which refuses what cannot be.
+/// The settings of one end of a connection. Start from [`client`](Self::client) or [`server`](Self::server), and change
+/// them with a [`SettingsBuilder`], which refuses invalid ones.
 ///
 /// ```
 /// use std::time::Duration;
@@ -50,7 +50,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Settings of an end that calls and is not called.
+    /// Settings for an end that only makes calls.
     #[must_use]
     pub const fn client() -> Self {
         Self {
@@ -69,13 +69,13 @@ impl Settings {
         }
     }
 
-    /// Settings of an end that is called and does not call.
+    /// Settings for an end that only answers calls.
     #[must_use]
     pub const fn server() -> Self {
         Self { calls: 0, served: 32, ..Self::client() }
     }
 
-    /// These, to be changed.
+    /// A builder that starts from these settings.
     pub const fn to_builder(self) -> SettingsBuilder {
         SettingsBuilder(self)
     }
@@ -112,21 +112,21 @@ impl Settings {
     }
 }
 
-/// [`Settings`] that are being made. What cannot be is refused by [`build`](Self::build), by its name.
+/// Builds [`Settings`]. [`build`](Self::build) refuses invalid ones, and names the setting.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SettingsBuilder(Settings);
 
 impl SettingsBuilder {
-    /// The most calls that are made at the same time: the credits that are requested, and the Receives that are posted.
-    /// At most [`MAX_CALLS`]; 0 for an end that does not call.
+    /// The most calls that this end makes at the same time: the credits that it requests, and the Receives that it
+    /// posts. At most [`MAX_CALLS`]; 0 for an end that does not call.
     pub const fn calls(mut self, calls: u32) -> Self {
         self.0.calls = calls;
         self
     }
 
-    /// The most calls of the other side that are answered at the same time: the credits that are granted, and the
-    /// Receives that are posted. At most [`MAX_CALLS`]. With 0, a client ignores all calls.
+    /// The most calls of the other side that this end answers at the same time: the credits that it grants, and the
+    /// Receives that it posts. At most [`MAX_CALLS`]. With 0, a client ignores all calls.
     pub const fn served(mut self, calls: u32) -> Self {
         self.0.served = calls;
         self
@@ -166,8 +166,8 @@ impl SettingsBuilder {
     }
 
     /// Whether a reply that fits nowhere is provided for the other side to pull, and how long that may take; otherwise
-    /// such a reply is refused. RFC 8166 forbids this, so use it only for clients that are known to pull replies. Such a
-    /// reply looks like a call, so this end cannot also call.
+    /// such a reply is refused. RFC 8166 forbids this, so use it only for clients that are known to pull replies. Such
+    /// a reply looks like a call, so this end cannot also call.
     pub const fn provides_replies(mut self, longest: Option<Duration>) -> Self {
         self.0.provides_replies = longest;
         self
@@ -179,7 +179,7 @@ impl SettingsBuilder {
         self
     }
 
-    /// How long a call may take before it is given up; none means without end. A reply may never come: an adapter does
+    /// How long a call may take before it is given up; none means for ever. A reply may never come: an adapter does
     /// not notice that the other side is gone while it has nothing to send to it.
     pub const fn timeout(mut self, longest: Option<Duration>) -> Self {
         self.0.timeout = longest;
@@ -206,7 +206,7 @@ impl SettingsBuilder {
     /// The settings.
     ///
     /// # Errors
-    /// A [`SettingsError`], for the first that cannot be.
+    /// A [`SettingsError`] for the first invalid setting.
     pub fn build(self) -> Result<Settings, SettingsError> {
         let Self(settings) = self;
         within("calls", settings.calls, 0..=MAX_CALLS)?;
@@ -238,31 +238,31 @@ fn within(name: &'static str, value: u32, range: RangeInclusive<u32>) -> Result<
     if range.contains(&value) { Ok(()) } else { Err(SettingsError::OutOfRange { name, value, range }) }
 }
 
-/// Settings that cannot be.
+/// Why settings are invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// A number that is too small or too large.
+    /// A number is too small or too large.
     OutOfRange {
         /// The setting.
         name: &'static str,
-        /// What it was set to.
+        /// Its value.
         value: u32,
-        /// What it can be.
+        /// The valid values.
         range: RangeInclusive<u32>,
     },
-    /// A size that private data has no number for.
+    /// A size that private data cannot express.
     NotAMultiple {
         /// The setting.
         name: &'static str,
-        /// What it was set to.
+        /// Its value.
         value: u32,
-        /// What it has to be a multiple of.
+        /// It has to be a multiple of this.
         of: u32,
     },
-    /// `calls` and `served` are both 0: such an end does nothing.
+    /// `calls` and `served` are both 0, so this end would do nothing.
     NoCalls,
-    /// A setting for connections on which one end alone calls, with `calls` and `served` both above 0.
+    /// A setting for connections on which only one end calls, but `calls` and `served` are both above 0.
     OneWayOnly {
         /// The setting.
         name: &'static str,

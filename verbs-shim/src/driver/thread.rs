@@ -1,9 +1,9 @@
 //! The driver: the thread that does for futures what takes an adapter long, and takes completions for them.
 //!
-//! There is one for the process, however many connections there are. It sleeps until something is left to it, or happens
-//! on a connection whose futures were polled. It starts with the first of these, and stays. It holds no connection of its
-//! own: if futures of a connection were polled, the last `Connection`, `Pending` or `Request` that is dropped leaves the
-//! connection to it, and it ends it.
+//! There is one for the process, however many connections there are. It sleeps until something is left to it, or
+//! happens on a connection whose futures were polled. It starts with the first of these, and stays. It holds no
+//! connection of its own: if futures of a connection were polled, the last `Connection`, `Pending` or `Request` that is
+//! dropped leaves the connection to it, and it ends it.
 
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};

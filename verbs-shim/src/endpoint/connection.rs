@@ -19,6 +19,10 @@ use crate::verbs::{Armed, Error};
 
 /// One end of a connection. Clones are the same end; dropping the last one ends it.
 ///
+/// Ending a connection takes an adapter long. Whoever drops the last clone does it, in its own thread, unless futures
+/// of the connection were polled or a [`Server`](crate::Server) served it: then another thread does it, because a task
+/// may be the last to hold it.
+///
 /// It makes calls and answers them; a client's end answers calls only if
 /// [`SettingsBuilder::served`](crate::SettingsBuilder::served) is not 0 (RFC 8167).
 ///
@@ -94,8 +98,8 @@ impl<V: Provider> Connection<V> {
         Self { shared }
     }
 
-    /// An XID that no call of this connection has used recently, for [`Call::new`]; a call of [`Call::rpc`] gets one from the
-    /// connection.
+    /// An XID that no call of this connection has used recently, for [`Call::new`]; a call of [`Call::rpc`] gets one
+    /// from the connection.
     #[must_use]
     pub fn xid(&self) -> u32 {
         self.shared.xid()
@@ -114,16 +118,16 @@ impl<V: Provider> Connection<V> {
         outcome
     }
 
-    /// Starts a call whose reply is awaited later, or in an asynchronous function: [`Pending`] is a future. Another thread
-    /// registers its memory, which may take an adapter long; then it is sent.
+    /// Starts a call whose reply is awaited later, or in an asynchronous function: [`Pending`] is a future. Another
+    /// thread registers its memory, which may take an adapter long; then it is sent.
     pub fn start(&self, call: Call) -> Pending<V> {
         Pending::new(Arc::clone(&self.shared), call)
     }
 
-    /// The next of the calls that were given up, by [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) or because
-    /// their [`Pending`] was dropped, and whose buffers nobody else can reach any more: the reply has come, or the connection
-    /// has ended. [`SettingsBuilder::returned`](crate::SettingsBuilder::returned) says how many are kept. This does not take
-    /// completions; only calls that wait do, [`request`](Self::request) included.
+    /// The next of the calls that were given up, by [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) or
+    /// because their [`Pending`] was dropped, and whose buffers nobody else can reach any more: the reply has come, or
+    /// the connection has ended. [`SettingsBuilder::returned`](crate::SettingsBuilder::returned) says how many are
+    /// kept. This does not take completions; only calls that wait do, [`request`](Self::request) included.
     #[must_use]
     pub fn returned(&self) -> Option<Call> {
         self.shared.returned()
@@ -137,6 +141,7 @@ impl<V: Provider> Connection<V> {
 
     /// The queue pair. With the provider for adapters it has a descriptor, for programs that wait for many things at
     /// once: take [requests](Self::request) until there is none, arm it, and look again when it becomes readable.
+    /// Taking requests may block for as long as the adapter needs to register memory.
     #[must_use]
     pub fn queue_pair(&self) -> &V::QueuePair {
         &self.shared.port().queue_pair
@@ -185,6 +190,9 @@ impl<V: Provider> Connection<V> {
     }
 
     /// Ends the connection: all calls are lost.
+    ///
+    /// This blocks while the adapter ends the connection and takes its memory back. An asynchronous task calls it on a
+    /// thread for blocking work, or drops the connection instead.
     pub fn disconnect(&self) {
         self.shared.disconnect();
     }

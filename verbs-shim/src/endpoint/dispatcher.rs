@@ -1,4 +1,4 @@
-//! Programs and their procedures: which of them a call is for, and what is answered where there is none.
+//! Programs and their procedures: which procedure a call is for, and the answer if there is none.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,10 +13,13 @@ use crate::message::stream::Stream;
 
 /// A [`Service`] made of procedures: hands each call to the handler of its program, version and procedure.
 ///
-/// The rest it answers itself, as RFC 5531 section 9 has it: procedure 0, NULL, of each program it has; `PROG_UNAVAIL`,
-/// `PROG_MISMATCH` with the lowest and highest version, and `PROC_UNAVAIL` where it has no such procedure; `RPC_MISMATCH`
-/// for another version of RPC than 2; `AUTH_ERROR` for credentials other than `AUTH_NONE` and `AUTH_SYS`, and for those
-/// that cannot be decoded; `GARBAGE_ARGS` for a call that ends within its header.
+/// It answers all other calls itself, according to RFC 5531 section 9:
+/// - procedure 0, NULL, of each of its programs, with success;
+/// - a procedure that it does not have, with `PROG_UNAVAIL`, `PROC_UNAVAIL`, or `PROG_MISMATCH` and the lowest and
+///   highest version of the program;
+/// - a version of RPC other than 2, with `RPC_MISMATCH`;
+/// - credentials other than `AUTH_NONE` and `AUTH_SYS`, or that it cannot decode, with `AUTH_ERROR`;
+/// - a call that ends within its header, with `GARBAGE_ARGS`.
 ///
 /// ```
 /// use rpcrdma_verbs::loopback::{Adapter, Fabric};
@@ -62,9 +65,9 @@ type Deferred<'a, V> = dyn Fn(Request<V>) + Send + Sync + 'a;
 pub struct ProcedureCall<'a> {
     /// Program, version, procedure and credentials.
     pub header: rpc::RpcCall<'a>,
-    /// The arguments, in XDR, with what came by Read chunks where it belongs.
+    /// The arguments in XDR. Data that came in Read chunks is back in its place.
     pub arguments: &'a [u8],
-    /// Who calls.
+    /// The address of the caller.
     pub peer: SocketAddr,
 }
 
@@ -72,15 +75,15 @@ pub struct ProcedureCall<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// `GARBAGE_ARGS`: these are no arguments of the procedure.
+    /// `GARBAGE_ARGS`: the arguments are not those of the procedure.
     GarbageArguments,
-    /// `SYSTEM_ERR`: something is missing that has nothing to do with the call.
+    /// `SYSTEM_ERR`: the server cannot carry out the call for a reason of its own, such as a lack of memory.
     SystemError,
-    /// `AUTH_ERROR`: not with these credentials.
+    /// `AUTH_ERROR`: these credentials are not accepted.
     Credentials(AuthStatus),
 }
 
-/// What is to be done with a call.
+/// What to do with a call.
 enum Verdict<'s, 'a, V: Provider> {
     Answer,
     Defer(&'s Deferred<'a, V>),
@@ -88,15 +91,15 @@ enum Verdict<'s, 'a, V: Provider> {
 }
 
 impl<'a, V: Provider> Dispatcher<'a, V> {
-    /// The same with a version of a program, of which there is NULL alone so far.
+    /// Adds a version of a program; so far its only procedure is NULL.
     #[must_use]
     pub fn with_program(mut self, program: u32, version: u32) -> Self {
         self.procedures(program, version);
         self
     }
 
-    /// The same with a procedure whose handler appends the results, or says why there are none. While it runs, no other call
-    /// of the same connection is looked at.
+    /// Adds a procedure whose handler appends the results, or says why there are none. While the handler runs, no other
+    /// call of the same connection is taken.
     #[must_use]
     pub fn with_procedure(
         mut self,
@@ -109,7 +112,7 @@ impl<'a, V: Provider> Dispatcher<'a, V> {
         self
     }
 
-    /// The same with a procedure whose handler takes the whole [`Request`], to answer it elsewhere and later.
+    /// Adds a procedure whose handler takes the whole [`Request`], to answer it elsewhere and later.
     #[must_use]
     pub fn with_deferred(
         mut self,
@@ -126,9 +129,9 @@ impl<'a, V: Provider> Dispatcher<'a, V> {
         self.programs.entry(program).or_default().entry(version).or_default()
     }
 
-    /// Puts the reply to a call in place, where it can be answered at once.
+    /// Builds the reply, if the call can be answered at once.
     fn carry_out(&self, peer: SocketAddr, message: &[u8], reply: &mut Stream) -> Verdict<'_, 'a, V> {
-        // Of another version of RPC no more is known than where the version stands (RFC 5531 section 9).
+        // In any version of RPC, the version has the same place; nothing else is known (RFC 5531 section 9).
         let version = message.get(8..12).and_then(<[u8]>::first_chunk).copied().map(u32::from_be_bytes);
         if version.is_some_and(|version| version != rpc::RpcCall::RPC_VERSION) {
             let only = Mismatch { low: rpc::RpcCall::RPC_VERSION, high: rpc::RpcCall::RPC_VERSION };
@@ -154,7 +157,7 @@ impl<'a, V: Provider> Dispatcher<'a, V> {
         }
     }
 
-    /// The handler of a procedure; none of NULL, which needs none.
+    /// The handler of a procedure; none for NULL, which needs none.
     fn find(&self, call: &rpc::RpcCall<'_>) -> Result<Option<&Handler<'a, V>>, ReplyBody<'static>> {
         let versions = self.programs.get(&call.program).ok_or(not_carried_out(AcceptStatus::PROG_UNAVAIL, None))?;
         let Some(procedures) = versions.get(&call.version) else {
@@ -169,7 +172,7 @@ impl<'a, V: Provider> Dispatcher<'a, V> {
     }
 }
 
-/// Whether it is plain who calls.
+/// Whether these credentials say who calls.
 fn is_known(credential: &Auth<'_>) -> bool {
     match credential.flavor {
         Flavor::NONE => true,
@@ -193,7 +196,7 @@ impl Refusal {
 }
 
 impl ProcedureCall<'_> {
-    /// The user that calls, as the client says; none with `AUTH_NONE`.
+    /// The user that calls, according to the client; none with `AUTH_NONE`.
     #[must_use]
     pub fn user(&self) -> Option<AuthSys<'_>> {
         let credential = &self.header.credential;
@@ -205,7 +208,7 @@ impl<V: Provider> Service<V> for Dispatcher<'_, V> {
     fn call(&self, mut request: Request<V>) {
         let peer = request.peer();
         let (message, reply) = request.message_and_reply();
-        // Who has asked is told in any case, or is gone.
+        // If this fails, the client has been answered with `SYSTEM_ERR`, or is gone.
         let _ = match self.carry_out(peer, message, reply) {
             Verdict::Answer => request.answer(),
             Verdict::Refuse(body) => request.answer_with(body),
@@ -220,7 +223,7 @@ impl<V: Provider> Default for Dispatcher<'_, V> {
     }
 }
 
-/// The procedures there are, by program and version.
+/// The procedures, by program and version.
 impl<V: Provider> fmt::Debug for Dispatcher<'_, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let versions = self.programs.iter().flat_map(|(program, versions)| {
@@ -235,9 +238,9 @@ impl<V: Provider> fmt::Debug for Dispatcher<'_, V> {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::GarbageArguments => f.write_str("these are no arguments of the procedure"),
+            Self::GarbageArguments => f.write_str("the arguments are not those of the procedure"),
             Self::SystemError => f.write_str("the server cannot carry out the call"),
-            Self::Credentials(status) => write!(f, "not with these credentials: {status}"),
+            Self::Credentials(status) => write!(f, "these credentials are not accepted: {status}"),
         }
     }
 }

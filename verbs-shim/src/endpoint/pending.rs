@@ -21,8 +21,8 @@ use crate::trace;
 /// [`SettingsBuilder::grace`](crate::SettingsBuilder::grace); then the buffers are freed, or
 /// [returned](crate::Connection::returned).
 ///
-/// As a future it has no timeout of its own: [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) applies to blocking
-/// callers, so use the runtime's timeout.
+/// As a future it has no timeout of its own: [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) applies to
+/// blocking callers, so use the runtime's timeout.
 ///
 /// ```
 /// # use std::thread;
@@ -89,8 +89,8 @@ impl<V: Provider> Pending<V> {
         }
     }
 
-    /// Waits for the reply, until [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) has passed since the call was
-    /// begun. Returns the call and, if there is no reply, the reason.
+    /// Waits for the reply, until [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) has passed since the
+    /// call was begun. Returns the call and, if there is no reply, the reason.
     pub fn wait(mut self) -> (Call, Result<(), CallError>) {
         let mut call = self.call.take().unwrap_or_default();
         let outcome = match (self.refused.take(), self.ticket.take()) {

@@ -188,6 +188,10 @@ impl<V: Provider> fmt::Debug for Request<V> {
 impl<V: Provider> Connection<V> {
     /// The next call of the other side; none if there is none within that time. Zero looks once.
     ///
+    /// This thread does what the connection needs meanwhile: it registers the memory into which a call is pulled, and
+    /// takes memory back. With an adapter that may take long, with zero too, so an asynchronous task calls this on a
+    /// thread for blocking work.
+    ///
     /// # Errors
     /// [`Ended`] if the connection is over.
     pub fn request(&self, timeout: Duration) -> Result<Option<Request<V>>, Ended> {

@@ -88,8 +88,8 @@ const CALL_HEADER: usize = 40;
 const REPLY_HEADER: u32 = 24;
 
 impl Call {
-    /// A call of a procedure, with `AUTH_NONE` and without arguments: those are appended to [`message`](Self::message). The
-    /// connection gives it an XID each time that it is made.
+    /// A call of a procedure, with `AUTH_NONE` and without arguments: those are appended to [`message`](Self::message).
+    /// The connection gives it an XID each time that it is made.
     #[must_use]
     pub fn rpc(program: u32, version: u32, procedure: u32) -> Self {
         let header = rpc::RpcCall {
@@ -109,7 +109,8 @@ impl Call {
         call
     }
 
-    /// The same in the name of a user. Its reply may have a verifier (RFC 5531 appendix A), for which there is room then.
+    /// The same in the name of a user. Its reply may have a verifier (RFC 5531 appendix A), for which there is room
+    /// then.
     #[must_use]
     pub fn with_credentials(mut self, user: &AuthSys<'_>) -> Self {
         let (mut body, mut octets) = ([0; AuthSys::MAX_LEN], [0; CALL_HEADER + AuthSys::MAX_LEN]);
@@ -127,16 +128,16 @@ impl Call {
         self
     }
 
-    /// A call with this message, which begins with the whole RPC header, its XID included: to use other credentials, or to
-    /// forward a call. [`Connection::xid`](crate::Connection::xid) provides XIDs. A reply may have at most `reply_length`
-    /// octets, not counting the results that have room of their own; a longer one is refused.
+    /// A call with this message, which begins with the whole RPC header, its XID included: to use other credentials, or
+    /// to forward a call. [`Connection::xid`](crate::Connection::xid) provides XIDs. A reply may have at most
+    /// `reply_length` octets, not counting the results that have room of their own; a longer one is refused.
     #[must_use]
     pub fn new(message: Stream, reply_length: u32) -> Self {
         Self { stream: message, results_length: reply_length, ..Self::default() }
     }
 
-    /// The same whose results are so many octets at most, without those that have room of their own; 0 if nothing is said. A
-    /// reply with more cannot be taken.
+    /// The same whose results are so many octets at most, without those that have room of their own; 0 if nothing is
+    /// said. A reply with more cannot be taken.
     #[must_use]
     pub const fn with_results_length(mut self, octets: u32) -> Self {
         self.set_results_length(octets);
@@ -162,8 +163,8 @@ impl Call {
         &mut self.results
     }
 
-    /// Changes how long the results may be, for the next call: [`with_results_length`](Self::with_results_length). Of a call
-    /// that was made by [`new`](Self::new) it is how long the whole reply may be.
+    /// Changes how long the results may be, for the next call: [`with_results_length`](Self::with_results_length). Of a
+    /// call that was made by [`new`](Self::new) it is how long the whole reply may be.
     pub const fn set_results_length(&mut self, octets: u32) {
         self.results_length = octets;
     }

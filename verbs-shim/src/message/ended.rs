@@ -20,7 +20,8 @@ pub enum Ended {
     PeerFault(PeerFault),
     /// This side failed: neither the other side nor the application is to blame.
     Internal(InternalFault),
-    /// The reply to a call that was given up has not come within [`SettingsBuilder::grace`](crate::SettingsBuilder::grace).
+    /// The reply to a call that was given up has not come within
+    /// [`SettingsBuilder::grace`](crate::SettingsBuilder::grace).
     Unanswered,
     /// The adapter refused something.
     Refused(Error),
@@ -32,8 +33,8 @@ pub enum Ended {
 pub enum PeerFault {
     /// It had more calls under way than it was granted credits for (RFC 8166 section 3.3.1).
     CreditExceeded,
-    /// With a reply, it invalidated memory of something else than the call, or any memory although not both sides had announced
-    /// support for it (RFC 8797 section 4.1).
+    /// With a reply, it invalidated memory of something else than the call, or any memory although not both sides had
+    /// announced support for it (RFC 8797 section 4.1).
     ReplyInvalidated,
     /// With a call, it invalidated memory, which only a reply may do (RFC 8797 section 4.1).
     CallInvalidated,

@@ -15,8 +15,8 @@ pub enum ReplyError {
     /// The call was accepted and not carried out: `PROG_UNAVAIL`, `PROC_UNAVAIL`, `GARBAGE_ARGS`, `SYSTEM_ERR`, or a
     /// status that RFC 5531 does not name.
     NotCarriedOut(AcceptStatus),
-    /// The call was denied: `RPC_MISMATCH` with the versions of RPC that the server has, or `AUTH_ERROR` with what it has
-    /// against the credentials.
+    /// The call was denied: `RPC_MISMATCH` with the versions of RPC that the server has, or `AUTH_ERROR` with what it
+    /// has against the credentials.
     Denied(Denial),
 }
 
