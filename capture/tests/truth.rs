@@ -13,7 +13,7 @@ mod transcode;
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::{Captured, Config, Half, Message, NotRebuilt, Rebuilt, Sides};
+use rpcrdma_capture::{Captured, ChunkName, Config, Half, Message, NotRebuilt, Rebuilt, Sides};
 
 use common::{Found, dissect, rebuilt, sends, sha256};
 use transcode::{Erf, Mpa, Padding, Pcap, Pcapng, Record};
@@ -191,6 +191,8 @@ fn calls_whose_memory_was_withdrawn_are_whole_where_they_are_in_the_capture() {
     let rebuilt = |xid| found.of(xid).call.as_ref().unwrap().message.is_ok();
     assert_eq!([1, 2, 3].map(rebuilt), [true, false, true], "nobody has read the argument of 2");
     assert!(found.of(2).reply.is_none() && found.of(3).reply.is_some());
+    let refused = NotRebuilt::Refused { chunk: ChunkName::Read(124), first: 0, length: 1000 };
+    assert_eq!(found.of(2).call.as_ref().unwrap().message, Err(refused));
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub(crate) const fn reason(error: &NotRebuilt) -> &'static str {
         NotRebuilt::Chunk { .. } => "a chunk is not all in the capture",
         NotRebuilt::NotMoved { chunk: ChunkName::Read(_), .. } => "octets of a Read chunk were not read",
         NotRebuilt::NotMoved { .. } => "the responder did not write all of the length that it returns",
+        NotRebuilt::Refused { .. } => "the requester's adapter refused access to memory",
         NotRebuilt::CallMissing => "the call is not in the capture",
         NotRebuilt::ForeignChunks => "the reply's chunks are not the call's",
         NotRebuilt::Position(_) => "a Position is not within the Payload stream",

@@ -34,6 +34,16 @@ pub enum NotRebuilt {
         /// The last of them.
         last: u64,
     },
+    /// Octets of a Read chunk are missing, and the requester's adapter refused the responder access to memory while data
+    /// of the call was still to come: the requester withdrew the memory, or never registered it (RFC 8166 section 4.5.3).
+    Refused {
+        /// Which one.
+        chunk: ChunkName,
+        /// The first octet of it that is missing, counted from 0.
+        first: u64,
+        /// Octets it has.
+        length: u64,
+    },
     /// The call is not in the capture, so nothing is known of the reply's chunks.
     CallMissing,
     /// The reply's chunks are not those of the call.
@@ -92,6 +102,10 @@ impl fmt::Display for NotRebuilt {
             Self::NotMoved { chunk, first, last } => {
                 write!(f, "{chunk}: the responder did not write octets {first} to {last} of the returned length")
             }
+            Self::Refused { chunk, first, length } => write!(
+                f,
+                "{chunk}: the requester's adapter refused access to memory; octets from {first} of {length} are missing"
+            ),
             Self::CallMissing => f.write_str("the call is not in the capture"),
             Self::ForeignChunks => f.write_str("the reply's chunks are not the call's"),
             Self::Position(position) => write!(f, "Position {position} is not within the Payload stream"),

@@ -8,7 +8,11 @@ use crate::carrier::operation::{Side, Stamp};
 use crate::link::Address;
 use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure};
 
-/// A call and its outcome.
+/// A call and its outcome, as the two ends sent them.
+///
+/// A reply in the capture need not have reached the requester. A responder sends the reply right behind its RDMA Writes; if
+/// the requester's adapter refuses one of those, it drops what follows, but the reply was sent, so the transaction is
+/// answered and has the data that was written. The checker reports the refusal (`rdma-write-bounds`).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Transaction {

@@ -66,6 +66,8 @@ pub(crate) struct Call {
     /// Whether a call with its XID was sent before it and not answered: what the other end moved for one may be for the
     /// other.
     pub(crate) is_repeated: bool,
+    /// Whether its sender's adapter refused access to memory while data of it was still to come.
+    is_refused: bool,
     /// How much is known about what the other end moves for it.
     pub(crate) followed: Followed,
     /// Where its time goes.
@@ -117,6 +119,7 @@ impl Call {
             overflowed: false,
             is_doubtful: false,
             is_repeated: false,
+            is_refused: false,
             sent: 0,
             followed: Followed::No,
             timeline,
@@ -159,6 +162,13 @@ impl Call {
     /// Some of the data that was asked for by RDMA Read is still to come.
     pub(super) const fn is_pulled(&self) -> bool {
         self.read_octets < self.asked_octets
+    }
+
+    /// Its sender's adapter refused access to memory, and the session has missed or failed to place `unplaced`
+    /// operations. That explains what is still to come only if nothing since the call was missed or went elsewhere.
+    pub(super) fn refuse(&mut self, unplaced: u64) {
+        // A reply that the responder provides is read from the responder's memory.
+        self.is_refused = self.is_pulled() && self.answers.is_none() && self.followed == Followed::Since(unplaced);
     }
 
     /// The other end moves so many octets of a segment from `at` on, whichever part of them was captured. `held` is
@@ -265,7 +275,8 @@ impl Call {
         Ok(octets)
     }
 
-    /// Why a chunk is complete only up to its octet `captured`: the capture lacks the rest, or it was not moved.
+    /// Why a chunk is complete only up to its octet `captured`: the capture lacks the rest, or it was not moved, or the
+    /// requester's adapter refused access.
     fn lacks(
         &self,
         chunk: ChunkName,
@@ -274,6 +285,9 @@ impl Call {
         captured: u64,
     ) -> NotRebuilt {
         let length = lengths.clone().map(u64::from).sum();
+        if self.is_refused && matches!(chunk, ChunkName::Read(_)) {
+            return NotRebuilt::Refused { chunk, first: captured, length };
+        }
         let moved = self.segments.iter().skip(first).map(|segment| &segment.moved);
         match ranges::gap(moved.zip(lengths.map(u64::from))) {
             Some(gap) if self.followed != Followed::No && gap.start == captured => {

@@ -16,16 +16,17 @@ use crate::rpc::message::{Detail, Message, OtherCall};
 impl Session {
     /// The connection ends with these counts, which may show that an RDMA operation was refused.
     pub(crate) fn refused(&mut self, connection: &Connection, counts: &Sides<Counts>, context: &mut Context<'_>) {
-        for owner in [Side::Active, Side::Passive] {
-            if let Aim::Segment(aimed) = *self.watch.aimed.get(owner.other())
-                && counts.get(owner).access_errors > 0
-            {
+        // The refused operation may have been missed, or may have come before the capture began.
+        let known = connection.set_up && self.lost == Sides::default();
+        let both = [Side::Active, Side::Passive];
+        for owner in both.into_iter().filter(|owner| counts.get(*owner).access_errors > 0) {
+            if let Aim::Segment(aimed) = *self.watch.aimed.get(owner.other()) {
                 let Aimed { stamp, write, address: (handle, offset), xid, invalidated } = aimed;
                 let kind = MemoryUseKind::Refused { write, offset, xid, invalidated };
-                // The refused operation may have been missed, or may have come before the capture began.
-                let known = connection.set_up && self.lost == Sides::default();
                 self.tell(owner, stamp, handle, kind, known, context);
             }
+            let calls = self.calls.values_mut().filter(|call| known && call.message.sender == owner);
+            calls.for_each(|call| call.refuse(self.unplaced));
         }
     }
 

@@ -14,7 +14,7 @@ use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::link::{Address, Carrier};
 use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Captured, Message};
-use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::WaitEnd;
 
@@ -489,6 +489,33 @@ fn a_read_that_brought_its_data_was_not_the_one_refused() {
     play.is_refused();
     let [told] = play.uses()[..] else { panic!("one") };
     assert!(told.handle == 8 && told.known, "{told:?}");
+}
+
+/// Why a call with a Read chunk is not rebuilt whose requester's adapter refuses something after these steps of the two
+/// ends.
+fn refused_after(set_up: bool, steps: &[(Side, OperationKind<'_>)]) -> NotRebuilt {
+    let mut play = Play::new(set_up);
+    // The responder is heard before the call, so that it would show if the capture missed what it does next.
+    play.sends(&[(Client, call(5, &NONE)), (Server, reply(5)), (Client, call(1, &BOTH_CHUNKS))]);
+    steps.iter().for_each(|(from, kind)| play.step(*from, *kind));
+    play.is_refused();
+    play.finish();
+    let [_, transaction] = play.transactions()[..] else { panic!("two") };
+    *transaction.call.as_ref().unwrap().message.as_ref().unwrap_err()
+}
+
+#[test]
+fn data_that_was_asked_for_and_never_came_may_have_been_refused() {
+    let chunk = ChunkName::Read(40);
+    let refused = |first| NotRebuilt::Refused { chunk, first, length: 4 };
+    let lacks = NotRebuilt::Chunk { chunk, captured: 0, length: 4 };
+    let asked = (Server, read(1, 7, 4));
+    assert_eq!(refused_after(true, &[asked]), refused(0));
+    assert_eq!(refused_after(true, &[asked, (Client, response(1, &[0; 3]))]), refused(3));
+    assert_eq!(refused_after(true, &[]), lacks, "nobody asked for it");
+    assert_eq!(refused_after(false, &[asked]), lacks, "the refusal may belong to another connection");
+    assert_eq!(refused_after(true, &[asked, (Client, LOST)]), lacks, "the data may be in what was missed");
+    assert_eq!(refused_after(true, &[asked, (Server, write(99, 0, &[1]))]), lacks, "that may be what was refused");
 }
 
 #[test]
