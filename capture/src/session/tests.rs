@@ -496,7 +496,7 @@ fn a_read_that_brought_its_data_was_not_the_one_refused() {
 fn refused_after(set_up: bool, steps: &[(Side, OperationKind<'_>)]) -> NotRebuilt {
     let mut play = Play::new(set_up);
     // The responder is heard before the call, so that it would show if the capture missed what it does next.
-    play.sends(&[(Client, call(5, &NONE)), (Server, reply(5)), (Client, call(1, &BOTH_CHUNKS))]);
+    play.sends(&[(Active, call(5, &NONE)), (Passive, reply(5)), (Active, call(1, &BOTH_CHUNKS))]);
     steps.iter().for_each(|(from, kind)| play.step(*from, *kind));
     play.is_refused();
     play.finish();
@@ -509,13 +509,13 @@ fn data_that_was_asked_for_and_never_came_may_have_been_refused() {
     let chunk = ChunkName::Read(40);
     let refused = |first| NotRebuilt::Refused { chunk, first, length: 4 };
     let lacks = NotRebuilt::Chunk { chunk, captured: 0, length: 4 };
-    let asked = (Server, read(1, 7, 4));
+    let asked = (Passive, read(1, 7, 4));
     assert_eq!(refused_after(true, &[asked]), refused(0));
-    assert_eq!(refused_after(true, &[asked, (Client, response(1, &[0; 3]))]), refused(3));
+    assert_eq!(refused_after(true, &[asked, (Active, response(1, &[0; 3]))]), refused(3));
     assert_eq!(refused_after(true, &[]), lacks, "nobody asked for it");
     assert_eq!(refused_after(false, &[asked]), lacks, "the refusal may belong to another connection");
-    assert_eq!(refused_after(true, &[asked, (Client, LOST)]), lacks, "the data may be in what was missed");
-    assert_eq!(refused_after(true, &[asked, (Server, write(99, 0, &[1]))]), lacks, "that may be what was refused");
+    assert_eq!(refused_after(true, &[asked, (Active, LOST)]), lacks, "the data may be in what was missed");
+    assert_eq!(refused_after(true, &[asked, (Passive, write(99, 0, &[1]))]), lacks, "that may be what was refused");
 }
 
 #[test]
