@@ -334,7 +334,6 @@ fn vectors_that_break_a_rule() {
                 "reply_external_without_reply_chunk" => {
                     vec![("v2-external", 20, Some(ReactionV2::Answer(ErrorCode::BAD_XDR)))]
                 }
-                "error_unknown" => vec![("error-range", if family == Family::A { 20 } else { 16 }, None)],
                 "msg_reserved_flags" => vec![("v2-reserved-flag", 16, None)],
                 _ => vec![],
             };
