@@ -67,13 +67,16 @@
 
 mod caller;
 mod programs;
+mod ways;
+mod wrong;
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-pub use caller::{CallFault, Caller, TooLong, Wrong};
+pub use caller::{CallFault, Caller, TooLong};
 pub use programs::programs;
+pub use wrong::Wrong;
 
 /// The number of the echo program.
 pub const PROGRAM: u32 = 0x2000_8166;
