@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rpcrdma::endpoint::Terms;
 use rpcrdma_verbs::{Call, CallError, Client, Provider};
 
-use super::ways::{Data, Inline, Null, PositionZero, Read, Reply, Results, Way, Write};
+use super::ways::{EchoData, EchoResults, Inline, Null, PositionZero, Read, Reply, Way, Write};
 use super::wrong::Wrong;
 use super::{Carry, MAX_LENGTH, PROGRAM, VERSION, pattern};
 
@@ -134,13 +134,13 @@ impl Caller {
     /// # Errors
     /// What is [`Wrong`].
     pub fn check(&self) -> Result<(), Wrong> {
-        let mut results = Results::new(self.call.accepted().map_err(Wrong::Reply)?);
+        let mut results = EchoResults::new(self.call.accepted().map_err(Wrong::Reply)?);
         self.way.check(self.data(), &self.call, &mut results)?;
         results.end()
     }
 
-    fn data(&self) -> Data {
-        Data { seed: self.seed, octets: pattern(self.seed, self.length).unwrap_or_default() }
+    fn data(&self) -> EchoData {
+        EchoData { seed: self.seed, octets: pattern(self.seed, self.length).unwrap_or_default() }
     }
 }
 

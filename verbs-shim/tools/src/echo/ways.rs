@@ -9,12 +9,12 @@ use super::{opaque, padding, word};
 
 /// The data of one call: `octets` are the pattern that stands for `seed`.
 #[derive(Clone, Copy)]
-pub(super) struct Data {
+pub(super) struct EchoData {
     pub(super) seed: u16,
     pub(super) octets: &'static [u8],
 }
 
-impl Data {
+impl EchoData {
     /// The argument of TAKE without the data itself.
     fn give(self, filler: u32, message: &mut Stream) {
         message.push(&filler.to_be_bytes());
@@ -59,13 +59,13 @@ impl Data {
     }
 }
 
-/// Results that are taken one after the other.
-pub(super) struct Results<'a> {
+/// EchoResults that are taken one after the other.
+pub(super) struct EchoResults<'a> {
     length: usize,
     rest: &'a [u8],
 }
 
-impl<'a> Results<'a> {
+impl<'a> EchoResults<'a> {
     pub(super) const fn new(octets: &'a [u8]) -> Self {
         Self { length: octets.len(), rest: octets }
     }
@@ -84,7 +84,7 @@ impl<'a> Results<'a> {
     }
 
     /// The results of TAKE.
-    fn summary(&mut self, data: Data) -> Result<(), Wrong> {
+    fn summary(&mut self, data: EchoData) -> Result<(), Wrong> {
         let (length, crc) = (self.word()?, self.word()?);
         data.check_length(length)?;
         if crc == crc32fast::hash(data.octets) { Ok(()) } else { Err(Wrong::Checksum(crc)) }
@@ -98,13 +98,13 @@ impl<'a> Results<'a> {
 /// A way in which the data of a call travels, or that there is none.
 pub(super) trait Way: fmt::Debug + Send + Sync {
     /// Puts the arguments into a call whose message has none. Returns the octets of the results in their Payload stream.
-    fn arguments(&self, data: Data, call: &mut Call) -> u32;
+    fn arguments(&self, data: EchoData, call: &mut Call) -> u32;
 
     /// Takes the results of the call, and compares them with the data.
     ///
     /// # Errors
     /// What is [`Wrong`].
-    fn check(&self, data: Data, call: &Call, results: &mut Results<'_>) -> Result<(), Wrong>;
+    fn check(&self, data: EchoData, call: &Call, results: &mut EchoResults<'_>) -> Result<(), Wrong>;
 }
 
 /// NULL: no data.
@@ -112,11 +112,11 @@ pub(super) trait Way: fmt::Debug + Send + Sync {
 pub(super) struct Null;
 
 impl Way for Null {
-    fn arguments(&self, _: Data, _: &mut Call) -> u32 {
+    fn arguments(&self, _: EchoData, _: &mut Call) -> u32 {
         0
     }
 
-    fn check(&self, _: Data, _: &Call, _: &mut Results<'_>) -> Result<(), Wrong> {
+    fn check(&self, _: EchoData, _: &Call, _: &mut EchoResults<'_>) -> Result<(), Wrong> {
         Ok(())
     }
 }
@@ -126,14 +126,14 @@ impl Way for Null {
 pub(super) struct Inline;
 
 impl Way for Inline {
-    fn arguments(&self, data: Data, call: &mut Call) -> u32 {
+    fn arguments(&self, data: EchoData, call: &mut Call) -> u32 {
         let message = call.message();
         message.push(&data.length().to_be_bytes());
         data.push(message);
         4 + data.padded()
     }
 
-    fn check(&self, data: Data, _: &Call, results: &mut Results<'_>) -> Result<(), Wrong> {
+    fn check(&self, data: EchoData, _: &Call, results: &mut EchoResults<'_>) -> Result<(), Wrong> {
         data.compare(results.opaque()?)
     }
 }
@@ -145,13 +145,13 @@ pub(super) struct Read {
 }
 
 impl Way for Read {
-    fn arguments(&self, data: Data, call: &mut Call) -> u32 {
+    fn arguments(&self, data: EchoData, call: &mut Call) -> u32 {
         data.give(self.filler, call.message());
         call.message().push_copy(data.octets);
         8
     }
 
-    fn check(&self, data: Data, _: &Call, results: &mut Results<'_>) -> Result<(), Wrong> {
+    fn check(&self, data: EchoData, _: &Call, results: &mut EchoResults<'_>) -> Result<(), Wrong> {
         results.summary(data)
     }
 }
@@ -163,13 +163,13 @@ pub(super) struct PositionZero {
 }
 
 impl Way for PositionZero {
-    fn arguments(&self, data: Data, call: &mut Call) -> u32 {
+    fn arguments(&self, data: EchoData, call: &mut Call) -> u32 {
         data.give(self.filler, call.message());
         data.push(call.message());
         8
     }
 
-    fn check(&self, data: Data, _: &Call, results: &mut Results<'_>) -> Result<(), Wrong> {
+    fn check(&self, data: EchoData, _: &Call, results: &mut EchoResults<'_>) -> Result<(), Wrong> {
         results.summary(data)
     }
 }
@@ -179,14 +179,14 @@ impl Way for PositionZero {
 pub(super) struct Write;
 
 impl Way for Write {
-    fn arguments(&self, data: Data, call: &mut Call) -> u32 {
+    fn arguments(&self, data: EchoData, call: &mut Call) -> u32 {
         data.want(0, call.message());
         // The connection has the buffers of a call that was given up.
         call.rooms().resize_with(1, || vec![0; data.octets.len()]);
         8
     }
 
-    fn check(&self, data: Data, call: &Call, results: &mut Results<'_>) -> Result<(), Wrong> {
+    fn check(&self, data: EchoData, call: &Call, results: &mut EchoResults<'_>) -> Result<(), Wrong> {
         results.filler(0)?;
         data.check_length(results.word()?)?;
         data.compare(call.result(0))
@@ -200,12 +200,12 @@ pub(super) struct Reply {
 }
 
 impl Way for Reply {
-    fn arguments(&self, data: Data, call: &mut Call) -> u32 {
+    fn arguments(&self, data: EchoData, call: &mut Call) -> u32 {
         data.want(self.filler, call.message());
         8 + self.filler + data.padded()
     }
 
-    fn check(&self, data: Data, _: &Call, results: &mut Results<'_>) -> Result<(), Wrong> {
+    fn check(&self, data: EchoData, _: &Call, results: &mut EchoResults<'_>) -> Result<(), Wrong> {
         results.filler(self.filler)?;
         data.compare(results.opaque()?)
     }
