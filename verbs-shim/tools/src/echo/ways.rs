@@ -59,7 +59,7 @@ impl EchoData {
     }
 }
 
-/// EchoResults that are taken one after the other.
+/// Results that are taken one after the other.
 pub(super) struct EchoResults<'a> {
     length: usize,
     rest: &'a [u8],
