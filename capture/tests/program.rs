@@ -60,9 +60,11 @@ fn object(command: &str, name: &str, key: &str, value: impl Into<Value>) -> Valu
     objects(command, &capture(name)).into_iter().find(|object| object[key] == value).unwrap()
 }
 
-/// A file for a test to write.
+/// A file for a test to write, which no other test has: a test runs in a thread of its name.
 fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("program-{}-{name}", std::process::id()))
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or_default();
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("program-{}-{test}-{name}", std::process::id()))
 }
 
 fn written(name: &str, octets: &[u8]) -> String {

@@ -39,20 +39,21 @@ impl Session {
                 return Taken::Done;
             }
             _ if self.number.is_none() => {
+                // It may be for a call that was captured after it, and it is not looked at again.
                 self.watch.passed_over = true;
-                Taken::Done
+                self.miss(from, stamp, context);
+                return Taken::Done;
             }
             OperationKind::Write { .. } | OperationKind::ReadRequest { .. } => {
                 self.access(connection, operation, last, context)
             }
             OperationKind::ReadResponse { request, at, data, length } => {
                 self.response((from, stamp), (request, at), data, length);
-                Taken::Done
+                // Responses are numbered by the other end, so they do not show that this end is heard.
+                return Taken::Done;
             }
         };
-        // Responses are numbered by the other end, so they do not show that this end is heard.
-        let is_numbered = !matches!(kind, OperationKind::ReadResponse { .. });
-        *self.heard.get_mut(from) |= is_numbered && taken == Taken::Done;
+        *self.heard.get_mut(from) |= taken == Taken::Done;
         taken
     }
 

@@ -491,6 +491,14 @@ fn a_read_that_brought_its_data_was_not_the_one_refused() {
     assert!(told.handle == 8 && told.known, "{told:?}");
 }
 
+#[test]
+fn what_came_before_the_first_message_may_have_been_for_its_call() {
+    let mut play = Play::unknown(false);
+    play.step(Passive, write(8, 0, &[1; 4]));
+    play.sends(&[(Active, call(1, &BOTH_CHUNKS)), (Passive, reply(1))]);
+    assert_eq!(play.answered().moved, None);
+}
+
 /// Why a call with a Read chunk is not rebuilt whose requester's adapter refuses something after these steps of the two
 /// ends.
 fn refused_after(set_up: bool, steps: &[(Side, OperationKind<'_>)]) -> NotRebuilt {
@@ -631,12 +639,16 @@ fn a_connection_is_whole_where_nothing_was_passed_over() {
 }
 
 #[test]
-fn who_answers_a_read_or_was_missed_is_not_heard_by_that() {
-    for (kind, is_heard) in [(write(7, 0, &[1]), true), (response(1, &[1]), false), (LOST, false)] {
+fn who_answers_a_read_or_was_passed_over_or_missed_is_not_heard_by_that() {
+    for kind in [write(7, 0, &[1]), read(1, 7, 4), response(1, &[1]), LOST] {
         let mut play = Play::unknown(false);
         play.step(Passive, kind);
-        assert_eq!(play.session.heard.passive, is_heard, "{kind:?}");
+        assert!(!play.session.heard.passive, "{kind:?}");
     }
+    let mut play = Play::unknown(false);
+    play.sends(&[(Active, call(1, &NONE))]);
+    play.step(Passive, response(1, &[1]));
+    assert_eq!(play.session.heard, Sides { active: true, passive: false });
 }
 
 // --- What is held --------------------------------------------------------------------------------------------------------
