@@ -2,7 +2,7 @@
 
 use rpcrdma::rules::Finding;
 
-use super::pending::{OrderProof, Pending};
+use super::pending::{OrderProof, PendingFinding};
 use super::provided::omitted;
 use super::requests::{self, ANSWER, Faulty};
 use super::state::History;
@@ -49,7 +49,7 @@ impl History {
         let (in_order, missed) = (active.early + passive.early == 0, active.missed + passive.missed);
         // If something is known to be missing, it may be the answer.
         let whole = self.is_whole() && missed + active.orphans + passive.orphans == 0;
-        for Pending { found, order, proven, .. } in std::mem::take(&mut self.pending) {
+        for PendingFinding { found, order, proven, .. } in std::mem::take(&mut self.pending) {
             let is_in_order = match order {
                 OrderProof::Free => in_order,
                 OrderProof::Told => in_order && !self.is_disordered,

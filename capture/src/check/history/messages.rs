@@ -6,7 +6,7 @@ use rpcrdma::rpc::MessageType;
 use rpcrdma::rules::{ERROR_FROM_REQUESTER, Sent};
 use rpcrdma::v1;
 
-use super::pending::Pending;
+use super::pending::PendingFinding;
 use super::requests::Answers;
 use super::state::History;
 use crate::carrier::operation::Side;
@@ -70,7 +70,7 @@ impl History {
     pub(super) fn unclear(&mut self, sender: Side, xid: u32, book: &mut Book) {
         self.requests.get_mut(sender).add_unclear(xid);
         // The RDMA_ERROR that seemed to answer nothing may answer this message, which was held up.
-        self.pending.retain(|Pending { found, proof, .. }| {
+        self.pending.retain(|PendingFinding { found, proof, .. }| {
             let is_explained = *proof == sender && found.xid == Some(xid) && found.rule.slug == "error-from-requester";
             if is_explained {
                 book.unknown(found.rule);

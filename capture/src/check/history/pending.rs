@@ -12,7 +12,7 @@ pub(super) const DISORDER: u64 = 4096;
 /// A finding that rests on something not being there. It stands once the end that should have sent the missing thing
 /// goes on without a hole.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingFinding {
     pub(super) found: Found,
     /// The end whose Sends prove it.
     pub(super) proof: Side,

@@ -1,6 +1,6 @@
 //! Findings that rest on something not being there, and what has to come before they stand.
 
-use super::pending::{DISORDER, OrderProof, PENDING, Pending};
+use super::pending::{DISORDER, OrderProof, PENDING, PendingFinding};
 use super::state::History;
 use crate::carrier::operation::Side;
 use crate::check::book::Book;
@@ -35,7 +35,7 @@ impl History {
             // everything it had.
             let is_last = matches!(found.rule.slug, "error-from-requester" | "answer");
             let proven = self.last.get(proof).frame > found.stamp.frame || is_last;
-            self.pending.push(Pending { found, proof, order, proven });
+            self.pending.push(PendingFinding { found, proof, order, proven });
         } else {
             book.unknown(found.rule);
         }

@@ -74,7 +74,7 @@ pub(super) enum Answers {
 
 /// What was sent under one XID and is not answered yet.
 #[derive(Debug, Default)]
-struct Waiting {
+struct Unanswered {
     sends: Vec<Request>,
     /// Those beyond them, which are only counted.
     beyond: u32,
@@ -89,7 +89,7 @@ struct Waiting {
 /// The requests of one end that wait.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    waiting: BTreeMap<u32, Waiting>,
+    waiting: BTreeMap<u32, Unanswered>,
     /// XIDs of Sends that may be calls or replies: nothing readable in them shows which.
     unclear: BTreeSet<u32>,
 }
@@ -192,7 +192,7 @@ impl Requests {
     }
 }
 
-impl Waiting {
+impl Unanswered {
     /// Takes what an answer is for from what waits: a reply is for a call, if one waits; an RDMA_ERROR may refuse
     /// either.
     fn answer(&mut self, refusal: Option<Reaction>) -> Answers {

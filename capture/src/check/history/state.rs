@@ -3,7 +3,7 @@
 use rpcrdma::private_data::{Agreement, Flags};
 use rpcrdma::rules::Credits;
 
-use super::pending::Pending;
+use super::pending::PendingFinding;
 use super::pulled::Pulled;
 use super::requests::Requests;
 use super::version_2::Version2;
@@ -56,7 +56,7 @@ pub(crate) struct History {
     /// Whether a requester has read such a reply, or said so: then both ends support them.
     pub(super) is_agreed: bool,
     pub(super) pulled: Vec<Pulled>,
-    pub(super) pending: Vec<Pending>,
+    pub(super) pending: Vec<PendingFinding>,
 }
 
 /// Which ends announced remote invalidation (RFC 8797 section 4.1); `None` if the capture does not show it.
