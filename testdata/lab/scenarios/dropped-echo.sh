@@ -14,7 +14,8 @@ client() {
 }
 
 verdict() {
-    [ "$(grep -c '"type":"transaction"' transactions.json)" -gt 19000 ] || fault "calls are missing"
+    # As in `dropped`: what is dropped at once is not sent.
+    [ "$(grep -c '"type":"transaction"' transactions.json)" -gt 13000 ] || fault "too few calls were dropped after their Send"
     grep -q '"rebuilt":false' transactions.json && fault "not every RPC was rebuilt"
     local form
     for form in short chunked long; do
