@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::Fabric;
-use rpcrdma_verbs::{Call, CallError, Client, Request, Server, Settings, Stream};
+use rpcrdma_verbs::{Call, CallError, Client, Progress, Request, Server, Settings, Stream};
 
 use header::header;
 use slow::{Act, Gate, Opens, Slow};
@@ -130,6 +130,23 @@ fn answers_go_on_while_memory_for_another_is_registered() {
         gate.open();
         let (call, outcome) = slow.wait();
         assert_eq!((outcome, call.result(0)), (Ok(()), &[7; OCTETS][..]));
+    });
+}
+
+#[test]
+fn a_call_is_sent_once_its_memory_is_registered() {
+    with_server(answer, |client, gate, _| {
+        gate.close_to(Act::Register);
+        let pending = client.start(with_chunks(&client));
+        gate.wait_for_one();
+        assert_eq!(pending.progress(), Progress::NotSent);
+        gate.open();
+        let until = Instant::now() + Duration::from_secs(10);
+        while pending.progress() == Progress::NotSent && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(pending.progress(), Progress::Sent);
+        pending.wait().1.unwrap();
     });
 }
 

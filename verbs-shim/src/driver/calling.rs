@@ -234,7 +234,7 @@ impl<V: Provider> Calling<V> {
     }
 
     /// How far a call that has not ended has got.
-    pub(super) fn progress(&self, number: usize) -> Progress {
+    pub(crate) fn progress(&self, number: usize) -> Progress {
         self.tickets.get(number).map_or(Progress::NotSent, |ticket| ticket.progress)
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::driver::line::{LinePlace, Turn};
 use crate::driver::port::Provider;
 use crate::driver::shared::Owned;
-use crate::message::call::{Call, CallError};
+use crate::message::call::{Call, CallError, Progress};
 use crate::trace;
 
 /// A call that was started: a future for any runtime, which a thread can also wait for. It gives the call back with its
@@ -87,6 +87,12 @@ impl<V: Provider> Pending<V> {
         if self.ticket.is_some() {
             trace::called(self.shared.peer(), call.xid());
         }
+    }
+
+    /// Whether the call has been sent. A call that is dropped before that is never sent.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.ticket.map_or(Progress::NotSent, |ticket| self.shared.lock().calling().progress(ticket))
     }
 
     /// Waits for the reply, until [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) has passed since the

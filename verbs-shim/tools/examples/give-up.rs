@@ -16,13 +16,15 @@ use std::time::{Duration, Instant};
 use rpcrdma::rpc::AuthSys;
 use rpcrdma_tools::echo::{Caller, Carry};
 use rpcrdma_verbs::rdma::Device;
-use rpcrdma_verbs::{Call, Client, Settings};
+use rpcrdma_verbs::{Call, Client, Pending, Progress, Settings};
 
 const THREADS: u32 = 8;
 /// One call in this many is dropped.
 const ONE_IN: u64 = 2;
 /// The most octets of data in a call.
 const MOST: u64 = 20_000;
+/// How long the Send of a call to be dropped may take: if no place is free it is not sent, as nobody waits for one.
+const SEND: Duration = Duration::from_millis(100);
 /// How long the replies to dropped calls may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -88,12 +90,21 @@ fn call(client: &Client<Device>, file: Option<&File>, drops: u32, random: &mut R
             continue;
         }
         let pending = client.start(asked.into_call());
-        // At once, or at any time until the reply.
+        wait_for_send(&pending);
+        // Right after its Send, or at any time until the reply.
         thread::sleep(Duration::from_micros(random.below(3) * random.below(2000)));
         drop(pending);
         dropped += 1;
     }
     Ok(answered)
+}
+
+/// Only a call that was sent is worth dropping: another thread registers its memory, and sends it then.
+fn wait_for_send(pending: &Pending<Device>) {
+    let until = Instant::now() + SEND;
+    while pending.progress() == Progress::NotSent && Instant::now() < until {
+        thread::sleep(Duration::from_micros(100));
+    }
 }
 
 /// Waits until the dropped calls have come back.
