@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::failure::{Failure, say};
 use super::interrupt::Interrupt;
 use super::reading::Batches;
-use super::{Failure, say};
 use crate::file::{Capture, FileError, Reader, Time};
 
 /// The size from which a file gets a progress bar, in octets.

@@ -1,7 +1,7 @@
 //! Which messages and RPCs are shown.
 
-use super::Failure;
 use super::arguments::{InputArguments, MessageArguments, RpcArguments};
+use super::failure::Failure;
 use super::notices::{CLIENT, CONNECTION, OPERATION, SERVER, SINCE, SLOWER_THAN, STATUS, Select, UNTIL, XID};
 use crate::event::Event;
 use crate::file::Time;

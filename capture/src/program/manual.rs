@@ -2,17 +2,14 @@
 
 use std::io::{self, Write};
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 
-use super::arguments::Arguments;
-
-/// Writes the manual page of the program, or of the command `name`.
+/// Writes the manual page of `program`, or of its command `name`.
 ///
 /// # Errors
 /// Those of `out`; `NotFound` if there is no such command.
-pub(super) fn write(name: Option<&str>, out: &mut impl Write) -> io::Result<()> {
-    let mut program = Arguments::command();
+pub(super) fn write(mut program: Command, name: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     program.build();
     let command = match name {
         None => &program,

@@ -3,6 +3,7 @@
 mod arguments;
 mod capture;
 mod commands;
+mod failure;
 mod filters;
 mod interrupt;
 mod manual;
@@ -10,6 +11,7 @@ mod moment;
 mod notices;
 mod output;
 mod reading;
+mod source;
 
 use std::io;
 use std::path::Path;
@@ -18,30 +20,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use arguments::Arguments;
-
-/// The input was damaged or incomplete.
-const DAMAGED: u8 = 1;
-/// Wrong usage, or a file that cannot be read.
-const UNUSABLE: u8 = 2;
+use commands::Arguments;
+use failure::{Failure, UNUSABLE, fail};
 
 /// The most octets of a line of an error that are printed.
 const LINE: usize = 1000;
-
-/// What ends the program early.
-#[derive(Debug)]
-enum Failure {
-    /// One clear line for the user.
-    Said(String),
-    /// The output could not be written.
-    Output(io::Error),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
-    }
-}
 
 /// Runs the program, and returns its exit status.
 pub fn main() -> ExitCode {
@@ -56,18 +39,6 @@ pub fn main() -> ExitCode {
         Err(Failure::Output(error)) => fail(&format!("cannot write the output: {error}")),
         Err(Failure::Said(text)) => fail(&text),
     }
-}
-
-fn fail(text: &str) -> ExitCode {
-    say(text);
-    ExitCode::from(UNUSABLE)
-}
-
-/// Writes a line to standard error, all of it at once: others may write there too.
-fn say(text: &str) {
-    use std::io::Write as _;
-    // If this fails, there is nobody left to tell.
-    let _written = io::stderr().write_all(format!("rpcrdma: {text}\n").as_bytes());
 }
 
 /// Prints help and version as they are, and an error's first paragraph in one line, with what may have been meant.

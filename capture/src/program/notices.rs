@@ -1,7 +1,7 @@
 //! What the user should know of an input beside what is in it.
 
+use super::failure::{DAMAGED, UNUSABLE};
 use super::interrupt::INTERRUPTED;
-use super::{DAMAGED, UNUSABLE};
 use crate::carrier::operation::Sides;
 use crate::dissector::Summary;
 use crate::event::{Event, Report};

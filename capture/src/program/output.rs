@@ -2,6 +2,11 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use anstream::{AutoStream, ColorChoice};
+
+use super::arguments::Color;
+use super::failure::Failure;
+
 /// Octets that are gathered before they are written.
 const FULL: usize = 64 << 10;
 
@@ -44,5 +49,22 @@ impl Write for Output {
         let written = stdout.write_all(&self.buffer).and_then(|()| stdout.flush());
         self.buffer.clear();
         written
+    }
+}
+
+/// Writes a whole report, and returns the exit status.
+pub(super) fn write(octets: &[u8]) -> Result<u8, Failure> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(octets)?;
+    stdout.flush()?;
+    Ok(0)
+}
+
+/// Whether what is written has colours.
+pub(super) fn is_coloured(color: Color) -> bool {
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => AutoStream::choice(&io::stdout()) != ColorChoice::Never,
     }
 }

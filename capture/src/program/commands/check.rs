@@ -1,0 +1,150 @@
+//! `check`: the rules that are broken.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+
+use crate::check::{self, Checker, Found};
+use crate::dissector::Config;
+use crate::file::Time;
+use crate::output::findings::{self, Findings};
+use crate::program::arguments::{Color, InputArguments};
+use crate::program::failure::{DAMAGED, Failure, say};
+use crate::program::filters::Filters;
+use crate::program::output;
+use crate::program::source::{Done, InputSource, Known, Show};
+
+#[derive(Args, Debug)]
+pub(super) struct CheckArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    /// Report only this rule; may be repeated
+    #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true)]
+    rule: Vec<&'static str>,
+    /// Do not report this rule; may be repeated
+    #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true)]
+    ignore: Vec<&'static str>,
+    /// Accept the deviations that this implementation is known for: count them in the summary, but do not list them,
+    /// nor exit with 1 for them; may be repeated
+    #[arg(long, value_name = "WHOSE")]
+    known: Vec<KnownSet>,
+    /// Explain what a rule demands, why, and what a correct peer does; reads no file
+    #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true, exclusive = true)]
+    explain: Option<&'static str>,
+    /// List all rules; reads no file
+    #[arg(long, exclusive = true)]
+    list: bool,
+    /// Print one JSON object per line: findings, then a summary
+    #[arg(long)]
+    json: bool,
+}
+
+/// An implementation whose deviations are known.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum KnownSet {
+    /// The NFS server of the Linux kernel
+    Linux,
+}
+
+impl From<KnownSet> for check::Implementation {
+    fn from(known: KnownSet) -> Self {
+        match known {
+            KnownSet::Linux => Self::LinuxNfsd,
+        }
+    }
+}
+
+/// The name of a rule; shells complete it. The names are put together where one is read or completed, not at each
+/// start.
+#[derive(Clone, Debug)]
+struct RuleName;
+
+impl RuleName {
+    fn names() -> impl Iterator<Item = PossibleValue> {
+        check::rules().map(|rule| PossibleValue::new(rule.slug).help(rule.summary))
+    }
+}
+
+impl TypedValueParser for RuleName {
+    type Value = &'static str;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let names = PossibleValuesParser::new(Self::names());
+        let slug = names.try_map(|slug| check::find(&slug).map(|rule| rule.slug).ok_or("not a rule"));
+        slug.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Self::names()))
+    }
+}
+
+pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    if let Some(rule) = arguments.explain.and_then(check::find) {
+        let mut out = Vec::new();
+        findings::explain(&mut out, rule, output::is_coloured(color))?;
+        return output::write(&out);
+    }
+    if arguments.list {
+        let mut out = Vec::new();
+        findings::list(&mut out, check::rules(), output::is_coloured(color))?;
+        return output::write(&out);
+    }
+    if arguments.rule.iter().any(|slug| !arguments.wants_rule(slug))
+        && !check::rules().any(|r| arguments.wants_rule(r.slug))
+    {
+        say("nothing selected: --rule and --ignore leave no rule");
+        return Ok(DAMAGED);
+    }
+    let source = InputSource::new(Filters::all(&arguments.input))?;
+    let mut checker = Checker::default();
+    let findings = if arguments.json { Findings::json() } else { Findings::text(output::is_coloured(color)) };
+    let mut findings = findings.excusing(arguments.known.iter().map(|known| (*known).into()).collect());
+    let config = Config::for_checker();
+    let show = Show { all: true, ..Show::listing(quiet) };
+    let Done { notices, summary, files } = source.read_all(config, show, |event, out, known| {
+        checker.event(event);
+        arguments.show(&mut checker, &mut findings, out, known)
+    })?;
+    let mut out = Vec::new();
+    let known = Known { first: summary.first.unwrap_or_default(), files: &files };
+    arguments.show(&mut checker, &mut findings, &mut out, known)?;
+    findings.summary(&mut out, checker.counts().filter(|count| arguments.wants_rule(count.rule.slug)))?;
+    output::write(&out)?;
+    Ok(notices.status_of(notices.damaged || findings.errors() > 0))
+}
+
+impl CheckArguments {
+    /// Prints what was found and is wanted.
+    fn show(
+        &self,
+        checker: &mut Checker,
+        findings: &mut Findings,
+        out: &mut impl Write,
+        known: Known<'_>,
+    ) -> io::Result<()> {
+        while let Some(found) = checker.finding() {
+            if self.wants(&found, known.first) {
+                findings.starts_at(known.first);
+                findings.finding(out, &found, known.files)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a finding is one of those that were asked for.
+    fn wants(&self, found: &Found, first: Time) -> bool {
+        self.wants_rule(found.rule.slug) && self.input.wants_rpc(found.connection, found.xid, found.stamp.time, first)
+    }
+
+    fn wants_rule(&self, slug: &str) -> bool {
+        (self.rule.is_empty() || self.rule.contains(&slug)) && !self.ignore.contains(&slug)
+    }
+}

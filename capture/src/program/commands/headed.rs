@@ -1,0 +1,63 @@
+//! Lines of text below a heading, for the commands that print one line per message or RPC.
+
+use std::io;
+
+use crate::event::Terminated;
+use crate::file::Time;
+use crate::output::text::Lines;
+use crate::output::tree;
+use crate::program::arguments::Color;
+use crate::program::output::{self, Output};
+use crate::program::source::Known;
+use crate::rpc::message::Message;
+use crate::rpc::transaction::Transaction;
+
+/// Lines of text below a heading.
+pub(super) struct HeadedLines {
+    colour: bool,
+    lines: Option<Lines>,
+}
+
+impl HeadedLines {
+    pub(super) fn new(color: Color) -> Self {
+        Self { colour: output::is_coloured(color), lines: None }
+    }
+
+    fn lines(&mut self, first: Time, heading: impl FnOnce(&mut Lines) -> io::Result<()>) -> io::Result<&mut Lines> {
+        match &mut self.lines {
+            Some(lines) => Ok(lines),
+            none => {
+                let lines = none.insert(Lines::new(self.colour, first));
+                heading(lines)?;
+                Ok(lines)
+            }
+        }
+    }
+
+    pub(super) fn message(
+        &mut self,
+        out: &mut Output,
+        message: &Message,
+        known: Known<'_>,
+        is_tree: bool,
+    ) -> io::Result<()> {
+        let colour = self.colour;
+        let lines = self.lines(known.first, |lines| lines.message_heading(out, message, known.files))?;
+        lines.message(out, message, known.files)?;
+        if is_tree { tree::write(out, message, colour) } else { Ok(()) }
+    }
+
+    pub(super) fn terminated(&mut self, out: &mut Output, terminated: &Terminated, known: Known<'_>) -> io::Result<()> {
+        self.lines(known.first, |_| Ok(()))?.terminated(out, terminated, known.files)
+    }
+
+    pub(super) fn transaction(
+        &mut self,
+        out: &mut Output,
+        transaction: &Transaction,
+        known: Known<'_>,
+    ) -> io::Result<()> {
+        let lines = self.lines(known.first, |lines| lines.transaction_heading(out, transaction, known.files))?;
+        lines.transaction(out, transaction, known.files)
+    }
+}

@@ -1,0 +1,146 @@
+//! The commands: each file has the arguments of one, and what it does.
+
+mod check;
+mod decode;
+mod export;
+mod headed;
+mod header;
+mod pending;
+mod slow;
+mod stats;
+mod transactions;
+
+use clap::builder::PossibleValuesParser;
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{CommandFactory, Parser, Subcommand};
+
+use self::check::CheckArguments;
+use self::decode::DecodeArguments;
+use self::export::ExportArguments;
+use self::header::HeaderArguments;
+use self::pending::PendingArguments;
+use self::slow::SlowArguments;
+use self::stats::StatsArguments;
+use self::transactions::TransactionsArguments;
+use super::arguments::Color;
+use super::failure::Failure;
+use super::{manual, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  rpcrdma decode nfs.pcap                      one line per message
+  rpcrdma decode -v --xid 0x5a7a4583 nfs.pcap  the headers of one RPC, field by field
+  tcpdump -i eth0 -w - udp port 4791 | rpcrdma decode -
+                                               messages as they arrive
+  rpcrdma transactions --json nfs.pcap*        one JSON object per RPC
+  rpcrdma slow --top 3 nfs.pcap                the slowest RPCs, and where their time went
+  rpcrdma pending nfs.pcap                     calls without a reply, and who owes what
+  rpcrdma export nfs.pcap -o tcp.pcap          for Wireshark, as NFS over TCP
+  rpcrdma stats nfs.pcap                       counts and latencies
+  rpcrdma check nfs.pcap                       who breaks which rule
+  rpcrdma check --known linux nfs.pcap         the same, accepting what Linux is known for
+  rpcrdma check --explain write-length         what a rule demands, and why
+  rpcrdma header 5a7a4583 00000001 00000080 00000000 ...
+
+Exit status:
+  0    nothing is wrong
+  1    the input is damaged or incomplete, nothing is selected, or check finds an error
+  2    wrong usage, or a file cannot be read
+  130  ended by Ctrl-C or SIGTERM, after printing the results so far";
+
+const STYLES: Styles =
+    Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
+
+/// Decode and check packet captures of RPC-over-RDMA (RFC 8166), such as NFS over RDMA.
+#[derive(Debug, Parser)]
+#[command(name = "rpcrdma", version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    color: Color,
+    /// Print nothing but errors on standard error
+    #[arg(long, short, global = true)]
+    quiet: bool,
+}
+
+/// The commands that have a manual page.
+const COMMANDS: [&str; 10] =
+    ["decode", "transactions", "slow", "pending", "export", "stats", "check", "header", "completions", "man"];
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the messages, one line each
+    Decode(DecodeArguments),
+    /// Print the RPCs, one line each: call, reply, and the data that RDMA moved
+    Transactions(TransactionsArguments),
+    /// Print the slowest RPCs, and where their time went
+    Slow(SlowArguments),
+    /// Print the calls without a reply, the oldest first, and who owes what
+    Pending(PendingArguments),
+    /// Write the RPCs to a pcap file as RPC over TCP
+    Export(ExportArguments),
+    /// Count connections, messages, chunks, credits, retransmissions and latencies
+    ///
+    /// With --since or --until, only the frames in that time are counted, as if the capture started and ended there.
+    Stats(StatsArguments),
+    /// Report which rules of RPC-over-RDMA the messages and RDMA operations break
+    Check(CheckArguments),
+    /// Decode one Send from a hex dump, and report what is wrong with it
+    Header(HeaderArguments),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page of the program or of one command
+    Man {
+        /// The command
+        #[arg(value_parser = PossibleValuesParser::new(COMMANDS), hide_possible_values = true)]
+        command: Option<String>,
+    },
+}
+
+/// Does what the command line says, and returns the exit status.
+pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
+    let Arguments { command, color, quiet } = arguments;
+    match command {
+        Command::Decode(command) => decode::run(&command, color, quiet),
+        Command::Transactions(command) => transactions::run(&command, color, quiet),
+        Command::Slow(command) => slow::run(&command, color, quiet),
+        Command::Pending(command) => pending::run(&command, color, quiet),
+        Command::Export(command) => export::run(&command, quiet),
+        Command::Stats(command) => stats::run(&command, color, quiet),
+        Command::Check(command) => check::run(&command, color, quiet),
+        Command::Header(command) => header::run(&command, color, quiet),
+        Command::Completions { shell } => {
+            let mut command = Arguments::command();
+            let mut out = Vec::new();
+            clap_complete::generate(shell, &mut command, "rpcrdma", &mut out);
+            output::write(&out)
+        }
+        Command::Man { command } => {
+            let mut out = Vec::new();
+            manual::write(Arguments::command(), command.as_deref(), &mut out)?;
+            output::write(&out)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_of_the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_a_manual_page() {
+        let command = Arguments::command();
+        let names: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(names, COMMANDS);
+    }
+}

@@ -1,0 +1,70 @@
+//! `pending`: the calls without a reply.
+
+use clap::Args;
+
+use crate::dissector::Config;
+use crate::event::Event;
+use crate::output::json;
+use crate::output::pending::{self, Pending};
+use crate::program::arguments::{Color, InputArguments, MessageArguments};
+use crate::program::failure::{Failure, say};
+use crate::program::filters::Filters;
+use crate::program::notices::counted;
+use crate::program::output;
+use crate::program::source::{Done, InputSource, Show};
+
+const PENDING_HELP: &str = "\
+What is owed:
+  the reply            by the responder. If it did nothing for the call, it may not have received it
+  RDMA Read responses  by the requester: the responder asked for data that did not come
+It is not known who owes what if packets may be missing from the capture, or what was moved may
+be for another call. The age is that at the last frame of the capture. Calls that wait do not make
+the exit status 1.";
+
+#[derive(Args, Debug)]
+#[command(after_help = PENDING_HELP)]
+pub(super) struct PendingArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    #[command(flatten)]
+    messages: MessageArguments,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let colour = output::is_coloured(color);
+    let mut pending = Pending::default();
+    let show = Show::report(quiet);
+    let source = InputSource::new(Filters::calls(&arguments.input, &arguments.messages))?;
+    let Done { notices, summary, files } = source.read_all(Config::default(), show, |event, _, _| {
+        if let Event::Transaction(transaction) = event {
+            pending.take(transaction);
+        }
+        Ok(())
+    })?;
+    if pending.repeated() > 0 && !quiet {
+        say(&format!("{} left out: sent again under the same XID", counted(pending.repeated(), "call")));
+    }
+    if pending.newer() > 0 {
+        say(&format!("{} left out: only the oldest are kept", counted(pending.newer(), "call")));
+    }
+    let calls = pending.into_calls();
+    if calls.is_empty() && !notices.selects_nothing() && !quiet {
+        say("no call is without a reply");
+    }
+    let last = summary.last.unwrap_or_default();
+    let mut out = Vec::new();
+    if !arguments.json && !calls.is_empty() {
+        pending::heading(&mut out, colour)?;
+    }
+    for call in &calls {
+        match arguments.json {
+            true => json::pending(&mut out, call, last, &files)?,
+            false => pending::lines(&mut out, call, (last, &files), colour)?,
+        }
+    }
+    output::write(&out)?;
+    Ok(notices.status(&summary))
+}

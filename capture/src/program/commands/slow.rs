@@ -1,0 +1,76 @@
+//! `slow`: the slowest RPCs.
+
+use clap::Args;
+
+use crate::dissector::Config;
+use crate::event::Event;
+use crate::output::json;
+use crate::output::slow::{self, Slowest};
+use crate::program::arguments::{Color, InputArguments, RpcArguments};
+use crate::program::failure::{DAMAGED, Failure, say};
+use crate::program::filters::Filters;
+use crate::program::notices::counted;
+use crate::program::output;
+use crate::program::source::{Done, InputSource, Show};
+
+const SLOW_HELP: &str = "\
+The phases of an RPC, as seen where the packets were captured. They add up to its latency:
+  call       the call's Send, from its first packet to its last
+  responder  no packet of the RPC, and the next was due from the responder
+  pull       RDMA Reads: data was on its way to the responder
+  push       RDMA Writes, from the first to the last
+  reply      the reply's Send, from its first packet to its last
+  requester  the same, due from the requester: the reply is in Read chunks that it has to read
+A packet that is sent again after it was captured ends no phase: the time that it takes to send a
+call again counts as responder, not as call. Packets that were lost before they were captured, or
+waited behind packets of other RPCs, make the phase before them longer.
+Calls without a reply are left out.";
+
+#[derive(Args, Debug)]
+#[command(after_help = SLOW_HELP)]
+pub(super) struct SlowArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    #[command(flatten)]
+    rpcs: RpcArguments,
+    /// Print so many RPCs at most
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    top: u32,
+    /// Print one JSON object per line, as 'transactions --json' does
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let colour = output::is_coloured(color);
+    let mut slowest = Slowest::new(arguments.top as usize, arguments.rpcs.slower_than.unwrap_or(0));
+    let show = Show::report(quiet);
+    // Those that are not slow enough are counted here, apart from calls without a reply.
+    let source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs).of_any_latency())?;
+    let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, known| match event {
+        Event::Transaction(transaction) => slowest.take(transaction, |out| match arguments.json {
+            true => json::transaction(out, transaction, known.files),
+            false => slow::lines(out, transaction, known.files, colour),
+        }),
+        _ => Ok(()),
+    })?;
+    if slowest.unanswered() > 0 && !quiet {
+        say(&format!(
+            "{} without a reply left out: 'rpcrdma transactions' shows them",
+            counted(slowest.unanswered(), "call")
+        ));
+    }
+    if slowest.is_empty() {
+        if slowest.answered() > 0 && !quiet {
+            say(&format!("nothing selected: none of {} matches --slower-than", counted(slowest.answered(), "RPC")));
+        }
+        return Ok(notices.status(&summary).max(DAMAGED));
+    }
+    let mut out = Vec::new();
+    if !arguments.json {
+        slow::heading(&mut out, colour)?;
+    }
+    slowest.write(&mut out)?;
+    output::write(&out)?;
+    Ok(notices.status(&summary))
+}

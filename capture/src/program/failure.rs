@@ -1,0 +1,37 @@
+//! How the program ends other than well.
+
+use std::io;
+use std::process::ExitCode;
+
+/// The input was damaged or incomplete.
+pub(super) const DAMAGED: u8 = 1;
+/// Wrong usage, or a file that cannot be read.
+pub(super) const UNUSABLE: u8 = 2;
+
+/// What ends the program early.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// One clear line for the user.
+    Said(String),
+    /// The output could not be written.
+    Output(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Says why the program ends.
+pub(super) fn fail(text: &str) -> ExitCode {
+    say(text);
+    ExitCode::from(UNUSABLE)
+}
+
+/// Writes a line to standard error, all of it at once: others may write there too.
+pub(super) fn say(text: &str) {
+    use std::io::Write as _;
+    // If this fails, there is nobody left to tell.
+    let _written = io::stderr().write_all(format!("rpcrdma: {text}\n").as_bytes());
+}

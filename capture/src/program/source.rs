@@ -1,0 +1,180 @@
+//! Reads the input of a command, gives it what it asked for, and prints warnings.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::Receiver;
+use std::thread;
+
+use indicatif::ProgressBar;
+
+use super::capture::Inputs;
+use super::failure::{Failure, say};
+use super::filters::Filters;
+use super::interrupt::Interrupt;
+use super::notices::Notices;
+use super::output::Output;
+use super::reading::{Batch, Batches, ReadingStep};
+use crate::dissector::{Config, Dissector, Summary};
+use crate::event::Event;
+use crate::file::{Files, Time};
+
+/// What is printed besides the output.
+#[derive(Clone, Copy)]
+pub(super) struct Show {
+    pub(super) notices: bool,
+    pub(super) bar: bool,
+    /// Whether events that were not asked for are given too, because what was asked for follows from them.
+    pub(super) all: bool,
+    /// Whether frames before `--since` and after `--until` are ignored.
+    pub(super) between: bool,
+}
+
+impl Show {
+    /// For a command that prints as it reads. On a terminal it has no progress bar: the lines would break it up.
+    pub(super) fn listing(quiet: bool) -> Self {
+        Self { bar: !quiet && !io::stdout().is_terminal(), ..Self::report(quiet) }
+    }
+
+    /// For a command that prints when all is read, or writes a file.
+    pub(super) const fn report(quiet: bool) -> Self {
+        Self { notices: !quiet, bar: !quiet, all: false, between: false }
+    }
+}
+
+/// What is known about a capture so far.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    /// Time of its first frame.
+    pub(super) first: Time,
+    pub(super) files: &'a Files,
+}
+
+/// A capture that was read.
+pub(super) struct Done {
+    pub(super) notices: Notices,
+    pub(super) summary: Summary,
+    pub(super) files: Files,
+}
+
+/// The input to read.
+pub(super) struct InputSource<'a> {
+    filters: Filters<'a>,
+    inputs: Inputs,
+}
+
+impl<'a> InputSource<'a> {
+    /// Examines the input, as far as that takes no time.
+    pub(super) fn new(filters: Filters<'a>) -> Result<Self, Failure> {
+        let inputs = Inputs::new(&filters.input.files)?;
+        inputs.first().map_or(Ok(()), |first| filters.input.refuse_astray(first))?;
+        Ok(Self { filters, inputs })
+    }
+
+    /// Reads it and gives the wanted parts to `take`; then prints warnings. Returns the exit status.
+    pub(super) fn read(
+        &self,
+        config: Config,
+        show: Show,
+        take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
+    ) -> Result<u8, Failure> {
+        self.read_all(config, show, take).map(|Done { notices, summary, .. }| notices.status(&summary))
+    }
+
+    /// As [`read`](Self::read); returns the warnings, and counts of the frames.
+    pub(super) fn read_all(
+        &self,
+        config: Config,
+        show: Show,
+        take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
+    ) -> Result<Done, Failure> {
+        let Self { filters, inputs } = self;
+        let input = filters.input;
+        let mut config = Config { verify_crc: input.verify_crc, v2_family: input.v2_family.map(Into::into), ..config };
+        config.ports.extend(&input.port);
+        let interrupt = Interrupt::new().map_err(|error| Failure::Said(format!("cannot handle signals: {error}")))?;
+        let (batches, found) = Batches::new();
+        let (capture, bar) = inputs.open(&batches, &interrupt, show.bar);
+        if inputs.reordered && show.notices {
+            say(&inputs.order());
+        }
+        let mut shown = Showing { filters, show, notices: Notices::new(filters.select), files: Files::default() };
+        let (result, (summary, outside)) = thread::scope(|scope| {
+            let stop = interrupt.clone();
+            let window = |first, time| !show.between || input.is_between(time, first);
+            // It takes with it what it holds: the input has ended when nobody holds `batches` any more.
+            let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop, window));
+            let result = shown.all(found, &bar, take);
+            if result.is_err() {
+                interrupt.stop();
+            }
+            (result, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        result?;
+        bar.finish_and_clear();
+        let Showing { mut notices, files, .. } = shown;
+        notices.interrupted = interrupt.is_signalled();
+        notices.outside = outside;
+        if show.notices {
+            self.say(&notices, &summary);
+        }
+        Ok(Done { notices, summary, files })
+    }
+
+    pub(super) fn say(&self, notices: &Notices, summary: &Summary) {
+        notices.lines(summary, self.filters.input.verify_crc, &self.filters.names()).iter().for_each(|line| say(line));
+    }
+}
+
+/// Prints what is found.
+struct Showing<'a> {
+    filters: &'a Filters<'a>,
+    show: Show,
+    notices: Notices,
+    files: Files,
+}
+
+impl Showing<'_> {
+    /// Prints what comes. When nothing is ready, everything printed so far becomes visible.
+    fn all(
+        &mut self,
+        found: Receiver<Batch>,
+        bar: &ProgressBar,
+        mut take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let mut output = Output::new();
+        let mut is_first = true;
+        loop {
+            let batch = match found.try_recv() {
+                Ok(batch) => batch,
+                Err(_) => {
+                    output.flush()?;
+                    let Ok(batch) = found.recv() else { return Ok(()) };
+                    batch
+                }
+            };
+            if is_first && batch.first != Time::default() {
+                is_first = false;
+                self.filters.input.refuse_astray(batch.first)?;
+            }
+            for step in batch.steps {
+                match step {
+                    ReadingStep::Found(event) => {
+                        let wanted = self.filters.wants(&event, batch.first);
+                        self.notices.event(&event, wanted);
+                        self.notices.untimed += u64::from(self.filters.cannot_tell(&event, batch.first));
+                        if self.show.all || wanted {
+                            take(&event, &mut output, Known { first: batch.first, files: &self.files })?;
+                            output.whole()?;
+                        }
+                    }
+                    ReadingStep::Begun(files) => self.files = files,
+                    ReadingStep::Overlaps => self.notices.overlaps += 1,
+                    ReadingStep::Unread(error) => {
+                        self.notices.damaged |= error.is_damage();
+                        self.notices.unusable |= !error.is_damage();
+                        bar.suspend(|| say(&error.to_string()));
+                    }
+                }
+            }
+        }
+    }
+}
