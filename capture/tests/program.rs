@@ -1118,14 +1118,48 @@ fn a_manual_page_has_names_and_examples_as_they_are_typed() {
 }
 
 #[test]
-fn export_refuses_what_it_would_not_do() {
+fn what_is_written_has_the_format_that_its_name_says() {
     let path = capture("nfs41_callback");
-    for (name, said) in [("x.pcap.gz", "-o - | gzip"), ("x.pcap.zst", "-o - | zstd"), ("x.PCAPNG", "not pcapng")] {
-        let out = file(name);
-        let output = run(&["export", &path, "-o", &out.display().to_string()]);
-        assert!(stderr(&output).contains(said) && output.status.code() == Some(2), "{}", stderr(&output));
-        assert!(!out.exists());
+    let whole = |name: &str| {
+        let out = file(name).display().to_string();
+        let command = if name.starts_with("annotated") { "annotate" } else { "export" };
+        let output = run(&[command, &path, "-o", &out]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let octets = std::fs::read(&out).unwrap();
+        let decoded = stdout(&run(&["stats", "--json", &out])).to_owned();
+        (octets, decoded)
+    };
+    let (pcap, pcapng) = (whole("exported.pcap"), whole("exported.pcapng"));
+    assert_eq!((&pcap.0[..4], &pcapng.0[..4]), (&[0xa1, 0xb2, 0x3c, 0x4d][..], &[0x0a, 0x0d, 0x0d, 0x0a][..]));
+    for (name, begins, like) in [
+        ("exported2.pcap.gz", [0x1f, 0x8b, 8, 0], &pcap),
+        ("exported2.pcap.zst", [0x28, 0xb5, 0x2f, 0xfd], &pcap),
+        ("exported2.PCAPNG.GZ", [0x1f, 0x8b, 8, 0], &pcapng),
+    ] {
+        let (octets, decoded) = whole(name);
+        assert!(octets.starts_with(&begins) && octets.len() < like.0.len(), "{name}");
+        assert_eq!(decoded, like.1, "{name}");
     }
+    let plain = whole("annotated.pcapng");
+    assert!(plain.0.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]));
+    assert_eq!(plain.1, stdout(&run(&["stats", "--json", &path])));
+    assert_eq!(whole("annotated.pcapng.zst").1, plain.1);
+}
+
+#[test]
+fn annotate_refuses_what_it_would_not_do() {
+    let path = capture("nfs41_callback");
+    let out = file("annotated.pcap");
+    let output = run(&["annotate", &path, "-o", &out.display().to_string()]);
+    assert!(stderr(&output).contains("comments need pcapng") && output.status.code() == Some(2), "{}", stderr(&output));
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_filter_chooses_what_annotate_comments_on() {
+    let out = file("chosen.pcapng").display().to_string();
+    let output = run(&["annotate", &capture("nfs41"), "--xid", "0x53d138ec", "-o", &out]);
+    assert!(stderr(&output).ends_with("rpcrdma: frames written: 1265; comments: 2\n"), "{}", stderr(&output));
 }
 
 #[test]
@@ -1161,7 +1195,7 @@ fn on_a_terminal_it_says_that_it_waits_and_writes_no_capture() {
     assert!(waits.contains("rpcrdma: reading a hex dump from standard input; end it with Ctrl-D"), "{waits}");
     assert!(waits.contains("RDMA_NOMSG") && status == Some(0), "{waits}");
     let (refused, status) = on_a_terminal(&format!("export {} -o -", capture("nfs41_callback")), b"").unwrap();
-    assert!(refused.starts_with("rpcrdma: -: a pcap file is not written to a terminal"), "{refused}");
+    assert!(refused.starts_with("rpcrdma: -: a capture is not written to a terminal"), "{refused}");
     assert_eq!(status, Some(2));
 }
 

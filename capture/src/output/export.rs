@@ -9,22 +9,20 @@
 //! and 64 MiB, and written in the order of their frames. A message that comes later than that follows younger ones;
 //! even then its time is right, and so are the sequence numbers, which follow the order in the file.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
 use std::io::{self, Write};
-use std::time::Duration;
 
-use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
-use pcap_file::{DataLink, PcapError, TsResolution};
-
+use super::capture_file::{PcapFile, PcapngFile, WrittenFrame};
 use super::reason::{count, reason};
 use super::tcp::ExportedStream;
 use crate::carrier::operation::{Side, Sides};
-use crate::file::Time;
+use crate::file::{LinkType, Time};
 use crate::link::Address;
 use crate::rpc::not_rebuilt::NotRebuilt;
-use crate::rpc::transaction::{Half, Transaction};
+use crate::rpc::transaction::{Form, Half, Transaction};
 
 /// The port of the server (RFC 8881 section 2.9.3).
 const NFS_PORT: u16 = 2049;
@@ -36,8 +34,8 @@ const HELD_OCTETS: usize = 64 << 20;
 const STREAMS: usize = 8192;
 /// What was sent parses as RPC-over-RDMA, and what it carries is no RPC message.
 const NO_RPC: &str = "what the message carries is no RPC message";
-/// The largest frame libpcap reads.
-const SNAPLEN: u32 = 262_144;
+/// The link type of the frames that are written.
+const ETHERNET: LinkType = LinkType(1);
 /// The bit that marks the last fragment of a record (RFC 5531 section 11); the rest of the word is its length.
 const LAST_FRAGMENT: u32 = 0x8000_0000;
 
@@ -60,7 +58,7 @@ const LAST_FRAGMENT: u32 = 0x8000_0000;
 /// ```
 #[derive(Debug)]
 pub struct Exporter<W: Write> {
-    writer: PcapWriter<W>,
+    file: ExportFile<W>,
     /// By connection number.
     streams: BTreeMap<u32, Open>,
     opened: u16,
@@ -102,31 +100,39 @@ struct Held {
     client: Side,
     addresses: Sides<Address>,
     time: Time,
+    comment: HeldComment,
     /// The record: mark and message.
     record: Vec<u8>,
 }
 
 impl<W: Write> Exporter<W> {
-    /// Starts a capture file.
+    /// Starts a pcap file.
     ///
     /// # Errors
     /// Where it cannot be written.
     pub fn new(write: W) -> io::Result<Self> {
-        let header = PcapHeader {
-            snaplen: SNAPLEN,
-            datalink: DataLink::ETHERNET,
-            ts_resolution: TsResolution::NanoSecond,
-            ..PcapHeader::default()
-        };
-        Ok(Self {
-            writer: PcapWriter::with_header(write, header).map_err(failed)?,
+        Ok(Self::with_file(ExportFile::Pcap(PcapFile::new(write)?)))
+    }
+
+    /// Starts a pcapng file, in which the first frame of each message has a comment: which frame of the capture the message
+    /// is from.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn pcapng(write: W) -> io::Result<Self> {
+        Ok(Self::with_file(ExportFile::Pcapng(PcapngFile::new(write)?)))
+    }
+
+    fn with_file(file: ExportFile<W>) -> Self {
+        Self {
+            file,
             streams: BTreeMap::new(),
             opened: 0,
             held: BTreeMap::new(),
             octets: 0,
             arrivals: 0,
             exported: Exported::default(),
-        })
+        }
     }
 
     /// Takes a transaction. Its messages are written after those before them.
@@ -166,7 +172,7 @@ impl<W: Write> Exporter<W> {
         while !self.held.is_empty() {
             self.write_oldest()?;
         }
-        self.writer.into_writer().flush()?;
+        self.file.finish()?;
         Ok(self.exported)
     }
 
@@ -188,16 +194,17 @@ impl<W: Write> Exporter<W> {
         *written += 1;
         self.arrivals += 1;
         self.octets += record.len();
-        let held = Held { connection: of.connection, sender, client, addresses, time: half.stamp.time, record };
+        let comment = HeldComment { xid: of.xid, frame: half.stamp.frame, form: half.form };
+        let held =
+            Held { connection: of.connection, sender, client, addresses, time: half.stamp.time, comment, record };
         self.held.insert((frame, self.arrivals), held);
         frame
     }
 
     fn write_oldest(&mut self) -> io::Result<()> {
         let Some((_, held)) = self.held.pop_first() else { return Ok(()) };
-        let Self { writer, streams, opened, .. } = self;
+        let Self { file, streams, opened, .. } = self;
         self.octets = self.octets.saturating_sub(held.record.len());
-        let mut write = |frame: &[u8]| write_frame(writer, held.time, frame);
         if streams.len() == STREAMS && !streams.contains_key(&held.connection) {
             streams.pop_first();
         }
@@ -209,13 +216,61 @@ impl<W: Write> Exporter<W> {
                 let open =
                     entry.insert(Open { stream: ExportedStream::new(held.addresses, ports), client: held.client });
                 for frame in open.stream.open() {
-                    write(&frame)?;
+                    file.frame(held.time, &frame, None)?;
                 }
                 open
             }
         };
         let from = if held.sender == open.client { Side::Active } else { Side::Passive };
-        open.stream.send(from, &held.record, write)
+        // Only the first of its frames has the comment.
+        let mut comment = Some(held.comment);
+        open.stream.send(from, &held.record, |frame| file.frame(held.time, frame, comment.take()))
+    }
+}
+
+/// The file that is written.
+#[derive(Debug)]
+enum ExportFile<W: Write> {
+    Pcap(PcapFile<W>),
+    Pcapng(PcapngFile<W>),
+}
+
+impl<W: Write> ExportFile<W> {
+    fn frame(&mut self, time: Time, frame: &[u8], comment: Option<HeldComment>) -> io::Result<()> {
+        // A frame is no longer than an IP packet.
+        let frame = WrittenFrame { time, link: ETHERNET, data: Cow::Borrowed(frame), length: frame.len() as u32 };
+        match self {
+            Self::Pcap(file) => file.frame(frame),
+            Self::Pcapng(file) => file.frame(frame, comment.iter().map(ToString::to_string)),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Pcap(file) => file.finish(),
+            Self::Pcapng(file) => file.finish(),
+        }
+    }
+}
+
+/// Where a message is from.
+#[derive(Clone, Copy, Debug)]
+struct HeldComment {
+    xid: u32,
+    frame: u64,
+    form: Form,
+}
+
+impl fmt::Display for HeldComment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { xid, frame, form } = self;
+        let how = match form {
+            Form::Short => "in one Send",
+            Form::Chunked => "in a Send and chunks",
+            Form::Long => "in a chunk",
+            Form::Continued => "in several Sends",
+        };
+        write!(f, "from frame {frame} of the capture: rdma_xid {xid:#010x}, {how}")
     }
 }
 
@@ -249,21 +304,6 @@ const fn client_port(connection: u16) -> u16 {
         RESERVED + connection
     } else {
         DYNAMIC + (connection - RESERVED_COUNT) % DYNAMIC_COUNT
-    }
-}
-
-fn write_frame<W: Write>(writer: &mut PcapWriter<W>, time: Time, frame: &[u8]) -> io::Result<()> {
-    // A time that the format cannot express becomes the latest that it can.
-    let seconds = (time.0 / 1_000_000_000).min(u64::from(u32::MAX));
-    let time = Duration::new(seconds, (time.0 % 1_000_000_000) as u32);
-    // A frame is no longer than an IP packet.
-    writer.write_packet(&PcapPacket::new(time, frame.len() as u32, frame)).map(drop).map_err(failed)
-}
-
-fn failed(error: PcapError) -> io::Error {
-    match error {
-        PcapError::IoError(error) => error,
-        error => io::Error::other(error),
     }
 }
 

@@ -1,6 +1,11 @@
 //! Writing what was found: `json` for programs, `text`, `tree` and `findings` for people, [`stats`] in numbers, `export` for
-//! tools that read RPC over TCP. Each that brings a package with it is behind the feature of that name; `tree`, `slow` and `pending` are with `text`.
+//! tools that read RPC over TCP, `annotate` for Wireshark. Each that brings a package with it is behind the feature of that
+//! name; `tree`, `slow` and `pending` are with `text`, and `annotate` needs both `export` and `text`.
 
+#[cfg(all(feature = "export", feature = "text"))]
+pub mod annotate;
+#[cfg(feature = "export")]
+mod capture_file;
 #[cfg(feature = "export")]
 pub mod export;
 #[cfg(any(feature = "json", feature = "text"))]

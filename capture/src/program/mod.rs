@@ -3,6 +3,7 @@
 mod arguments;
 mod capture;
 mod commands;
+mod destination;
 mod failure;
 mod filters;
 mod interrupt;

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::interrupt::Interrupt;
 use crate::dissector::{Dissector, Summary};
 use crate::event::Event;
-use crate::file::{Capture, FileError, Files, Time};
+use crate::file::{Capture, FileError, Files, Frame, OwnedFrame, Time};
 use crate::rpc::transaction::{Half, Transaction};
 
-/// Steps that go together from one thread to the other, and octets of messages in them, at most.
+/// Steps that go together from one thread to the other, and octets of frames and messages in them, at most.
 const STEPS: usize = 256;
 const OCTETS: usize = 1 << 20;
 /// Batches that may wait to be shown.
@@ -18,6 +18,8 @@ const WAITING: usize = 4;
 
 /// Something that was found, or that could not be read.
 pub(super) enum ReadingStep {
+    /// A frame was read: what was found in it follows.
+    Frame(OwnedFrame),
     /// Something was found.
     Found(Event),
     /// A file could not be read to its end.
@@ -69,13 +71,14 @@ impl Batches {
     /// were.
     ///
     /// Frames outside `window` are left out: it has the time of the first frame, and that of one. How many there were is
-    /// given too.
+    /// given too. `keep` gives what is to be handed over of a frame itself.
     pub(super) fn fill(
         &self,
         mut capture: Capture,
         mut dissector: Dissector,
         interrupt: &Interrupt,
         window: impl Fn(Time, Time) -> bool,
+        keep: impl Fn(&Frame<'_>) -> Option<OwnedFrame>,
     ) -> (Summary, u64) {
         let (mut ended, mut begun, mut outside) = (false, 0, 0);
         let mut first = None;
@@ -83,6 +86,7 @@ impl Batches {
             let mut noted = Vec::new();
             match capture.next() {
                 Some(Ok(frame)) => {
+                    noted.extend(keep(&frame).map(ReadingStep::Frame));
                     let overlaps = dissector.summary().last.is_some_and(|last| frame.time < last);
                     if window(*first.get_or_insert(frame.time), frame.time) {
                         dissector.frame(&frame);
@@ -138,12 +142,13 @@ impl Gathered {
 }
 
 impl ReadingStep {
-    /// Octets of messages in it.
+    /// Octets of frames and messages in it.
     fn octets(&self) -> usize {
         let half = |half: &Option<Half>| {
             half.as_ref().and_then(|half| half.message.as_ref().ok()).map_or(0, |message| message.octets.len())
         };
         match self {
+            Self::Frame(frame) => frame.data.len(),
             Self::Found(Event::Message(message)) => {
                 let call = message.detail.as_ref().and_then(|detail| detail.answers.as_ref());
                 message.octets.len() + call.map_or(0, |answers| answers.call.octets.len())

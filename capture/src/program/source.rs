@@ -15,7 +15,7 @@ use super::output::Output;
 use super::reading::{Batch, Batches, ReadingStep};
 use crate::dissector::{Config, Dissector, Summary};
 use crate::event::Event;
-use crate::file::{Files, Time};
+use crate::file::{Files, Frame, OwnedFrame, Time};
 
 /// What is printed besides the output.
 #[derive(Clone, Copy)]
@@ -26,6 +26,14 @@ pub(super) struct Show {
     pub(super) all: bool,
     /// Whether frames before `--since` and after `--until` are ignored.
     pub(super) between: bool,
+    /// Whether the frames themselves are given too, each before what is found in it.
+    pub(super) frames: bool,
+}
+
+/// What is given of a capture.
+pub(super) enum Given<'a> {
+    Frame(OwnedFrame),
+    Event(&'a Event),
 }
 
 impl Show {
@@ -36,7 +44,7 @@ impl Show {
 
     /// For a command that prints when all is read, or writes a file.
     pub(super) const fn report(quiet: bool) -> Self {
-        Self { notices: !quiet, bar: !quiet, all: false, between: false }
+        Self { notices: !quiet, bar: !quiet, all: false, between: false, frames: false }
     }
 }
 
@@ -84,7 +92,20 @@ impl<'a> InputSource<'a> {
         &self,
         config: Config,
         show: Show,
-        take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
+        mut take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
+    ) -> Result<Done, Failure> {
+        self.read_frames(config, show, |given, out, known| match given {
+            Given::Event(event) => take(event, out, known),
+            Given::Frame(_) => Ok(()),
+        })
+    }
+
+    /// As [`read_all`](Self::read_all); gives the frames too, if `show` asks for them.
+    pub(super) fn read_frames(
+        &self,
+        config: Config,
+        show: Show,
+        take: impl FnMut(Given<'_>, &mut Output, Known<'_>) -> io::Result<()>,
     ) -> Result<Done, Failure> {
         let Self { filters, inputs } = self;
         let input = filters.input;
@@ -100,8 +121,9 @@ impl<'a> InputSource<'a> {
         let (result, (summary, outside)) = thread::scope(|scope| {
             let stop = interrupt.clone();
             let window = |first, time| !show.between || input.is_between(time, first);
+            let keep = |frame: &Frame<'_>| show.frames.then(|| OwnedFrame::from(frame));
             // It takes with it what it holds: the input has ended when nobody holds `batches` any more.
-            let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop, window));
+            let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop, window, keep));
             let result = shown.all(found, &bar, take);
             if result.is_err() {
                 interrupt.stop();
@@ -138,7 +160,7 @@ impl Showing<'_> {
         &mut self,
         found: Receiver<Batch>,
         bar: &ProgressBar,
-        mut take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
+        mut take: impl FnMut(Given<'_>, &mut Output, Known<'_>) -> io::Result<()>,
     ) -> Result<(), Failure> {
         let mut output = Output::new();
         let mut is_first = true;
@@ -162,9 +184,13 @@ impl Showing<'_> {
                         self.notices.event(&event, wanted);
                         self.notices.untimed += u64::from(self.filters.cannot_tell(&event, batch.first));
                         if self.show.all || wanted {
-                            take(&event, &mut output, Known { first: batch.first, files: &self.files })?;
+                            let known = Known { first: batch.first, files: &self.files };
+                            take(Given::Event(&event), &mut output, known)?;
                             output.whole()?;
                         }
+                    }
+                    ReadingStep::Frame(frame) => {
+                        take(Given::Frame(frame), &mut output, Known { first: batch.first, files: &self.files })?;
                     }
                     ReadingStep::Begun(files) => self.files = files,
                     ReadingStep::Overlaps => self.notices.overlaps += 1,

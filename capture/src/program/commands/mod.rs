@@ -1,5 +1,6 @@
 //! The commands: each file has the arguments of one, and what it does.
 
+mod annotate;
 mod check;
 mod decode;
 mod export;
@@ -14,6 +15,7 @@ use clap::builder::PossibleValuesParser;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{CommandFactory, Parser, Subcommand};
 
+use self::annotate::AnnotateArguments;
 use self::check::CheckArguments;
 use self::decode::DecodeArguments;
 use self::export::ExportArguments;
@@ -36,6 +38,7 @@ Examples:
   rpcrdma slow --top 3 nfs.pcap                the slowest RPCs, and where their time went
   rpcrdma pending nfs.pcap                     calls without a reply, and who owes what
   rpcrdma export nfs.pcap -o tcp.pcap          for Wireshark, as NFS over TCP
+  rpcrdma annotate nfs.pcap -o out.pcapng      for Wireshark, with comments
   rpcrdma stats nfs.pcap                       counts and latencies
   rpcrdma check nfs.pcap                       who breaks which rule
   rpcrdma check --known linux nfs.pcap         the same, accepting what Linux is known for
@@ -48,6 +51,9 @@ Exit status:
   2    wrong usage, or a file cannot be read
   130  ended by Ctrl-C or SIGTERM, after printing the results so far";
 
+/// The options of all commands come after those of each.
+const LAST: usize = 100;
+
 const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
 
@@ -58,16 +64,27 @@ pub(super) struct Arguments {
     #[command(subcommand)]
     command: Command,
     /// When to use colour
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = LAST)]
     color: Color,
     /// Print nothing but errors on standard error
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = LAST)]
     quiet: bool,
 }
 
 /// The commands that have a manual page.
-const COMMANDS: [&str; 10] =
-    ["decode", "transactions", "slow", "pending", "export", "stats", "check", "header", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "decode",
+    "transactions",
+    "slow",
+    "pending",
+    "export",
+    "annotate",
+    "stats",
+    "check",
+    "header",
+    "completions",
+    "man",
+];
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -79,8 +96,10 @@ enum Command {
     Slow(SlowArguments),
     /// Print the calls without a reply, the oldest first, and who owes what
     Pending(PendingArguments),
-    /// Write the RPCs to a pcap file as RPC over TCP
+    /// Write the RPCs to a capture file as RPC over TCP
     Export(ExportArguments),
+    /// Write the frames to a pcapng file, with comments on what they carry and which rules they break
+    Annotate(AnnotateArguments),
     /// Count connections, messages, chunks, credits, retransmissions and latencies
     ///
     /// With --since or --until, only the frames in that time are counted, as if the capture started and ended there.
@@ -111,6 +130,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Slow(command) => slow::run(&command, color, quiet),
         Command::Pending(command) => pending::run(&command, color, quiet),
         Command::Export(command) => export::run(&command, quiet),
+        Command::Annotate(command) => annotate::run(&command, quiet),
         Command::Stats(command) => stats::run(&command, color, quiet),
         Command::Check(command) => check::run(&command, color, quiet),
         Command::Header(command) => header::run(&command, color, quiet),

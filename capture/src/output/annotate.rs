@@ -1,0 +1,231 @@
+//! Writes the frames of a capture as they are, with comments on those that matter, as pcapng: Wireshark shows them
+//! beside each packet.
+//!
+//! What a frame is for becomes known later: a call's comment names its reply. So frames are held, up to 65,536 of them
+//! and 64 MiB. A comment on a frame that was written before goes on the next one that is, and names the frame it is on.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, Write};
+
+use super::capture_file::{PcapngFile, WrittenFrame};
+use super::text::{called_within, ended, milliseconds};
+use crate::check::{Blame, Found};
+use crate::file::OwnedFrame;
+use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::phases::Phase;
+use crate::rpc::transaction::{Half, Transaction};
+
+/// The most frames that are held until their comments are known.
+const HELD_FRAMES: usize = 65_536;
+/// The most octets of frames that are held until their comments are known.
+const HELD_OCTETS: usize = 64 << 20;
+/// Columns for what was called.
+const CALLED: usize = 80;
+
+/// Takes frames and what is known of them, and writes a pcapng file.
+///
+/// ```
+/// use rpcrdma_capture::output::annotate::Annotator;
+/// use rpcrdma_capture::{Capture, Config, Dissector, Event, OwnedFrame};
+///
+/// let mut capture = Capture::from_paths(["examples/nfs.pcap"]);
+/// let (mut file, mut dissector) = (Vec::new(), Dissector::new(Config::default()));
+/// let mut annotator = Annotator::new(&mut file)?;
+/// while let Some(frame) = capture.next() {
+///     let frame = frame?;
+///     annotator.frame(OwnedFrame::from(&frame))?;
+///     dissector.frame(&frame);
+///     while let Some(event) = dissector.event() {
+///         if let Event::Transaction(transaction) = event {
+///             annotator.transaction(&transaction);
+///         }
+///     }
+/// }
+/// let annotated = annotator.finish()?;
+/// assert_eq!((annotated.frames, annotated.comments), (4, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Annotator<W: Write> {
+    file: PcapngFile<W>,
+    /// By number, none left out.
+    held: VecDeque<Held>,
+    octets: usize,
+    /// Comments on frames that were written before.
+    late: Vec<String>,
+    annotated: Annotated,
+}
+
+/// A frame that waits for its comments.
+#[derive(Debug)]
+struct Held {
+    frame: OwnedFrame,
+    comments: Vec<String>,
+}
+
+/// Counts of what was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Annotated {
+    /// Frames: all of them.
+    pub frames: u64,
+    /// Comments on them.
+    pub comments: u64,
+    /// Comments that became known after their frame had been written, and are on a later one.
+    pub late: u64,
+}
+
+impl<W: Write> Annotator<W> {
+    /// Starts a pcapng file.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn new(write: W) -> io::Result<Self> {
+        Ok(Self {
+            file: PcapngFile::new(write)?,
+            held: VecDeque::new(),
+            octets: 0,
+            late: Vec::new(),
+            annotated: Annotated::default(),
+        })
+    }
+
+    /// Takes the next frame of the capture. It has to come before what is known of it.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn frame(&mut self, frame: OwnedFrame) -> io::Result<()> {
+        self.octets += frame.data.len();
+        self.held.push_back(Held { frame, comments: Vec::new() });
+        // One always stays, to take the last comments.
+        while self.held.len() > HELD_FRAMES || (self.octets > HELD_OCTETS && self.held.len() > 1) {
+            self.write_oldest()?;
+        }
+        Ok(())
+    }
+
+    /// Comments on the frames of the call and of the reply.
+    pub fn transaction(&mut self, transaction: &Transaction) {
+        let Transaction { call, reply, .. } = transaction;
+        if let Some(half) = call {
+            self.comment(half.stamp.frame, call_comment(transaction, half));
+        }
+        if let Some(half) = reply {
+            self.comment(half.stamp.frame, reply_comment(transaction, half));
+        }
+    }
+
+    /// Comments on the frame that shows that a rule was broken.
+    pub fn finding(&mut self, found: &Found) {
+        let Found { rule, severity, stamp, from, to, blame, message, .. } = found;
+        let by = match blame {
+            Blame::Sender => format!("by {from}"),
+            Blame::Receiver => format!("by {to}"),
+            Blame::Either => format!("by {from} or {to}"),
+        };
+        let text = format!("{} {}, {by}: {message} ({})", severity.name(), rule.slug, rule.section);
+        self.comment(stamp.frame, text);
+    }
+
+    /// Writes what is held, and ends the file.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn finish(mut self) -> io::Result<Annotated> {
+        while !self.held.is_empty() {
+            self.write_oldest()?;
+        }
+        self.file.finish()?;
+        Ok(self.annotated)
+    }
+
+    fn comment(&mut self, frame: u64, text: String) {
+        self.annotated.comments += 1;
+        let first = self.held.front().map_or(0, |held| held.frame.number);
+        let index = frame.checked_sub(first).and_then(|index| usize::try_from(index).ok());
+        match index.and_then(|index| self.held.get_mut(index)) {
+            Some(held) => held.comments.push(text),
+            None => {
+                self.annotated.late += 1;
+                self.late.push(format!("frame {frame}: {text}"));
+            }
+        }
+    }
+
+    fn write_oldest(&mut self) -> io::Result<()> {
+        let Some(Held { frame, comments }) = self.held.pop_front() else { return Ok(()) };
+        self.octets = self.octets.saturating_sub(frame.data.len());
+        self.annotated.frames += 1;
+        let late = std::mem::take(&mut self.late);
+        let OwnedFrame { time, link, data, length, .. } = frame;
+        let frame = WrittenFrame { time, link, data: Cow::Owned(data), length };
+        self.file.frame(frame, comments.into_iter().chain(late))
+    }
+}
+
+impl fmt::Display for Annotated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { frames, comments, late } = self;
+        write!(f, "frames written: {frames}; comments: {comments}")?;
+        if *late > 0 {
+            write!(f, ", {late} of them on a later frame than the one that they are about")?;
+        }
+        Ok(())
+    }
+}
+
+fn call_comment(transaction: &Transaction, call: &Half) -> String {
+    let mut text = format!("call {:#010x}: {}", transaction.xid, called_within(CALLED, transaction));
+    match &transaction.reply {
+        Some(reply) => text.push_str(&format!("; reply in frame {}", reply.stamp.frame)),
+        None => text.push_str("; no reply in this capture"),
+    }
+    push_latency(&mut text, transaction);
+    push_moved(&mut text, "Read", transaction.read_octets);
+    push_reason(&mut text, call);
+    text
+}
+
+fn reply_comment(transaction: &Transaction, reply: &Half) -> String {
+    let mut text = format!("reply {:#010x}: {}", transaction.xid, called_within(CALLED, transaction));
+    match &transaction.call {
+        Some(call) => text.push_str(&format!("; call in frame {}", call.stamp.frame)),
+        None => text.push_str("; the call is not in this capture"),
+    }
+    push_latency(&mut text, transaction);
+    push_moved(&mut text, "Write", transaction.write_octets);
+    for (_, note) in ended(transaction) {
+        text.push_str(&format!("; {note}"));
+    }
+    if let Ok(phases) = &transaction.phases {
+        let parts = Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0);
+        let parts: Vec<_> = parts.map(|phase| format!("{} {}", phase.name(), milliseconds(phases.of(phase)))).collect();
+        if parts.len() > 1 {
+            text.push_str(&format!("; ms by phase: {}", parts.join(", ")));
+        }
+    }
+    push_reason(&mut text, reply);
+    text
+}
+
+fn push_latency(text: &mut String, transaction: &Transaction) {
+    if let Some(latency) = transaction.latency() {
+        text.push_str(&format!(", latency {} ms", milliseconds(latency)));
+    }
+}
+
+fn push_moved(text: &mut String, operation: &str, octets: u64) {
+    if octets > 0 {
+        text.push_str(&format!("; RDMA {operation} of {octets} octets"));
+    }
+}
+
+fn push_reason(text: &mut String, half: &Half) {
+    if let Err(reason) = &half.message
+        && !matches!(reason, NotRebuilt::Error(_))
+    {
+        text.push_str(&format!("; not rebuilt: {reason}"));
+    }
+}

@@ -1,0 +1,70 @@
+//! `annotate`: the frames with comments, for Wireshark.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::check::Checker;
+use crate::dissector::Config;
+use crate::event::Event;
+use crate::output::annotate::Annotator;
+use crate::program::arguments::InputArguments;
+use crate::program::destination::Destination;
+use crate::program::failure::{Failure, say};
+use crate::program::filters::Filters;
+use crate::program::source::{Given, InputSource, Show};
+
+const ANNOTATE_HELP: &str = "\
+Every frame is written as it is. The comments are on
+  the last frame of each call     what is called, and the frame of its reply
+  the last frame of each reply    the frame of its call, its latency, what RDMA moved, its status
+  the frame that shows a finding  the rule that is broken, who broke it, and how
+In Wireshark, the display filter 'frame.comment' shows the frames that have one. Comments that the
+files had before are not kept.";
+
+#[derive(Args, Debug)]
+#[command(after_help = ANNOTATE_HELP)]
+pub(super) struct AnnotateArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    /// The pcapng file to write, compressed if its name ends in .gz or .zst; - is standard output
+    #[arg(long, short, value_name = "OUT")]
+    output: PathBuf,
+}
+
+pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Failure> {
+    let destination = Destination::new(&arguments.output, &arguments.input.files)?;
+    destination.refuse_pcap()?;
+    let filters = Filters::all(&arguments.input);
+    let source = InputSource::new(filters)?;
+    let mut write = destination.create()?;
+    let mut annotator = Annotator::new(&mut write).map_err(|error| destination.failed(error))?;
+    let mut checker = Checker::default();
+    // RPCs, and what the checker judges them by.
+    let config = Config { operations: true, ..Config::default() };
+    let show = Show { all: true, frames: true, ..Show::report(quiet) };
+    let done = source.read_frames(config, show, |given, _, known| {
+        let event = match given {
+            Given::Frame(frame) => return annotator.frame(frame),
+            Given::Event(event) => event,
+        };
+        if let Event::Transaction(transaction) = event
+            && filters.wants(event, known.first)
+        {
+            annotator.transaction(transaction);
+        }
+        checker.event(event);
+        while let Some(found) = checker.finding() {
+            if arguments.input.wants_rpc(found.connection, found.xid, found.stamp.time, known.first) {
+                annotator.finding(&found);
+            }
+        }
+        Ok(())
+    })?;
+    let annotated = annotator.finish().map_err(|error| destination.failed(error))?;
+    write.finish().map_err(|error| destination.failed(error))?;
+    if !quiet {
+        say(&annotated.to_string());
+    }
+    Ok(done.notices.status(&done.summary))
+}

@@ -1,0 +1,223 @@
+//! Annotated captures: the frames octet by octet, and the comments as a small pcapng reader of our own and tshark read them.
+//!
+//! Where tshark is not installed the test that needs it says so and passes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
+
+#[path = "transcode/mod.rs"]
+mod transcode;
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use rpcrdma_capture::check::Checker;
+use rpcrdma_capture::output::annotate::{Annotated, Annotator};
+use rpcrdma_capture::output::export::Exporter;
+use rpcrdma_capture::{Capture, Config, Dissector, Event, Events, LinkType, OwnedFrame, Time};
+use transcode::{ETHERNET, INFINIBAND, Record};
+
+fn annotate(records: &[Record]) -> (Vec<u8>, Annotated) {
+    let mut config = Config::default();
+    config.operations = true;
+    let (mut file, mut dissector, mut checker) = (Vec::new(), Dissector::new(config), Checker::default());
+    let mut annotator = Annotator::new(&mut file).unwrap();
+    let take = |dissector: &mut Dissector, checker: &mut Checker, annotator: &mut Annotator<_>| {
+        while let Some(event) = dissector.event() {
+            if let Event::Transaction(transaction) = &event {
+                annotator.transaction(transaction);
+            }
+            checker.event(&event);
+        }
+        while let Some(found) = checker.finding() {
+            annotator.finding(&found);
+        }
+    };
+    for (number, record) in (1..).zip(records) {
+        let frame = OwnedFrame {
+            number,
+            time: Time(record.time_ns),
+            link: LinkType(record.link),
+            data: record.data.clone(),
+            length: record.length,
+        };
+        annotator.frame(frame.clone()).unwrap();
+        dissector.frame(&frame.as_frame());
+        take(&mut dissector, &mut checker, &mut annotator);
+    }
+    dissector.finish();
+    take(&mut dissector, &mut checker, &mut annotator);
+    let annotated = annotator.finish().unwrap();
+    (file, annotated)
+}
+
+fn u16_at(octets: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([octets[at], octets[at + 1]])
+}
+
+fn u32_at(octets: &[u8], at: usize) -> usize {
+    u32::from_le_bytes(octets[at..at + 4].try_into().unwrap()) as usize
+}
+
+/// The frames of a pcapng file, each with its comments. Interface Description Blocks (type 1) have the link type, Enhanced
+/// Packet Blocks (type 6) a frame and its options, of which 1 is a comment. Times are in nanoseconds.
+fn read(file: &[u8]) -> Vec<(Record, Vec<String>)> {
+    let (mut links, mut frames, mut rest) = (Vec::new(), Vec::new(), file);
+    while !rest.is_empty() {
+        let (kind, length) = (u32_at(rest, 0), u32_at(rest, 4));
+        let block = &rest[..length];
+        assert_eq!(u32_at(block, length - 4), length, "the length stands at both ends");
+        rest = &rest[length..];
+        match kind {
+            1 => {
+                links.push(u16_at(block, 8));
+                assert_eq!(block[16..21], [9, 0, 1, 0, 9], "if_tsresol: nanoseconds");
+            }
+            6 => {
+                let captured = u32_at(block, 20);
+                let record = Record {
+                    time_ns: (u32_at(block, 12) as u64) << 32 | u32_at(block, 16) as u64,
+                    link: links[u32_at(block, 8)],
+                    data: block[28..28 + captured].to_vec(),
+                    length: u32_at(block, 24) as u32,
+                };
+                frames.push((record, comments(&block[28 + captured.next_multiple_of(4)..length - 4])));
+            }
+            _ => {}
+        }
+    }
+    frames
+}
+
+/// The comments among the options of a frame.
+fn comments(mut options: &[u8]) -> Vec<String> {
+    let mut comments = Vec::new();
+    while options.len() >= 4 {
+        let [code, length] = [0, 2].map(|at| usize::from(u16_at(options, at)));
+        if code == 1 {
+            comments.push(String::from_utf8(options[4..4 + length].to_vec()).unwrap());
+        }
+        options = &options[4 + length.next_multiple_of(4)..];
+    }
+    comments
+}
+
+/// The comments in a file, by the number of their frame.
+fn commented(file: &[u8]) -> BTreeMap<usize, Vec<String>> {
+    let comments = read(file).into_iter().map(|(_, comments)| comments);
+    (1..).zip(comments).filter(|(_, comments)| !comments.is_empty()).collect()
+}
+
+#[test]
+fn every_frame_is_there_as_it_was() {
+    for name in transcode::ROCE_CAPTURES.into_iter().chain(["iwarp_nfs3_lossy", "iwarp_nfs41"]) {
+        let records = transcode::capture(name);
+        let (file, annotated) = annotate(&records);
+        let (frames, comments): (Vec<_>, Vec<_>) = read(&file).into_iter().unzip();
+        assert!(frames == records, "{name}");
+        assert_eq!((annotated.frames as usize, annotated.late), (records.len(), 0), "{name}");
+        let written = comments.iter().flatten().count();
+        assert_eq!(annotated.comments as usize, written, "{name}");
+        assert!(written > 0 || name == "perftest", "{name}");
+    }
+}
+
+/// A capture can have several link types, and frames that snaplen cut.
+#[test]
+fn link_types_and_cut_frames_stay_as_they_are() {
+    let record = |link, octets: usize, length| Record { time_ns: 7, link, data: vec![3; octets], length };
+    let records = [record(ETHERNET, 61, 61), record(INFINIBAND, 5, 5), record(ETHERNET, 0, 1500)];
+    let frames: Vec<_> = read(&annotate(&records).0).into_iter().map(|(frame, _)| frame).collect();
+    assert_eq!(frames, records);
+}
+
+/// Frame numbers, latencies and lengths are those of `testdata/captures/nfs41.truth`, and of tshark on the original.
+#[test]
+fn comments_say_what_a_frame_is_for() {
+    let comments = commented(&annotate(&transcode::capture("nfs41")).0);
+    assert_eq!(
+        comments[&693],
+        ["call 0x53d138ec: SEQUENCE PUTFH WRITE; reply in frame 763, latency 8.690 ms; RDMA Read of 65536 octets"]
+    );
+    assert_eq!(
+        comments[&763],
+        ["reply 0x53d138ec: SEQUENCE PUTFH WRITE; call in frame 693, latency 8.690 ms; ms by phase: responder 5.077, \
+          pull 3.613"]
+    );
+    let [rpc, finding] = &comments[&32][..] else { panic!("{:?}", comments[&32]) };
+    assert!(rpc.starts_with("reply 0x32d138ec: EXCHANGE_ID; call in frame 28,"), "{rpc}");
+    assert!(
+        finding.starts_with("error invalidate-foreign, by 192.0.2.1: handle 0x00000c93 is invalidated"),
+        "{finding}"
+    );
+}
+
+#[test]
+fn a_comment_that_comes_too_late_is_on_a_later_frame() {
+    let mut file = Vec::new();
+    let mut annotator = Annotator::new(&mut file).unwrap();
+    let transactions: Vec<_> = {
+        let capture = Capture::from_paths([transcode::path("nfs41")]);
+        Events::new(capture, Config::default()).transactions().map(Result::unwrap).collect()
+    };
+    let first = &transactions[0];
+    let call = first.call.as_ref().unwrap().stamp.frame;
+    // A frame of 16 MiB each time: four of them are held.
+    for number in call..call + 6 {
+        let frame =
+            OwnedFrame { number, time: Time(0), link: LinkType(ETHERNET), data: vec![0; 16 << 20], length: 16 << 20 };
+        annotator.frame(frame).unwrap();
+    }
+    annotator.transaction(first);
+    let annotated = annotator.finish().unwrap();
+    assert_eq!((annotated.frames, annotated.comments, annotated.late), (6, 2, 1));
+    let comments = commented(&file);
+    let [reply, late] = &comments[&3][..] else { panic!("{comments:?}") };
+    assert!(reply.starts_with("reply 0x31d138ec: "), "{reply}");
+    assert!(late.starts_with("frame 24: call 0x31d138ec: NFSv4 NULL; reply in frame 26"), "{late}");
+}
+
+#[test]
+fn exported_messages_name_the_frame_they_are_from() {
+    let capture = Capture::from_paths([transcode::path("nfs41")]);
+    let mut file = Vec::new();
+    let mut exporter = Exporter::pcapng(&mut file).unwrap();
+    for transaction in Events::new(capture, Config::default()).transactions() {
+        exporter.transaction(&transaction.unwrap()).unwrap();
+    }
+    exporter.finish().unwrap();
+    let comments: Vec<_> = commented(&file).into_values().flatten().collect();
+    assert_eq!(comments.len(), 138);
+    for comment in [
+        "from frame 28 of the capture: rdma_xid 0x32d138ec, in one Send",
+        "from frame 207 of the capture: rdma_xid 0x48d138ec, in a chunk",
+        "from frame 693 of the capture: rdma_xid 0x53d138ec, in a Send and chunks",
+    ] {
+        assert!(comments.iter().any(|found| found == comment), "{comment}");
+    }
+}
+
+#[test]
+fn tshark_reads_the_comments() {
+    let (file, annotated) = annotate(&transcode::capture("nfs41_lossy"));
+    let path = std::env::temp_dir().join(format!("rpcrdma-annotate-tshark-{}.pcapng", std::process::id()));
+    std::fs::write(&path, &file).unwrap();
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(&path).args(["-Y", "frame.comment", "-T", "fields", "-E", "aggregator=/s"]);
+    let output = command.args(["-e", "frame.number", "-e", "frame.comment"]).output();
+    std::fs::remove_file(path).unwrap();
+    let Ok(output) = output else {
+        println!("tshark is not installed: this test does nothing");
+        return;
+    };
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let found = commented(&file);
+    assert_eq!(found.values().map(Vec::len).sum::<usize>(), annotated.comments as usize);
+    assert_eq!(lines.lines().count(), found.len());
+    for (line, (frame, comments)) in lines.lines().zip(found) {
+        assert_eq!(line, format!("{frame}\t{}", comments.join(" ")));
+    }
+}
