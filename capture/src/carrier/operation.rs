@@ -1,5 +1,8 @@
 //! What the two ends of a connection did, in the order they did it, whatever carried it.
 
+/// A capture may show packets out of order by this many frames: as many as are held up for a missing one.
+pub(crate) const DISORDER: u64 = 4096;
+
 /// One of the two ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {

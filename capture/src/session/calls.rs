@@ -90,16 +90,15 @@ impl Session {
             self.shared(&call, prefix.xid, context);
         }
         let is_wanted = context.transactions || context.operations;
-        // What could not be placed may be for this call, if the call was captured before that and is given only now.
-        let is_given_in_time = self.last_unplaced <= call.message.stamp.frame;
-        call.timeline.wait(self.unplaced);
-        if call.message.is_broken() || !is_given_in_time {
+        let may_lack = self.unplaced.may_be_for(&call);
+        call.timeline.wait(self.unplaced.count());
+        if call.message.is_broken() || may_lack {
             call.timeline.refuse(NotTimed::Missed);
         } else if call.is_repeated {
             call.timeline.refuse(NotTimed::SameXid);
         }
-        if is_wanted && *self.heard.get(requester.other()) && !call.is_repeated && is_given_in_time {
-            call.followed = Followed::Since(self.unplaced);
+        if is_wanted && *self.heard.get(requester.other()) && !call.is_repeated && !may_lack {
+            call.followed = Followed::Since(self.unplaced.count());
         }
         let memory = self.memory.get_mut(requester);
         let mut others = Vec::new();
@@ -140,8 +139,8 @@ impl Session {
             named.get_mut(requester).remove(&prefix.xid);
         }
         self.held -= call.held();
-        call.timeline.take(self.unplaced);
-        if call.followed != Followed::Since(self.unplaced) {
+        call.timeline.take(self.unplaced.count());
+        if call.followed != Followed::Since(self.unplaced.count()) {
             call.followed = Followed::No;
         }
         Some(call)
@@ -242,8 +241,7 @@ impl Session {
         }
         if self.held() > enough {
             self.reads.clear();
-            // What still comes for them has no place.
-            self.unplaced += 1;
+            self.unplaced.forget_reads();
             self.sequences = Sides::default();
             self.abandon(connection, context);
         }

@@ -13,7 +13,8 @@
 //! in the ranges is the peer's doing only if nothing else explains it:
 //!
 //! - nothing was missed of either end since the call, nor of its responder just before it;
-//! - every RDMA operation since then found its place within one segment;
+//! - every RDMA operation since then found its place within one segment, and none before it that found no place aimed
+//!   at its memory (`unplaced.rs`);
 //! - no other call in flight advertises the same handle;
 //! - the call was not sent before.
 //!

@@ -26,7 +26,7 @@ impl Session {
                 self.tell(owner, stamp, handle, kind, known, context);
             }
             let calls = self.calls.values_mut().filter(|call| known && call.message.sender == owner);
-            calls.for_each(|call| call.refuse(self.unplaced));
+            calls.for_each(|call| call.refuse(self.unplaced.count()));
         }
     }
 

@@ -28,6 +28,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod unplaced;
 mod watch;
 
 pub(crate) use state::{Context, Session};

@@ -5,6 +5,7 @@ use super::call::Call;
 use super::memory::{Access, SegmentPlace};
 use super::sequence::Sequence;
 use super::state::{Context, READS, Session};
+use super::unplaced::Stray;
 use crate::carrier::connection::Connection;
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{Operation, OperationKind, Side, Stamp};
@@ -42,6 +43,9 @@ impl Session {
                 // It may be for a call that was captured after it, and it is not looked at again.
                 self.watch.passed_over = true;
                 self.miss(from, stamp, context);
+                if let Some((access, address, true)) = access_of(&kind) {
+                    self.unplaced.add_stray(Stray { frame: stamp.frame, owner: from.other(), access, address });
+                }
                 return Taken::Done;
             }
             OperationKind::Write { .. } | OperationKind::ReadRequest { .. } => {
@@ -65,11 +69,7 @@ impl Session {
         last: bool,
         context: &mut Context<'_>,
     ) -> Taken {
-        let (access, address, begins) = match operation.kind {
-            OperationKind::Write { handle, offset, first, .. } => (Access::Write, (handle, offset), first),
-            OperationKind::ReadRequest { handle, offset, .. } => (Access::Read, (handle, offset), true),
-            _ => return Taken::Done,
-        };
+        let Some((access, address, begins)) = access_of(&operation.kind) else { return Taken::Done };
         match self.aim(connection, operation, access, address) {
             Some(place) => {
                 if context.operations {
@@ -79,8 +79,12 @@ impl Session {
             }
             None if !last => return Taken::Early,
             None => {
-                self.cannot_place(operation.stamp);
-                self.unclaimed += u64::from(begins);
+                let Operation { from, stamp, .. } = *operation;
+                self.unplaced.add(stamp.frame);
+                if begins {
+                    self.unclaimed += 1;
+                    self.unplaced.add_stray(Stray { frame: stamp.frame, owner: from.other(), access, address });
+                }
                 if context.operations && begins {
                     self.outside(connection, operation, None, context);
                 }
@@ -118,7 +122,7 @@ impl Session {
                 call.requester_last = (Step::ReadResponse, stamp);
                 call.timeline.read(call.is_pulled(), stamp);
             }),
-            None => self.cannot_place(stamp),
+            None => self.unplaced.add(stamp.frame),
         }
     }
 
@@ -133,17 +137,11 @@ impl Session {
         *self.sequences.get_mut(from) = Sequence::default();
     }
 
-    /// Something was missed, or an RDMA operation is for no known call.
-    pub(super) fn cannot_place(&mut self, stamp: Stamp) {
-        self.unplaced += 1;
-        self.last_unplaced = stamp.frame.max(self.last_unplaced);
-    }
-
     /// The capture lacks what an end sent, or holds too little of it.
     pub(super) fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
         *self.lost.get_mut(from) = Some(self.last_call);
         *self.heard.get_mut(from) = false;
-        self.cannot_place(stamp);
+        self.unplaced.add(stamp.frame);
         if let Some(connection) = self.number.filter(|_| context.operations) {
             context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
         }
@@ -197,5 +195,14 @@ impl Session {
             let data = data.get(..usize::try_from(room).unwrap_or(usize::MAX).min(data.len())).unwrap_or_default();
             self.held += segment.data.put(at, data);
         }
+    }
+}
+
+/// The memory that an RDMA operation uses, and whether it begins there.
+const fn access_of(kind: &OperationKind<'_>) -> Option<(Access, (u32, u64), bool)> {
+    match *kind {
+        OperationKind::Write { handle, offset, first, .. } => Some((Access::Write, (handle, offset), first)),
+        OperationKind::ReadRequest { handle, offset, .. } => Some((Access::Read, (handle, offset), true)),
+        _ => None,
     }
 }

@@ -8,6 +8,7 @@ use super::assembly::{Assembly, Span};
 use super::call::Call;
 use super::memory::{Memory, SegmentPlace};
 use super::sequence::Sequence;
+use super::unplaced::Unplaced;
 use super::watch::Watch;
 use crate::carrier::connection::Connection;
 use crate::carrier::operation::{Side, Sides};
@@ -70,10 +71,7 @@ pub(crate) struct Session {
     /// The ends of which something was seen since the capture last missed something: if it misses what they do next,
     /// that shows. Right after a loss it may not show, because iWARP's frames have to be found again.
     pub(super) heard: Sides<bool>,
-    /// How often something was missed or an RDMA operation could not be placed, and the last frame in which that
-    /// happened.
-    pub(super) unplaced: u64,
-    pub(super) last_unplaced: u64,
+    pub(super) unplaced: Unplaced,
     /// Read requests: which, where they begin, and the octets that were asked for before for the same call.
     pub(super) reads: VecDeque<(u64, SegmentPlace, u64, u64)>,
     /// RDMA Writes and Reads that aim at memory that no call in this capture advertised.

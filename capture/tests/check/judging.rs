@@ -16,22 +16,36 @@ pub(crate) fn judge(packets: &[Packet]) -> (Vec<Found>, Vec<Count>) {
 
 /// Judges packets that were captured at these nanoseconds.
 pub(crate) fn judge_at(packets: &[Packet], time: fn(u64) -> u64) -> (Vec<Found>, Vec<Count>) {
-    judge_frames(packets.iter().zip(1..).map(|(packet, number)| {
+    judge_frames(Config::for_checker(), frames(packets, time))
+}
+
+/// Judges packets within this many octets of memory.
+pub(crate) fn judge_within(memory: usize, packets: &[Packet]) -> (Vec<Found>, Vec<Count>) {
+    let mut config = Config::for_checker();
+    config.memory = memory;
+    judge_frames(config, frames(packets, |index| index * 2_000_000_000))
+}
+
+fn frames(packets: &[Packet], time: fn(u64) -> u64) -> impl Iterator<Item = Frame<'_>> {
+    packets.iter().zip(1..).map(move |(packet, number)| {
         let (time, link) = (Time(time(number)), LinkType(101));
         Frame { number, time, link, data: packet, length: packet.len() as u32 }
-    }))
+    })
 }
 
 /// Judges the frames of a capture.
 pub(crate) fn judged(records: &[Record]) -> (Vec<Found>, Vec<Count>) {
-    judge_frames(records.iter().zip(1..).map(|(record, number)| {
-        let (time, link, length) = (Time(record.time_ns), LinkType(record.link), record.length);
-        Frame { number, time, link, data: &record.data, length }
-    }))
+    judge_frames(
+        Config::for_checker(),
+        records.iter().zip(1..).map(|(record, number)| {
+            let (time, link, length) = (Time(record.time_ns), LinkType(record.link), record.length);
+            Frame { number, time, link, data: &record.data, length }
+        }),
+    )
 }
 
-fn judge_frames<'a>(frames: impl Iterator<Item = Frame<'a>>) -> (Vec<Found>, Vec<Count>) {
-    let mut dissector = Dissector::new(Config::for_checker());
+fn judge_frames<'a>(config: Config, frames: impl Iterator<Item = Frame<'a>>) -> (Vec<Found>, Vec<Count>) {
+    let mut dissector = Dissector::new(config);
     let mut checker = Checker::default();
     frames.for_each(|frame| dissector.frame(&frame));
     dissector.finish();

@@ -256,6 +256,88 @@ fn data_that_was_captured_too_early_is_not_said_to_be_unwritten() {
     assert_eq!(counts.iter().find(|count| count.rule.slug == "write-unwritten").unwrap().not_judged, 1);
 }
 
+/// What the responder moves for a call was captured longer before the call than packets wait, or than there is room for.
+#[test]
+fn data_that_was_captured_long_before_its_call_is_not_said_to_be_unmoved() {
+    let of_data = ["write-roundup", "write-unwritten", "read-not-pulled"];
+    for (case, memory) in crate::cases()
+        .filter(|case| of_data.contains(&case.slug))
+        .flat_map(|case| [(case, Config::for_checker().memory), (case, 8192)])
+    {
+        let mut trace = Trace::new();
+        let early = trace.packets.len();
+        (100..140).for_each(|xid| trace.null(xid));
+        let call = trace.packets.len();
+        (case.make)(&mut trace, false);
+        let reply = trace.packets.len() - 1;
+        trace.null(0x99);
+        let mut packets = trace.packets.clone();
+        packets[early..reply].rotate_left(call + 1 - early);
+        let judged = |packets: &[Packet]| {
+            let (_, counts) = judge_within(memory, packets);
+            let of_data = counts.into_iter().filter(|count| of_data.contains(&count.rule.slug));
+            of_data.fold((0, 0), |(broken, hidden), count| (broken + count.broken, hidden + count.not_judged))
+        };
+        assert_eq!(judged(&trace.packets), (0, 0), "{}", case.slug);
+        let (broken, not_judged) = judged(&packets);
+        assert!(broken == 0 && not_judged > 0, "{} with {memory} octets: {broken}, {not_judged}", case.slug);
+    }
+}
+
+/// The client's answer to a callback that nobody knows ends the wait for a hole; then all of the hole is late, a reply last.
+#[test]
+fn a_late_reply_does_not_show_that_no_data_is_late() {
+    for is_late in [false, true] {
+        let mut trace = Trace::new();
+        let first = trace.packets.len();
+        trace.null(70);
+        trace.read_rpc(100, &[segment(100)], &[segment(100)]);
+        let [asks, replies, call, data, answers] = &trace.packets.split_off(first)[..] else { panic!("two RPCs") };
+        trace.packets.push(asks.clone());
+        if is_late {
+            let number = trace.wire.server.next - 2;
+            trace.packets.push(trace.wire.ack(Client, number));
+            trace.send(Client, &message(MSG, 0x55, &Lists::default(), &reply(0x55, &[])));
+            (0..70).for_each(|_| trace.acknowledge(Server));
+            trace.packets.extend([data, replies, call, answers].map(Vec::clone));
+        } else {
+            trace.packets.extend([replies, call, data, answers].map(Vec::clone));
+        }
+        trace.null(71);
+        let count = judge(&trace.packets).1.into_iter().find(|count| count.rule.slug == "write-unwritten").unwrap();
+        assert_eq!((count.broken, count.not_judged), (0, u64::from(is_late)));
+    }
+}
+
+/// The capture has the first half of the data before the Send by which it recognises the connection, and before its call.
+#[test]
+fn data_from_before_a_connection_was_recognised_is_not_said_to_be_unwritten() {
+    let [first, second] = [MEMORY, (MEMORY.0 + 1, MEMORY.1)];
+    let lists = Lists::writes(&[&[(first.0, first.1, 100), (second.0, second.1, 100)]]);
+    for is_early in [false, true] {
+        let mut trace = Trace::new();
+        trace.packets.clear();
+        trace.null(68);
+        trace.acknowledge(Server);
+        trace.send(Client, &message(MSG, 69, &Lists::default(), &null(69)));
+        trace.send(Client, &message(MSG, XID, &lists, &read3(XID, 200)));
+        let data = trace.packets.len();
+        trace.write(first, &octets(2, 100));
+        trace.reply(69);
+        if is_early {
+            trace.packets[..=data].rotate_right(1);
+            trace.packets.swap(data, data + 1);
+        }
+        trace.write(second, &octets(2, 100));
+        trace.send(Server, &message(MSG, XID, &lists, &reply(XID, &read3_results(200))));
+        trace.null(70);
+        let (found, counts) = judge(&trace.packets);
+        assert!(found.is_empty(), "{found:?}");
+        let count = counts.iter().find(|count| count.rule.slug == "write-unwritten").unwrap();
+        assert_eq!(count.not_judged, u64::from(is_early));
+    }
+}
+
 /// Of what the responder moves, packets are missing, or the capture begins later.
 #[test]
 fn data_that_was_missed_is_not_said_to_be_unmoved() {

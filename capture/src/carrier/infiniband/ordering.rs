@@ -448,11 +448,16 @@ impl Ordering {
             // Operations on memory come too late, because the memory may serve another call by now, and so do parts of
             // a Send. Other packets of the same hole may be missing. If the hole is before the capture's first packet,
             // nobody was told that yet.
-            sink.take(arrival.operation(OperationKind::Lost), true);
+            let lost = arrival.operation(OperationKind::Lost);
+            sink.take(lost, true);
             let is_send = arrival.packet.operation == PacketKind::Send && arrival.packet.first && arrival.packet.last;
             let kind = if is_send { stream.kind(number, arrival, mtu) } else { None };
             match kind {
-                Some(kind) => _ = sink.take(arrival.operation(kind), true),
+                Some(kind) => {
+                    sink.take(arrival.operation(kind), true);
+                    // It does not show that what comes next is in order.
+                    sink.take(lost, true);
+                }
                 None => counts.orphans += 1,
             }
             return Ok(());

@@ -6,9 +6,6 @@ use crate::check::found::Found;
 /// The most findings of a connection that wait for their proof.
 pub(super) const PENDING: usize = 256;
 
-/// A capture may show packets out of order by this many frames: as many as are held up for a missing one.
-pub(super) const DISORDER: u64 = 4096;
-
 /// A finding that rests on something not being there. It stands once the end that should have sent the missing thing
 /// goes on without a hole.
 #[derive(Debug)]

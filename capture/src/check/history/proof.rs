@@ -1,8 +1,8 @@
 //! Findings that rest on something not being there, and what has to come before they stand.
 
-use super::pending::{DISORDER, OrderProof, PENDING, PendingFinding};
+use super::pending::{OrderProof, PENDING, PendingFinding};
 use super::state::History;
-use crate::carrier::operation::Side;
+use crate::carrier::operation::{DISORDER, Side};
 use crate::check::book::Book;
 use crate::check::found::Found;
 use crate::rpc::message::Message;

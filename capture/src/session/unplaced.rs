@@ -1,0 +1,85 @@
+//! What a session missed, or could not place.
+//!
+//! That something was not moved for a call is said only if nothing in here may have been moved for it (`memory.rs`).
+//! There are two questions: [`Unplaced::may_be_for`] when the call begins to wait, and whether [`Unplaced::count`] is
+//! still the same when it stops.
+
+use std::collections::VecDeque;
+
+use super::call::Call;
+use super::memory::Access;
+use crate::carrier::operation::{DISORDER, Side};
+
+/// The most RDMA operations for unknown calls that are remembered.
+const STRAYS: usize = 64;
+
+/// What a session missed, or could not place.
+#[derive(Debug, Default)]
+pub(super) struct Unplaced {
+    count: u64,
+    /// The last frame in which something was missed or could not be placed.
+    last: u64,
+    /// The last RDMA operations for which no call was known.
+    strays: VecDeque<Stray>,
+    /// The frame of the last of them that is not remembered any more.
+    forgotten: Option<u64>,
+}
+
+/// The beginning of an RDMA operation for which no call was known; the call may be captured after it.
+#[derive(Debug)]
+pub(super) struct Stray {
+    pub(super) frame: u64,
+    /// Whose memory it is.
+    pub(super) owner: Side,
+    pub(super) access: Access,
+    pub(super) address: (u32, u64),
+}
+
+impl Unplaced {
+    /// How often something was missed or could not be placed.
+    pub(super) const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Something was missed or could not be placed, which this frame shows.
+    pub(super) fn add(&mut self, frame: u64) {
+        self.count += 1;
+        self.last = frame.max(self.last);
+    }
+
+    /// Read requests were forgotten, so their data will have no place.
+    pub(super) const fn forget_reads(&mut self) {
+        self.count += 1;
+    }
+
+    /// An RDMA operation is for no known call.
+    pub(super) fn add_stray(&mut self, stray: Stray) {
+        if self.strays.len() == STRAYS {
+            self.forgotten = self.strays.pop_front().map(|stray| stray.frame).max(self.forgotten);
+        }
+        self.strays.push_back(stray);
+    }
+
+    /// Whether something that was missed or could not be placed may be for a call that begins to wait only now.
+    pub(super) fn may_be_for(&self, call: &Call) -> bool {
+        let frame = call.message.stamp.frame;
+        // The call was held up, and what was captured after it was not.
+        let is_held_up = frame < self.last;
+        // The call was captured after what is for it.
+        let is_near = |before: u64| frame <= before + DISORDER;
+        is_held_up
+            || self.forgotten.is_some_and(is_near)
+            || self.strays.iter().any(|stray| is_near(stray.frame) && stray.may_be_for(call))
+    }
+}
+
+impl Stray {
+    fn may_be_for(&self, call: &Call) -> bool {
+        let (handle, offset) = self.address;
+        self.owner == call.message.sender
+            && call.segments.iter().any(|segment| {
+                (segment.access, segment.handle) == (self.access, handle)
+                    && offset.wrapping_sub(segment.offset) < u64::from(segment.length)
+            })
+    }
+}
