@@ -821,6 +821,56 @@ mod rdma {
         assert_eq!(timeout(LONG, next()).await.unwrap(), Err(Error::Disconnected));
     }
 
+    /// Destroying a queue pair takes an adapter long, and work is posted where nothing may take long. That memory is in
+    /// use shows that the queue pair exists.
+    #[test]
+    #[ignore = "needs two computers with adapters: see the beginning of this file"]
+    fn a_queue_pair_is_destroyed_by_a_wait_and_not_by_posting() {
+        if let Some(address) = variable("RPCRDMA_LISTEN") {
+            let device = Device::with_address(address.ip()).unwrap();
+            let listener = device.listen(address, 4).unwrap();
+            say_listening();
+            let request = device.request(&listener, LONG).unwrap().expect("a request");
+            // The other end begins to watch first.
+            thread::sleep(SHORT);
+            device.reject(request, b"no").unwrap();
+        } else if let Some(address) = variable("RPCRDMA_CONNECT") {
+            let device = Device::towards(address).unwrap();
+            let mut end = End::new(&device, Depths::default());
+            device.connect(&end.queue_pair, address, &[]).unwrap();
+            let waiter = Waiter::new().unwrap();
+            let watched = device.watch(&end.queue_pair, &waiter, 7).unwrap();
+            finds_the_end_by_posting(&end);
+            let receive = end.buffers[1].take().unwrap();
+            assert_eq!(device.deregister(receive).map(drop), Err(Error::InUse), "its queue pair is destroyed");
+            assert!(watched == Armed::Ready || waiter.wait(Some(LONG)).unwrap() == Some(7), "nobody is told to wait");
+            for _ in 0..RECEIVES {
+                let completion = device.completion(&end.queue_pair, Duration::ZERO).unwrap().expect("a completion");
+                assert_eq!((completion.kind, completion.status), (Kind::Receive, Status::Flushed));
+            }
+            let receive = end.buffers[0].take().unwrap();
+            assert_eq!(device.deregister(receive).map(|buffer| buffer.len()), Ok(RECEIVE));
+            let rejected = device.connected(&end.queue_pair, Duration::ZERO).unwrap_err();
+            assert!(matches!(&rejected, Error::Rejected(why) if why.starts_with(b"no")), "{rejected}");
+        } else {
+            panic!("neither RPCRDMA_LISTEN nor RPCRDMA_CONNECT is set");
+        }
+    }
+
+    fn finds_the_end_by_posting(end: &End<'_, Device>) {
+        let region = end.register(vec![0; 8], Access::empty());
+        let begun = Instant::now();
+        loop {
+            let work = Work::new(1, Operation::Send, Local::all(&region, 8));
+            match end.verbs.post(&end.queue_pair, work).unwrap_err() {
+                Error::Disconnected => break,
+                error => assert_eq!(error, Error::NotConnected),
+            }
+            assert!(begun.elapsed() < LONG, "posting does not find out that the connection is over");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// What the end of a process does to the other side: one of the two waits, and is killed.
     #[test]
     #[ignore = "needs two computers with adapters: see the beginning of this file"]

@@ -4,6 +4,9 @@
 //! posted before that wait here. When the connection ends, whoever ended it, the completions that are there are taken,
 //! the adapter's queue pair is destroyed, and the rest is flushed here. So nothing waits for an adapter to flush, and
 //! all memory is free at once.
+//!
+//! That takes an adapter long, and work may be posted by a future's poll. So if posting finds out that the connection is
+//! over, it only says so, and wakes whoever waits: the end of the connection is left to the next wait.
 
 use std::collections::VecDeque;
 use std::ffi::c_int;
@@ -86,6 +89,8 @@ struct PairState {
     phase: PairPhase,
     /// The answer to the request.
     answer: Option<Result<Vec<u8>, Error>>,
+    /// An event has said that the connection is over, and why, but it has not been ended yet.
+    lost: Option<Error>,
     identifier: Option<Identifier>,
     /// The adapter's queue pair, from the time the adapter is known until the connection is over.
     hardware: Option<NonNull<sys::ibv_qp>>,
@@ -126,6 +131,7 @@ impl QueuePair {
         let state = PairState {
             phase: PairPhase::Idle,
             answer: None,
+            lost: None,
             identifier: None,
             hardware: None,
             message_size: u32::MAX,
@@ -388,7 +394,7 @@ impl QueuePair {
         let place = Place::new(local, true)?;
         let mut state = self.lock();
         state.has(&place)?;
-        if state.phase == PairPhase::Over {
+        if state.phase == PairPhase::Over || state.lost.is_some() {
             return Err(Error::Disconnected);
         }
         if state.receive_places >= self.depths.receive {
@@ -413,9 +419,10 @@ impl QueuePair {
         let mut state = self.lock();
         state.has(&place)?;
         if state.phase == PairPhase::Asked {
-            state.heed(&self.channel);
+            state.learn(&self.channel);
         }
         let hardware = match (state.phase, state.hardware) {
+            _ if state.lost.is_some() => return Err(Error::Disconnected),
             (PairPhase::Idle | PairPhase::Asked, _) => return Err(Error::NotConnected),
             (PairPhase::Established, Some(hardware)) => hardware,
             (PairPhase::Established | PairPhase::Over, _) => return Err(Error::Disconnected),
@@ -619,31 +626,48 @@ impl PairState {
     /// up, all but every sixteenth do.
     fn may_pass_over_events(&mut self) -> bool {
         self.looks = self.looks.wrapping_add(1);
-        self.phase == PairPhase::Established && !self.looks.is_multiple_of(16)
+        self.phase == PairPhase::Established && self.lost.is_none() && !self.looks.is_multiple_of(16)
     }
 
-    /// Looks at what has happened to the connection.
+    /// Looks at what has happened to the connection, and ends it if it is over.
     fn heed(&mut self, channel: &Channel) {
-        while self.identifier.is_some() && self.phase != PairPhase::Over {
-            match channel.next() {
-                Ok(Some(event)) => self.happened(event),
-                Ok(None) => return,
-                Err(error) => {
-                    self.answer.get_or_insert(Err(error));
-                    self.end();
-                }
-            }
+        self.take_events(channel);
+        if let Some(error) = self.lost.take() {
+            self.answer.get_or_insert(Err(error));
+            self.end();
+        }
+    }
+
+    /// Looks at what has happened to the connection where nothing may take long: if it is over, the next wait ends it.
+    fn learn(&mut self, channel: &Channel) {
+        if self.lost.is_some() {
+            return;
+        }
+        self.take_events(channel);
+        if self.lost.is_some() {
+            // The event that would have woken them is taken.
+            self.wake();
         }
     }
 
     /// Why the adapter refused something; an adapter does not say that the connection is over.
     fn refused(&mut self, channel: &Channel, error: Error) -> Error {
-        self.heed(channel);
-        if self.phase == PairPhase::Over { Error::Disconnected } else { error }
+        self.learn(channel);
+        if self.lost.is_some() { Error::Disconnected } else { error }
+    }
+
+    fn take_events(&mut self, channel: &Channel) {
+        while self.identifier.is_some() && self.phase != PairPhase::Over && self.lost.is_none() {
+            match channel.next() {
+                Ok(Some(event)) => self.happened(event),
+                Ok(None) => return,
+                Err(error) => self.lost = Some(error),
+            }
+        }
     }
 
     fn happened(&mut self, event: Event) {
-        let error = match event.kind {
+        self.lost = Some(match event.kind {
             sys::RDMA_CM_EVENT_ESTABLISHED => {
                 if self.phase == PairPhase::Asked {
                     self.phase = PairPhase::Established;
@@ -657,9 +681,15 @@ impl PairState {
                 Error::Disconnected
             }
             _ => return,
-        };
-        self.answer.get_or_insert(Err(error));
-        self.end();
+        });
+    }
+
+    /// Wakes whoever waits: a thread that sleeps, and the waiter.
+    fn wake(&mut self) {
+        self.bell.ring();
+        if let Some(watch) = self.watch.take() {
+            watch.wake();
+        }
     }
 
     /// Ends the connection: the adapter stops, and whatever is not complete is flushed.
@@ -668,10 +698,7 @@ impl PairState {
             return;
         }
         let asked = mem::replace(&mut self.phase, PairPhase::Over) == PairPhase::Asked;
-        self.bell.ring();
-        if let Some(watch) = self.watch.take() {
-            watch.wake();
-        }
+        self.wake();
         if self.hardware.is_some()
             && let Some(identifier) = &self.identifier
         {
