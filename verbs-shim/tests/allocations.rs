@@ -1,42 +1,17 @@
 //! Calls and their answers allocate nothing once both ends have made some: the buffers of one are those of the next.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "a test falls where it is not so")]
 
+#[path = "support/counting.rs"]
+#[allow(dead_code, reason = "others count octets")]
+mod counting;
 #[path = "support/echo.rs"]
 #[allow(dead_code, reason = "others measure more")]
 mod echo;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
+use counting::ALLOCATIONS;
 use echo::{Caller, Kind, with_server};
-
-/// Counts what is allocated, by all threads.
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: all is done by the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 #[test]
 fn no_call_allocates_after_some() {

@@ -28,7 +28,7 @@ use crate::verbs::waiter::Watch;
 /// driver.
 pub(crate) struct Owned<V: Provider> {
     shared: Arc<SharedConnection<V>>,
-    /// Dropped after the one above, so that it is the driver that drops the last.
+    /// Dropped after the one above, so that the driver drops the last, or finds that it is gone.
     left: Option<Left>,
 }
 
@@ -501,9 +501,12 @@ impl<V: Provider> Drop for Owned<V> {
         match driver {
             Some(driver) => {
                 let connection: Arc<SharedConnection<V>> = Arc::clone(&self.shared);
-                self.left = Some(Left::new(connection, driver));
+                self.left = Some(Left::to_be_ended(connection, driver));
             }
-            None => self.disconnect(),
+            None => {
+                self.disconnect();
+                self.left = self.driver.get().map(Left::ended);
+            }
         }
     }
 }

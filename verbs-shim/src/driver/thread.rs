@@ -3,7 +3,7 @@
 //! There is one for the process, however many connections there are. It sleeps until something is left to it, or
 //! happens on a connection whose futures were polled. It starts with the first of these, and stays. It holds no
 //! connection of its own: if futures of a connection were polled, the last `Connection`, `Pending` or `Request` that is
-//! dropped leaves the connection to it, and it ends it.
+//! dropped leaves the connection to it, and it ends it. Whoever else ends a connection that it knows tells it so.
 
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};
@@ -22,9 +22,10 @@ pub(crate) trait Driven: Send + Sync {
     fn end(&self);
 }
 
-/// A connection that nobody holds any more. Dropped, it is the driver's to end, and to destroy.
+/// A connection that nobody holds any more, for the driver: dropping this gives it to the driver.
 pub(crate) struct Left {
-    key: u64,
+    driver: Watch,
+    /// None if the connection has been ended, and the driver only has to forget it.
     connection: Option<Arc<dyn Driven>>,
 }
 
@@ -89,9 +90,14 @@ impl Driver {
 }
 
 impl Left {
-    /// One that was driven, with what wakes the driver for it.
-    pub(crate) fn new(connection: Arc<dyn Driven>, driver: &Watch) -> Self {
-        Self { key: driver.key(), connection: Some(connection) }
+    /// For the driver to end and to destroy. `driver` wakes it for this connection.
+    pub(crate) fn to_be_ended(connection: Arc<dyn Driven>, driver: &Watch) -> Self {
+        Self { driver: driver.clone(), connection: Some(connection) }
+    }
+
+    /// For the driver to forget.
+    pub(crate) fn ended(driver: &Watch) -> Self {
+        Self { driver: driver.clone(), connection: None }
     }
 }
 
@@ -99,9 +105,9 @@ impl Drop for Left {
     fn drop(&mut self) {
         // There is a driver: it has driven this.
         if let (Some(connection), Ok(driver)) = (self.connection.take(), Driver::begin()) {
-            driver.table().left.insert(self.key, connection);
-            driver.waiter.wake(self.key);
+            driver.table().left.insert(self.driver.key(), connection);
         }
+        self.driver.wake();
     }
 }
 
