@@ -4,7 +4,7 @@ use rpcrdma::rules::{Finding, WRITE_EMPTY_RESPECTED};
 use rpcrdma::v1::Body;
 
 use super::book::Book;
-use super::exchange::{Subject, is_unknown, returned, write_chunk_at};
+use super::exchange::{Subject, returned, write_chunk_at};
 use super::found::{About, Found};
 use crate::rpc::describe::{self, Called, Described};
 use crate::rpc::known::Walked;
@@ -33,8 +33,8 @@ impl EmptyChunks {
         }
         match subject.walked {
             Some(walked) if walked.end.is_ok() => return Self::Respected,
-            Some(walked) if !is_unknown(walked) => {}
-            _ => return Self::Unknown,
+            Some(_) => {}
+            None => return Self::Unknown,
         }
         let others = is_empty.iter().zip(0..).filter(|(is_empty, _)| !**is_empty).map(|(_, index)| index);
         let others: Vec<usize> = others.collect();

@@ -291,7 +291,7 @@ fn reached(walked: &Walked) -> usize {
     walked.end.map_or_else(|error| walked.start + error.at + reduced, |()| usize::MAX)
 }
 
-pub(super) fn is_unknown(walked: &Walked) -> bool {
+fn is_unknown(walked: &Walked) -> bool {
     matches!(walked.end, Err(error) if error.reason == WalkError::UNKNOWN_PROCEDURE) || is_credential_unknown(walked)
 }
 

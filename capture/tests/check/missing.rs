@@ -110,6 +110,24 @@ fn a_reply_whose_call_was_cut_in_its_credential_is_not_judged_by_that() {
     }
 }
 
+/// The results would have to be read again for that, and with integrity protection they would begin elsewhere.
+#[test]
+fn a_result_in_a_later_chunk_shows_nothing_if_the_call_was_cut_before_its_credential() {
+    let lists = Lists::writes(&[&[], &[segment(100)]]);
+    let header = 28 + 8 + 24;
+    for (cut, expected) in [(Some(BEFORE_SEND + header + 24), (1, 0)), (None, (0, 1))] {
+        let mut trace = Trace::new();
+        let call = trace.packets.len();
+        trace.send(Client, &message(MSG, XID, &lists, &read3(XID, 100)));
+        trace.write(MEMORY, &octets(2, 100));
+        trace.send(Server, &message(MSG, XID, &lists, &reply(XID, &read3_results(100))));
+        trace.null(0x99);
+        let (found, counts) = judge_cut(&trace.packets, |index| cut.filter(|_| index == call));
+        let of = counts.iter().find(|count| count.rule.slug == "write-empty-respected").unwrap();
+        assert_eq!((of.not_judged, of.broken), expected, "{found:?}");
+    }
+}
+
 #[test]
 fn replies_of_the_client_that_were_cut_before_they_show_that_they_are_take_no_credits() {
     let mut trace = Trace::new();
