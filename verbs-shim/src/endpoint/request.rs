@@ -152,18 +152,21 @@ impl<V: Provider> Request<V> {
 }
 
 /// Puts the header of a reply into it, and nothing behind it.
+#[inline]
 fn begin(header: &rpc::RpcReply<'_>, room: &mut [u8], reply: &mut Stream) {
     if let Ok(length) = header.encode(room) {
         reply.begin(room.get(..length).unwrap_or_default());
     }
 }
 
+#[inline]
 fn begin_accepted(xid: u32, status: AcceptStatus, reply: &mut Stream) {
     let body = ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None };
     begin(&rpc::RpcReply { xid, body }, &mut [0; 24], reply);
 }
 
 /// Puts the header of a successful reply into it; the results follow.
+#[inline]
 pub(super) fn accept(xid: u32, reply: &mut Stream) {
     begin_accepted(xid, AcceptStatus::SUCCESS, reply);
 }

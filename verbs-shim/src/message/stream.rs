@@ -111,6 +111,7 @@ impl Stream {
     }
 
     /// Takes everything out, and puts an RPC header in.
+    #[inline]
     pub(crate) fn begin(&mut self, header: &[u8]) {
         self.header = 0;
         self.clear();
