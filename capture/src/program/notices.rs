@@ -164,6 +164,17 @@ impl Notices {
                 lines.push(text);
             }
         };
+        self.wrong(summary, verified, &mut say);
+        self.missing(summary, &mut say);
+        self.ignored(summary, &mut say);
+        if self.messages + self.outside == 0 && !self.unusable {
+            lines.push(self.nothing(summary));
+        }
+        lines
+    }
+
+    /// What is wrong with checksums and the order of files.
+    fn wrong(&self, summary: &Summary, verified: bool, say: &mut impl FnMut(u64, String)) {
         if verified {
             let (all, bad) = (summary.verified, bad(summary));
             let has_any = all > 0 || summary.segments == 0;
@@ -182,6 +193,10 @@ impl Notices {
         );
         let ignored = if verified { ", ignored" } else { "" };
         say(summary.bad_crc, format!("{} with a wrong CRC{ignored}", counted(summary.bad_crc, "iWARP FPDU")));
+    }
+
+    /// What the capture does not hold.
+    fn missing(&self, summary: &Summary, say: &mut impl FnMut(u64, String)) {
         say(self.incomplete, format!("{} incomplete in the capture", counted(self.incomplete, "message")));
         let rpcs = counted(self.rpcs_incomplete, "RPC");
         say(self.rpcs_incomplete, format!("{rpcs} not rebuilt: the capture does not hold every octet"));
@@ -191,6 +206,10 @@ impl Notices {
         say(self.missed, format!("{missed} of RPC-over-RDMA connections missing from the capture"));
         let cut = counted(summary.cut, "frame");
         say(summary.cut, format!("{cut} truncated by the capture (snaplen)"));
+    }
+
+    /// What was left alone.
+    fn ignored(&self, summary: &Summary, say: &mut impl FnMut(u64, String)) {
         let (packets, connections) = (self.other_packets, self.other_connections);
         let (packets_text, connections) = (counted(packets, "packet"), counted(connections, "connection"));
         say(packets, format!("ignored: {packets_text} on {connections} without RPC-over-RDMA"));
@@ -198,10 +217,6 @@ impl Notices {
         say(others.len() as u64, format!("ignored: other frames: {}", others.join(", ")));
         let unreadable = counted(summary.unreadable, "InfiniBand packet");
         say(summary.unreadable, format!("ignored: {unreadable} truncated within the headers"));
-        if self.messages + self.outside == 0 && !self.unusable {
-            lines.push(self.nothing(summary));
-        }
-        lines
     }
 
     /// What was selected by, and what there is to select from.

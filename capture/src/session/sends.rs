@@ -39,28 +39,7 @@ impl Session {
         let Some(number) = self.number else { return };
         self.watch.progress = send.progress;
         self.span = send.span;
-        let mut message = Message {
-            dialect: Dialect::of(
-                message::readable(send.captured, &send.octets),
-                send.captured == Captured::Whole,
-                &mut self.family,
-            ),
-            stamp: send.stamp,
-            connection: number,
-            sender,
-            from: connection.ends.get(sender).address,
-            to: connection.ends.get(sender.other()).address,
-            octets: send.octets,
-            length: send.length,
-            captured: send.captured,
-            invalidates: send.invalidates,
-            retransmitted: send.retransmitted,
-            earlier: None,
-            padding: Some(Vec::new()),
-            dropped: None,
-            rpc: None,
-            detail: None,
-        };
+        let mut message = self.assembled(connection, (number, sender), send);
         if message.msgp().is_some() {
             message.padding = None;
         }
@@ -82,6 +61,32 @@ impl Session {
         context.events.push_back(Event::Message(message));
         if let Some(provided) = done.and_then(|id| self.take(id)) {
             self.conclude(provided, context);
+        }
+    }
+
+    /// The message that a Send is, before anything is known about what it carries.
+    fn assembled(&mut self, connection: &Connection, (number, sender): (u32, Side), send: Assembled) -> Message {
+        Message {
+            dialect: Dialect::of(
+                message::readable(send.captured, &send.octets),
+                send.captured == Captured::Whole,
+                &mut self.family,
+            ),
+            stamp: send.stamp,
+            connection: number,
+            sender,
+            from: connection.ends.get(sender).address,
+            to: connection.ends.get(sender.other()).address,
+            octets: send.octets,
+            length: send.length,
+            captured: send.captured,
+            invalidates: send.invalidates,
+            retransmitted: send.retransmitted,
+            earlier: None,
+            padding: Some(Vec::new()),
+            dropped: None,
+            rpc: None,
+            detail: None,
         }
     }
 

@@ -61,13 +61,20 @@ impl History {
             subject.walked = Some(walked);
         }
         let first = exchange::judge(&subject, about, book);
-        if let (Some(handle), Some(other)) = (message.invalidates, detail.and_then(|detail| detail.shared_with)) {
-            self.shared(&subject, (handle, other), about, book);
+        self.judge_invalidation(&subject, about, book);
+        first
+    }
+
+    /// Judges a Send With Invalidate by the calls that wait, and by what was agreed.
+    fn judge_invalidation(&mut self, subject: &Subject<'_>, about: About, book: &mut Book) {
+        let Some(handle) = subject.message.invalidates else { return };
+        let detail = subject.message.detail.as_deref();
+        if let Some(other) = detail.and_then(|detail| detail.shared_with) {
+            self.shared(subject, (handle, other), about, book);
         }
-        if message.invalidates.is_some() && role == Role::Responder {
+        if subject.role == Role::Responder {
             self.tell_invalidation(book);
         }
-        first
     }
 
     /// Judges a reply by the chunk lists of its call. `is_clear` says that what it answers is known.

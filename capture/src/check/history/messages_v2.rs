@@ -42,13 +42,7 @@ impl History {
         let mut sent = message.sent_v2(family);
         sent.begins = !*goes_on && message.dropped.is_none();
         sent.offered = offered(message);
-        match message.decode().map(|decoded| decoded.header.place()) {
-            // A message that is dropped ends nothing that was begun.
-            Ok(_) if message.dropped.is_some() => {}
-            Ok(PayloadPlace::Inline) => *goes_on = false,
-            Ok(PayloadPlace::Chunk | PayloadPlace::Nowhere) => {}
-            Ok(PayloadPlace::Part) | Err(_) => *goes_on = true,
-        }
+        *goes_on = still_goes_on(message, *goes_on);
         let is_readable = sent.decoded.is_ok() || message.error().is_some();
         let is_malformed = message.is_malformed().is_some() && !self.suspect.get(message.sender);
         self.note_readable(message.sender, is_readable);
@@ -56,29 +50,7 @@ impl History {
             return book.unknown_group(Group::SendV2);
         }
         sent.is_first = is_first;
-        let mut take = |finding: &Finding<'_>| book.add(about, finding, Some(finding.offset));
-        rules::send_v2(&sent, &mut take);
-        if let (Some(Header::V2(call)), Ok(reply)) = (called(message), &sent.decoded)
-            && call.chunks().is_some()
-            && carries_reply(&sent)
-        {
-            let exchange = Exchange { call: (&call).into(), reply: (&reply.header).into() };
-            rules::exchange_v2(&exchange, &mut take);
-        }
-        if let Some(answers) = message.detail.as_ref().and_then(|detail| detail.answers.as_ref()) {
-            judge_long(
-                &V2_XID_MISMATCH,
-                is_in_chunk(&answers.call),
-                answers.long_xid,
-                About::message(&answers.call),
-                book,
-            );
-            let long_xid = message.detail.as_ref().and_then(|detail| detail.long_xid);
-            judge_long(&V2_XID_MISMATCH, is_in_chunk(message), long_xid, about, book);
-        }
-        if message.invalidates.is_some() && sent.offered.is_none() && carries_reply(&sent) {
-            book.unknown(&V2_INV_HANDLE);
-        }
+        judge(message, &sent, about, book);
     }
 
     /// Whether a message is the first that the client sent.
@@ -88,6 +60,38 @@ impl History {
             book.unknown(&V2_FIRST_MESSAGE);
         }
         is_known && !began && self.client == Some(sender)
+    }
+}
+
+/// Whether the sender's Payload stream goes on after a message; `goes_on` says whether it went on before.
+fn still_goes_on(message: &Message, goes_on: bool) -> bool {
+    match message.decode().map(|decoded| decoded.header.place()) {
+        // A message that is dropped ends nothing that was begun.
+        Ok(_) if message.dropped.is_some() => goes_on,
+        Ok(PayloadPlace::Inline) => false,
+        Ok(PayloadPlace::Chunk | PayloadPlace::Nowhere) => goes_on,
+        Ok(PayloadPlace::Part) | Err(_) => true,
+    }
+}
+
+/// Judges a message that is captured well enough: by itself, and by the call that it answers.
+fn judge(message: &Message, sent: &SentV2<'_>, about: About, book: &mut Book) {
+    let mut take = |finding: &Finding<'_>| book.add(about, finding, Some(finding.offset));
+    rules::send_v2(sent, &mut take);
+    if let (Some(Header::V2(call)), Ok(reply)) = (called(message), &sent.decoded)
+        && call.chunks().is_some()
+        && carries_reply(sent)
+    {
+        let exchange = Exchange { call: (&call).into(), reply: (&reply.header).into() };
+        rules::exchange_v2(&exchange, &mut take);
+    }
+    if let Some(answers) = message.detail.as_ref().and_then(|detail| detail.answers.as_ref()) {
+        judge_long(&V2_XID_MISMATCH, is_in_chunk(&answers.call), answers.long_xid, About::message(&answers.call), book);
+        let long_xid = message.detail.as_ref().and_then(|detail| detail.long_xid);
+        judge_long(&V2_XID_MISMATCH, is_in_chunk(message), long_xid, about, book);
+    }
+    if message.invalidates.is_some() && sent.offered.is_none() && carries_reply(sent) {
+        book.unknown(&V2_INV_HANDLE);
     }
 }
 
