@@ -1,7 +1,7 @@
 //! Opens the input.
 
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -22,6 +22,8 @@ const NAMED: usize = 8;
 pub(super) struct Inputs {
     /// Each with the time of its first frame, if that is known.
     files: Vec<(PathBuf, Option<Time>)>,
+    /// The file, if there is only one: there may be more than a process may have open.
+    only: Option<File>,
     /// Octets of them.
     length: u64,
     /// Whether their order differs from the given one.
@@ -36,12 +38,13 @@ impl Inputs {
     /// # Errors
     /// If one of them is found to be unreadable: what is wrong with all of them but the last was printed.
     pub(super) fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
-        let (mut files, mut length, mut failed) = (Vec::new(), 0, None);
+        let (mut files, mut length, mut failed, mut only) = (Vec::new(), 0, None, None);
         for path in paths {
             match look(path) {
-                Ok((octets, first)) => {
+                Ok(Looked { octets, first, file }) => {
                     length += octets;
                     files.push((path.clone(), first));
+                    only = file.filter(|_| paths.len() == 1);
                 }
                 Err(reason) => {
                     failed.replace(format!("{}: {reason}", path.display())).iter().for_each(|text| say(text))
@@ -52,7 +55,7 @@ impl Inputs {
             return Err(Failure::Said(reason));
         }
         let reordered = in_order(&mut files);
-        Ok(Self { files, length, reordered })
+        Ok(Self { files, only, length, reordered })
     }
 
     /// Time of the first frame, if that is known already.
@@ -73,14 +76,15 @@ impl Inputs {
 
     /// The capture in the files, and the bar that shows how far it is read.
     ///
-    /// Files are opened only when their turn comes, because a capture may have more of them than a process may have
-    /// open.
-    pub(super) fn open(&self, found: &Batches, interrupt: &Interrupt, bar_wanted: bool) -> (Capture, ProgressBar) {
+    /// Of several files, each is opened only when its turn comes.
+    pub(super) fn open(&mut self, found: &Batches, interrupt: &Interrupt, bar_wanted: bool) -> (Capture, ProgressBar) {
         let is_shown = bar_wanted && self.length >= LONG && io::stderr().is_terminal();
         let bar = if is_shown { bar(self.length) } else { ProgressBar::hidden() };
+        let mut only = self.only.take();
         let streams = self.files.iter().map(|(path, _)| {
             let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
-            let (path, opened) = (path.clone(), None);
+            let path = path.clone();
+            let opened = only.take().map(|file| OpenedInputs { file, is_live: false });
             let input =
                 OpenedInput { path, opened, found: found.clone(), interrupt: interrupt.clone(), bar: bar.clone() };
             (name, Box::new(input) as Box<dyn Read + Send>)
@@ -89,12 +93,21 @@ impl Inputs {
     }
 }
 
+/// What is known of an input before it is read.
+#[derive(Default)]
+struct Looked {
+    octets: u64,
+    first: Option<Time>,
+    /// The file itself, from its beginning; a stream is opened when it is read.
+    file: Option<File>,
+}
+
 /// Octets of a file and the time of its first frame, nothing for a stream, or why it cannot be read.
-fn look(path: &Path) -> Result<(u64, Option<Time>), String> {
+fn look(path: &Path) -> Result<Looked, String> {
     if is_stdin(path) {
         return match io::stdin().is_terminal() {
             true => Err("standard input is a terminal: pipe a capture into it".to_owned()),
-            false => Ok((0, None)),
+            false => Ok(Looked::default()),
         };
     }
     let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
@@ -103,15 +116,16 @@ fn look(path: &Path) -> Result<(u64, Option<Time>), String> {
     }
     // To open a pipe and close it again would end whoever writes to it.
     if !metadata.is_file() {
-        return Ok((0, None));
+        return Ok(Looked::default());
     }
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    let first = first_frame(file).map_err(|error| error.to_string())?;
-    Ok((metadata.len(), first))
+    let mut file = File::open(path).map_err(|error| error.to_string())?;
+    let first = first_frame(&file).map_err(|error| error.to_string())?;
+    file.rewind().map_err(|error| error.to_string())?;
+    Ok(Looked { octets: metadata.len(), first, file: Some(file) })
 }
 
 /// Time of a file's first frame, if it has one. Damage is reported when it is read.
-fn first_frame(file: File) -> Result<Option<Time>, FileError> {
+fn first_frame(file: &File) -> Result<Option<Time>, FileError> {
     let mut reader = match Reader::with_capacity(BEGINNING, file) {
         Err(error) if error.is_damage() => return Ok(None),
         reader => reader?,

@@ -20,7 +20,7 @@ mod unix {
     use signal_hook::consts::{SIGINT, SIGTERM};
     use signal_hook::{flag, low_level::pipe};
 
-    use super::INTERRUPTED;
+    use crate::program::interrupt::INTERRUPTED;
 
     /// Whether reading has to end, and what wakes a thread that waits for input.
     #[derive(Clone, Debug)]

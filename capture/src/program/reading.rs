@@ -109,16 +109,26 @@ impl Batches {
                     dissector.finish();
                 }
             }
-            let events = std::iter::from_fn(|| dissector.event()).map(ReadingStep::Found);
-            for step in noted.into_iter().chain(events) {
-                if self.lock().take(step, first).is_err() {
-                    return (dissector.summary().clone(), outside);
-                }
+            if self.gather(noted, &mut dissector, first).is_err() {
+                return (dissector.summary().clone(), outside);
             }
         }
         // Where nobody wants it, nothing is lost.
         _ = self.hand_over();
         (dissector.summary().clone(), outside)
+    }
+}
+
+impl Batches {
+    /// Takes what was noted about the capture, then what the dissector found. Most frames bring neither.
+    fn gather(&self, noted: Vec<ReadingStep>, dissector: &mut Dissector, first: Option<Time>) -> io::Result<()> {
+        for step in noted {
+            self.lock().take(step, first)?;
+        }
+        while let Some(event) = dissector.event() {
+            self.lock().take(ReadingStep::Found(event), first)?;
+        }
+        Ok(())
     }
 }
 

@@ -79,7 +79,7 @@ impl<'a> InputSource<'a> {
 
     /// Reads it and gives the wanted parts to `take`; then prints warnings. Returns the exit status.
     pub(super) fn read(
-        &self,
+        &mut self,
         config: Config,
         show: Show,
         take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
@@ -89,7 +89,7 @@ impl<'a> InputSource<'a> {
 
     /// As [`read`](Self::read); returns the warnings, and counts of the frames.
     pub(super) fn read_all(
-        &self,
+        &mut self,
         config: Config,
         show: Show,
         mut take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
@@ -102,21 +102,21 @@ impl<'a> InputSource<'a> {
 
     /// As [`read_all`](Self::read_all); gives the frames too, if `show` asks for them.
     pub(super) fn read_frames(
-        &self,
+        &mut self,
         config: Config,
         show: Show,
         take: impl FnMut(Given<'_>, &mut Output, Known<'_>) -> io::Result<()>,
     ) -> Result<Done, Failure> {
-        let Self { filters, inputs } = self;
-        let input = filters.input;
+        let input = self.filters.input;
         let mut config = Config { verify_crc: input.verify_crc, v2_family: input.v2_family.map(Into::into), ..config };
         config.ports.extend(&input.port);
         let interrupt = Interrupt::new().map_err(|error| Failure::Said(format!("cannot handle signals: {error}")))?;
         let (batches, found) = Batches::new();
-        let (capture, bar) = inputs.open(&batches, &interrupt, show.bar);
-        if inputs.reordered && show.notices {
-            say(&inputs.order());
+        let (capture, bar) = self.inputs.open(&batches, &interrupt, show.bar);
+        if self.inputs.reordered && show.notices {
+            say(&self.inputs.order());
         }
+        let filters = &self.filters;
         let mut shown = Showing { filters, show, notices: Notices::new(filters.select), files: Files::default() };
         let (result, (summary, outside)) = thread::scope(|scope| {
             let stop = interrupt.clone();

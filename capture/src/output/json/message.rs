@@ -3,7 +3,7 @@
 use rpcrdma::error::DecodeError;
 use rpcrdma::lists::Chunks;
 use rpcrdma::v1::ErrorReply;
-use serde::ser::SerializeMap;
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::chunks::{Plain, Reads, Writes};
@@ -40,16 +40,16 @@ impl<'a> PlaceObject<'a> {
         }
     }
 
-    fn entries<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
-        object.serialize_entry("frame", &self.frame)?;
+    fn entries<M: SerializeStruct>(&self, object: &mut M) -> Result<(), M::Error> {
+        object.serialize_field("frame", &self.frame)?;
         if let Some((file, frame)) = self.file {
-            object.serialize_entry("file", file)?;
-            object.serialize_entry("file_frame", &frame)?;
+            object.serialize_field("file", file)?;
+            object.serialize_field("file_frame", &frame)?;
         }
-        object.serialize_entry("time", &self.time)?;
-        object.serialize_entry("connection", &self.connection)?;
-        object.serialize_entry("from", &self.from)?;
-        object.serialize_entry("to", &self.to)
+        object.serialize_field("time", &self.time)?;
+        object.serialize_field("connection", &self.connection)?;
+        object.serialize_field("from", &self.from)?;
+        object.serialize_field("to", &self.to)
     }
 }
 
@@ -107,43 +107,43 @@ impl Serialize for MessageObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { message, place, words, lengths, chunks, malformed } = self;
         let prefix = message.prefix();
-        let mut object = serializer.serialize_map(None)?;
-        object.serialize_entry("type", "message")?;
+        let mut object = serializer.serialize_struct("message", 0)?;
+        object.serialize_field("type", "message")?;
         if let Some(place) = place {
             place.entries(&mut object)?;
         }
-        object.serialize_entry("rdma_xid", &prefix.map(|prefix| Hex32(prefix.xid)))?;
-        object.serialize_entry("rdma_vers", &prefix.map(|prefix| prefix.version))?;
-        object.serialize_entry("rdma_credit", &prefix.map(|prefix| prefix.credit))?;
+        object.serialize_field("rdma_xid", &prefix.map(|prefix| Hex32(prefix.xid)))?;
+        object.serialize_field("rdma_vers", &prefix.map(|prefix| prefix.version))?;
+        object.serialize_field("rdma_credit", &prefix.map(|prefix| prefix.credit))?;
         words.entries(&mut object)?;
-        object.serialize_entry("header_length", &lengths.header)?;
-        object.serialize_entry("payload_length", &lengths.payload)?;
+        object.serialize_field("header_length", &lengths.header)?;
+        object.serialize_field("payload_length", &lengths.payload)?;
         if words.is_msgp() {
             let padding = message.padding.as_ref();
             let length: Option<usize> = padding.map(|padding| padding.iter().map(ExactSizeIterator::len).sum());
-            object.serialize_entry("padding_length", &length)?;
+            object.serialize_field("padding_length", &length)?;
         }
         if let Some(trailing) = lengths.trailing {
-            object.serialize_entry("trailing_length", &trailing)?;
+            object.serialize_field("trailing_length", &trailing)?;
         }
-        object.serialize_entry("reads", &Reads(chunks.reads))?;
-        object.serialize_entry("writes", &Writes(chunks.writes))?;
-        object.serialize_entry("reply", &chunks.reply.map(Plain))?;
-        object.serialize_entry("error", &message.error().map(ErrorObject::new))?;
-        object.serialize_entry("invalidates", &message.invalidates.map(Hex32))?;
-        object.serialize_entry("retransmitted", &message.retransmitted)?;
+        object.serialize_field("reads", &Reads(chunks.reads))?;
+        object.serialize_field("writes", &Writes(chunks.writes))?;
+        object.serialize_field("reply", &chunks.reply.map(Plain))?;
+        object.serialize_field("error", &message.error().map(ErrorObject::new))?;
+        object.serialize_field("invalidates", &message.invalidates.map(Hex32))?;
+        object.serialize_field("retransmitted", &message.retransmitted)?;
         if let Some(error) = *malformed {
-            object.serialize_entry("malformed", &Malformed::new(error, message.dialect))?;
+            object.serialize_field("malformed", &Malformed::new(error, message.dialect))?;
         }
         // `check` reports those of captures.
         if place.is_none() {
             let findings: Vec<_> = findings(message).into_iter().map(SendFindingObject::new).collect();
-            object.serialize_entry("findings", &findings)?;
+            object.serialize_field("findings", &findings)?;
         }
         if let Some(incomplete) = Incomplete::new(message) {
-            object.serialize_entry("incomplete", &incomplete)?;
+            object.serialize_field("incomplete", &incomplete)?;
         }
-        object.serialize_entry("rpc", &message.rpc.as_ref().map(RpcObject::new))?;
+        object.serialize_field("rpc", &message.rpc.as_ref().map(RpcObject::new))?;
         object.end()
     }
 }
@@ -166,7 +166,7 @@ impl<'a> Words<'a> {
         matches!(self, Self::V1(words) if words.is_msgp())
     }
 
-    fn entries<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
+    fn entries<M: SerializeStruct>(&self, object: &mut M) -> Result<(), M::Error> {
         match self {
             Self::V1(words) => words.entries(object),
             Self::V2(words) => words.entries(object),

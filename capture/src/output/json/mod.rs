@@ -5,6 +5,7 @@
 //! several files, the file of a frame is named, with the frame's number in it.
 
 mod chunks;
+mod compact;
 mod faults;
 mod message;
 #[cfg(feature = "text")]

@@ -2,7 +2,7 @@
 
 use rpcrdma::prefix::Procedure;
 use rpcrdma::v1::{self, Body, ErrorBody};
-use serde::ser::SerializeMap;
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::rpc::message::Message;
@@ -29,11 +29,11 @@ impl WordsV1 {
         self.msgp.is_some()
     }
 
-    pub(super) fn entries<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
-        object.serialize_entry("rdma_proc", &self.rdma_proc)?;
+    pub(super) fn entries<M: SerializeStruct>(&self, object: &mut M) -> Result<(), M::Error> {
+        object.serialize_field("rdma_proc", &self.rdma_proc)?;
         if let Some((align, thresh)) = self.msgp {
-            object.serialize_entry("rdma_align", &align)?;
-            object.serialize_entry("rdma_thresh", &thresh)?;
+            object.serialize_field("rdma_align", &align)?;
+            object.serialize_field("rdma_thresh", &thresh)?;
         }
         Ok(())
     }

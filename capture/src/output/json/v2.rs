@@ -3,7 +3,7 @@
 use rpcrdma::v2::{
     self, Credit, ErrorBodyV2, Family, HeaderV2, PropertySet, PropertyValue, ReverseDirection, family_a,
 };
-use serde::ser::SerializeMap;
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::chunks::Reads;
@@ -40,42 +40,42 @@ impl<'a> WordsV2<'a> {
         }
     }
 
-    pub(super) fn entries<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
-        object.serialize_entry("rdma_htype", &self.rdma_htype)?;
-        object.serialize_entry("v2_family", &self.v2_family)?;
+    pub(super) fn entries<M: SerializeStruct>(&self, object: &mut M) -> Result<(), M::Error> {
+        object.serialize_field("rdma_htype", &self.rdma_htype)?;
+        object.serialize_field("v2_family", &self.v2_family)?;
         if let Some(credit) = &self.credit {
-            object.serialize_entry("credit", credit)?;
+            object.serialize_field("credit", credit)?;
         }
         if let Some(header) = &self.header {
             header_entries(header, object)?;
         }
         if self.earlier_length > 0 {
-            object.serialize_entry("earlier_length", &self.earlier_length)?;
+            object.serialize_field("earlier_length", &self.earlier_length)?;
         }
         if let Some(dropped) = self.dropped {
-            object.serialize_entry("dropped", &ShownObject(dropped))?;
+            object.serialize_field("dropped", &ShownObject(dropped))?;
         }
         Ok(())
     }
 }
 
-fn header_entries<M: SerializeMap>(header: &HeaderV2<'_>, object: &mut M) -> Result<(), M::Error> {
+fn header_entries<M: SerializeStruct>(header: &HeaderV2<'_>, object: &mut M) -> Result<(), M::Error> {
     match header {
-        HeaderV2::A(header) => object.serialize_entry("rdma_flags", &FlagNames(header.flags))?,
+        HeaderV2::A(header) => object.serialize_field("rdma_flags", &FlagNames(header.flags))?,
         HeaderV2::B(header) => {
             if let Some(remaining) = header.remaining() {
-                object.serialize_entry("rdma_remaining", &remaining)?;
+                object.serialize_field("rdma_remaining", &remaining)?;
             }
         }
     }
     if let Some(handle) = header.inv_handle() {
-        object.serialize_entry("rdma_inv_handle", &Hex32(handle))?;
+        object.serialize_field("rdma_inv_handle", &Hex32(handle))?;
     }
     if let Some(call) = header.call_chunk() {
-        object.serialize_entry("call", &Reads(call))?;
+        object.serialize_field("call", &Reads(call))?;
     }
     if let Some(properties) = header.properties() {
-        object.serialize_entry("properties", &Properties(properties))?;
+        object.serialize_field("properties", &Properties(properties))?;
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
     let destination = Destination::new(&arguments.output, &arguments.input.files)?;
     destination.refuse_pcap()?;
     let filters = Filters::all(&arguments.input);
-    let source = InputSource::new(filters)?;
+    let mut source = InputSource::new(filters)?;
     let mut write = destination.create()?;
     let mut annotator = Annotator::new(&mut write).map_err(|error| destination.failed(error))?;
     let mut checker = Checker::default();

@@ -103,7 +103,7 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
         say("nothing selected: --rule and --ignore leave no rule");
         return Ok(DAMAGED);
     }
-    let source = InputSource::new(Filters::all(&arguments.input))?;
+    let mut source = InputSource::new(Filters::all(&arguments.input))?;
     let mut checker = Checker::default();
     let findings = if arguments.json { Findings::json() } else { Findings::text(output::is_coloured(color)) };
     let mut findings = findings.excusing(arguments.known.iter().map(|known| (*known).into()).collect());

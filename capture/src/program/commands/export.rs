@@ -27,7 +27,7 @@ pub(super) struct ExportArguments {
 
 pub(super) fn run(arguments: &ExportArguments, quiet: bool) -> Result<u8, Failure> {
     let destination = Destination::new(&arguments.output, &arguments.input.files)?;
-    let source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs))?;
+    let mut source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs))?;
     let mut write = destination.create()?;
     let begun = if destination.is_pcapng() { Exporter::pcapng(&mut write) } else { Exporter::new(&mut write) };
     let mut exporter = begun.map_err(|error| destination.failed(error))?;

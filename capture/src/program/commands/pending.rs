@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     let colour = output::is_coloured(color);
     let mut pending = Pending::default();
     let show = Show::report(quiet);
-    let source = InputSource::new(Filters::calls(&arguments.input, &arguments.messages))?;
+    let mut source = InputSource::new(Filters::calls(&arguments.input, &arguments.messages))?;
     let Done { notices, summary, files } = source.read_all(Config::default(), show, |event, _, _| {
         if let Event::Transaction(transaction) = event {
             pending.take(transaction);

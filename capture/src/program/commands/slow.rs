@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
     let mut slowest = Slowest::new(arguments.top as usize, arguments.rpcs.slower_than.unwrap_or(0));
     let show = Show::report(quiet);
     // Those that are not slow enough are counted here, apart from calls without a reply.
-    let source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs).of_any_latency())?;
+    let mut source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs).of_any_latency())?;
     let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, known| match event {
         Event::Transaction(transaction) => slowest.take(transaction, |out| match arguments.json {
             true => json::transaction(out, transaction, known.files),

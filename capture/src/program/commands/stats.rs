@@ -35,7 +35,7 @@ pub(super) struct StatsArguments {
 
 pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut counts = Stats::default();
-    let source = InputSource::new(Filters::all(&arguments.input))?;
+    let mut source = InputSource::new(Filters::all(&arguments.input))?;
     // The numbers themselves contain the warnings.
     let show = Show { notices: false, between: true, ..Show::report(quiet) };
     let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, _| {
