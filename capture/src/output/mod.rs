@@ -1,5 +1,5 @@
 //! Writing what was found: `json` for programs, `text`, `tree` and `findings` for people, [`stats`] in numbers, `export` for
-//! tools that read RPC over TCP, `annotate` for Wireshark. Each that brings a package with it is behind the feature of that
+//! tools that read RPC over TCP, `annotate` for Wireshark, `report` for a ticket. Each that brings a package with it is behind the feature of that
 //! name; `tree`, `slow` and `pending` are with `text`, and `annotate` needs both `export` and `text`.
 
 #[cfg(all(feature = "export", feature = "text"))]
@@ -17,6 +17,8 @@ pub mod json;
 #[cfg(feature = "text")]
 pub mod pending;
 pub(crate) mod reason;
+#[cfg(feature = "report")]
+pub mod report;
 #[cfg(feature = "text")]
 pub mod slow;
 pub mod stats;

@@ -171,7 +171,14 @@ impl PendingCall {
         }
     }
 
-    fn owed(&self) -> String {
+    /// What is called, as it is printed.
+    #[cfg(feature = "report")]
+    pub(super) fn called(&self) -> &str {
+        &self.called
+    }
+
+    /// Who owes what.
+    pub(super) fn owed(&self) -> String {
         let Self { from, to, .. } = self;
         let owed = match self.waiting.owed {
             Owed::Reply => format!("{to} owes the reply when the capture ends"),

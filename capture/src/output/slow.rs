@@ -148,7 +148,7 @@ pub fn lines(out: &mut impl io::Write, transaction: &Transaction, files: &Files,
 }
 
 /// The phase that took longest, and what it was.
-fn longest(phases: &Phases, transaction: &Transaction) -> String {
+pub(super) fn longest(phases: &Phases, transaction: &Transaction) -> String {
     let Transaction { from, to, read_octets, write_octets, .. } = transaction;
     let longest = Phase::ALL.into_iter().rev().max_by_key(|phase| phases.of(*phase)).unwrap_or(Phase::Responder);
     let what = match longest {

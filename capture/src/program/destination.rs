@@ -37,7 +37,7 @@ impl<'a> Destination<'a> {
         let to_stdout = path == Path::new("-");
         let refused = |reason: &str| Err(Failure::Said(format!("{}: {reason}", path.display())));
         if to_stdout && io::stdout().is_terminal() {
-            return refused("a capture is not written to a terminal: name a file, or pipe it into a program");
+            return refused("not written to a terminal: name a file, or pipe it into a program");
         }
         if !to_stdout && inputs.iter().any(|input| is_same(input, path)) {
             return refused("is both input and output");

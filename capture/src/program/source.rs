@@ -142,7 +142,12 @@ impl<'a> InputSource<'a> {
     }
 
     pub(super) fn say(&self, notices: &Notices, summary: &Summary) {
-        notices.lines(summary, self.filters.input.verify_crc, &self.filters.names()).iter().for_each(|line| say(line));
+        self.notes(notices, summary).iter().for_each(|line| say(line));
+    }
+
+    /// What is to be known of the input besides what is in it.
+    pub(super) fn notes(&self, notices: &Notices, summary: &Summary) -> Vec<String> {
+        notices.lines(summary, self.filters.input.verify_crc, &self.filters.names())
     }
 }
 

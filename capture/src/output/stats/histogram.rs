@@ -9,7 +9,7 @@ const PART_BITS: u32 = PARTS.ilog2();
 
 /// Counts values, in at most 30 kilobytes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Histogram {
+pub(in crate::output) struct Histogram {
     counts: Vec<u64>,
     count: u64,
     min: u64,
@@ -17,7 +17,7 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
-    pub(super) fn record(&mut self, value: u64) {
+    pub(in crate::output) fn record(&mut self, value: u64) {
         self.min = if self.count == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.count += 1;

@@ -25,7 +25,7 @@ use crate::rpc::known::{Direction, Status};
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Form, Half, Transaction};
-use histogram::Histogram;
+pub(in crate::output) use histogram::Histogram;
 pub use report::{
     CaptureStatistics, ChunkStatistics, ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, Inline,
     Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, Range, RejectedStatistics,

@@ -485,7 +485,7 @@ impl Moved {
 }
 
 impl Latency {
-    pub(super) fn new(latency: &Histogram) -> Option<Self> {
+    pub(in crate::output) fn new(latency: &Histogram) -> Option<Self> {
         (latency.count() > 0).then(|| Self {
             min: latency.min(),
             median: latency.percentile(50),

@@ -7,6 +7,7 @@ mod export;
 mod headed;
 mod header;
 mod pending;
+mod report;
 mod slow;
 mod stats;
 mod transactions;
@@ -21,6 +22,7 @@ use self::decode::DecodeArguments;
 use self::export::ExportArguments;
 use self::header::HeaderArguments;
 use self::pending::PendingArguments;
+use self::report::ReportArguments;
 use self::slow::SlowArguments;
 use self::stats::StatsArguments;
 use self::transactions::TransactionsArguments;
@@ -39,6 +41,7 @@ Examples:
   rpcrdma pending nfs.pcap                     calls without a reply, and who owes what
   rpcrdma export nfs.pcap -o tcp.pcap          for Wireshark, as NFS over TCP
   rpcrdma annotate nfs.pcap -o out.pcapng      for Wireshark, with comments
+  rpcrdma report nfs.pcap -o report.html       all of it on one page, for a ticket
   rpcrdma stats nfs.pcap                       counts and latencies
   rpcrdma check nfs.pcap                       who breaks which rule
   rpcrdma check --known linux nfs.pcap         the same, accepting what Linux is known for
@@ -72,13 +75,14 @@ pub(super) struct Arguments {
 }
 
 /// The commands that have a manual page.
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "decode",
     "transactions",
     "slow",
     "pending",
     "export",
     "annotate",
+    "report",
     "stats",
     "check",
     "header",
@@ -100,6 +104,8 @@ enum Command {
     Export(ExportArguments),
     /// Write the frames to a pcapng file, with comments on what they carry and which rules they break
     Annotate(AnnotateArguments),
+    /// Write a report on a capture: one HTML file, for a ticket
+    Report(ReportArguments),
     /// Count connections, messages, chunks, credits, retransmissions and latencies
     ///
     /// With --since or --until, only the frames in that time are counted, as if the capture started and ended there.
@@ -131,6 +137,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Pending(command) => pending::run(&command, color, quiet),
         Command::Export(command) => export::run(&command, quiet),
         Command::Annotate(command) => annotate::run(&command, quiet),
+        Command::Report(command) => report::run(&command, quiet),
         Command::Stats(command) => stats::run(&command, color, quiet),
         Command::Check(command) => check::run(&command, color, quiet),
         Command::Header(command) => header::run(&command, color, quiet),

@@ -1,0 +1,72 @@
+//! Which rules were broken, and by whom.
+
+use std::collections::BTreeMap;
+
+use rpcrdma::rules::{Rule, Severity};
+
+use crate::check::{Blame, Found};
+
+/// The most different findings that are kept.
+const KEPT: usize = 1000;
+
+/// Findings, counted by rule and by who broke it.
+#[derive(Debug, Default)]
+pub(super) struct FindingsByPeer {
+    /// By severity, slug and who broke it.
+    counts: BTreeMap<(Severity, &'static str, String), PeerFinding>,
+    /// Findings beyond those.
+    pub(super) left_out: u64,
+}
+
+/// What one peer did to one rule.
+#[derive(Clone, Debug)]
+pub(super) struct PeerFinding {
+    pub(super) rule: &'static Rule,
+    pub(super) severity: Severity,
+    pub(super) by: String,
+    pub(super) count: u64,
+    /// The first of them.
+    pub(super) frame: u64,
+    pub(super) message: String,
+    /// The implementation that is known to do this.
+    pub(super) known: Option<&'static str>,
+}
+
+impl FindingsByPeer {
+    pub(super) fn take(&mut self, found: &Found) {
+        let by = match found.blame {
+            Blame::Sender => found.from.to_string(),
+            Blame::Receiver => found.to.to_string(),
+            Blame::Either => format!("{} or {}", found.from, found.to),
+        };
+        let key = (found.severity, found.rule.slug, by);
+        if let Some(finding) = self.counts.get_mut(&key) {
+            finding.count += 1;
+        } else if self.counts.len() < KEPT {
+            let finding = PeerFinding {
+                rule: found.rule,
+                severity: found.severity,
+                by: key.2.clone(),
+                count: 1,
+                frame: found.stamp.frame,
+                message: found.message.clone(),
+                known: found.known().map(|known| known.implementation.name()),
+            };
+            self.counts.insert(key, finding);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// The worst first, and of those the most frequent.
+    pub(super) fn sorted(&self) -> Vec<&PeerFinding> {
+        let mut findings: Vec<_> = self.counts.values().collect();
+        findings.sort_by(|a, b| a.severity.cmp(&b.severity).then(b.count.cmp(&a.count)));
+        findings
+    }
+
+    /// How many findings are of this severity.
+    pub(super) fn of(&self, severity: Severity) -> u64 {
+        self.counts.values().filter(|finding| finding.severity == severity).map(|finding| finding.count).sum()
+    }
+}

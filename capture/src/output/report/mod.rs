@@ -1,0 +1,143 @@
+//! A report on a capture: one HTML file that needs nothing else.
+//!
+//! [`CaptureReport`] takes what was found, in bounded memory; [`CaptureReport::write`] writes the page. Charts are SVG in the
+//! page, and it can be read without a script: the script sorts tables and magnifies charts.
+
+mod charts;
+mod date;
+mod findings;
+mod page;
+mod series;
+mod verdict;
+
+use std::io;
+
+use super::pending::Pending;
+use super::slow::Slowest;
+use super::stats::{Histogram, Latency, Statistics, Stats};
+use crate::check::Found;
+use crate::dissector::Summary;
+use crate::event::Event;
+use crate::file::{Files, Time};
+use findings::FindingsByPeer;
+use series::TimeSeries;
+
+/// The most of the slowest RPCs that are shown.
+const SLOWEST: usize = 10;
+
+/// Takes what was found in a capture, and writes a report on it.
+///
+/// ```
+/// use rpcrdma_capture::output::report::CaptureReport;
+/// use rpcrdma_capture::{Capture, Config, Events, Files};
+///
+/// let mut events = Events::new(Capture::from_paths(["examples/nfs.pcap"]), Config::default());
+/// let mut report = CaptureReport::new("nfs.pcap");
+/// for event in events.by_ref() {
+///     report.event(&event?, &Files::default())?;
+/// }
+/// let mut page = Vec::new();
+/// report.write(&mut page, events.summary(), &[])?;
+/// assert!(page.starts_with(b"<!DOCTYPE html>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct CaptureReport {
+    /// What the capture is called.
+    name: String,
+    stats: Stats,
+    series: TimeSeries,
+    latencies: Histogram,
+    slowest: Slowest,
+    slowest_one: Option<verdict::SlowestOne>,
+    pending: Pending,
+    findings: FindingsByPeer,
+}
+
+/// What is known at the end.
+struct Finished<'a> {
+    name: &'a str,
+    statistics: Statistics,
+    series: &'a TimeSeries,
+    latency: Option<Latency>,
+    /// Rows of a table.
+    slowest: Vec<u8>,
+    slowest_one: Option<verdict::SlowestOne>,
+    pending: Vec<super::pending::PendingCall>,
+    pending_left_out: u64,
+    last: Time,
+    findings: &'a FindingsByPeer,
+    notes: &'a [String],
+}
+
+impl CaptureReport {
+    /// For a capture of this name, for example that of its file.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            stats: Stats::default(),
+            series: TimeSeries::default(),
+            latencies: Histogram::default(),
+            slowest: Slowest::new(SLOWEST, 0),
+            slowest_one: None,
+            pending: Pending::default(),
+            findings: FindingsByPeer::default(),
+        }
+    }
+
+    /// Takes an event.
+    ///
+    /// # Errors
+    /// None that can happen: rows are written to memory.
+    pub fn event(&mut self, event: &Event, files: &Files) -> io::Result<()> {
+        self.stats.event(event);
+        match event {
+            Event::Message(message) => {
+                self.series.begin(message.stamp.time.0);
+                if let Some(credits) = verdict::granted(message) {
+                    self.series.grant(message.stamp.time.0, credits);
+                }
+                Ok(())
+            }
+            Event::Transaction(transaction) => {
+                self.series.transaction(transaction);
+                transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
+                self.pending.take(transaction);
+                verdict::SlowestOne::replace(&mut self.slowest_one, transaction);
+                self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a finding.
+    pub fn finding(&mut self, found: &Found) {
+        self.findings.take(found);
+    }
+
+    /// Writes the page. `notes` are what else is to be known of the capture, for example what it lacks.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(self, out: &mut impl io::Write, summary: &Summary, notes: &[String]) -> io::Result<()> {
+        let Self { name, stats, series, latencies, slowest, slowest_one, pending, findings } = self;
+        let mut rows = Vec::new();
+        slowest.write(&mut rows)?;
+        let pending_left_out = pending.newer();
+        let finished = Finished {
+            name: &name,
+            statistics: stats.finish(summary),
+            series: &series,
+            latency: Latency::new(&latencies),
+            slowest: rows,
+            slowest_one,
+            pending: pending.into_calls(),
+            pending_left_out,
+            last: summary.last.unwrap_or_default(),
+            findings: &findings,
+            notes,
+        };
+        out.write_all(page::page(&finished).into_string().as_bytes())
+    }
+}

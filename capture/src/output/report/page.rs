@@ -1,0 +1,345 @@
+//! The page: what was captured and the verdict first, then each question with its section.
+
+use std::io;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use rpcrdma::rules::Severity;
+
+use super::date::utc;
+use super::findings::PeerFinding;
+use super::verdict::{duration, grouped, octets, sentences};
+use super::{Finished, charts};
+use crate::file::Files;
+use crate::output::pending::PendingCall;
+use crate::output::stats::{ConnectionStatistics, EndReport, ProcedureStatistics};
+use crate::output::text::{called_within, ended};
+use crate::rpc::transaction::Transaction;
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// Columns for what an RPC calls.
+const CALLED: usize = 90;
+/// The most rows of a table that may have thousands.
+const ROWS: usize = 200;
+
+/// The whole page.
+pub(super) fn page(finished: &Finished<'_>) -> Markup {
+    let first = finished.last.0.saturating_sub(finished.statistics.capture.duration);
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "NFS over RDMA: " (finished.name) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (top(finished, first))
+                main {
+                    (section("latency", "Latency over time", charts::heat_map(finished.series, first)))
+                    (section("load", "Throughput and calls in flight", html! {
+                        h3 { "Moved by RDMA" }
+                        p.legend { span { i.read {} "RDMA Read" } " " span { i.write {} "RDMA Write" } }
+                        (charts::throughput(finished.series, first))
+                        h3 { "Calls in flight" }
+                        p.note { "The mean number of calls that wait for their reply. Calls without a reply are not counted." }
+                        (charts::in_flight(finished.series, first))
+                    }))
+                    (section("operations", "Operations", operations(finished)))
+                    (section("slowest", "The slowest RPCs", slowest(finished)))
+                    (section("hung", "Calls without a reply", hung(finished)))
+                    (section("rules", "Rules that were broken", rules(finished)))
+                    (section("connections", "Connections", connections(finished)))
+                    (section("capture", "The capture", capture(finished)))
+                }
+                footer { p { "Written by rpcrdma " (env!("CARGO_PKG_VERSION")) ". Seconds count from the first frame." } }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
+}
+
+fn top(finished: &Finished<'_>, first: u64) -> Markup {
+    let capture = &finished.statistics.capture;
+    html! {
+        header {
+            h1 { "NFS over RDMA: " (finished.name) }
+            p.note {
+                (grouped(capture.frames)) " frames, " (octets(capture.octets as f64)) ", "
+                (duration(capture.duration as f64))
+                @if capture.frames > 0 { ", from " (utc(first)) }
+            }
+            ul.verdict { @for sentence in sentences(finished) { li { (sentence) } } }
+            nav aria-label="Sections" {
+                @for (id, name) in [
+                    ("latency", "Latency"), ("load", "Load"), ("operations", "Operations"), ("slowest", "Slowest"),
+                    ("hung", "Without a reply"), ("rules", "Rules"), ("connections", "Connections"),
+                    ("capture", "Capture"),
+                ] {
+                    a href={ "#" (id) } { (name) } " "
+                }
+            }
+        }
+    }
+}
+
+fn section(id: &str, title: &str, content: Markup) -> Markup {
+    html! {
+        section id=(id) aria-labelledby={ (id) "-title" } {
+            h2 id={ (id) "-title" } { (title) }
+            (content)
+        }
+    }
+}
+
+/// A table with headings; those of numbers are `#`-prefixed, and the script sorts by any of them.
+fn table(caption: &str, headings: &[&str], rows: Markup) -> Markup {
+    html! {
+        div.scroll {
+            table.sortable {
+                caption { (caption) }
+                thead { tr {
+                    @for heading in headings {
+                        @match heading.strip_prefix('#') {
+                            Some(heading) => { th.number scope="col" { (heading) } }
+                            None => { th scope="col" { (heading) } }
+                        }
+                    }
+                } }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
+/// A number in a table: the script sorts by `value`.
+fn number(value: u64, text: impl AsRef<str>) -> Markup {
+    html! { td.number data-value=(value) { (text.as_ref()) } }
+}
+
+fn count(value: u64) -> Markup {
+    number(value, grouped(value))
+}
+
+fn left_out(count: u64, what: &str) -> Markup {
+    html! { @if count > 0 { p.note { (grouped(count)) " more " (what) " are not shown." } } }
+}
+
+fn operations(finished: &Finished<'_>) -> Markup {
+    let procedures = &finished.statistics.procedures;
+    if procedures.is_empty() {
+        return html! { p { "No RPC was seen." } };
+    }
+    let latencies = || procedures.iter().filter_map(|procedure| procedure.latency);
+    let scale = (latencies().map(|l| l.min).min().unwrap_or(1), latencies().map(|l| l.max).max().unwrap_or(1));
+    let headings =
+        ["operation", "#calls", "#failed", "#RDMA Read", "#RDMA Write", "#median", "#99 %", "#slowest", "spread"];
+    let rows = html! { @for procedure in procedures { (operation(procedure, scale)) } };
+    html! {
+        (table("RPCs by operation, with their latency", &headings, rows))
+        p.note {
+            "Spread: from the least latency to the greatest on a scale of powers of ten, " (duration(scale.0 as f64))
+            " to " (duration(scale.1 as f64)) ", with the median and the 99th percentile."
+        }
+        (left_out(finished.statistics.procedures_left_out, "RPCs of other operations"))
+        @if !finished.statistics.failures.is_empty() {
+            (table("Failures", &["operation", "status", "#RPCs"], html! {
+                @for failure in &finished.statistics.failures {
+                    tr { td { (failure.name) } td { (failure.status) } (count(failure.count)) }
+                }
+            }))
+        }
+    }
+}
+
+fn operation(procedure: &ProcedureStatistics, scale: (u64, u64)) -> Markup {
+    let time = |nanoseconds: u64| number(nanoseconds, duration(nanoseconds as f64));
+    html! {
+        tr {
+            th scope="row" { (procedure.name) }
+            (count(procedure.calls))
+            (count(procedure.failed))
+            (number(procedure.moved.read_octets, octets(procedure.moved.read_octets as f64)))
+            (number(procedure.moved.write_octets, octets(procedure.moved.write_octets as f64)))
+            @if let Some(latency) = &procedure.latency {
+                (time(latency.median)) (time(latency.p99)) (time(latency.max))
+                td { (charts::spread(latency, scale)) }
+            } @else {
+                td colspan="4" { "not known" }
+            }
+        }
+    }
+}
+
+/// A row of the table of the slowest RPCs.
+pub(super) fn slowest_row(out: &mut Vec<u8>, transaction: &Transaction, files: &Files) -> io::Result<()> {
+    let latency = transaction.latency().unwrap_or_default();
+    let frame = |frame: u64| match files.place(frame) {
+        Some(place) => format!("{} ({place})", grouped(frame)),
+        None => grouped(frame),
+    };
+    let frames = [&transaction.call, &transaction.reply];
+    let row = html! {
+        tr {
+            (number(latency, duration(latency as f64)))
+            td {
+                (called_within(CALLED, transaction))
+                @for (_, note) in ended(transaction) { " " em { (note) } }
+            }
+            td { (transaction.from) " → " (transaction.to) }
+            td { (format!("{:#010x}", transaction.xid)) }
+            @for half in frames {
+                td.number { @if let Some(half) = half { (frame(half.stamp.frame)) } @else { "–" } }
+            }
+            td {
+                @match &transaction.phases {
+                    Ok(phases) => (charts::phases(phases)),
+                    Err(reason) => { "phases unknown: " (reason) },
+                }
+            }
+        }
+    };
+    io::Write::write_all(out, row.into_string().as_bytes())
+}
+
+fn slowest(finished: &Finished<'_>) -> Markup {
+    let rows = PreEscaped(String::from_utf8_lossy(&finished.slowest));
+    if rows.0.is_empty() {
+        return html! { p { "No RPC has a known latency." } };
+    }
+    html! {
+        (charts::phase_legend())
+        (table(
+            "The slowest RPCs, and where their time went",
+            &["#latency", "RPC", "requester → responder", "rdma_xid", "#call in frame", "#reply in frame", "phases"],
+            html! { (rows) },
+        ))
+    }
+}
+
+fn hung(finished: &Finished<'_>) -> Markup {
+    let calls = &finished.pending;
+    if calls.is_empty() {
+        return html! { p { "Every call has its reply." } };
+    }
+    let more = calls.len().saturating_sub(ROWS) as u64 + finished.pending_left_out;
+    let row = |call: &PendingCall| {
+        let age = call.age(finished.last);
+        html! {
+            tr {
+                (number(age, duration(age as f64)))
+                td { (call.called()) }
+                td { (call.from) " → " (call.to) }
+                td { (format!("{:#010x}", call.xid)) }
+                (count(call.call.frame))
+                td { (call.owed()) }
+            }
+        }
+    };
+    html! {
+        (table(
+            "Calls without a reply, the oldest first",
+            &["#age", "RPC", "requester → responder", "rdma_xid", "#frame", "who owes what"],
+            html! { @for call in calls.iter().take(ROWS) { (row(call)) } },
+        ))
+        (left_out(more, "calls"))
+    }
+}
+
+fn rules(finished: &Finished<'_>) -> Markup {
+    let findings = finished.findings.sorted();
+    if findings.is_empty() {
+        return html! { p { "No rule of the protocol is broken." } };
+    }
+    let more = findings.len().saturating_sub(ROWS) as u64 + finished.findings.left_out;
+    html! {
+        (table(
+            "Broken rules, by who broke them",
+            &["severity", "rule", "broken by", "#times", "#first frame", "what it says"],
+            html! { @for finding in findings.iter().take(ROWS) { (finding_row(finding)) } },
+        ))
+        (left_out(more, "findings"))
+    }
+}
+
+fn finding_row(finding: &PeerFinding) -> Markup {
+    let PeerFinding { rule, severity, by, count: times, frame, message, known } = finding;
+    let class = match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Hazard => "hazard",
+    };
+    html! {
+        tr {
+            td class=(class) { (severity.name()) }
+            th scope="row" { (rule.slug) }
+            td { (by) @if let Some(known) = known { " (known of " (known) ")" } }
+            (count(*times))
+            (count(*frame))
+            td {
+                details {
+                    summary { (message) " (" (rule.section) ")" }
+                    p { b { "Rule: " } (rule.summary) "." }
+                    p { b { "Why: " } (rule.reason) }
+                    p { b { "Correct: " } (rule.correct) }
+                }
+            }
+        }
+    }
+}
+
+fn connections(finished: &Finished<'_>) -> Markup {
+    let statistics = &finished.statistics;
+    if statistics.connections.is_empty() {
+        return html! { p { "No connection carries RPC-over-RDMA." } };
+    }
+    let more = statistics.connections.len().saturating_sub(ROWS) as u64 + statistics.connections_left_out;
+    html! {
+        (table(
+            "What each end of a connection sent",
+            &["#connection", "end", "carrier", "#packets", "#sent again", "#NAKs", "#RNR NAKs", "#refused", "#missed",
+                "credits granted"],
+            html! {
+                @for connection in statistics.connections.iter().take(ROWS) {
+                    (end_row(connection, &connection.active, "→"))
+                    (end_row(connection, &connection.passive, "←"))
+                }
+            },
+        ))
+        p.note { "→ requested the connection. Missed: packets that it sent and the capture does not hold." }
+        (left_out(more, "connections"))
+    }
+}
+
+fn end_row(connection: &ConnectionStatistics, end: &EndReport, arrow: &str) -> Markup {
+    let granted = connection.credits.granted;
+    html! {
+        tr {
+            (count(u64::from(connection.connection)))
+            td { (arrow) " " (end.address) }
+            td { (connection.carrier) }
+            (count(end.packets)) (count(end.retransmitted)) (count(end.sequence_errors)) (count(end.not_ready))
+            (count(end.failed)) (count(end.missed))
+            td {
+                @match (granted.min, granted.max) {
+                    (Some(min), Some(max)) if min == max => (min),
+                    (Some(min), Some(max)) => { (min) " to " (max) },
+                    _ => "–",
+                }
+            }
+        }
+    }
+}
+
+fn capture(finished: &Finished<'_>) -> Markup {
+    html! {
+        @if finished.notes.is_empty() {
+            p { "There is nothing else to say of the capture." }
+        } @else {
+            ul { @for note in finished.notes { li { (note) } } }
+        }
+    }
+}

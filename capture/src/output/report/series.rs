@@ -1,0 +1,214 @@
+//! What happened over time, in as many intervals as fit on a page, however long the capture is.
+//!
+//! The length of the capture is not known until its end. So the intervals begin with a millisecond, and whenever the capture
+//! outgrows them, each two become one of twice the length. Everything that is counted can be added, so nothing is lost.
+
+use crate::rpc::transaction::Transaction;
+
+/// The most intervals. There are at least half as many, unless the capture is short.
+pub(super) const INTERVALS: usize = 192;
+/// Nanoseconds of an interval at first.
+const FIRST_LENGTH: u64 = 1_000_000;
+/// Steps of latency: three per power of ten, from 100 ns to more than 100 s.
+pub(super) const STEPS: usize = 28;
+const STEPS_PER_DECADE: f64 = 3.0;
+/// The power of ten at which the steps begin, in nanoseconds.
+const FIRST_DECADE: f64 = 2.0;
+
+/// What is counted over time.
+#[derive(Debug)]
+pub(super) struct TimeSeries {
+    /// Nanoseconds since 1970 at which the first interval begins, once that is known.
+    start: Option<u64>,
+    /// Nanoseconds of an interval.
+    length: u64,
+    intervals: Vec<Interval>,
+}
+
+/// What happened in an interval.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Interval {
+    /// RPCs that ended in it, by the step of their latency.
+    pub(super) latencies: [u32; STEPS],
+    /// Octets that RDMA Reads moved for them.
+    pub(super) read_octets: u64,
+    /// Octets that RDMA Writes moved for them.
+    pub(super) write_octets: u64,
+    /// Nanoseconds in it during which RPCs waited for their reply, added up over all of them.
+    waited: u64,
+    /// The most credits that a reply in it granted.
+    pub(super) granted: Option<u32>,
+}
+
+impl Default for TimeSeries {
+    fn default() -> Self {
+        Self { start: None, length: FIRST_LENGTH, intervals: Vec::new() }
+    }
+}
+
+impl TimeSeries {
+    /// The capture begins at this time, or there is something at this time.
+    pub(super) fn begin(&mut self, time: u64) {
+        self.start.get_or_insert(time);
+    }
+
+    /// Takes an RPC that was answered.
+    pub(super) fn transaction(&mut self, transaction: &Transaction) {
+        let Transaction { reply: Some(reply), began, read_octets, write_octets, .. } = transaction else { return };
+        let end = reply.stamp.time.0;
+        self.begin(began.map_or(end, |began| began.time.0));
+        let Some(interval) = self.at(end) else { return };
+        interval.read_octets += read_octets;
+        interval.write_octets += write_octets;
+        let Some(latency) = transaction.latency() else { return };
+        if let Some(count) = interval.latencies.get_mut(step(latency)) {
+            *count = count.saturating_add(1);
+        }
+        self.wait(end.saturating_sub(latency), end);
+    }
+
+    /// Takes the credits that a reply granted.
+    pub(super) fn grant(&mut self, time: u64, credits: u32) {
+        if let Some(interval) = self.at(time) {
+            interval.granted = interval.granted.max(Some(credits));
+        }
+    }
+
+    /// Nanoseconds since 1970 at which the first interval begins.
+    pub(super) fn start(&self) -> u64 {
+        self.start.unwrap_or_default()
+    }
+
+    /// Nanoseconds of an interval.
+    pub(super) const fn length(&self) -> u64 {
+        self.length
+    }
+
+    pub(super) fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
+
+    /// The mean number of calls that waited for their reply during an interval.
+    pub(super) fn in_flight(&self, interval: &Interval) -> f64 {
+        interval.waited as f64 / self.length as f64
+    }
+
+    /// The interval of a time. What is before the first belongs to that one: frames need not be in order.
+    fn at(&mut self, time: u64) -> Option<&mut Interval> {
+        let since = time.saturating_sub(*self.start.get_or_insert(time));
+        while since / self.length >= INTERVALS as u64 {
+            self.double();
+        }
+        let index = (since / self.length) as usize;
+        if self.intervals.len() <= index {
+            self.intervals.resize_with(index + 1, Interval::default);
+        }
+        self.intervals.get_mut(index)
+    }
+
+    /// Adds the time of a wait to the intervals that it is in.
+    fn wait(&mut self, from: u64, until: u64) {
+        // There is room for it then.
+        self.at(until);
+        let (start, length) = (self.start.unwrap_or_default(), self.length);
+        let (from, until) = (from.saturating_sub(start), until.saturating_sub(start));
+        let first = (from / length) as usize;
+        for (index, interval) in self.intervals.iter_mut().enumerate().skip(first) {
+            let begin = index as u64 * length;
+            if begin >= until {
+                break;
+            }
+            interval.waited += until.min(begin + length) - from.max(begin);
+        }
+    }
+
+    /// Makes each two intervals one.
+    fn double(&mut self) {
+        self.length = self.length.saturating_mul(2);
+        let pairs = self.intervals.chunks(2).map(|pair| {
+            let mut pair = pair.iter();
+            let mut both = pair.next().cloned().unwrap_or_default();
+            pair.for_each(|second| both.add(second));
+            both
+        });
+        self.intervals = pairs.collect();
+    }
+}
+
+impl Interval {
+    fn add(&mut self, other: &Self) {
+        for (count, more) in self.latencies.iter_mut().zip(&other.latencies) {
+            *count = count.saturating_add(*more);
+        }
+        self.read_octets += other.read_octets;
+        self.write_octets += other.write_octets;
+        self.waited += other.waited;
+        self.granted = self.granted.max(other.granted);
+    }
+}
+
+/// The step of a latency in nanoseconds.
+fn step(latency: u64) -> usize {
+    let steps = ((latency.max(1) as f64).log10() - FIRST_DECADE) * STEPS_PER_DECADE;
+    // Below the first step is the first, too.
+    (steps.max(0.0) as usize).min(STEPS - 1)
+}
+
+/// The latency at which a step begins, in nanoseconds.
+pub(super) fn latency_of(step: usize) -> f64 {
+    10_f64.powf(FIRST_DECADE + step as f64 / STEPS_PER_DECADE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_a_third_of_a_power_of_ten() {
+        for (latency, expected) in [(0, 0), (1, 0), (100, 0), (999, 2), (1_000, 3), (1_000_000, 12), (2_200_000, 13)] {
+            assert_eq!(step(latency), expected, "{latency}");
+        }
+        assert_eq!(step(u64::MAX), STEPS - 1);
+        assert!((latency_of(12) - 1e6).abs() < 1.0);
+    }
+
+    /// A wait of 2.5 ms from 0.5 ms on, and one of a millisecond at 4 s.
+    #[test]
+    fn nothing_is_lost_where_intervals_are_joined() {
+        let mut series = TimeSeries::default();
+        series.begin(0);
+        series.wait(500_000, 3_000_000);
+        let waited = |series: &TimeSeries| series.intervals.iter().map(|interval| interval.waited).collect::<Vec<_>>();
+        assert_eq!(waited(&series), [500_000, 1_000_000, 1_000_000, 0]);
+        series.grant(1_000_000, 3);
+        series.grant(2_000_000, 2);
+        series.wait(4_000_000_000, 4_001_000_000);
+        assert_eq!(series.length, 32_000_000);
+        assert_eq!(series.intervals.len(), 126);
+        let waited = waited(&series);
+        assert_eq!((waited[0], waited[125], waited.iter().sum::<u64>()), (2_500_000, 1_000_000, 3_500_000));
+        assert_eq!(series.intervals[0].granted, Some(3));
+        assert_eq!(series.in_flight(&series.intervals[0]), 2.5 / 32.0);
+    }
+
+    #[test]
+    fn a_page_is_no_larger_for_a_longer_capture() {
+        let mut series = TimeSeries::default();
+        series.begin(0);
+        for second in 0..100_000 {
+            series.wait(second * 1_000_000_000, second * 1_000_000_000 + 5);
+        }
+        assert!((INTERVALS / 2..=INTERVALS).contains(&series.intervals.len()));
+        let waited: u64 = series.intervals.iter().map(|interval| interval.waited).sum();
+        assert_eq!(waited, 500_000);
+    }
+
+    #[test]
+    fn what_is_before_the_beginning_counts_for_it() {
+        let mut series = TimeSeries::default();
+        series.begin(1_000_000_000);
+        series.grant(5, 7);
+        series.wait(5, 6);
+        assert_eq!((series.intervals.len(), series.intervals[0].granted), (1, Some(7)));
+    }
+}

@@ -1,0 +1,70 @@
+//! `report`: a capture on one page.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::check::Checker;
+use crate::dissector::Config;
+use crate::output::report::CaptureReport;
+use crate::program::arguments::InputArguments;
+use crate::program::destination::Destination;
+use crate::program::failure::Failure;
+use crate::program::filters::Filters;
+use crate::program::source::{Done, InputSource, Show};
+
+const REPORT_HELP: &str = "\
+The page needs no other file and no network. Its first lines say what was captured, how long RPCs
+took, what was sent again, which rules were broken and what the capture lacks. Below are latency
+and load over time, the operations, the slowest RPCs, calls without a reply, findings and
+connections. It shows at most 192 intervals of time and the first 200 rows of a long table.
+With --since or --until, only the frames in that time are read, as if the capture started and
+ended there.";
+
+#[derive(Args, Debug)]
+#[command(after_help = REPORT_HELP)]
+pub(super) struct ReportArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    /// The HTML file to write; - is standard output
+    #[arg(long, short, value_name = "OUT")]
+    output: PathBuf,
+}
+
+pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failure> {
+    let ReportArguments { input, output } = arguments;
+    let destination = Destination::new(output, &input.files)?;
+    let filters = Filters::all(input);
+    let source = InputSource::new(filters)?;
+    let mut report = CaptureReport::new(name(&input.files));
+    let mut checker = Checker::default();
+    // RPCs, and what the checker judges them by.
+    let config = Config { operations: true, ..Config::default() };
+    let show = Show { all: true, between: true, ..Show::report(quiet) };
+    let Done { notices, summary, .. } = source.read_all(config, show, |event, _, known| {
+        checker.event(event);
+        while let Some(found) = checker.finding() {
+            if input.wants_rpc(found.connection, found.xid, found.stamp.time, known.first) {
+                report.finding(&found);
+            }
+        }
+        if filters.wants(event, known.first) { report.event(event, known.files) } else { Ok(()) }
+    })?;
+    let notes = source.notes(&notices, &summary);
+    let mut write = destination.create()?;
+    let written = report.write(&mut write, &summary, &notes);
+    written.and_then(|()| write.flush()).and_then(|()| write.finish()).map_err(|error| destination.failed(error))?;
+    Ok(notices.status(&summary))
+}
+
+/// What the capture is called: its file, or the first of several.
+fn name(files: &[PathBuf]) -> String {
+    let name = |file: &PathBuf| file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+    match files {
+        [file] if file == Path::new("-") => "standard input".to_owned(),
+        [file] => name(file),
+        [first, rest @ ..] => format!("{} and {} more", name(first), rest.len()),
+        [] => String::new(),
+    }
+}
