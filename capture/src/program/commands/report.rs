@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     let ReportArguments { input, output } = arguments;
     let destination = Destination::new(output, &input.files)?;
     let filters = Filters::all(input);
-    let source = InputSource::new(filters)?;
+    let mut source = InputSource::new(filters)?;
     let mut report = CaptureReport::new(name(&input.files));
     let mut checker = Checker::default();
     // RPCs, and what the checker judges them by.
