@@ -169,7 +169,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__check)
-            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --rule --ignore --known --explain --list --json --color --quiet --help"
+            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --rule --ignore --known --baseline --explain --list --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -209,6 +209,10 @@ _rpcrdma() {
                     ;;
                 --known)
                     COMPREPLY=($(compgen -W "linux" -- "${cur}"))
+                    return 0
+                    ;;
+                --baseline)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --explain)

@@ -344,6 +344,7 @@ v2-external\t'RDMA2_CALL_EXTERNAL has a Call chunk, RDMA2_REPLY_EXTERNAL a Reply
 v2-read-order\t'Positions are multiples of four and do not decrease'
 v2-direction\t'the header of a Call carries a Call, the header of a Reply a Reply (drafts -03 to -07)'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l known -d 'Accept the deviations that this implementation is known for: count them in the summary, but do not list them, nor exit with 1 for them; may be repeated' -r -f -a "linux\t'The NFS server of the Linux kernel'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l baseline -d 'Accept what is in FILE, the output of an earlier \'check --json\': a finding of the same rule, the same severity and the same peer. It is counted, but not listed, and does not make the exit status 1' -r -F
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l explain -d 'Explain what a rule demands, why, and what a correct peer does; reads no file' -r -f -a "header-short\t'a Send has at least 28 octets; RDMA_ERROR with ERR_CHUNK has 20, RDMA_DONE 16; in version 2, as many as its header type needs'
 version\t'rdma_vers is 1 on a version 1 connection'
 proc-unknown\t'rdma_proc is 0 (RDMA_MSG), 1 (RDMA_NOMSG) or 4 (RDMA_ERROR)'

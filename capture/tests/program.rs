@@ -1199,6 +1199,44 @@ fn on_a_terminal_it_says_that_it_waits_and_writes_no_capture() {
     assert_eq!(status, Some(2));
 }
 
+#[test]
+fn only_findings_that_the_baseline_lacks_count() {
+    let path = capture("errors");
+    let all = run(&["check", "-q", "--json", &path]);
+    let whole = file("baseline.json");
+    std::fs::write(&whole, &all.stdout).unwrap();
+    let whole = whole.display().to_string();
+    let output = run(&["check", "-q", "--baseline", &whole, &path]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = stdout(&output);
+    assert!(text.starts_with("64 more in the baseline; --json lists each\n"), "{text}");
+
+    // Without the findings of one rule, those are new.
+    let part = file("baseline-part.json");
+    let lines: Vec<_> =
+        stdout(&all).lines().filter(|line| !line.contains("\"rule\":\"answer\",\"severity\":\"error\"")).collect();
+    std::fs::write(&part, lines.join("\n") + "\n").unwrap();
+    let part = part.display().to_string();
+    let output = run(&["check", "-q", "--json", "--baseline", &part, &path]);
+    assert_eq!(output.status.code(), Some(1));
+    let found: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (summary, found) = found.split_last().unwrap();
+    let new: Vec<_> = found.iter().filter(|found| found.get("baseline").is_none()).collect();
+    assert!(new.iter().all(|found| found["rule"] == "answer" && found["severity"] == "error"), "{new:?}");
+    assert_eq!((new.len() as u64, &summary["errors"]), (summary["errors"].as_u64().unwrap(), &json!(4)));
+    assert_eq!(summary["baseline"], json!(found.len() - new.len()));
+
+    // Another peer does the same: that is new.
+    let other = file("baseline-other.json");
+    std::fs::write(&other, stdout(&all).replace("192.0.2.1", "192.0.2.9")).unwrap();
+    let output = run(&["check", "-q", "--baseline", &other.display().to_string(), &path]);
+    assert_eq!(output.status.code(), Some(1));
+
+    let output = run(&["check", "-q", "--baseline", &path, &path]);
+    assert!(stderr(&output).contains("a baseline is what 'rpcrdma check --json' prints"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(2));
+}
+
 /// A known deviation of Linux is still an error, but is left out of the exit status on request.
 #[test]
 fn known_deviations_are_marked_and_can_be_left_out() {

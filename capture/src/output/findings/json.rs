@@ -4,20 +4,21 @@ use std::io;
 
 use serde::Serialize;
 
-use super::totals::{RuleTotals, Totals};
+use super::totals::{Excused, RuleTotals, Totals};
 use crate::check::Found;
 use crate::file::Files;
-use crate::output::json::{EndObject, Hex32, Seconds, write_line};
+use crate::output::json::{EndObject, Hex32, Seconds, is_false, write_line};
 
-pub(super) fn finding(out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
-    write_line(out, &FindingObject::new(found, files))
+pub(super) fn finding(out: &mut impl io::Write, found: &Found, files: &Files, is_in_baseline: bool) -> io::Result<()> {
+    write_line(out, &FindingObject { baseline: is_in_baseline, ..FindingObject::new(found, files) })
 }
 
 /// What became of the rules that were broken, or could not always be judged.
-pub(super) fn summary(out: &mut impl io::Write, totals: &Totals) -> io::Result<()> {
+pub(super) fn summary(out: &mut impl io::Write, totals: &Totals, excused: &Excused) -> io::Result<()> {
     let rules = totals.noteworthy().map(RuleObject::new).collect();
     let Totals { errors, warnings, hazards, known, .. } = *totals;
-    write_line(out, &SummaryObject { r#type: "summary", errors, warnings, hazards, known, rules })
+    let baseline = excused.baseline.as_ref().map(|_| excused.in_baseline);
+    write_line(out, &SummaryObject { r#type: "summary", errors, warnings, hazards, known, baseline, rules })
 }
 
 #[derive(Serialize)]
@@ -42,6 +43,9 @@ struct FindingObject<'a> {
     /// The implementation that is known to do this.
     #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<&'static str>,
+    /// Whether the baseline has it.
+    #[serde(skip_serializing_if = "is_false")]
+    baseline: bool,
 }
 
 impl<'a> FindingObject<'a> {
@@ -64,6 +68,7 @@ impl<'a> FindingObject<'a> {
             section: found.rule.section,
             message: &found.message,
             known: found.known().map(|known| known.implementation.name()),
+            baseline: false,
         }
     }
 }
@@ -82,6 +87,9 @@ struct SummaryObject {
     /// How many findings are known of an implementation: they are among the others, unless they are excused.
     #[serde(skip_serializing_if = "is_zero")]
     known: u64,
+    /// How many findings the baseline has; they are not among the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<u64>,
     rules: Vec<RuleObject>,
 }
 

@@ -1,5 +1,7 @@
 //! Findings of the checker as text and as JSON, and the outcome for each rule.
 
+#[cfg(feature = "json")]
+mod baseline;
 #[cfg(feature = "text")]
 mod explain;
 #[cfg(feature = "json")]
@@ -17,6 +19,8 @@ use crate::check::{Count, Deviation, Found, Implementation};
 use crate::file::Files;
 #[cfg(feature = "text")]
 use crate::file::Time;
+#[cfg(feature = "json")]
+pub use baseline::{Baseline, BaselineError};
 #[cfg(feature = "text")]
 pub use explain::{explain, list};
 #[cfg(feature = "text")]
@@ -67,6 +71,13 @@ impl Findings {
         Self { excused: Excused { implementations, ..self.excused }, ..self }
     }
 
+    /// Leaves what a baseline has out of the text, and out of the [`errors`](Self::errors).
+    #[cfg(feature = "json")]
+    #[must_use]
+    pub fn beyond(self, baseline: Baseline) -> Self {
+        Self { excused: Excused { baseline: Some(baseline), ..self.excused }, ..self }
+    }
+
     /// Shows times as seconds since `start`, that of the first frame. In JSON they are those of the capture.
     #[cfg(feature = "text")]
     pub const fn starts_at(&mut self, start: Time) {
@@ -89,8 +100,14 @@ impl Findings {
     /// Those of `out`.
     pub fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
         let known = found.known();
-        let is_excused = known.is_some_and(|known| self.excused.implementations.contains(&known.implementation));
-        self.excused.found += u64::from(is_excused);
+        let is_accepted = known.is_some_and(|known| self.excused.implementations.contains(&known.implementation));
+        #[cfg(feature = "json")]
+        let is_in_baseline = self.excused.baseline.as_ref().is_some_and(|baseline| baseline.contains(found));
+        #[cfg(not(feature = "json"))]
+        let is_in_baseline = false;
+        self.excused.found += u64::from(is_accepted);
+        self.excused.in_baseline += u64::from(is_in_baseline && !is_accepted);
+        let is_excused = is_accepted || is_in_baseline;
         self.count(found, known, is_excused);
         match &mut self.form {
             #[cfg(feature = "text")]
@@ -98,7 +115,7 @@ impl Findings {
             #[cfg(feature = "text")]
             FindingsForm::Text(text) => text.finding(out, found, files),
             #[cfg(feature = "json")]
-            FindingsForm::Json => json::finding(out, found, files),
+            FindingsForm::Json => json::finding(out, found, files, is_in_baseline),
         }
     }
 
@@ -134,7 +151,7 @@ impl Findings {
             #[cfg(feature = "text")]
             FindingsForm::Text(text) => text.summary(out, &totals, &self.excused),
             #[cfg(feature = "json")]
-            FindingsForm::Json => json::summary(out, &totals),
+            FindingsForm::Json => json::summary(out, &totals, &self.excused),
         }
     }
 }

@@ -127,6 +127,11 @@ impl FindingsText {
             line.push(DIM, &format!("{} more like those above; --json lists each", self.folded));
             line.write(out)?;
         }
+        if excused.in_baseline > 0 {
+            let mut line = self.columns.text(0);
+            line.push(DIM, &format!("{} more in the baseline; --json lists each", excused.in_baseline));
+            line.write(out)?;
+        }
         if excused.found > 0 {
             let names: Vec<&str> = excused.implementations.iter().map(|implementation| implementation.name()).collect();
             let (found, names) = (excused.found, names.join(", "));

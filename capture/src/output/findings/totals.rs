@@ -4,17 +4,23 @@ use std::collections::BTreeSet;
 
 use rpcrdma::rules::Rule;
 
+#[cfg(feature = "json")]
+use super::baseline::Baseline;
 use crate::check::{Count, Implementation};
 
 /// The most connections that are counted per rule.
 pub(super) const CONNECTIONS: usize = 4096;
 
-/// Deviations of implementations that are counted and not held against anyone.
+/// Findings that are counted and not held against anyone: known deviations of implementations, and a baseline.
 #[derive(Debug, Default)]
 pub(super) struct Excused {
     pub(super) implementations: Vec<Implementation>,
     /// Findings that are such deviations.
     pub(super) found: u64,
+    #[cfg(feature = "json")]
+    pub(super) baseline: Option<Baseline>,
+    /// Other findings that the baseline has.
+    pub(super) in_baseline: u64,
 }
 
 /// What was found of one rule.

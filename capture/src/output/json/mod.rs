@@ -33,7 +33,7 @@ use message::{MessageObject, PlaceObject};
 use salvaged::Salvaged;
 use terminate::TerminateObject;
 use transaction::TransactionObject;
-pub(super) use values::{EndObject, Hex32, Seconds, write_line};
+pub(super) use values::{EndObject, Hex32, Seconds, is_false, write_line};
 
 /// Writes a message and a line feed.
 ///

@@ -20,7 +20,7 @@ pub(in crate::output) fn write_line(out: &mut impl io::Write, object: &impl Seri
     out.write_all(&line)
 }
 
-pub(super) const fn is_false(value: &bool) -> bool {
+pub(in crate::output) const fn is_false(value: &bool) -> bool {
     !*value
 }
 

@@ -1,7 +1,10 @@
 //! `check`: the rules that are broken.
 
+use std::error::Error;
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -9,7 +12,7 @@ use clap::{Args, ValueEnum};
 use crate::check::{self, Checker, Found};
 use crate::dissector::Config;
 use crate::file::Time;
-use crate::output::findings::{self, Findings};
+use crate::output::findings::{self, Baseline, BaselineError, Findings};
 use crate::program::arguments::{Color, InputArguments};
 use crate::program::failure::{DAMAGED, Failure, say};
 use crate::program::filters::Filters;
@@ -30,6 +33,10 @@ pub(super) struct CheckArguments {
     /// nor exit with 1 for them; may be repeated
     #[arg(long, value_name = "WHOSE")]
     known: Vec<KnownSet>,
+    /// Accept what is in FILE, the output of an earlier 'check --json': a finding of the same rule, the same severity and
+    /// the same peer. It is counted, but not listed, and does not make the exit status 1
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
     /// Explain what a rule demands, why, and what a correct peer does; reads no file
     #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true, exclusive = true)]
     explain: Option<&'static str>,
@@ -103,10 +110,13 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
         say("nothing selected: --rule and --ignore leave no rule");
         return Ok(DAMAGED);
     }
-    let mut source = InputSource::new(Filters::all(&arguments.input))?;
-    let mut checker = Checker::default();
     let findings = if arguments.json { Findings::json() } else { Findings::text(output::is_coloured(color)) };
     let mut findings = findings.excusing(arguments.known.iter().map(|known| (*known).into()).collect());
+    if let Some(path) = &arguments.baseline {
+        findings = findings.beyond(baseline(path)?);
+    }
+    let mut source = InputSource::new(Filters::all(&arguments.input))?;
+    let mut checker = Checker::default();
     let config = Config::for_checker();
     let show = Show { all: true, ..Show::listing(quiet) };
     let Done { notices, summary, files } = source.read_all(config, show, |event, out, known| {
@@ -119,6 +129,15 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
     findings.summary(&mut out, checker.counts().filter(|count| arguments.wants_rule(count.rule.slug)))?;
     output::write(&out)?;
     Ok(notices.status_of(notices.damaged || findings.errors() > 0))
+}
+
+fn baseline(path: &Path) -> Result<Baseline, Failure> {
+    let failed = |error: &dyn Error| {
+        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+        Failure::Said(format!("{}: {error}{cause}", path.display()))
+    };
+    let file = File::open(path).map_err(|error| failed(&BaselineError::Io(error)))?;
+    Baseline::read(BufReader::new(file)).map_err(|error| failed(&error))
 }
 
 impl CheckArguments {
