@@ -51,7 +51,7 @@ const CALLED: usize = 80;
 pub struct Annotator<W: Write> {
     file: PcapngFile<W>,
     /// By number, none left out.
-    held: VecDeque<Held>,
+    held: VecDeque<HeldFrame>,
     octets: usize,
     /// Comments on frames that were written before.
     late: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Annotator<W: Write> {
 
 /// A frame that waits for its comments.
 #[derive(Debug)]
-struct Held {
+struct HeldFrame {
     frame: OwnedFrame,
     comments: Vec<String>,
 }
@@ -98,7 +98,7 @@ impl<W: Write> Annotator<W> {
     /// Where the file cannot be written.
     pub fn frame(&mut self, frame: OwnedFrame) -> io::Result<()> {
         self.octets += frame.data.len();
-        self.held.push_back(Held { frame, comments: Vec::new() });
+        self.held.push_back(HeldFrame { frame, comments: Vec::new() });
         // One always stays, to take the last comments.
         while self.held.len() > HELD_FRAMES || (self.octets > HELD_OCTETS && self.held.len() > 1) {
             self.write_oldest()?;
@@ -155,7 +155,7 @@ impl<W: Write> Annotator<W> {
     }
 
     fn write_oldest(&mut self) -> io::Result<()> {
-        let Some(Held { frame, comments }) = self.held.pop_front() else { return Ok(()) };
+        let Some(HeldFrame { frame, comments }) = self.held.pop_front() else { return Ok(()) };
         self.octets = self.octets.saturating_sub(frame.data.len());
         self.annotated.frames += 1;
         let late = std::mem::take(&mut self.late);

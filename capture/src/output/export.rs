@@ -63,7 +63,7 @@ pub struct Exporter<W: Write> {
     streams: BTreeMap<u32, Open>,
     opened: u16,
     /// By frame, then by order of arrival.
-    held: BTreeMap<(u64, u64), Held>,
+    held: BTreeMap<(u64, u64), HeldMessage>,
     octets: usize,
     arrivals: u64,
     exported: Exported,
@@ -94,7 +94,7 @@ struct Open {
 
 /// A message that waits for older ones.
 #[derive(Debug)]
-struct Held {
+struct HeldMessage {
     connection: u32,
     sender: Side,
     client: Side,
@@ -195,8 +195,15 @@ impl<W: Write> Exporter<W> {
         self.arrivals += 1;
         self.octets += record.len();
         let comment = HeldComment { xid: of.xid, frame: half.stamp.frame, form: half.form };
-        let held =
-            Held { connection: of.connection, sender, client, addresses, time: half.stamp.time, comment, record };
+        let held = HeldMessage {
+            connection: of.connection,
+            sender,
+            client,
+            addresses,
+            time: half.stamp.time,
+            comment,
+            record,
+        };
         self.held.insert((frame, self.arrivals), held);
         frame
     }

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
 use flate2::write::GzEncoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
@@ -21,12 +20,12 @@ pub(super) struct Destination<'a> {
     path: &'a Path,
     /// Whether pcapng is written, and not pcap.
     pcapng: bool,
-    compression: Option<Format>,
+    compression: Option<WrittenCompression>,
 }
 
 /// How the file is compressed, by the end of its name.
 #[derive(Clone, Copy)]
-enum Format {
+enum WrittenCompression {
     Gzip,
     Zstandard,
 }
@@ -43,8 +42,8 @@ impl<'a> Destination<'a> {
             return refused("is both input and output");
         }
         let (compression, name) = match extension(path).as_deref() {
-            Some("gz") => (Some(Format::Gzip), path.file_stem().map(Path::new)),
-            Some("zst") => (Some(Format::Zstandard), path.file_stem().map(Path::new)),
+            Some("gz") => (Some(WrittenCompression::Gzip), path.file_stem().map(Path::new)),
+            Some("zst") => (Some(WrittenCompression::Zstandard), path.file_stem().map(Path::new)),
             _ => (None, Some(path)),
         };
         let pcapng = matches!(name.and_then(extension).as_deref(), Some("pcapng" | "ntar"));
@@ -75,8 +74,10 @@ impl<'a> Destination<'a> {
         let write = BufWriter::with_capacity(GATHERED, write);
         Ok(match self.compression {
             None => CompressingWriter::Plain(write),
-            Some(Format::Gzip) => CompressingWriter::Gzip(GzEncoder::new(write, Compression::default())),
-            Some(Format::Zstandard) => CompressingWriter::Zstandard { write, gathered: Vec::new() },
+            Some(WrittenCompression::Gzip) => {
+                CompressingWriter::Gzip(GzEncoder::new(write, flate2::Compression::default()))
+            }
+            Some(WrittenCompression::Zstandard) => CompressingWriter::Zstandard { write, gathered: Vec::new() },
         })
     }
 
