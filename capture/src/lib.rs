@@ -81,7 +81,7 @@ pub use input::send::lone_message;
 pub use link::{Address, Carrier};
 pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};
 pub use rpc::known::{Direction, Rpc, Security, Status, Walked};
-pub use rpc::message::{Answered, Captured, Detail, Dropped, Earlier, Message, OtherCall};
+pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, Message, OtherCall};
 pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
 pub use rpc::phases::{NotTimed, Phase, Phases};
 pub use rpc::ranges::Ranges;

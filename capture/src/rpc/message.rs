@@ -84,8 +84,8 @@ pub struct Detail {
     pub walked: Option<Walked>,
     /// The call that it answers.
     pub answers: Option<Answered>,
-    /// XID of the RPC message of a reply that was in the Reply chunk and is complete.
-    pub long_xid: Option<u32>,
+    /// How the RPC message of a reply begins, if that was in the Reply chunk and is complete.
+    pub long: Option<Beginning>,
     /// Whether calls of the connection were given up that may still be answered.
     pub forgotten: bool,
     /// A call that advertises the handle that the message invalidates and still waits when it comes, other than the one
@@ -96,7 +96,7 @@ pub struct Detail {
 impl Detail {
     /// If nothing more is known.
     pub(crate) const fn new(direction: Direction, progress: Progress, forgotten: bool) -> Self {
-        Self { direction, progress, walked: None, answers: None, long_xid: None, forgotten, shared_with: None }
+        Self { direction, progress, walked: None, answers: None, long: None, forgotten, shared_with: None }
     }
 }
 
@@ -125,8 +125,26 @@ pub struct Answered {
     /// For each segment of its header, in Read list, Write list and Reply chunk, what the responder had read or written
     /// when it answered. `None` if that is not all known.
     pub moved: Option<Vec<Ranges>>,
-    /// XID of the RPC message, if that was in a Position Zero Read chunk and is complete.
-    pub long_xid: Option<u32>,
+    /// How the RPC message begins, if that was in a Position Zero Read chunk and is complete.
+    pub long: Option<Beginning>,
+}
+
+/// How an RPC message begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Beginning {
+    /// Its XID.
+    pub xid: u32,
+    /// `msg_type`, if the message is long enough to have one.
+    pub kind: Option<MessageType>,
+}
+
+impl Beginning {
+    /// That of a Payload stream, if there is at least an XID.
+    pub(crate) fn of(payload: &[u8]) -> Option<Self> {
+        let xid = payload.first_chunk().map(|word| u32::from_be_bytes(*word))?;
+        Some(Self { xid, kind: MessageType::peek(payload).map(|(_, kind)| kind) })
+    }
 }
 
 /// Why a version 2 message is dropped although it is correct by itself.

@@ -10,7 +10,7 @@ use crate::carrier::operation::Stamp;
 use crate::rpc::describe::{self, Called, Described, Way};
 use crate::rpc::header::{Header, PayloadPlace, read_chunks};
 use crate::rpc::known::{Direction, Rpc};
-use crate::rpc::message::{Answered, Captured, Message};
+use crate::rpc::message::{Answered, Beginning, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::ranges::{self, Ranges};
@@ -378,13 +378,13 @@ impl Call {
 
 impl Call {
     /// What a long call is about is known only once its Position Zero Read chunk was pulled. The other data items need
-    /// not be kept. Returns the XID of the RPC message, if the chunk is complete.
-    pub(crate) fn describe_long(&mut self) -> Option<u32> {
+    /// not be kept. Returns how the RPC message begins, if the chunk is complete.
+    pub(crate) fn describe_long(&mut self) -> Option<Beginning> {
         let payload = self.long_payload(u64::MAX)?;
         let chunks = self.message.decode().ok()?.header.chunks().unwrap_or_default();
         let reads = read_chunks(&chunks);
         self.describe(&payload, &reads);
-        chunk::first_word(&payload)
+        Beginning::of(&payload)
     }
 
     /// What is known about a reply that cannot be read: what its call said.
@@ -393,16 +393,16 @@ impl Call {
         Some(Rpc { direction: Direction::Reply, operations: Vec::new(), ..rpc.clone() })
     }
 
-    /// What a reply reports about the call that it answers. `long_xid` is what [`describe_long`](Self::describe_long)
+    /// What a reply reports about the call that it answers. `long` is what [`describe_long`](Self::describe_long)
     /// returned.
-    pub(crate) fn answered(&self, long_xid: Option<u32>) -> Answered {
+    pub(crate) fn answered(&self, long: Option<Beginning>) -> Answered {
         let mut call = self.message.clone();
         let walked = self.described.as_ref().map(Described::to_walked);
         let walked_late = walked.is_some() && call.rpc.is_none();
         call.rpc = call.rpc.or_else(|| self.described.as_ref().map(|described| described.rpc.clone()));
         let is_followed = self.followed != Followed::No;
         let moved = is_followed.then(|| self.segments.iter().map(|segment| segment.moved.clone()).collect());
-        Answered { call, walked, walked_late, moved, long_xid }
+        Answered { call, walked, walked_late, moved, long }
     }
 
     /// Whether this was taken for a long call but is a long reply that its responder provides, as what was pulled

@@ -187,15 +187,15 @@ impl Session {
                 call.followed = Followed::No;
             }
         }
-        let mut long_xid = None;
+        let mut long = None;
         if let Some(call) = &mut call
             && call.described.is_none()
         {
-            long_xid = call.describe_long();
+            long = call.describe_long();
             call.described.iter().for_each(|described| self.way.announce(described));
         }
         if let Some(call) = call.take_if(|_| provides(&message)) {
-            return self.provide(message, (call, long_xid), context);
+            return self.provide(message, (call, long), context);
         }
         if let Some((msgp, payload, chunks)) = message.msgp() {
             let written = write_lengths(&chunks);
@@ -206,7 +206,7 @@ impl Session {
         let rpc = reply.rpc().or_else(|| call.as_ref().and_then(Call::reply));
         message.rpc = rpc;
         if context.operations {
-            message.detail = Some(Box::new(self.answered((call.as_ref(), long_xid), &reply)));
+            message.detail = Some(Box::new(self.answered((call.as_ref(), long), &reply)));
         }
         let is_stray = call.is_none() && message.error().is_some();
         if context.transactions && !is_stray {

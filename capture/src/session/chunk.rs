@@ -7,11 +7,6 @@ use crate::rpc::not_rebuilt::NotRebuilt;
 /// The octets of a chunk, or why they are not known.
 pub(super) type Chunk = Result<Vec<u8>, NotRebuilt>;
 
-/// The first word of a Payload stream: its XID.
-pub(super) fn first_word(payload: &[u8]) -> Option<u32> {
-    payload.first_chunk().map(|word| u32::from_be_bytes(*word))
-}
-
 /// Puts reduced data items back where they belong, each followed by the XDR padding that it needs.
 pub(super) fn insert<'a>(reduced: &[u8], chunks: impl Iterator<Item = (u32, &'a [u8])>) -> Result<Vec<u8>, NotRebuilt> {
     let mut octets = Vec::new();

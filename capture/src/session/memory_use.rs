@@ -11,7 +11,7 @@ use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::rpc::describe::Described;
 use crate::rpc::known::Direction;
-use crate::rpc::message::{Detail, Message, OtherCall};
+use crate::rpc::message::{Beginning, Detail, Message, OtherCall};
 
 impl Session {
     /// The connection ends with these counts, which may show that an RDMA operation was refused.
@@ -147,11 +147,11 @@ impl Session {
     }
 
     /// What is known about a reply; the memory of its call must not be used any more.
-    pub(super) fn answered(&mut self, (call, long_xid): (Option<&Call>, Option<u32>), reply: &Reply) -> Detail {
+    pub(super) fn answered(&mut self, (call, long): (Option<&Call>, Option<Beginning>), reply: &Reply) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
-        let detail = Detail { walked, long_xid: reply.xid(), ..self.watch.detail(Direction::Reply) };
+        let detail = Detail { walked, long: reply.beginning(), ..self.watch.detail(Direction::Reply) };
         let Some(call) = call else { return detail };
         self.watch.answer(call);
-        Detail { answers: Some(call.answered(long_xid)), ..detail }
+        Detail { answers: Some(call.answered(long)), ..detail }
     }
 }

@@ -12,7 +12,7 @@ use super::call::Call;
 use super::reply::Reply;
 use super::state::{Context, Session};
 use crate::rpc::known::Direction;
-use crate::rpc::message::{Detail, Message};
+use crate::rpc::message::{Beginning, Detail, Message};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::WaitEnd;
 
@@ -22,13 +22,13 @@ impl Session {
     pub(super) fn provide(
         &mut self,
         mut message: Message,
-        (call, long_xid): (Call, Option<u32>),
+        (call, long): (Call, Option<Beginning>),
         context: &mut Context<'_>,
     ) -> Message {
         let xid = message.xid();
         message.rpc = call.reply();
         if context.operations {
-            let answers = Some(call.answered(long_xid));
+            let answers = Some(call.answered(long));
             message.detail = Some(Box::new(Detail { answers, ..self.watch.detail(Direction::Reply) }));
         }
         let before = self.provided.get(message.sender).get(&xid).copied();

@@ -5,7 +5,7 @@ use super::chunk::{self, Chunk};
 use crate::rpc::describe::{self, Described};
 use crate::rpc::header::{PayloadPlace, write_lengths};
 use crate::rpc::known::Rpc;
-use crate::rpc::message::Message;
+use crate::rpc::message::{Beginning, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::Rebuilt;
 
@@ -51,9 +51,9 @@ impl Reply {
         Self { payload, writes, described }
     }
 
-    /// XID of the RPC message, if its Payload stream is known.
-    pub(crate) fn xid(&self) -> Option<u32> {
-        chunk::first_word(self.payload.as_ref().ok()?)
+    /// How the RPC message begins, if its Payload stream is known.
+    pub(crate) fn beginning(&self) -> Option<Beginning> {
+        Beginning::of(self.payload.as_ref().ok()?)
     }
 
     /// What is known about it.

@@ -41,8 +41,11 @@ pub(crate) const CALL_INLINE: u32 = 10;
 pub(crate) const REPLY_EXTERNAL: u32 = 11;
 pub(crate) const REPLY_MIDDLE: u32 = 12;
 pub(crate) const REPLY_INLINE: u32 = 13;
-/// `rdma_err`.
+// `rdma_err` (version two draft -01 and later).
 pub(crate) const BAD_XDR: u32 = 2;
+pub(crate) const BAD_PROPVAL: u32 = 3;
+pub(crate) const INVAL_HTYPE: u32 = 4;
+pub(crate) const INVAL_CONT: u32 = 5;
 
 /// A message of family A: the prefix of 20 octets, the words after it, the payload.
 pub(crate) fn a(htype: u32, xid: u32, flags: u32, body: &[u32], payload: &[u8]) -> Vec<u8> {
@@ -121,6 +124,26 @@ impl Trace {
                 Version::B => b(REPLY_INLINE, xid, &[0], &reply(xid, &[])),
             },
         );
+    }
+
+    /// An end refuses what has this XID in version 2.
+    pub(crate) fn refuse_v2(&mut self, by: By, xid: u32, code: u32) {
+        self.send(
+            by,
+            &match self.version {
+                Version::One | Version::A => a(ERROR, xid, RESPONSE, &[code], &[]),
+                Version::B => b(ERROR, xid, &[code], &[]),
+            },
+        );
+    }
+
+    /// The server refuses the call, or answers it.
+    pub(crate) fn refuse_if(&mut self, is_bad: bool, code: u32) {
+        if is_bad {
+            self.refuse_v2(Server, XID, code);
+        } else {
+            self.answer();
+        }
     }
 
     /// A call and its reply, with these lists.

@@ -8,6 +8,35 @@ use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::*;
 use crate::trace::*;
 
+const ANSWERED_IN_A: Case = Case {
+    slug: "answer",
+    besides: &["list-flag"],
+    not_judged: &[],
+    make: |trace, bad| {
+        *trace = Trace::version_2(Version::A);
+        trace.send(Client, &a(A_MSG, XID, 0, &[0, 2, 0, 0], &null(XID)));
+        trace.refuse_if(!bad, BAD_XDR);
+    },
+};
+
+const ANSWERED_IN_B: Case = Case {
+    slug: "answer",
+    besides: &["list-flag"],
+    not_judged: &[],
+    make: |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        trace.send(Client, &unreadable(XID));
+        if !bad {
+            trace.refuse_v2(Server, XID, BAD_XDR);
+        }
+    },
+};
+
+/// A call of family B with bit 1 in a list flag.
+fn unreadable(xid: u32) -> Vec<u8> {
+    b(CALL_INLINE, xid, &[0, 2, 0, 0], &null(xid))
+}
+
 pub(crate) const CASES: &[Case] = &[
     case("v2-reserved-flag", |trace, bad| {
         *trace = Trace::version_2(Version::A);
@@ -33,7 +62,8 @@ pub(crate) const CASES: &[Case] = &[
         *trace = Trace::version_2(Version::A);
         trace.send(Server, &a(A_NOMSG, 0, if bad { MORE } else { 0 }, &A_NO_CHUNKS, &[]));
     }),
-    case("v2-more-sequence", |trace, bad| {
+    // The drafts do not say under which of the two XIDs it is refused.
+    blind("v2-more-sequence", &["answer"], |trace, bad| {
         *trace = Trace::version_2(Version::A);
         let (first, last) = parts();
         trace.send(Client, &a(A_MSG, XID, MORE, &A_NO_CHUNKS, &first));
@@ -42,7 +72,7 @@ pub(crate) const CASES: &[Case] = &[
             trace.answer();
         }
     }),
-    case("v2-more-sequence", |trace, bad| {
+    blind("v2-more-sequence", &["answer"], |trace, bad| {
         *trace = Trace::version_2(Version::A);
         let (first, last) = parts();
         trace.send(Client, &a(A_MSG, XID, MORE, &A_NO_CHUNKS, &first));
@@ -59,21 +89,20 @@ pub(crate) const CASES: &[Case] = &[
         let lists = if bad { [&chunks[..], &A_NO_CHUNKS] } else { [&A_NO_CHUNKS[..], &chunks] };
         trace.send(Client, &a(A_MSG, XID, MORE, lists[0], &first));
         trace.send(Client, &a(A_MSG, XID, 0, lists[1], &last));
-        if !bad {
-            trace.answer();
-        }
+        trace.refuse_if(bad, INVAL_CONT);
     }),
     case("v2-tpmore", |trace, bad| {
         *trace = Trace::version_2(Version::A);
         trace.send(Client, &a(A_CONNPROP, 70, if bad { 0 } else { TPMORE }, &[1, 1, 4, 8192], &[]));
         trace.send(Client, &a(A_CONNPROP, 71, 0, &[1, 2, 4, 8192], &[]));
+        if bad {
+            trace.refuse_v2(Server, 71, INVAL_HTYPE);
+        }
     }),
     case("v2-tpmore", |trace, bad| {
         *trace = Trace::version_2(Version::A);
         trace.send(Client, &a(A_MSG, XID, if bad { TPMORE } else { 0 }, &A_NO_CHUNKS, &null(XID)));
-        if !bad {
-            trace.answer();
-        }
+        trace.refuse_if(bad, INVAL_HTYPE);
     }),
     case("v2-credit-zero", |trace, bad| {
         *trace = Trace::version_2(Version::A);
@@ -134,12 +163,18 @@ pub(crate) const CASES: &[Case] = &[
     case("v2-property", |trace, bad| {
         *trace = Trace::version_2(Version::A);
         trace.send(Client, &a(A_CONNPROP, XID, 0, &[1, 1, if bad { 3 } else { 4 }, 0x2000], &[]));
+        if bad {
+            trace.refuse_v2(Server, XID, BAD_PROPVAL);
+        }
     }),
     case("v2-property", |trace, bad| {
         *trace = Trace::version_2(Version::B);
         trace.send(Client, &b(CONNPROP_FINAL, XID, &[2, 1, 0, 5, if bad { 2 } else { 4 }, 1], &[]));
+        if bad {
+            trace.refuse_v2(Server, XID, BAD_PROPVAL);
+        }
     }),
-    case("v2-continuation", |trace, bad| {
+    blind("v2-continuation", &["answer"], |trace, bad| {
         *trace = Trace::version_2(Version::B);
         let (first, last) = parts();
         trace.send(Client, &b(CALL_MIDDLE, XID, &[20], &first));
@@ -161,6 +196,9 @@ pub(crate) const CASES: &[Case] = &[
         *trace = Trace::version_2(Version::B);
         trace.send(Server, &b(if bad { CONNPROP_FINAL } else { CONNPROP_MIDDLE }, 70, &[1, 1, 4, 8192], &[]));
         trace.send(Server, &b(CONNPROP_FINAL, 71, &[1, 2, 4, 8192], &[]));
+        if bad {
+            trace.refuse_v2(Client, 71, INVAL_CONT);
+        }
     }),
     case("write-length", |trace, bad| {
         *trace = Trace::version_2(Version::B);
@@ -195,7 +233,11 @@ pub(crate) const CASES: &[Case] = &[
         let lists = [0, 1, if bad { 70 } else { 68 }, MEMORY.0, 100, 0, 0x1000, 0, 0, 0];
         trace.send(Client, &b(CALL_INLINE, XID, &lists, &write3(XID, 100)));
         trace.read(Server, (MEMORY.0, 0x1000), &octets(1, 100));
-        trace.send(Server, &b(REPLY_INLINE, XID, &[0], &write3_reply(XID, 100)));
+        if bad {
+            trace.refuse_v2(Server, XID, BAD_XDR);
+        } else {
+            trace.send(Server, &b(REPLY_INLINE, XID, &[0], &write3_reply(XID, 100)));
+        }
     }),
     // A header of version 2 that does not parse.
     case("header-short", |trace, bad| {
@@ -209,7 +251,7 @@ pub(crate) const CASES: &[Case] = &[
     case("list-flag", |trace, bad| {
         *trace = Trace::version_2(Version::B);
         trace.send(Client, &b(CALL_INLINE, XID, &[0, 0, if bad { 2 } else { 0 }, 0], &null(XID)));
-        trace.answer();
+        trace.refuse_if(bad, BAD_XDR);
     }),
     case("list-truncated", |trace, bad| {
         *trace = Trace::version_2(Version::A);
@@ -223,7 +265,7 @@ pub(crate) const CASES: &[Case] = &[
                 &null(XID)[..if bad { 0 } else { 40 }],
             ),
         );
-        trace.answer();
+        trace.refuse_if(bad, BAD_XDR);
     }),
     case("v2-htype", |trace, bad| {
         *trace = Trace::version_2(Version::A);
@@ -236,9 +278,9 @@ pub(crate) const CASES: &[Case] = &[
     case("v2-xid-mismatch", |trace, bad| {
         *trace = Trace::version_2(Version::A);
         trace.send(Client, &a(A_MSG, XID, 0, &A_NO_CHUNKS, &null(if bad { 8 } else { XID })));
-        trace.answer();
+        trace.refuse_if(bad, BAD_XDR);
     }),
-    case("v2-xid-mismatch", |trace, bad| {
+    blind("v2-xid-mismatch", &["answer"], |trace, bad| {
         *trace = Trace::version_2(Version::B);
         // The first part of two tells.
         let whole = null(if bad { 8 } else { XID });
@@ -256,9 +298,9 @@ pub(crate) const CASES: &[Case] = &[
     case("v2-no-payload", |trace, bad| {
         *trace = Trace::version_2(Version::A);
         trace.send(Client, &a(A_MSG, XID, 0, &A_NO_CHUNKS, &null(XID)[..if bad { 0 } else { 40 }]));
-        trace.answer();
+        trace.refuse_if(bad, BAD_XDR);
     }),
-    case("v2-no-payload", |trace, bad| {
+    blind("v2-no-payload", &["answer"], |trace, bad| {
         *trace = Trace::version_2(Version::B);
         let (first, last) = parts();
         trace.send(Client, &b(CALL_MIDDLE, XID, &[20], &first));
@@ -268,12 +310,15 @@ pub(crate) const CASES: &[Case] = &[
         trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &last));
         trace.answer();
     }),
-    case("v2-no-payload", |trace, bad| {
+    blind("v2-no-payload", &["v2-response-flag", "v2-xid-mismatch"], |trace, bad| {
         *trace = Trace::version_2(Version::A);
         // A call that asks for a long reply, and a grant of credits.
         trace.send(Server, &a(A_NOMSG, if bad { XID } else { 0 }, 0, &A_NO_CHUNKS, &[]));
+        if bad {
+            trace.refuse_v2(Client, XID, BAD_XDR);
+        }
     }),
-    blind("v2-external", &["v2-xid-mismatch"], |trace, bad| {
+    blind("v2-external", &["v2-xid-mismatch", "v2-direction"], |trace, bad| {
         *trace = Trace::version_2(Version::B);
         let chunk: &[u32] = if bad { &[] } else { &[1, 0, MEMORY.0, 40, 0, 0x1000] };
         trace.send(Client, &b(CALL_EXTERNAL, XID, &[&[0], chunk, &[0; 4]].concat(), &[]));
@@ -284,7 +329,7 @@ pub(crate) const CASES: &[Case] = &[
             trace.answer();
         }
     }),
-    blind("v2-external", &["v2-xid-mismatch"], |trace, bad| {
+    blind("v2-external", &["v2-xid-mismatch", "v2-direction"], |trace, bad| {
         *trace = Trace::version_2(Version::B);
         let chunk = [1, 1, MEMORY.0, 100, 0, 0x1000];
         trace.send(Client, &b(CALL_INLINE, XID, &[&[0; 3][..], &chunk].concat(), &null(XID)));
@@ -297,8 +342,12 @@ pub(crate) const CASES: &[Case] = &[
         let position = if bad { 0 } else { 68 };
         let lists = [0, 1, position, MEMORY.0, 100, 0, 0x1000, 0, 0, 0];
         trace.send(Client, &b(CALL_INLINE, XID, &lists, &write3(XID, 100)));
-        trace.read(Server, (MEMORY.0, 0x1000), &octets(1, 100));
-        trace.send(Server, &b(REPLY_INLINE, XID, &[0], &write3_reply(XID, 100)));
+        if bad {
+            trace.refuse_v2(Server, XID, BAD_XDR);
+        } else {
+            trace.read(Server, (MEMORY.0, 0x1000), &octets(1, 100));
+            trace.send(Server, &b(REPLY_INLINE, XID, &[0], &write3_reply(XID, 100)));
+        }
     }),
     case("v2-read-order", |trace, bad| {
         *trace = Trace::version_2(Version::B);
@@ -306,7 +355,7 @@ pub(crate) const CASES: &[Case] = &[
         let [one, two] =
             positions.map(|position| [1, position, MEMORY.0, 4, 0, 0x1000 + u32::from(position == 64) * 4]);
         trace.send(Client, &b(CALL_INLINE, XID, &[&[0][..], &one, &two, &[0; 3]].concat(), &null(XID)));
-        trace.answer();
+        trace.refuse_if(bad, BAD_XDR);
     }),
     case("v2-direction", |trace, bad| {
         *trace = Trace::version_2(Version::B);
@@ -314,6 +363,39 @@ pub(crate) const CASES: &[Case] = &[
         let payload = if bad { null(XID) } else { reply(XID, &[]) };
         trace.send(Server, &b(REPLY_INLINE, XID, &[0], &payload));
     }),
+    // In the Call chunk, in a Position Zero Read chunk, in the Reply chunk.
+    case("v2-direction", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        let payload = if bad { [reply(XID, &[]), vec![0; 16]].concat() } else { null(XID) };
+        trace.send(Client, &b(CALL_EXTERNAL, XID, &[0, 1, 0, MEMORY.0, 40, 0, 0x1000, 0, 0, 0, 0], &[]));
+        trace.read(Server, (MEMORY.0, 0x1000), &payload);
+        trace.refuse_if(bad, BAD_XDR);
+    }),
+    case("v2-direction", |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        let payload = if bad { null(XID) } else { reply(XID, &[0; 16]) };
+        trace.send(Client, &b(CALL_INLINE, XID, &[0, 0, 0, 1, 1, MEMORY.0, 100, 0, 0x1000], &null(XID)));
+        trace.write((MEMORY.0, 0x1000), &payload);
+        trace.send(Server, &b(REPLY_EXTERNAL, XID, &[0, 1, 1, MEMORY.0, payload.len() as u32, 0, 0x1000], &[]));
+    }),
+    case("v2-response-flag", |trace, bad| {
+        *trace = Trace::version_2(Version::A);
+        let payload = if bad { [reply(XID, &[]), vec![0; 16]].concat() } else { null(XID) };
+        trace.send(Client, &a(A_NOMSG, XID, 0, &[0, 1, 0, MEMORY.0, 40, 0, 0x1000, 0, 0, 0], &[]));
+        trace.read(Server, (MEMORY.0, 0x1000), &payload);
+        trace.refuse_if(bad, BAD_XDR);
+    }),
+    case("v2-response-flag", |trace, bad| {
+        *trace = Trace::version_2(Version::A);
+        let payload = if bad { null(XID) } else { reply(XID, &[0; 16]) };
+        trace.send(Client, &a(A_MSG, XID, 0, &[0, 0, 0, 1, 1, MEMORY.0, 100, 0, 0x1000], &null(XID)));
+        trace.write((MEMORY.0, 0x1000), &payload);
+        let chunk = [0, 0, 0, 1, 1, MEMORY.0, payload.len() as u32, 0, 0x1000];
+        trace.send(Server, &a(A_NOMSG, XID, RESPONSE, &chunk, &[]));
+    }),
+    // A call with bit 1 in a list flag, answered by its reply, or by nothing.
+    ANSWERED_IN_A,
+    ANSWERED_IN_B,
     case("v2-grant-xid", |trace, bad| {
         *trace = Trace::version_2(Version::B);
         trace.send(Server, &b(GRANT, if bad { XID } else { 0 }, &[], &[]));
@@ -552,5 +634,122 @@ fn an_error_or_a_call_of_version_2_returns_no_chunks() {
         }
         trace.null(8);
         assert_eq!(slugs(&trace.packets), BTreeSet::new(), "{version:?}");
+    }
+}
+
+/// What the checker says of the answer to a Send of the client, and how often it says nothing.
+fn answered(version: Version, sent: &[u8], answer: &[u8]) -> (Vec<String>, u64) {
+    let mut trace = Trace::version_2(version);
+    trace.send(Client, sent);
+    trace.send(Server, answer);
+    trace.null(0x99);
+    let (found, counts) = judge(&trace.packets);
+    let said = found.into_iter().filter(|found| found.rule.slug == "answer").map(|found| found.message);
+    (said.collect(), counts.iter().find(|count| count.rule.slug == "answer").unwrap().not_judged)
+}
+
+#[test]
+fn a_responder_of_version_2_refuses_what_it_cannot_read_by_the_right_error() {
+    const READ_CHUNKS: u32 = 6;
+    const SYSTEM: u32 = 100;
+    let error = |body: &[u32]| b(ERROR, XID, body, &[]);
+    let unknown = b(14, XID, &[0; 4], &null(XID));
+    let two = patched(unreadable(XID), 16, 0x77);
+    assert_eq!(two.len(), unreadable(XID).len());
+    for (sent, answer, expected, not_judged) in [
+        (unreadable(XID), error(&[BAD_XDR]), None, 0),
+        (
+            unreadable(XID),
+            error(&[INVAL_HTYPE]),
+            Some("RDMA2_ERR_INVAL_HTYPE answers frame 6 (list-flag); RDMA2_ERR_BAD_XDR should"),
+            0,
+        ),
+        (unknown.clone(), error(&[INVAL_HTYPE]), None, 0),
+        (
+            unknown,
+            error(&[BAD_XDR]),
+            Some("RDMA2_ERR_BAD_XDR answers frame 6 (v2-htype); RDMA2_ERR_INVAL_HTYPE should"),
+            0,
+        ),
+        // What it lacks, and what else is wrong with it, does not show.
+        (unreadable(XID), error(&[READ_CHUNKS, 0]), None, 1),
+        (unreadable(XID), error(&[SYSTEM]), None, 1),
+        // An error of an extension.
+        (unreadable(XID), error(&[0x1000]), None, 1),
+        // It has no XID that can be trusted.
+        (
+            words(&[XID, 2, 0x0020_0001]),
+            error(&[BAD_XDR]),
+            Some("RDMA2_ERR_BAD_XDR answers frame 6 of 12 octets (header-short), which has to be dropped"),
+            0,
+        ),
+        // A whole prefix, but fewer octets than a receiver answers.
+        (b(CALL_MIDDLE, XID, &[], &[]), error(&[BAD_XDR]), None, 1),
+    ] {
+        let expected = (Vec::from_iter(expected.map(str::to_owned)), not_judged);
+        assert_eq!(answered(Version::B, &sent, &answer), expected, "{sent:x?} {answer:x?}");
+    }
+}
+
+/// Draft -00 has other numbers, in the same wire format.
+#[test]
+fn the_number_of_an_error_of_family_a_is_not_judged() {
+    let sent = a(10, XID, 0, &[], &[]);
+    for (code, not_judged) in [(INVAL_HTYPE, 0), (BAD_PROPVAL, 1), (BAD_XDR, 1)] {
+        let answer = a(ERROR, XID, RESPONSE, &[code], &[]);
+        assert_eq!(answered(Version::A, &sent, &answer), (vec![], not_judged), "{code}");
+    }
+    let reply = a(A_MSG, XID, RESPONSE, &A_NO_CHUNKS, &reply(XID, &[]));
+    assert_eq!(
+        answered(Version::A, &sent, &reply).0,
+        ["a reply answers frame 6 (v2-htype); RDMA2_ERR_INVAL_HTYPE should"]
+    );
+}
+
+#[test]
+fn a_server_that_has_shown_no_message_of_version_2_owes_none_of_its_errors() {
+    for speaks in [false, true] {
+        let mut trace = Trace::silent(Version::B);
+        if speaks {
+            trace.send(Server, &b(CONNPROP_FINAL, 0, &[0], &[]));
+        }
+        trace.null(1);
+        trace.packets.pop();
+        trace.send(Client, &unreadable(XID));
+        trace.disconnect(Client);
+        let count = judge(&trace.packets).1.into_iter().find(|count| count.rule.slug == "answer").unwrap();
+        assert_eq!((count.broken, count.not_judged), (u64::from(speaks), u64::from(!speaks)));
+    }
+}
+
+/// Parts of a sequence, of which one is wrong: the rest of it is dropped without another answer.
+#[test]
+fn a_sequence_that_is_refused_is_answered_once() {
+    for answers in 0..3 {
+        let mut trace = Trace::version_2(Version::B);
+        let whole = null(XID);
+        trace.send(Client, &b(CALL_MIDDLE, XID, &[32], &whole[..8]));
+        trace.send(Client, &b(CALL_MIDDLE, XID, &[0x100], &whole[8..20]));
+        trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &whole[20..]));
+        (0..answers).for_each(|_| trace.refuse_v2(Server, XID, INVAL_CONT));
+        trace.null(0x99);
+        let found: Vec<_> = blamed(&trace.packets).into_iter().map(|(slug, ..)| slug).collect();
+        let expected = if answers == 0 { vec!["v2-continuation", "answer"] } else { vec!["v2-continuation"] };
+        assert_eq!(found, expected, "{answers}");
+    }
+}
+
+#[test]
+fn a_call_under_the_xid_of_a_bad_send_takes_the_reply() {
+    for both in [
+        [unreadable(XID), b(CALL_INLINE, XID, &[0; 4], &null(XID))],
+        [b(CALL_INLINE, XID, &[0; 4], &null(XID)), unreadable(XID)],
+    ] {
+        let mut trace = Trace::version_2(Version::B);
+        both.iter().for_each(|octets| trace.send(Client, octets));
+        trace.answer();
+        trace.refuse_v2(Server, XID, BAD_XDR);
+        trace.null(0x99);
+        assert_eq!(slugs(&trace.packets), BTreeSet::from(["list-flag"]));
     }
 }

@@ -497,6 +497,9 @@ fn judged_v2(input: &[u8]) {
         sent.invalidates = black_box(Some(1));
         sent.offered = black_box(Some(2));
         rules::send_v2(&sent, &mut finding);
+        if let Ok(message) = &sent.decoded {
+            rules::long_direction_v2(&message.header, MessageType(black_box(1)), &mut finding);
+        }
         see(rules::find("v2-htype").and_then(|rule| sent.reaction(rule, black_box(Role::Requester))));
     }
     see(rules::send_v2_rules().last());

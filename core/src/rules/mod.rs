@@ -31,7 +31,8 @@ pub use framing::{ERROR_FROM_REQUESTER, XID_MISMATCH};
 pub use place::{Lists, Place, segments};
 pub use read_list::{READ_IN_REPLY, unreduced};
 pub use v2::{
-    SendV2Row, SentV2, V2_FIRST_MESSAGE, V2_INV_HANDLE, V2_XID_MISMATCH, exchange_v2, send_v2, send_v2_rules,
+    SendV2Row, SentV2, V2_DIRECTION, V2_FIRST_MESSAGE, V2_INV_HANDLE, V2_RESPONSE_FLAG, V2_XID_MISMATCH, exchange_v2,
+    long_direction_v2, send_v2, send_v2_rules,
 };
 pub use write_list::WRITE_EMPTY_RESPECTED;
 

@@ -5,7 +5,7 @@
 
 mod payload;
 
-pub use payload::V2_XID_MISMATCH;
+pub use payload::{V2_DIRECTION, V2_XID_MISMATCH};
 
 use core::fmt;
 
@@ -141,6 +141,19 @@ pub static V2_FIRST_MESSAGE: Rule = Rule {
     answer: None,
 };
 
+/// `RDMA2_F_RESPONSE` says whether the RPC message is a reply (family A).
+pub static V2_RESPONSE_FLAG: Rule = Rule {
+    slug: "v2-response-flag",
+    severity: Severity::Error,
+    section: "version two -01 RDMA2_F_RESPONSE Flag",
+    summary: "RDMA2_F_RESPONSE is set in replies and errors, and not in calls (drafts -00 to -02)",
+    reason: "It tells a receiver whose XID it is, without a look at the payload: a call would be taken for the reply to \
+             another.",
+    correct: "A sender sets it according to msg_type, and in every RDMA2_ERROR. For a call in a chunk, this is judged when \
+              its answer comes, because the chunk has been read by then.",
+    answer: None,
+};
+
 /// A reply invalidates the handle that its call offers, and no other (version 2).
 pub static V2_INV_HANDLE: Rule = Rule {
     slug: "v2-inv-handle",
@@ -168,21 +181,7 @@ static RULES: [SendV2Row; 14] = [
         answer: None,
         judge: reserved_flag,
     },
-    SendV2Row {
-        rule: &Rule {
-            slug: "v2-response-flag",
-            severity: Severity::Error,
-            section: "version two -01 RDMA2_F_RESPONSE Flag",
-            summary: "RDMA2_F_RESPONSE is set in replies and errors, and not in calls (drafts -00 to -02)",
-            reason: "It tells a receiver whose XID it is, without a look at the payload: a call would be taken for \
-                     the reply to another.",
-            correct: "A sender sets it according to msg_type, and in every RDMA2_ERROR. It is not judged if the RPC \
-                      message is in a chunk.",
-            answer: None,
-        },
-        answer: None,
-        judge: response_flag,
-    },
+    SendV2Row { rule: &V2_RESPONSE_FLAG, answer: None, judge: response_flag },
     SendV2Row {
         rule: &Rule {
             slug: "v2-more-type",
@@ -419,6 +418,31 @@ pub fn exchange_v2(exchange: &Exchange<'_>, take: &mut dyn FnMut(&Finding<'_>)) 
     }
 }
 
+/// Judges a header by the `msg_type` of its RPC message, which is in a chunk and begins with the message:
+/// `v2-response-flag` in family A, `v2-direction` in family B.
+///
+/// ```
+/// use rpcrdma::rpc::MessageType;
+/// use rpcrdma::rules;
+/// use rpcrdma::v2::family_b::{Body, Header};
+/// use rpcrdma::v2::{Credit, HeaderV2};
+///
+/// let body = Body::CallExternal(Default::default());
+/// let header = HeaderV2::B(Header { xid: 7, credit: Credit::new(1, 32), body });
+/// let mut found = None;
+/// rules::long_direction_v2(&header, MessageType::REPLY, &mut |finding| found = Some(finding.rule.slug));
+/// assert_eq!(found, Some("v2-direction"));
+/// ```
+pub fn long_direction_v2(header: &HeaderV2<'_>, kind: MessageType, take: &mut dyn FnMut(&Finding<'_>)) {
+    match header {
+        HeaderV2::A(a) => {
+            let is_set = a.flags.contains(HeaderFlags::RESPONSE);
+            flag_of(kind, is_set, &mut Report::new(&V2_RESPONSE_FLAG, take));
+        }
+        HeaderV2::B(_) => payload::direction_of(header, kind, HEADER_TYPE, &mut Report::new(&V2_DIRECTION, take)),
+    }
+}
+
 /// The rules of [`send_v2`].
 pub fn send_v2_rules() -> impl Iterator<Item = &'static Rule> {
     rows().map(|row| row.rule)
@@ -437,15 +461,20 @@ fn response_flag(sent: &SentV2<'_>, report: &mut Report<'_>) {
     let is_set = header.flags.contains(HeaderFlags::RESPONSE);
     match header.body {
         Body::Error(_) if !is_set => report.broken(FLAGS, format_args!("RDMA2_F_RESPONSE is clear in RDMA2_ERROR")),
-        Body::Msg(_) if sent.begins => match MessageType::peek(message.payload) {
-            Some((_, MessageType::CALL)) if is_set => {
-                report.broken(FLAGS, format_args!("RDMA2_F_RESPONSE is set in a call"));
+        Body::Msg(_) if sent.begins => {
+            if let Some((_, kind)) = MessageType::peek(message.payload) {
+                flag_of(kind, is_set, report);
             }
-            Some((_, MessageType::REPLY)) if !is_set => {
-                report.broken(FLAGS, format_args!("RDMA2_F_RESPONSE is clear in a reply"));
-            }
-            _ => {}
-        },
+        }
+        _ => {}
+    }
+}
+
+/// Judges `RDMA2_F_RESPONSE` by the RPC message.
+fn flag_of(kind: MessageType, is_set: bool, report: &mut Report<'_>) {
+    match kind {
+        MessageType::CALL if is_set => report.broken(FLAGS, format_args!("RDMA2_F_RESPONSE is set in a call")),
+        MessageType::REPLY if !is_set => report.broken(FLAGS, format_args!("RDMA2_F_RESPONSE is clear in a reply")),
         _ => {}
     }
 }

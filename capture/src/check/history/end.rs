@@ -11,6 +11,7 @@ use crate::check::access;
 use crate::check::book::Book;
 use crate::event::{self, MemoryUse, MemoryUseKind};
 use crate::file::Time;
+use crate::rpc::header::Reaction;
 
 /// After this many nanoseconds, an answer that did not come counts as missing.
 pub(super) const PATIENCE: u64 = 1_000_000_000;
@@ -64,13 +65,21 @@ impl History {
                 let message = format_args!("{due} should answer this ({}), but nothing does", rule.slug);
                 let finding = Finding { rule: &ANSWER, severity: requests::severity(rule), offset: 0, message };
                 let is_due = whole && stayed >= Time(about.stamp.time.0.saturating_add(PATIENCE));
-                omitted(is_due, about, &finding, book);
+                omitted(is_due && self.knows(requester.other(), due), about, &finding, book);
             }
         }
         for pulled in std::mem::take(&mut self.pulled) {
             let stayed = self.stayed(pulled.requester, report.connection.disconnected);
             let is_due = whole && stayed >= Time(pulled.pulled.0.saturating_add(PATIENCE));
             self.provided(&pulled, is_due, book);
+        }
+    }
+
+    /// Whether an end is known to have the version in which a reaction is due.
+    const fn knows(&self, responder: Side, due: Reaction) -> bool {
+        match due {
+            Reaction::V1(_) => true,
+            Reaction::V2(_) => *self.version_2.speaks.get(responder),
         }
     }
 

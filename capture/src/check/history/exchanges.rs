@@ -155,8 +155,9 @@ fn long_xids(
     book: &mut Book,
 ) {
     let is_long = is_nomsg(called.as_ref()) && called.as_ref().is_some_and(is_long_call);
-    judge_long(&XID_MISMATCH, is_long, answers.long_xid, About::message(&answers.call), book);
-    let (called, found) = (called_xid(message), message.detail.as_deref().and_then(|detail| detail.long_xid));
+    judge_long(&XID_MISMATCH, is_long, answers.long.map(|long| long.xid), About::message(&answers.call), book);
+    let found = message.detail.as_deref().and_then(|detail| detail.long).map(|long| long.xid);
+    let called = called_xid(message);
     let long_reply = is_nomsg(sent.decoded.as_ref().ok()) && has_reply_chunk(sent);
     let repeats_xid = found.is_some() && found == called;
     judge_long(&XID_MISMATCH, long_reply && !repeats_xid, found.and(called).and(found), about, book);
@@ -182,7 +183,7 @@ pub(super) fn judge_long(rule: &'static Rule, is_long: bool, found: Option<u32>,
 pub(super) fn called_xid(message: &Message) -> Option<u32> {
     let answers = message.detail.as_ref()?.answers.as_ref()?;
     let payload = answers.call.decode_v1()?.payload;
-    payload.first_chunk().map(|xid| u32::from_be_bytes(*xid)).or(answers.long_xid)
+    payload.first_chunk().map(|xid| u32::from_be_bytes(*xid)).or(answers.long.map(|long| long.xid))
 }
 
 pub(super) fn is_nomsg(message: Option<&v1::Message<'_>>) -> bool {

@@ -7,20 +7,25 @@
 //! The other rules judge version 1 only.
 //!
 //! What `Continuation` says about the messages before is a rule of its own. The XID of a Payload stream, and whether it
-//! is a call or a reply, is judged only if it is known that the stream begins in this message. Once a message of
+//! is a call or a reply, is judged only if it is known that the stream begins in this message; of one in a chunk, when
+//! the answer comes. How a responder answers what is wrong is judged by `answer` (`answers_v2.rs`). Once a message of
 //! version 1 was read, one of version 2 breaks `version`; a connection that begins with version 2 and goes on with
 //! version 1 breaks nothing.
 
-use rpcrdma::rules::{self, Exchange, Finding, SentV2, V2_FIRST_MESSAGE, V2_INV_HANDLE, V2_XID_MISMATCH};
+use rpcrdma::error::Role;
+use rpcrdma::rules::{
+    self, Exchange, Finding, SentV2, V2_DIRECTION, V2_FIRST_MESSAGE, V2_INV_HANDLE, V2_RESPONSE_FLAG, V2_XID_MISMATCH,
+};
 use rpcrdma::v2::{self, Family};
 
+use super::answers_v2::Due;
 use super::exchanges::judge_long;
 use super::state::History;
 use crate::carrier::operation::Side;
 use crate::check::book::{Book, Group};
 use crate::check::found::About;
-use crate::rpc::header::{Header, PayloadPlace};
-use crate::rpc::message::{Captured, Message};
+use crate::rpc::header::{Decoded, Header, PayloadPlace};
+use crate::rpc::message::{Beginning, Captured, Message};
 
 impl History {
     /// Judges a message of version 2, `family` if that is known. `began` says whether its sender had sent anything before.
@@ -44,13 +49,16 @@ impl History {
         sent.offered = offered(message);
         *goes_on = still_goes_on(message, *goes_on);
         let is_readable = sent.decoded.is_ok() || message.error().is_some();
+        *self.version_2.speaks.get_mut(message.sender) |= sent.decoded.is_ok();
         let is_malformed = message.is_malformed().is_some() && !self.suspect.get(message.sender);
         self.note_readable(message.sender, is_readable);
         if !matches!(message.captured, Captured::Whole | Captured::Cut) || !(is_readable || is_malformed) {
+            self.unread(message, about, book);
             return book.unknown_group(Group::SendV2);
         }
         sent.is_first = is_first;
-        judge(message, &sent, about, book);
+        let due = judge(message, &sent, about, book);
+        self.request_or_answer(message, &sent, (family, due), about, book);
     }
 
     /// Whether a message is the first that the client sent.
@@ -74,25 +82,31 @@ fn still_goes_on(message: &Message, goes_on: bool) -> bool {
     }
 }
 
-/// Judges a message that is captured well enough: by itself, and by the call that it answers.
-fn judge(message: &Message, sent: &SentV2<'_>, about: About, book: &mut Book) {
-    let mut take = |finding: &Finding<'_>| book.add(about, finding, Some(finding.offset));
-    rules::send_v2(sent, &mut take);
+/// Judges a message that is captured well enough: by itself, and by the call that it answers. Says what its receiver owes
+/// to it.
+fn judge(message: &Message, sent: &SentV2<'_>, about: About, book: &mut Book) -> Due {
+    let mut due = Due::Usual;
+    rules::send_v2(sent, &mut |finding: &Finding<'_>| {
+        due = due.and(finding, sent.reaction(finding.rule, Role::Responder));
+        book.add(about, finding, Some(finding.offset));
+    });
     if let (Some(Header::V2(call)), Ok(reply)) = (called(message), &sent.decoded)
         && call.chunks().is_some()
         && carries_reply(sent)
     {
         let exchange = Exchange { call: (&call).into(), reply: (&reply.header).into() };
-        rules::exchange_v2(&exchange, &mut take);
+        rules::exchange_v2(&exchange, &mut |finding| book.add(about, finding, Some(finding.offset)));
     }
-    if let Some(answers) = message.detail.as_ref().and_then(|detail| detail.answers.as_ref()) {
-        judge_long(&V2_XID_MISMATCH, is_in_chunk(&answers.call), answers.long_xid, About::message(&answers.call), book);
-        let long_xid = message.detail.as_ref().and_then(|detail| detail.long_xid);
-        judge_long(&V2_XID_MISMATCH, is_in_chunk(message), long_xid, about, book);
+    if let Some(detail) = &message.detail
+        && let Some(answers) = &detail.answers
+    {
+        judge_beginning(&answers.call, answers.long, book);
+        judge_beginning(message, detail.long, book);
     }
     if message.invalidates.is_some() && sent.offered.is_none() && carries_reply(sent) {
         book.unknown(&V2_INV_HANDLE);
     }
+    due
 }
 
 /// The header of the call that a message answers.
@@ -109,9 +123,21 @@ fn offered(message: &Message) -> Option<u32> {
     }
 }
 
-/// Whether the Payload stream is in a chunk.
-fn is_in_chunk(message: &Message) -> bool {
-    message.decode().is_ok_and(|decoded| decoded.header.place() == PayloadPlace::Chunk)
+/// Judges a header by the beginning of its RPC message, if that is in a chunk.
+fn judge_beginning(message: &Message, long: Option<Beginning>, book: &mut Book) {
+    let Ok(Decoded { header: header @ Header::V2(of_v2), .. }) = message.decode() else { return };
+    if header.place() != PayloadPlace::Chunk {
+        return;
+    }
+    let about = About::message(message);
+    judge_long(&V2_XID_MISMATCH, true, long.map(|long| long.xid), about, book);
+    match (long.and_then(|long| long.kind), of_v2.family()) {
+        (Some(kind), _) => {
+            rules::long_direction_v2(&of_v2, kind, &mut |finding| book.add(about, finding, Some(finding.offset)));
+        }
+        (None, Family::A) => book.unknown(&V2_RESPONSE_FLAG),
+        (None, Family::B) => book.unknown(&V2_DIRECTION),
+    }
 }
 
 fn carries_reply(sent: &SentV2<'_>) -> bool {

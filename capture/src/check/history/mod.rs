@@ -25,6 +25,7 @@
 //! The arguments of a long call are known only when its chunk was read, so whatever depends on them is judged when the
 //! reply comes, and counts as not judged until then.
 
+mod answers_v2;
 mod end;
 mod exchanges;
 mod messages;

@@ -1,20 +1,26 @@
-//! The requests of one end that may still be answered, and how their answers are judged (RFC 8166 section 4.5).
+//! The requests of one end that may still be answered, and how their answers are judged (RFC 8166 section 4.5; version
+//! two draft -01, "Error Handling"; -07 section 7).
 //!
 //! `answer` is the one rule that judges how a responder reacts to a bad request, by the last column of the rule that
 //! the request broke. An answer names its request by XID alone, and a Send that breaks a rule may have the XID of a
 //! call that waits. So everything that was sent under an XID is kept together: a reply is for the call, if one waits,
 //! and an RDMA_ERROR that may refuse one Send or another is judged by neither.
 //!
-//! The same table counts credits: an XID takes one, until the first answer to it.
+//! The same table counts the credits of version 1: an XID takes one, until the first answer to it.
+//!
+//! Version 2 has errors that say what a responder lacks, whatever is wrong with a request, and leaves the rest of some
+//! sequences without an answer. [`Said`] says which errors are judged, `messages_v2` which requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rpcrdma::error::Reaction;
+use rpcrdma::error;
 use rpcrdma::rules::{Finding, Rule, Severity};
-use rpcrdma::v1::ErrorBody;
+use rpcrdma::v1;
+use rpcrdma::v2::{ErrorBodyV2, ErrorCode, Family, ReactionV2};
 
 use crate::check::book::Book;
 use crate::check::found::{About, Found};
+use crate::rpc::header::{AnyErrorBody, Reaction};
 
 /// The most XIDs of an end that wait: as many as the calls that the session keeps.
 const WAITING: usize = 4096;
@@ -29,13 +35,15 @@ const UNCLEAR: usize = 64;
 pub(super) static ANSWER: Rule = Rule {
     slug: "answer",
     severity: Severity::Error,
-    section: "RFC 8166 4.5",
-    summary: "a responder answers a request that it cannot read with ERR_CHUNK or ERR_VERS, or not at all, as section \
-              4.5 says",
+    section: "RFC 8166 4.5; version two -01 Error Handling; -07 7",
+    summary: "a responder answers a request that it cannot read with the error that the specification names, or not at \
+              all where it says so",
     reason: "A requester that gets no answer waits forever; one that gets an answer with an XID that cannot be \
              trusted ends the wrong call.",
     correct: "As described for the rule that the request breaks. For RDMA_MSGP, ERR_CHUNK is a SHOULD, and another \
-              answer a warning. A responder that cannot answer ends the connection.",
+              answer a warning. A responder that cannot answer ends the connection. In version 2 an error with another \
+              number is judged only if its numbers are those of -03 to -07, and it is about the form of the request. \
+              What interrupts a sequence is not judged: the drafts do not say under which XID it is refused.",
     answer: None,
 };
 
@@ -72,6 +80,17 @@ pub(super) enum Answers {
     Nothing,
 }
 
+/// What an answer says.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Said {
+    /// The call was carried out.
+    Reply,
+    /// An error of version 1.
+    Refusal(v1::ErrorBody),
+    /// An error of version 2.
+    RefusalV2(Family, ErrorBodyV2),
+}
+
 /// What was sent under one XID and is not answered yet.
 #[derive(Debug, Default)]
 struct Unanswered {
@@ -95,17 +114,17 @@ pub(super) struct Requests {
 }
 
 impl Request {
-    /// A Send, and the rule that it breaks.
+    /// A Send of version 1, and the rule that it breaks.
     pub(super) fn new(faulty: Option<Faulty>) -> Self {
         match faulty.and_then(|faulty| Some((faulty, faulty.rule.answer?))) {
-            Some((faulty, due)) => Self::Faulty(faulty, due),
+            Some((faulty, due)) => Self::Faulty(faulty, Reaction::V1(due)),
             None => Self::Call(faulty),
         }
     }
 
     /// Whether its receiver answers it.
     const fn is_answered(&self) -> bool {
-        !matches!(self, Self::Faulty(_, Reaction::Discard))
+        !matches!(self, Self::Faulty(_, due) if due.is_discard())
     }
 }
 
@@ -149,10 +168,10 @@ impl Requests {
         self.waiting.contains_key(&xid)
     }
 
-    /// Takes an answer, with what it says if it is an error. Also returns whether it frees a credit.
-    pub(super) fn answer(&mut self, xid: u32, error: Option<ErrorBody>) -> (Answers, bool) {
+    /// Takes an answer. Also returns whether it frees a credit.
+    pub(super) fn answer(&mut self, xid: u32, said: Said) -> (Answers, bool) {
         let Some(waiting) = self.waiting.get_mut(&xid) else { return (Answers::Nothing, false) };
-        let answers = waiting.answer(error.map(reaction));
+        let answers = waiting.answer(said);
         let frees_credit = core::mem::take(&mut waiting.holds_credit);
         if waiting.sends.is_empty() && waiting.beyond == 0 {
             self.waiting.remove(&xid);
@@ -174,11 +193,10 @@ impl Requests {
     }
 
     /// The only request that an RDMA_ERROR with another XID can be for, if there is one; it then counts as answered.
-    pub(super) fn take_misnamed(&mut self, error: ErrorBody) -> Option<Faulty> {
-        let all: Vec<Faulty> =
-            self.faulty().filter(|(_, due)| *due == reaction(error)).map(|(faulty, _)| faulty).collect();
+    pub(super) fn take_misnamed(&mut self, said: Said) -> Option<Faulty> {
+        let all: Vec<Faulty> = self.faulty().filter(|(_, due)| said.is(*due)).map(|(faulty, _)| faulty).collect();
         let [faulty] = all[..] else { return None };
-        self.answer(faulty.about.xid?, Some(error));
+        self.answer(faulty.about.xid?, said);
         Some(faulty)
     }
 
@@ -186,8 +204,8 @@ impl Requests {
     pub(super) fn into_due(self) -> impl Iterator<Item = (Faulty, Reaction)> {
         let sends = self.waiting.into_values().flat_map(|waiting| waiting.sends);
         sends.filter_map(|send| match send {
-            Request::Faulty(faulty, due @ (Reaction::ErrChunk | Reaction::ErrVers)) => Some((faulty, due)),
-            Request::Faulty(_, Reaction::Discard) | Request::Call(_) => None,
+            Request::Faulty(faulty, due) if !due.is_discard() => Some((faulty, due)),
+            Request::Faulty(..) | Request::Call(_) => None,
         })
     }
 }
@@ -195,14 +213,15 @@ impl Requests {
 impl Unanswered {
     /// Takes what an answer is for from what waits: a reply is for a call, if one waits; an RDMA_ERROR may refuse
     /// either.
-    fn answer(&mut self, refusal: Option<Reaction>) -> Answers {
-        let is_due = |send: &Request| matches!(send, Request::Faulty(_, due) if refusal == Some(*due));
+    fn answer(&mut self, said: Said) -> Answers {
+        let is_reply = matches!(said, Said::Reply);
+        let is_due = |send: &Request| matches!(send, Request::Faulty(_, due) if said.is(*due));
         let call = self.sends.iter().position(|send| matches!(send, Request::Call(_)));
         let faulty = self.sends.iter().position(|send| matches!(send, Request::Faulty(..)));
         let due = self.sends.iter().position(is_due);
         match (call, faulty) {
             (Some(call), None) => self.take(call),
-            (Some(call), Some(_)) if refusal.is_none() => {
+            (Some(call), Some(_)) if is_reply => {
                 self.call_answered = true;
                 self.take(call)
             }
@@ -212,7 +231,7 @@ impl Unanswered {
                 Answers::Unclear
             }
             // It may be the reply to the call, late or repeated.
-            (None, Some(_)) if refusal.is_none() && self.call_answered => Answers::Unclear,
+            (None, Some(_)) if is_reply && self.call_answered => Answers::Unclear,
             (None, Some(faulty)) => self.take(due.unwrap_or(faulty)),
             (None, None) if self.beyond > 0 => {
                 self.beyond -= 1;
@@ -233,35 +252,72 @@ impl Unanswered {
     }
 }
 
-/// How a responder refuses a request that it cannot read.
-const fn reaction(error: ErrorBody) -> Reaction {
-    match error {
-        ErrorBody::Chunk => Reaction::ErrChunk,
-        ErrorBody::Vers { .. } => Reaction::ErrVers,
+impl Said {
+    /// What a reply of version 1 says, or the error that is in place of one.
+    pub(super) fn of_v1(error: Option<v1::ErrorBody>) -> Self {
+        error.map_or(Self::Reply, Self::Refusal)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Reply => "a reply",
+            Self::Refusal(error) => error.name(),
+            Self::RefusalV2(_, error) => AnyErrorBody::V2(error).name(),
+        }
+    }
+
+    /// Whether it is what is due.
+    fn is(self, due: Reaction) -> bool {
+        match (self, due) {
+            (Self::Refusal(v1::ErrorBody::Chunk), Reaction::V1(due)) => due == error::Reaction::ErrChunk,
+            (Self::Refusal(v1::ErrorBody::Vers { .. }), Reaction::V1(due)) => due == error::Reaction::ErrVers,
+            (Self::RefusalV2(_, error), Reaction::V2(due)) => due == ReactionV2::Answer(error.code()),
+            _ => false,
+        }
+    }
+
+    /// Whether it may be right although something else is due. That a responder lacks something does not show in a capture,
+    /// and an extension may add errors; draft -00 gave some of the numbers of -01 and -02 to other errors, in the same wire
+    /// format; and a responder of version 1 refuses version 2.
+    const fn may_be_right(self, due: Reaction) -> bool {
+        match (self, due) {
+            (Self::Reply, _) | (Self::Refusal(_), Reaction::V1(_)) => false,
+            (Self::RefusalV2(Family::B, error), Reaction::V2(_)) => !is_of_form(error.code()),
+            (Self::Refusal(_) | Self::RefusalV2(..), _) => true,
+        }
     }
 }
 
-/// Judges an answer, which says `error` if it is one, by what it is for. Its findings rest on no call with its XID
-/// being missing.
-pub(super) fn judge(answers: Answers, error: Option<ErrorBody>, about: About, book: &mut Book) -> Option<Found> {
-    let name = error.map_or("a reply", |error| error.name());
+/// Whether an error of version 2 is about the form of a request.
+const fn is_of_form(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::BAD_XDR | ErrorCode::BAD_PROPVAL | ErrorCode::INVAL_HTYPE | ErrorCode::INVAL_CONT)
+}
+
+/// Judges an answer by what it is for. Its findings rest on no call with its XID being missing.
+pub(super) fn judge(answers: Answers, said: Said, (about, at): (About, usize), book: &mut Book) -> Option<Found> {
+    let name = said.name();
     let say = |severity, message: core::fmt::Arguments<'_>| {
-        let finding = Finding { rule: &ANSWER, severity, offset: 12, message };
-        Some(Found::new(about, &finding, Some(12)))
+        let finding = Finding { rule: &ANSWER, severity, offset: at, message };
+        Some(Found::new(about, &finding, Some(at)))
     };
     match answers {
-        Answers::Faulty(faulty, Reaction::Discard) => {
+        Answers::Faulty(faulty, due) if due.is_discard() => {
             let (frame, slug, octets) = (faulty.about.stamp.frame, faulty.rule.slug, faulty.octets);
             let message =
                 format_args!("{name} answers frame {frame} of {octets} octets ({slug}), which has to be dropped");
             say(severity(faulty.rule), message)
         }
-        Answers::Faulty(faulty, due) if error.map(reaction) != Some(due) => {
+        Answers::Faulty(_, due) if said.is(due) => None,
+        Answers::Faulty(_, due) if said.may_be_right(due) => {
+            book.unknown(&ANSWER);
+            None
+        }
+        Answers::Faulty(faulty, due) => {
             let (frame, slug) = (faulty.about.stamp.frame, faulty.rule.slug);
             say(severity(faulty.rule), format_args!("{name} answers frame {frame} ({slug}); {due} should"))
         }
         // RFC 8166 section 4.5.2 asks for ERR_CHUNK, but section 4.2.1 has the XID of the RPC message ignored.
-        Answers::Call(Some(faulty)) if faulty.rule.slug == "xid-mismatch" && error.is_none() => {
+        Answers::Call(Some(faulty)) if faulty.rule.slug == "xid-mismatch" && matches!(said, Said::Reply) => {
             let frame = faulty.about.stamp.frame;
             let message = format_args!("a reply answers frame {frame} (xid-mismatch); other responders send ERR_CHUNK");
             say(Severity::Hazard, message)
@@ -270,7 +326,7 @@ pub(super) fn judge(answers: Answers, error: Option<ErrorBody>, about: About, bo
             book.unknown(&ANSWER);
             None
         }
-        Answers::Faulty(..) | Answers::Call(_) | Answers::Copy | Answers::Nothing => None,
+        Answers::Call(_) | Answers::Copy | Answers::Nothing => None,
     }
 }
 

@@ -9,13 +9,14 @@ use rpcrdma::v1::{self, ErrorBody};
 use super::exchanges::{called_xid, has_reply_chunk, is_long_call, is_nomsg};
 use super::messages::calls_in_version_1;
 use super::pending::OrderProof;
-use super::requests::{self, Answers, Faulty, Request};
+use super::requests::{self, Answers, Faulty, Request, Said};
 use super::rules::{REPLY_UNEXPECTED, REVERSE_VERSION};
 use super::state::History;
 use crate::carrier::operation::Side;
 use crate::check::book::Book;
 use crate::check::exchange::ERROR_ECHO;
 use crate::check::found::{About, Found};
+use crate::rpc::header;
 use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Message};
 
@@ -100,7 +101,7 @@ impl History {
         let is_call = !matches!(procedure, Some(Procedure::RDMA_DONE | Procedure::RDMA_ERROR));
         let request = match faulty.map(|rule| Faulty { rule, about, octets: message.length }) {
             faulty if is_call => Request::new(faulty),
-            Some(faulty) => Request::Faulty(faulty, Reaction::Discard),
+            Some(faulty) => Request::Faulty(faulty, header::Reaction::V1(Reaction::Discard)),
             None => return,
         };
         let is_readable = sent.decoded.as_ref().is_ok_and(|message| message.header.chunks().is_some());
@@ -151,18 +152,24 @@ impl History {
             return Answers::Nothing;
         }
         let error = sent.error.map(|(error, _)| error);
-        let (answers, frees_credit) = self.requests.get_mut(requester).answer(xid, error);
+        let said = Said::of_v1(error);
+        let (answers, frees_credit) = self.requests.get_mut(requester).answer(xid, said);
         if is_known || frees_credit {
             self.credits.get_mut(requester).reply(sent.prefix.map_or(1, |prefix| prefix.credit));
         } else if matches!(answers, Answers::Nothing) {
             self.unexpected(requester, error, about, book);
         }
-        match requests::judge(answers, error, about, book) {
+        self.answered(requester, requests::judge(answers, said, (about, 12), book), book);
+        answers
+    }
+
+    /// What is wrong with an answer to a requester, unless a request was missed.
+    pub(super) fn answered(&mut self, requester: Side, found: Option<Found>, book: &mut Book) {
+        match found {
             Some(found) if self.is_whole() => self.wait(found, requester, book),
             Some(found) => book.unknown(found.rule),
             None => {}
         }
-        answers
     }
 
     /// Judges an answer to nothing that waits. If one request waits for such an error, the answer has the wrong XID.
@@ -170,7 +177,7 @@ impl History {
         if !self.is_whole() {
             return book.unknown(&REPLY_UNEXPECTED);
         }
-        let misnamed = error.and_then(|error| self.requests.get_mut(requester).take_misnamed(error));
+        let misnamed = error.and_then(|error| self.requests.get_mut(requester).take_misnamed(Said::Refusal(error)));
         if let Some(faulty) = misnamed {
             let (frame, slug) = (faulty.about.stamp.frame, faulty.rule.slug);
             let message =

@@ -23,6 +23,18 @@ pub static V2_XID_MISMATCH: Rule = Rule {
     answer: None,
 };
 
+/// The header says whether the RPC message is a call or a reply (family B).
+pub static V2_DIRECTION: Rule = Rule {
+    slug: "v2-direction",
+    severity: Severity::Error,
+    section: "version two -07 6.1, 6.3.5 to 6.3.10",
+    summary: "the header of a Call carries a Call, the header of a Reply a Reply (drafts -03 to -07)",
+    reason: "The header type tells a receiver whose XID it is: a call would be taken for the reply to another.",
+    correct: "A sender chooses the header type by msg_type. Only the first part of a Payload stream is judged. A call in a \
+              chunk is judged when its answer comes, because the chunk has been read by then.",
+    answer: None,
+};
+
 pub(super) static RULES: [SendV2Row; 5] = [
     SendV2Row { rule: &V2_XID_MISMATCH, answer: Some(ErrorCode::BAD_XDR), judge: xid_mismatch },
     SendV2Row {
@@ -74,19 +86,7 @@ pub(super) static RULES: [SendV2Row; 5] = [
         answer: Some(ErrorCode::BAD_XDR),
         judge: read_order,
     },
-    SendV2Row {
-        rule: &Rule {
-            slug: "v2-direction",
-            severity: Severity::Error,
-            section: "version two -07 6.1, 6.3.5 to 6.3.10",
-            summary: "the header of a Call carries a Call, the header of a Reply a Reply (drafts -03 to -07)",
-            reason: "The header type tells a receiver whose XID it is: a call would be taken for the reply to another.",
-            correct: "A sender chooses the header type by msg_type. Only the first part of a Payload stream is judged.",
-            answer: None,
-        },
-        answer: None,
-        judge: direction,
-    },
+    SendV2Row { rule: &V2_DIRECTION, answer: None, judge: direction },
 ];
 
 /// The message and its octets after the header, if a Payload stream begins there.
@@ -110,12 +110,18 @@ fn direction(sent: &SentV2<'_>, report: &mut Report<'_>) {
     let Some((MessageV2 { header: header @ HeaderV2::B(_), header_length, .. }, payload)) = beginning(sent) else {
         return;
     };
-    let is = match (MessageType::peek(payload), header.is_response()) {
-        (Some((_, MessageType::CALL)), Some(true)) => "Call",
-        (Some((_, MessageType::REPLY)), Some(false)) => "Reply",
+    if let Some((_, kind)) = MessageType::peek(payload) {
+        direction_of(&header, kind, header_length.saturating_add(4), report);
+    }
+}
+
+/// Judges the direction of a header of family B by the RPC message; `at` shows what is wrong.
+pub(super) fn direction_of(header: &HeaderV2<'_>, kind: MessageType, at: usize, report: &mut Report<'_>) {
+    let is = match (kind, header.is_response()) {
+        (MessageType::CALL, Some(true)) => "Call",
+        (MessageType::REPLY, Some(false)) => "Reply",
         _ => return,
     };
-    let at = header_length.saturating_add(4);
     report.broken(at, format_args!("a {is} in {}", header.type_name()));
 }
 

@@ -1,0 +1,155 @@
+//! Requests of version 2 and their answers (version two draft -01, "Error Handling"; -07 section 7).
+//!
+//! What is judged is whether a responder refuses a message that it cannot read, and with which error. Where the drafts
+//! leave that open, it is counted as not judged:
+//!
+//! - Something interrupts a sequence of messages: section 7.1.4 has all messages of "the failing message" dropped, and
+//!   does not say which of the two XIDs that is.
+//! - A message breaks several rules that ask for different errors, or one that not all drafts of its wire format have.
+//! - A part of a Payload stream that is not the last is wrong by itself: the rest of it may be refused instead.
+//! - A Send of family B has 16 to 19 octets, which is a whole prefix, and too few for section 7 to answer it.
+//!
+//! Messages of a sequence that was refused before need no answer, nor do errors and grants. What a server sends may be a
+//! reply, unless its header can be read.
+
+use rpcrdma::prefix::Procedure;
+use rpcrdma::rules::{Finding, Rule, SentV2, Severity};
+use rpcrdma::v2::family_a::HeaderFlags;
+use rpcrdma::v2::{ContinuationError, Family, ReactionV2};
+
+use super::requests::{self, ANSWER, Faulty, Request, Said};
+use super::state::History;
+use crate::check::book::Book;
+use crate::check::found::About;
+use crate::rpc::header::{AnyErrorBody, PayloadPlace, Reaction};
+use crate::rpc::known::Direction;
+use crate::rpc::message::{Dropped, Message};
+
+/// The shortest Send that a receiver may answer.
+const SHORTEST: usize = 20;
+/// Where an error is in a message: `rdma_htype`.
+const HEADER_TYPE: usize = 12;
+
+/// What a responder owes to a message, by the rules that the message breaks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Due {
+    /// What it owes to a correct one.
+    Usual,
+    /// This reaction.
+    Reaction(&'static Rule, ReactionV2),
+    /// The drafts do not say which, or not all of them.
+    Open(&'static Rule),
+}
+
+impl Due {
+    /// With another rule that is broken, for which the drafts name this reaction.
+    pub(super) fn and(self, finding: &Finding<'_>, reaction: Option<ReactionV2>) -> Self {
+        let rule = finding.rule;
+        // Then it is not known whether it is a request.
+        let is_contradictory = matches!(rule.slug, "v2-direction" | "v2-response-flag");
+        match (self, reaction) {
+            (Self::Reaction(..) | Self::Usual, _) if is_contradictory => Self::Open(rule),
+            (Self::Usual, Some(reaction)) if finding.severity == Severity::Error => Self::Reaction(rule, reaction),
+            (Self::Reaction(_, before), Some(reaction)) if before != reaction => Self::Open(rule),
+            (Self::Usual, Some(_)) => Self::Open(rule),
+            (due, _) => due,
+        }
+    }
+}
+
+impl History {
+    /// Takes a message for what it is: a request that waits for its answer, or an answer.
+    pub(super) fn request_or_answer(
+        &mut self,
+        message: &Message,
+        sent: &SentV2<'_>,
+        (family, due): (Family, Due),
+        about: About,
+        book: &mut Book,
+    ) {
+        let Some(xid) = about.xid else { return };
+        let direction = message.detail.as_ref().map(|detail| detail.direction);
+        let said = match message.error() {
+            Some(AnyErrorBody::V2(error)) => Some(Said::RefusalV2(family, error)),
+            Some(AnyErrorBody::V1(error)) => Some(Said::Refusal(error)),
+            None => (direction == Some(Direction::Reply)).then_some(Said::Reply),
+        };
+        if let Some(said) = said {
+            let requester = message.sender.other();
+            let (answers, _) = self.requests.get_mut(requester).answer(xid, said);
+            let found = requests::judge(answers, said, (about, HEADER_TYPE), book);
+            self.answered(requester, found, book);
+        } else if self.asks(message, sent, family) {
+            let is_call = direction == Some(Direction::Call);
+            if let Some(request) = request(message, sent, (is_call, due), about, book) {
+                let requests = self.requests.get_mut(message.sender);
+                requests.make_room(xid);
+                requests.add(xid, request, sent.decoded.is_ok(), book);
+            }
+        }
+    }
+
+    /// Takes a message that cannot be read: it may be what is answered under its XID.
+    pub(super) fn unread(&mut self, message: &Message, about: About, book: &mut Book) {
+        if let Some(xid) = about.xid {
+            let requests = self.requests.get_mut(message.sender);
+            requests.make_room(xid);
+            requests.add(xid, Request::Call(None), false, book);
+        }
+    }
+
+    /// Whether a message that is no error is a request.
+    fn asks(&self, message: &Message, sent: &SentV2<'_>, family: Family) -> bool {
+        match &sent.decoded {
+            Ok(decoded) => !decoded.header.is_grant() && decoded.header.is_response() != Some(true),
+            Err(_) => self.client == Some(message.sender) && !seems_to_answer(sent, family),
+        }
+    }
+}
+
+/// Whether a message that cannot be read is an error or a reply, as far as it can be.
+fn seems_to_answer(sent: &SentV2<'_>, family: Family) -> bool {
+    let Some(prefix) = sent.prefix else { return false };
+    let is_error = prefix.procedure == Procedure::RDMA_ERROR;
+    let flags =
+        || sent.octets.get(16..20).and_then(|octets| octets.first_chunk()).map(|word| u32::from_be_bytes(*word));
+    is_error
+        || match family {
+            Family::A => {
+                flags().is_some_and(|flags| HeaderFlags::from_bits_retain(flags).contains(HeaderFlags::RESPONSE))
+            }
+            Family::B => matches!(prefix.procedure.0, 11..=13),
+        }
+}
+
+/// A message that is a request, as it waits for its answer; `None` if it waits for none, or that is not judged.
+fn request(
+    message: &Message,
+    sent: &SentV2<'_>,
+    (is_call, due): (bool, Due),
+    about: About,
+    book: &mut Book,
+) -> Option<Request> {
+    let faulty = |rule| Faulty { rule, about, octets: message.length };
+    let is_part = || message.decode().is_ok_and(|decoded| decoded.header.place() == PayloadPlace::Part);
+    match (message.dropped, due) {
+        (Some(Dropped::OfDroppedSequence | Dropped::ErrorWithFlags), _) => None,
+        (Some(Dropped::Misplaced(ContinuationError::OtherMessage | ContinuationError::PropertiesInterrupted)), _) => {
+            book.unknown(&ANSWER);
+            None
+        }
+        (_, Due::Usual) => is_call.then_some(Request::Call(None)),
+        (dropped, Due::Reaction(rule, reaction)) => {
+            let is_too_short = (16..SHORTEST).contains(&sent.length) && reaction != ReactionV2::Discard;
+            if is_too_short || dropped.is_none() && is_part() {
+                book.unknown(&ANSWER);
+                return None;
+            }
+            Some(Request::Faulty(faulty(rule), Reaction::V2(reaction)))
+        }
+        (_, Due::Open(rule)) => {
+            book.unknown(&ANSWER);
+            Some(Request::Call(Some(faulty(rule))))
+        }
+    }
+}
