@@ -730,12 +730,13 @@ fn a_sequence_that_is_refused_is_answered_once() {
         let whole = null(XID);
         trace.send(Client, &b(CALL_MIDDLE, XID, &[32], &whole[..8]));
         trace.send(Client, &b(CALL_MIDDLE, XID, &[0x100], &whole[8..20]));
-        trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &whole[20..]));
+        // It is wrong by itself, too.
+        trace.send(Client, &b(CALL_INLINE, XID, &[0, 1, 70, MEMORY.0, 4, 0, 0x1000, 0, 0, 0], &whole[20..]));
         (0..answers).for_each(|_| trace.refuse_v2(Server, XID, INVAL_CONT));
         trace.null(0x99);
         let found: Vec<_> = blamed(&trace.packets).into_iter().map(|(slug, ..)| slug).collect();
-        let expected = if answers == 0 { vec!["v2-continuation", "answer"] } else { vec!["v2-continuation"] };
-        assert_eq!(found, expected, "{answers}");
+        let expected = ["v2-continuation", "v2-read-order", "answer"];
+        assert_eq!(found, expected[..if answers == 0 { 3 } else { 2 }], "{answers}");
     }
 }
 

@@ -35,13 +35,13 @@ const UNCLEAR: usize = 64;
 pub(super) static ANSWER: Rule = Rule {
     slug: "answer",
     severity: Severity::Error,
-    section: "RFC 8166 4.5; version two -01 Error Handling; -07 7",
+    section: "RFC 8166 4.5",
     summary: "a responder answers a request that it cannot read with the error that the specification names, or not at \
               all where it says so",
     reason: "A requester that gets no answer waits forever; one that gets an answer with an XID that cannot be \
              trusted ends the wrong call.",
     correct: "As described for the rule that the request breaks. For RDMA_MSGP, ERR_CHUNK is a SHOULD, and another \
-              answer a warning. A responder that cannot answer ends the connection. In version 2 an error with another \
+              answer a warning. A responder that cannot answer ends the connection. In version 2 (-01 Error Handling; -07 7) an error with another \
               number is judged only if its numbers are those of -03 to -07, and it is about the form of the request. \
               What interrupts a sequence is not judged: the drafts do not say under which XID it is refused.",
     answer: None,
