@@ -41,9 +41,10 @@ pub(super) static ANSWER: Rule = Rule {
     reason: "A requester that gets no answer waits forever; one that gets an answer with an XID that cannot be \
              trusted ends the wrong call.",
     correct: "As described for the rule that the request breaks. For RDMA_MSGP, ERR_CHUNK is a SHOULD, and another \
-              answer a warning. A responder that cannot answer ends the connection. In version 2 (-01 Error Handling; -07 7) an error with another \
-              number is judged only if its numbers are those of -03 to -07, and it is about the form of the request. \
-              What interrupts a sequence is not judged: the drafts do not say under which XID it is refused.",
+              answer a warning. A responder that cannot answer ends the connection. What the drafts of version 2 (-01 Error \
+              Handling; -07 7) leave open is not judged: errors about anything but the form of a request; other numbers \
+              in the wire format of -00 to -02; and the answer to what interrupts a sequence, to a part of a Payload \
+              stream before the last, to 16 to 19 octets (-03 to -07), or to what breaks rules with different answers.",
     answer: None,
 };
 
