@@ -427,10 +427,10 @@ pub fn exchange_v2(exchange: &Exchange<'_>, take: &mut dyn FnMut(&Finding<'_>)) 
 /// use rpcrdma::v2::family_b::{Body, Header};
 /// use rpcrdma::v2::{Credit, HeaderV2};
 ///
-/// let body = Body::CallExternal(Default::default());
+/// let body = Body::ReplyExternal { writes: Default::default(), reply: None };
 /// let header = HeaderV2::B(Header { xid: 7, credit: Credit::new(1, 32), body });
 /// let mut found = None;
-/// rules::long_direction_v2(&header, MessageType::REPLY, &mut |finding| found = Some(finding.rule.slug));
+/// rules::long_direction_v2(&header, MessageType::CALL, &mut |finding| found = Some(finding.rule.slug));
 /// assert_eq!(found, Some("v2-direction"));
 /// ```
 pub fn long_direction_v2(header: &HeaderV2<'_>, kind: MessageType, take: &mut dyn FnMut(&Finding<'_>)) {
