@@ -17,7 +17,7 @@ use rpcrdma::rules::{Finding, Rule, SentV2, Severity};
 use rpcrdma::v2::family_a::HeaderFlags;
 use rpcrdma::v2::{ContinuationError, Family, ReactionV2};
 
-use super::requests::{self, ANSWER, Faulty, Request, Said};
+use super::requests::{self, ANSWER, Faulty, Request, Response};
 use super::state::History;
 use crate::check::book::Book;
 use crate::check::found::About;
@@ -70,9 +70,9 @@ impl History {
         let Some(xid) = about.xid else { return };
         let direction = message.detail.as_ref().map(|detail| detail.direction);
         let said = match message.error() {
-            Some(AnyErrorBody::V2(error)) => Some(Said::RefusalV2(family, error)),
-            Some(AnyErrorBody::V1(error)) => Some(Said::Refusal(error)),
-            None => (direction == Some(Direction::Reply)).then_some(Said::Reply),
+            Some(AnyErrorBody::V2(error)) => Some(Response::RefusalV2(family, error)),
+            Some(AnyErrorBody::V1(error)) => Some(Response::Refusal(error)),
+            None => (direction == Some(Direction::Reply)).then_some(Response::Reply),
         };
         if let Some(said) = said {
             let requester = message.sender.other();

@@ -9,7 +9,7 @@
 //! The same table counts the credits of version 1: an XID takes one, until the first answer to it.
 //!
 //! Version 2 has errors that say what a responder lacks, whatever is wrong with a request, and leaves the rest of some
-//! sequences without an answer. [`Said`] says which errors are judged, `messages_v2` which requests.
+//! sequences without an answer. [`Response`] says which errors are judged, `messages_v2` which requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,8 +36,7 @@ pub(super) static ANSWER: Rule = Rule {
     slug: "answer",
     severity: Severity::Error,
     section: "RFC 8166 4.5",
-    summary: "a responder answers a request that it cannot read with the error that the specification names, or not at \
-              all where it says so",
+    summary: "a responder refuses a request that it cannot read with the error that is due, or drops it if none is",
     reason: "A requester that gets no answer waits forever; one that gets an answer with an XID that cannot be \
              trusted ends the wrong call.",
     correct: "As described for the rule that the request breaks. For RDMA_MSGP, ERR_CHUNK is a SHOULD, and another \
@@ -83,7 +82,7 @@ pub(super) enum Answers {
 
 /// What an answer says.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Said {
+pub(super) enum Response {
     /// The call was carried out.
     Reply,
     /// An error of version 1.
@@ -170,7 +169,7 @@ impl Requests {
     }
 
     /// Takes an answer. Also returns whether it frees a credit.
-    pub(super) fn answer(&mut self, xid: u32, said: Said) -> (Answers, bool) {
+    pub(super) fn answer(&mut self, xid: u32, said: Response) -> (Answers, bool) {
         let Some(waiting) = self.waiting.get_mut(&xid) else { return (Answers::Nothing, false) };
         let answers = waiting.answer(said);
         let frees_credit = core::mem::take(&mut waiting.holds_credit);
@@ -194,7 +193,7 @@ impl Requests {
     }
 
     /// The only request that an RDMA_ERROR with another XID can be for, if there is one; it then counts as answered.
-    pub(super) fn take_misnamed(&mut self, said: Said) -> Option<Faulty> {
+    pub(super) fn take_misnamed(&mut self, said: Response) -> Option<Faulty> {
         let all: Vec<Faulty> = self.faulty().filter(|(_, due)| said.is(*due)).map(|(faulty, _)| faulty).collect();
         let [faulty] = all[..] else { return None };
         self.answer(faulty.about.xid?, said);
@@ -214,8 +213,8 @@ impl Requests {
 impl Unanswered {
     /// Takes what an answer is for from what waits: a reply is for a call, if one waits; an RDMA_ERROR may refuse
     /// either.
-    fn answer(&mut self, said: Said) -> Answers {
-        let is_reply = matches!(said, Said::Reply);
+    fn answer(&mut self, said: Response) -> Answers {
+        let is_reply = matches!(said, Response::Reply);
         let is_due = |send: &Request| matches!(send, Request::Faulty(_, due) if said.is(*due));
         let call = self.sends.iter().position(|send| matches!(send, Request::Call(_)));
         let faulty = self.sends.iter().position(|send| matches!(send, Request::Faulty(..)));
@@ -253,7 +252,7 @@ impl Unanswered {
     }
 }
 
-impl Said {
+impl Response {
     /// What a reply of version 1 says, or the error that is in place of one.
     pub(super) fn of_v1(error: Option<v1::ErrorBody>) -> Self {
         error.map_or(Self::Reply, Self::Refusal)
@@ -295,7 +294,7 @@ const fn is_of_form(code: ErrorCode) -> bool {
 }
 
 /// Judges an answer by what it is for. Its findings rest on no call with its XID being missing.
-pub(super) fn judge(answers: Answers, said: Said, (about, at): (About, usize), book: &mut Book) -> Option<Found> {
+pub(super) fn judge(answers: Answers, said: Response, (about, at): (About, usize), book: &mut Book) -> Option<Found> {
     let name = said.name();
     let say = |severity, message: core::fmt::Arguments<'_>| {
         let finding = Finding { rule: &ANSWER, severity, offset: at, message };
@@ -318,7 +317,7 @@ pub(super) fn judge(answers: Answers, said: Said, (about, at): (About, usize), b
             say(severity(faulty.rule), format_args!("{name} answers frame {frame} ({slug}); {due} should"))
         }
         // RFC 8166 section 4.5.2 asks for ERR_CHUNK, but section 4.2.1 has the XID of the RPC message ignored.
-        Answers::Call(Some(faulty)) if faulty.rule.slug == "xid-mismatch" && matches!(said, Said::Reply) => {
+        Answers::Call(Some(faulty)) if faulty.rule.slug == "xid-mismatch" && matches!(said, Response::Reply) => {
             let frame = faulty.about.stamp.frame;
             let message = format_args!("a reply answers frame {frame} (xid-mismatch); other responders send ERR_CHUNK");
             say(Severity::Hazard, message)

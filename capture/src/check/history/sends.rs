@@ -9,7 +9,7 @@ use rpcrdma::v1::{self, ErrorBody};
 use super::exchanges::{called_xid, has_reply_chunk, is_long_call, is_nomsg};
 use super::messages::calls_in_version_1;
 use super::pending::OrderProof;
-use super::requests::{self, Answers, Faulty, Request, Said};
+use super::requests::{self, Answers, Faulty, Request, Response};
 use super::rules::{REPLY_UNEXPECTED, REVERSE_VERSION};
 use super::state::History;
 use crate::carrier::operation::Side;
@@ -152,7 +152,7 @@ impl History {
             return Answers::Nothing;
         }
         let error = sent.error.map(|(error, _)| error);
-        let said = Said::of_v1(error);
+        let said = Response::of_v1(error);
         let (answers, frees_credit) = self.requests.get_mut(requester).answer(xid, said);
         if is_known || frees_credit {
             self.credits.get_mut(requester).reply(sent.prefix.map_or(1, |prefix| prefix.credit));
@@ -177,7 +177,7 @@ impl History {
         if !self.is_whole() {
             return book.unknown(&REPLY_UNEXPECTED);
         }
-        let misnamed = error.and_then(|error| self.requests.get_mut(requester).take_misnamed(Said::Refusal(error)));
+        let misnamed = error.and_then(|error| self.requests.get_mut(requester).take_misnamed(Response::Refusal(error)));
         if let Some(faulty) = misnamed {
             let (frame, slug) = (faulty.about.stamp.frame, faulty.rule.slug);
             let message =
