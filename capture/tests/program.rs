@@ -233,8 +233,10 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
     assert_eq!((&failed["status"], &failed["call"]["rebuilt"]), (&json!("ERR_CHUNK"), &json!(false)));
     assert_eq!(failed["call"]["reason"], "the header cannot be read");
     let unanswered = object("transactions", "withdrawn", "reply_frame", Value::Null);
-    let refused = "the requester's adapter refused access to memory; octets from 0 of 1000 are missing";
+    let refused = "the requester refused access from octet 0 of 1000";
     assert_eq!(unanswered["call"]["reason"], format!("Read chunk at Position 124: {refused}"));
+    let text = stdout(&run(&["transactions", &capture("withdrawn")])).to_owned();
+    assert!(text.contains(&format!("Position 124: {refused}\n")), "not cut: {text}");
     assert_eq!((&unanswered["latency_ns"], &unanswered["phases"]), (&Value::Null, &Value::Null));
     assert_eq!(unanswered["phases_missing"], "the reply is not all in the capture");
 }

@@ -102,10 +102,9 @@ impl fmt::Display for NotRebuilt {
             Self::NotMoved { chunk, first, last } => {
                 write!(f, "{chunk}: the responder did not write octets {first} to {last} of the returned length")
             }
-            Self::Refused { chunk, first, length } => write!(
-                f,
-                "{chunk}: the requester's adapter refused access to memory; octets from {first} of {length} are missing"
-            ),
+            Self::Refused { chunk, first, length } => {
+                write!(f, "{chunk}: the requester refused access from octet {first} of {length}")
+            }
             Self::CallMissing => f.write_str("the call is not in the capture"),
             Self::ForeignChunks => f.write_str("the reply's chunks are not the call's"),
             Self::Position(position) => write!(f, "Position {position} is not within the Payload stream"),
