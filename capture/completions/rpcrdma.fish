@@ -34,6 +34,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "decode" -d 'Print t
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "transactions" -d 'Print the RPCs, one line each: call, reply, and the data that RDMA moved'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "slow" -d 'Print the slowest RPCs, and where their time went'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "pending" -d 'Print the calls without a reply, the oldest first, and who owes what'
+complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "top" -d 'Count RPCs, octets and latencies by client, operation, file and the like'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "export" -d 'Write the RPCs to a capture file as RPC over TCP'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "annotate" -d 'Write the frames to a pcapng file, with comments on what they carry and which rules they break'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "report" -d 'Write a report on a capture: one HTML file, for a ticket'
@@ -119,6 +120,33 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l verify-crc -
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l json -d 'Print one JSON object per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l connection -d 'Show only this connection; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
+b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l slower-than -d 'Show only RPCs that took this time or longer (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l by -d 'Count the RPCs by this' -r -f -a "client\t''
+server\t''
+operation\t''
+handle\t''
+name\t''
+status\t''
+connection\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l rows -d 'Print so many rows at most, and count the rest as others' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
+always\t'Always'
+never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l json -d 'Print one JSON object per line'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -s q -l quiet -d 'Print nothing but errors on standard error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l connection -d 'Show only this connection; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
@@ -449,16 +477,17 @@ always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand man" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "decode" -d 'Print the messages, one line each'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "transactions" -d 'Print the RPCs, one line each: call, reply, and the data that RDMA moved'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "slow" -d 'Print the slowest RPCs, and where their time went'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "pending" -d 'Print the calls without a reply, the oldest first, and who owes what'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "export" -d 'Write the RPCs to a capture file as RPC over TCP'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "annotate" -d 'Write the frames to a pcapng file, with comments on what they carry and which rules they break'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "report" -d 'Write a report on a capture: one HTML file, for a ticket'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "stats" -d 'Count connections, messages, chunks, credits, retransmissions and latencies'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "check" -d 'Report which rules of RPC-over-RDMA the messages and RDMA operations break'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "header" -d 'Decode one Send from a hex dump, and report what is wrong with it'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "man" -d 'Print the manual page of the program or of one command'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending export annotate report stats check header completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "decode" -d 'Print the messages, one line each'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "transactions" -d 'Print the RPCs, one line each: call, reply, and the data that RDMA moved'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "slow" -d 'Print the slowest RPCs, and where their time went'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "pending" -d 'Print the calls without a reply, the oldest first, and who owes what'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "top" -d 'Count RPCs, octets and latencies by client, operation, file and the like'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "export" -d 'Write the RPCs to a capture file as RPC over TCP'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "annotate" -d 'Write the frames to a pcapng file, with comments on what they carry and which rules they break'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "report" -d 'Write a report on a capture: one HTML file, for a ticket'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "stats" -d 'Count connections, messages, chunks, credits, retransmissions and latencies'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "check" -d 'Report which rules of RPC-over-RDMA the messages and RDMA operations break'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "header" -d 'Decode one Send from a hex dump, and report what is wrong with it'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "man" -d 'Print the manual page of the program or of one command'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow pending top export annotate report stats check header completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -11,6 +11,7 @@
 mod synthetic;
 
 use rpcrdma_capture::nfs::{Callback, WalkError};
+use rpcrdma_capture::output::file_names::FileNames;
 use rpcrdma_capture::{Captured, ChunkName, Config, Files, Form, Half, NotRebuilt, Security, Side, Transaction};
 
 use By::{Client, Server};
@@ -1004,7 +1005,8 @@ fn called_back(announced: &[Vec<u8>], program: u32) -> (Option<&'static str>, Ca
     let rpc = found.messages[announced.len() * 2].rpc.as_ref().unwrap();
     assert_eq!((rpc.name, rpc.callback), (transaction.name, transaction.callback));
     let mut object = Vec::new();
-    rpcrdma_capture::output::json::transaction(&mut object, transaction, &Files::default()).unwrap();
+    rpcrdma_capture::output::json::transaction(&mut object, transaction, &Files::default(), &mut FileNames::default())
+        .unwrap();
     let is_said = String::from_utf8(object).unwrap().contains(r#""reverse":true,"program_guessed":true,"#);
     assert_eq!(is_said, transaction.callback == Callback::Guessed);
     (transaction.name, transaction.callback)

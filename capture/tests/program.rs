@@ -203,6 +203,8 @@ fn a_callback_is_in_the_reverse_direction() {
 #[test]
 fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
     let write = object("transactions", "nfs41", "rdma_xid", "0x61d138ec");
+    // As tshark shows it (nfs.fh.hash, nfs.fhandle); the name is that of the OPEN before.
+    let handle = json!({"hash": "0xb58e201c", "octets": "01000101000000009ff1ffc29901000000000000", "name": "odd2"});
     assert_eq!(
         write,
         json!({
@@ -216,6 +218,11 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
             "operations": [
                 {"name": "SEQUENCE", "status": 0}, {"name": "PUTFH", "status": 0}, {"name": "WRITE", "status": 0},
                 {"name": "GETATTR", "status": 0}
+            ],
+            "arguments": [
+                {"operation": "PUTFH", "handle": handle},
+                {"operation": "WRITE", "handle": handle, "offset": 0, "count": 5003,
+                 "stateid": "0000000039e8006bb068d76206000000"}
             ],
             "call": {"form": "chunked", "inline": 196, "rebuilt": true, "length": 5200},
             "reply": {"form": "short", "inline": 184, "rebuilt": true, "length": 184},
@@ -239,6 +246,29 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
     assert!(text.contains(&format!("Position 124: {refused}\n")), "not cut: {text}");
     assert_eq!((&unanswered["latency_ns"], &unanswered["phases"]), (&Value::Null, &Value::Null));
     assert_eq!(unanswered["phases_missing"], "the reply is not all in the capture");
+}
+
+#[test]
+fn rpcs_are_counted_by_what_they_have_in_common() {
+    let output = run(&["top", "--by", "client", "--op", "READ", &capture("nfs3")]);
+    assert_eq!(
+        stdout(&output),
+        "   calls no reply   failed      read   written   p50 ms   p99 ms   time  client\n      \
+         12        0        0    721 kB         0     6.00     9.62 100.0%  192.0.2.2\n"
+    );
+    let files = |arguments: &[&str]| -> Vec<Value> {
+        let output = run(&[&["top", "--json", "--by", "name"], arguments, &[&capture("nfs41")]].concat());
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    // Where only WRITEs are counted, the OPEN before them still gives the name.
+    let written = files(&["--op", "WRITE"]);
+    let octets = |rows: &[Value]| rows.iter().map(|row| row["octets_written"].as_u64().unwrap()).collect::<Vec<_>>();
+    let names: Vec<_> = written.iter().map(|row| row["key"].as_str().unwrap()).collect();
+    assert_eq!((names, octets(&written)), (vec!["w.bin", "odd2", "odd.txt"], vec![197_001, 5003, 10]));
+    let folded = files(&["--op", "WRITE", "--rows", "1"]);
+    assert_eq!((octets(&folded), &folded[1]["others"]), (vec![197_001, 5013], &json!(2)));
+    let shares: f64 = written.iter().map(|row| row["share"].as_f64().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 1e-9);
 }
 
 #[test]

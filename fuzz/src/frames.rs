@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use rpcrdma_capture::output::export::Exporter;
+use rpcrdma_capture::output::file_names::FileNames;
 use rpcrdma_capture::output::findings::Findings;
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{json, tree};
@@ -228,7 +229,7 @@ impl Run {
         }
         let files = Files::default();
         let Shown { lines, written, exporter, .. } = &mut self.shown;
-        let shown = json::transaction(written, transaction, &files)
+        let shown = json::transaction(written, transaction, &files, &mut FileNames::default())
             .and_then(|()| lines.transaction(written, transaction, &files))
             .and_then(|()| exporter.transaction(transaction));
         assert!(shown.is_ok());

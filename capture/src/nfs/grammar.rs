@@ -3,6 +3,8 @@
 //! The tables keep only what is needed to step over an item: how many octets it takes, and whether a peer may move it
 //! out of the Payload stream. Their depth is fixed, so stepping through them needs a bounded amount of stack.
 
+use super::walk::Mark;
+
 /// Items that follow one another.
 pub(super) type Xdr = &'static [Item];
 
@@ -11,6 +13,8 @@ pub(super) type Xdr = &'static [Item];
 pub(super) enum Item {
     /// This many octets, a multiple of four: integers, enumerations, fixed-length opaque data (sections 4.1 to 4.9).
     Fixed(usize),
+    /// An item that arguments are known by.
+    Marked(Mark, &'static Item),
     /// A word: the program number of a client's callbacks.
     CallbackProgram,
     /// Variable-length opaque data or a string (sections 4.10 and 4.11).
@@ -34,6 +38,13 @@ pub(super) enum Item {
     /// The results of those operations (RFC 7530 section 15.2.2).
     OperationResults(&'static [Row]),
 }
+
+/// An offset in a file.
+pub(super) const OFFSET: Item = Item::Marked(Mark::Offset, &HYPER);
+/// How many octets of a file.
+pub(super) const COUNT: Item = Item::Marked(Mark::Count, &WORD);
+/// The name of a file in its directory.
+pub(super) const NAME: Item = Item::Marked(Mark::Name, &Item::Opaque);
 
 /// An integer, an enumeration, a bool.
 pub(super) const WORD: Item = Item::Fixed(4);
@@ -134,6 +145,7 @@ mod tests {
     fn least_of(item: &Item) -> usize {
         match *item {
             Item::Fixed(octets) => octets,
+            Item::Marked(_, item) => least(core::slice::from_ref(item)),
             Item::Structure(items) => least(items),
             Item::Union(..) | Item::CallbackProgram | Item::Opaque | Item::Data | Item::Words | Item::Array(_) => 4,
             Item::Optional(_) | Item::List(_) | Item::Operations(_) | Item::OperationResults(_) => 4,
@@ -156,6 +168,7 @@ mod tests {
                 check(items)
             }
             Item::Optional(items) | Item::Structure(items) => check(items),
+            Item::Marked(_, item) => check(core::slice::from_ref(item)),
             Item::Union(arms, otherwise) => {
                 let arms = arms.iter().map(|arm| check(arm.1)).max().unwrap_or(0);
                 arms.max(otherwise.map_or(0, check))

@@ -24,8 +24,8 @@ mod walker;
 use core::ops::{Range, RangeInclusive};
 
 use grammar::Row;
-pub(crate) use walk::Padding;
 pub use walk::{CompoundOperation, DataItem, Reduced, Walk, WalkError};
+pub(crate) use walk::{Mark, MarkedItem, Padding};
 use walker::Walker;
 
 /// The procedure that an RPC call header names (RFC 5531 section 9).
@@ -157,6 +157,28 @@ pub fn results(procedure: Procedure, callback: bool, body: &[u8], reduced: Reduc
         Some(row) => walker.results(row),
         None => walker.unknown_procedure(),
     }
+}
+
+/// The operations and the marked items of the arguments of a call that is not reduced, as far as they can be read.
+pub(crate) fn marked_arguments(
+    procedure: Procedure,
+    callback: bool,
+    body: &[u8],
+) -> (Vec<CompoundOperation>, Vec<MarkedItem<'_>>) {
+    let mut walker = Walker::new(body, 0, Reduced::Call(&[]));
+    walker.mark();
+    procedure.row(callback).map(|row| walker.marked_arguments(row)).unwrap_or_default()
+}
+
+/// The same for results.
+pub(crate) fn marked_results(
+    procedure: Procedure,
+    callback: bool,
+    body: &[u8],
+) -> (Vec<CompoundOperation>, Vec<MarkedItem<'_>>) {
+    let mut walker = Walker::new(body, 0, Reduced::Reply(&[]));
+    walker.mark();
+    procedure.row(callback).map(|row| walker.marked_results(row)).unwrap_or_default()
 }
 
 /// Whether a result of a procedure may be reduced, according to its table; for a COMPOUND, one of these operations.

@@ -1,16 +1,19 @@
 //! NFS version 2 (RFC 1094 section 2.2).
 
-use super::grammar::Item::{Data, Fixed, List, Opaque};
-use super::grammar::{BOOL, Item, Results, Row, WORD, ok, plain, row};
+use super::grammar::Item::{Data, Fixed, List, Marked, Opaque};
+use super::grammar::{BOOL, COUNT, Item, NAME, Results, Row, WORD, ok, plain, row};
+use super::walk::Mark;
 
 /// `fhandle` (section 2.3.3).
-pub(super) const FHANDLE: Item = Fixed(32);
+pub(super) const FHANDLE: Item = Marked(Mark::Handle, &Fixed(32));
+/// An offset of version 2.
+const OFFSET: Item = Marked(Mark::Offset, &WORD);
 /// `fattr` (section 2.3.5): 17 words.
 pub(super) const FATTR: Item = Fixed(68);
 /// `sattr` (section 2.3.6): 8 words.
 const SATTR: Item = Fixed(32);
 /// `diropargs` (section 2.3.10).
-const DIROPARGS: Item = Item::Structure(&[FHANDLE, Opaque]);
+const DIROPARGS: Item = Item::Structure(&[FHANDLE, NAME]);
 /// `attrstat` (section 2.3.9).
 const ATTRSTAT: Results = ok(&[FATTR]);
 /// `diropres` (section 2.3.11).
@@ -25,9 +28,11 @@ pub(super) const PROCEDURES: &[Row] = &[
     row(3, "NFSv2 ROOT", &[], plain(&[])),
     row(4, "NFSv2 LOOKUP", &[DIROPARGS], DIROPRES),
     row(5, "NFSv2 READLINK", &[FHANDLE], ok(&[Data])),
-    row(6, "NFSv2 READ", &[FHANDLE, Fixed(12)], ok(&[FATTR, Data])),
+    // offset, count, totalcount
+    row(6, "NFSv2 READ", &[FHANDLE, OFFSET, COUNT, WORD], ok(&[FATTR, Data])),
     row(7, "NFSv2 WRITECACHE", &[], plain(&[])),
-    row(8, "NFSv2 WRITE", &[FHANDLE, Fixed(12), Data], ATTRSTAT),
+    // beginoffset, offset, totalcount
+    row(8, "NFSv2 WRITE", &[FHANDLE, WORD, OFFSET, WORD, Data], ATTRSTAT),
     row(9, "NFSv2 CREATE", &[DIROPARGS, SATTR], DIROPRES),
     row(10, "NFSv2 REMOVE", &[DIROPARGS], STAT),
     row(11, "NFSv2 RENAME", &[DIROPARGS, DIROPARGS], STAT),

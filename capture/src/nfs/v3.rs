@@ -1,10 +1,11 @@
 //! NFS version 3 (RFC 1813 section 3).
 
-use super::grammar::Item::{Data, Fixed, List, Opaque, Optional, Structure, Union};
-use super::grammar::{BOOL, HYPER, Item, Results, Row, WORD, ok, ok_else, plain, row};
+use super::grammar::Item::{Data, Fixed, List, Marked, Opaque, Optional, Structure, Union};
+use super::grammar::{BOOL, COUNT, HYPER, Item, NAME, OFFSET, Results, Row, WORD, ok, ok_else, plain, row};
+use super::walk::Mark;
 
 /// `nfs_fh3` (section 2.3.3).
-pub(super) const NFS_FH3: Item = Opaque;
+pub(super) const NFS_FH3: Item = Marked(Mark::Handle, &Opaque);
 /// `post_op_attr` (section 2.6): a `fattr3` has 84 octets.
 pub(super) const POST_OP_ATTR: Item = Optional(&[Fixed(84)]);
 /// `post_op_fh3` (section 2.6).
@@ -17,7 +18,7 @@ const SET_TIME: Item = Union(&[(0, &[]), (1, &[]), (2, &[Fixed(8)])], None);
 const SATTR3: Item =
     Structure(&[Optional(&[WORD]), Optional(&[WORD]), Optional(&[WORD]), Optional(&[HYPER]), SET_TIME, SET_TIME]);
 /// `diropargs3` (section 2.6).
-const DIROPARGS3: Item = Structure(&[NFS_FH3, Opaque]);
+const DIROPARGS3: Item = Structure(&[NFS_FH3, NAME]);
 /// `createhow3` (section 3.3.8): UNCHECKED, GUARDED, EXCLUSIVE.
 const CREATEHOW3: Item = Union(&[(0, &[SATTR3]), (1, &[SATTR3]), (2, &[Fixed(8)])], None);
 /// `mknoddata3` (section 3.3.11): NF3BLK and NF3CHR have a device number, NF3SOCK and NF3FIFO attributes only.
@@ -36,8 +37,8 @@ pub(super) const PROCEDURES: &[Row] = &[
     row(3, "NFSv3 LOOKUP", &[DIROPARGS3], ok_else(&[NFS_FH3, POST_OP_ATTR, POST_OP_ATTR], &[POST_OP_ATTR])),
     row(4, "NFSv3 ACCESS", &[NFS_FH3, WORD], ok_else(&[POST_OP_ATTR, WORD], &[POST_OP_ATTR])),
     row(5, "NFSv3 READLINK", &[NFS_FH3], ok_else(&[POST_OP_ATTR, Data], &[POST_OP_ATTR])),
-    row(6, "NFSv3 READ", &[NFS_FH3, HYPER, WORD], ok_else(&[POST_OP_ATTR, WORD, BOOL, Data], &[POST_OP_ATTR])),
-    row(7, "NFSv3 WRITE", &[NFS_FH3, HYPER, WORD, WORD, Data], ok_else(&[WCC_DATA, Fixed(16)], &[WCC_DATA])),
+    row(6, "NFSv3 READ", &[NFS_FH3, OFFSET, COUNT], ok_else(&[POST_OP_ATTR, WORD, BOOL, Data], &[POST_OP_ATTR])),
+    row(7, "NFSv3 WRITE", &[NFS_FH3, OFFSET, COUNT, WORD, Data], ok_else(&[WCC_DATA, Fixed(16)], &[WCC_DATA])),
     row(8, "NFSv3 CREATE", &[DIROPARGS3, CREATEHOW3], CREATED),
     row(9, "NFSv3 MKDIR", &[DIROPARGS3, SATTR3], CREATED),
     row(10, "NFSv3 SYMLINK", &[DIROPARGS3, SATTR3, Data], CREATED),
@@ -64,5 +65,5 @@ pub(super) const PROCEDURES: &[Row] = &[
     row(18, "NFSv3 FSSTAT", &[NFS_FH3], ok_else(&[POST_OP_ATTR, Fixed(52)], &[POST_OP_ATTR])),
     row(19, "NFSv3 FSINFO", &[NFS_FH3], ok_else(&[POST_OP_ATTR, Fixed(48)], &[POST_OP_ATTR])),
     row(20, "NFSv3 PATHCONF", &[NFS_FH3], ok_else(&[POST_OP_ATTR, Fixed(24)], &[POST_OP_ATTR])),
-    row(21, "NFSv3 COMMIT", &[NFS_FH3, HYPER, WORD], ok_else(&[WCC_DATA, Fixed(8)], &[WCC_DATA])),
+    row(21, "NFSv3 COMMIT", &[NFS_FH3, OFFSET, COUNT], ok_else(&[WCC_DATA, Fixed(8)], &[WCC_DATA])),
 ];

@@ -4,8 +4,11 @@
 //! One table serves all minor versions: none changes the meaning of an operation's number or its XDR.
 
 use super::grammar::Item::{Array, CallbackProgram, Data, Fixed, List, Opaque, OperationResults, Operations};
-use super::grammar::Item::{Optional, Structure, Union, Words};
-use super::grammar::{Arm, BOOL, HYPER, Item, Results, Row, WORD, Xdr, ok, ok_else, ok_or, plain, row};
+use super::grammar::Item::{Marked, Optional, Structure, Union, Words};
+use super::grammar::{
+    Arm, BOOL, COUNT, HYPER, Item, NAME, OFFSET, Results, Row, WORD, Xdr, ok, ok_else, ok_or, plain, row,
+};
+use super::walk::Mark;
 
 pub(super) const PROCEDURES: &[Row] = &[
     row(0, "NFSv4 NULL", &[], plain(&[])),
@@ -19,8 +22,8 @@ pub(super) const PROCEDURES: &[Row] = &[
 ];
 
 // Basic types (RFC 8881 section 3.2, RFC 7862 section 4 onwards).
-pub(super) const STATEID: Item = Fixed(16);
-pub(super) const NFS_FH: Item = Opaque;
+pub(super) const STATEID: Item = Marked(Mark::Stateid, &Fixed(16));
+pub(super) const NFS_FH: Item = Marked(Mark::Handle, &Opaque);
 pub(super) const BITMAP: Item = Words;
 pub(super) const FATTR: Item = Structure(&[BITMAP, Opaque]);
 pub(super) const SESSIONID: Item = Fixed(16);
@@ -28,7 +31,7 @@ pub(super) const FSID: Item = Fixed(16);
 const VERIFIER: Item = Fixed(8);
 const CLIENTID: Item = HYPER;
 const DEVICEID: Item = Fixed(16);
-const COMPONENT: Item = Opaque;
+const COMPONENT: Item = NAME;
 const NFSTIME: Item = Fixed(12);
 const CHANGE_INFO: Item = Fixed(20);
 const NETADDR: Item = Structure(&[Opaque, Opaque]);
@@ -118,7 +121,7 @@ const OPERATIONS: &[Row] = &[
     // Minor version 0 (RFC 7530 section 16).
     row(3, "ACCESS", &[WORD], ok(&[WORD, WORD])),
     row(4, "CLOSE", &[WORD, STATEID], ok(&[STATEID])),
-    row(5, "COMMIT", &[HYPER, WORD], ok(&[VERIFIER])),
+    row(5, "COMMIT", &[OFFSET, COUNT], ok(&[VERIFIER])),
     row(
         6,
         "CREATE",
@@ -149,7 +152,7 @@ const OPERATIONS: &[Row] = &[
     row(22, "PUTFH", &[NFS_FH], STATUS),
     row(23, "PUTPUBFH", &[], STATUS),
     row(24, "PUTROOTFH", &[], STATUS),
-    row(25, "READ", &[STATEID, HYPER, WORD], ok(&[BOOL, Data])),
+    row(25, "READ", &[STATEID, OFFSET, COUNT], ok(&[BOOL, Data])),
     row(26, "READDIR", &[HYPER, VERIFIER, WORD, WORD, BITMAP], ok(&[VERIFIER, List(&[HYPER, COMPONENT, FATTR]), BOOL])),
     row(27, "READLINK", &[], ok(&[Data])),
     row(28, "REMOVE", &[COMPONENT], CHANGED),
@@ -168,7 +171,7 @@ const OPERATIONS: &[Row] = &[
     ),
     row(36, "SETCLIENTID_CONFIRM", &[CLIENTID, VERIFIER], STATUS),
     row(37, "VERIFY", &[FATTR], STATUS),
-    row(38, "WRITE", &[STATEID, HYPER, WORD, Data], ok(&[WORD, WORD, VERIFIER])),
+    row(38, "WRITE", &[STATEID, OFFSET, WORD, Data], ok(&[WORD, WORD, VERIFIER])),
     row(39, "RELEASE_LOCKOWNER", &[OWNER], STATUS),
     // Minor version 1 (RFC 8881 section 18).
     row(40, "BACKCHANNEL_CTL", &[CallbackProgram, Array(&[CALLBACK_SEC_PARMS])], STATUS),
@@ -247,7 +250,7 @@ const OPERATIONS: &[Row] = &[
     row(
         68,
         "READ_PLUS",
-        &[STATEID, HYPER, WORD],
+        &[STATEID, OFFSET, COUNT],
         // NFS4_CONTENT_DATA, NFS4_CONTENT_HOLE; the data is not DDP-eligible (RFC 8267 section 6.1)
         ok(&[BOOL, Array(&[Union(&[(0, &[HYPER, Opaque]), (1, &[HYPER, HYPER])], Some(&[]))])]),
     ),

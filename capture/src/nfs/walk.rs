@@ -65,6 +65,32 @@ impl CompoundOperation {
     }
 }
 
+/// What an item of arguments or results means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// A file handle.
+    Handle,
+    /// The name of a file in its directory.
+    Name,
+    /// An offset in a file: four octets or eight.
+    Offset,
+    /// How many octets of a file: a word.
+    Count,
+    /// A `stateid4`.
+    Stateid,
+}
+
+/// An item that means something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MarkedItem<'a> {
+    /// Which of [`Walk::operations`] it belongs to; 0 if there are none.
+    pub(crate) operation: usize,
+    /// What it means.
+    pub(crate) mark: Mark,
+    /// Its octets; those of a name or handle of variable length without their count and padding.
+    pub(crate) octets: &'a [u8],
+}
+
 /// What was found in arguments or results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

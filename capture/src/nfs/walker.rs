@@ -5,7 +5,7 @@ use core::ops::Range;
 use rpcrdma::reader::{EndOfInput, Reader, padding};
 
 use super::grammar::{Arm, Item, Results, Row, Xdr, find};
-use super::walk::{CompoundOperation, DataItem, Padding, Reduced, Walk, WalkError};
+use super::walk::{CompoundOperation, DataItem, Mark, MarkedItem, Padding, Reduced, Walk, WalkError};
 
 type Stepped<T> = Result<T, WalkError>;
 
@@ -112,6 +112,8 @@ pub(super) struct Walker<'a> {
     padded: Vec<Range<usize>>,
     /// The procedure or operation that is being stepped through.
     inside: Option<&'static str>,
+    /// The items that mean something, where somebody asked for them.
+    marked: Option<Vec<MarkedItem<'a>>>,
     walk: Walk,
 }
 
@@ -127,7 +129,24 @@ impl<'a> Walker<'a> {
         };
         let chunks = ReducedChunks::new(reduced);
         let (padding, padded) = (None, Vec::new());
-        Self { reader: Reader::new(body), position, left_out: 0, chunks, padding, padded, inside: None, walk }
+        let reader = Reader::new(body);
+        Self { reader, position, left_out: 0, chunks, padding, padded, inside: None, marked: None, walk }
+    }
+
+    /// Remembers the items that mean something.
+    pub(super) fn mark(&mut self) {
+        self.marked = Some(Vec::new());
+    }
+
+    pub(super) fn marked_arguments(mut self, row: &Row) -> (Vec<CompoundOperation>, Vec<MarkedItem<'a>>) {
+        // What comes before an error is good.
+        let _end = self.items(row.arguments);
+        (self.walk.operations, self.marked.unwrap_or_default())
+    }
+
+    pub(super) fn marked_results(mut self, row: &Row) -> (Vec<CompoundOperation>, Vec<MarkedItem<'a>>) {
+        let _end = self.result(row);
+        (self.walk.operations, self.marked.unwrap_or_default())
     }
 
     /// Marks the body as that of an RDMA_MSGP.
@@ -224,6 +243,7 @@ impl<'a> Walker<'a> {
     fn item(&mut self, item: &Item) -> Stepped<()> {
         match *item {
             Item::Fixed(octets) => self.fixed(octets),
+            Item::Marked(mark, item) => self.marked_item(mark, item),
             Item::CallbackProgram => {
                 self.walk.callback_program = Some(self.word()?);
                 Ok(())
@@ -262,6 +282,20 @@ impl<'a> Walker<'a> {
             Item::Operations(table) => self.operations(table, |walker, row| walker.items(row.arguments)),
             Item::OperationResults(table) => self.operations(table, Self::result),
         }
+    }
+
+    fn marked_item(&mut self, mark: Mark, item: &Item) -> Stepped<()> {
+        let mut before = self.reader;
+        self.item(item)?;
+        let operation = self.walk.operations.len().saturating_sub(1);
+        if let Some(marked) = &mut self.marked {
+            let octets = match item {
+                Item::Opaque => before.opaque(),
+                _ => before.take(self.reader.offset().saturating_sub(before.offset())),
+            };
+            marked.push(MarkedItem { operation, mark, octets: octets.unwrap_or_default() });
+        }
+        Ok(())
     }
 
     /// A counted array of operations or of their results; the number of each says what follows.

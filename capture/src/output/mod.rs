@@ -1,6 +1,7 @@
 //! Writing what was found: `json` for programs, `text`, `tree` and `findings` for people, [`stats`] in numbers, `export` for
-//! tools that read RPC over TCP, `annotate` for Wireshark, `report` for a ticket. Each that brings a package with it is behind the feature of that
-//! name; `tree`, `slow` and `pending` are with `text`, and `annotate` needs both `export` and `text`.
+//! tools that read RPC over TCP, `annotate` for Wireshark, `report` for a ticket. Each that brings a package with it is
+//! behind the feature of that name; `tree`, `slow`, `pending` and `top` are with `text`, and `annotate` needs both `export`
+//! and `text`.
 
 #[cfg(all(feature = "export", feature = "text"))]
 pub mod annotate;
@@ -10,6 +11,8 @@ mod capture_file;
 pub mod export;
 #[cfg(any(feature = "json", feature = "text"))]
 mod fields;
+#[cfg(any(feature = "json", feature = "text"))]
+pub mod file_names;
 #[cfg(any(feature = "json", feature = "text"))]
 pub mod findings;
 #[cfg(feature = "json")]
@@ -28,5 +31,7 @@ mod style;
 mod tcp;
 #[cfg(feature = "text")]
 pub mod text;
+#[cfg(feature = "text")]
+pub mod top;
 #[cfg(feature = "text")]
 pub mod tree;

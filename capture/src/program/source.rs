@@ -54,6 +54,8 @@ pub(super) struct Known<'a> {
     /// Time of its first frame.
     pub(super) first: Time,
     pub(super) files: &'a Files,
+    /// Whether the filters let pass what is given.
+    pub(super) is_wanted: bool,
 }
 
 /// A capture that was read.
@@ -189,13 +191,14 @@ impl Showing<'_> {
                         self.notices.event(&event, wanted);
                         self.notices.untimed += u64::from(self.filters.cannot_tell(&event, batch.first));
                         if self.show.all || wanted {
-                            let known = Known { first: batch.first, files: &self.files };
+                            let known = Known { first: batch.first, files: &self.files, is_wanted: wanted };
                             take(Given::Event(&event), &mut output, known)?;
                             output.whole()?;
                         }
                     }
                     ReadingStep::Frame(frame) => {
-                        take(Given::Frame(frame), &mut output, Known { first: batch.first, files: &self.files })?;
+                        let known = Known { first: batch.first, files: &self.files, is_wanted: true };
+                        take(Given::Frame(frame), &mut output, known)?;
                     }
                     ReadingStep::Begun(files) => self.files = files,
                     ReadingStep::Overlaps => self.notices.overlaps += 1,

@@ -217,7 +217,7 @@ fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>,
 const PROTECTED_HEADER: usize = 8;
 
 /// The arguments or results within an integrity-protected body, as far as they were captured.
-fn protected(body: &[u8]) -> &[u8] {
+pub(super) fn protected(body: &[u8]) -> &[u8] {
     let mut reader = Reader::new(body);
     let Ok(length) = reader.u32() else { return &[] };
     let rest = reader.rest();

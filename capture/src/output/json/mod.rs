@@ -4,6 +4,7 @@
 //! are numbers. A key that has a meaning for only a few messages is left out of the others. If a capture consists of
 //! several files, the file of a frame is named, with the frame's number in it.
 
+mod arguments;
 mod chunks;
 mod compact;
 mod faults;
@@ -13,6 +14,8 @@ mod pending;
 mod rpc;
 mod salvaged;
 mod terminate;
+#[cfg(feature = "text")]
+mod top;
 mod transaction;
 mod v1;
 mod v2;
@@ -21,14 +24,18 @@ mod values;
 use std::io;
 
 use super::fields::readable;
+use super::file_names::{FileNames, server};
 use crate::event::Terminated;
 use crate::file::Files;
 #[cfg(feature = "text")]
 use crate::file::Time;
 #[cfg(feature = "text")]
 use crate::output::pending::PendingCall;
+#[cfg(feature = "text")]
+use crate::output::top::TopReport;
 use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
+use arguments::ArgumentsObject;
 use message::{MessageObject, PlaceObject};
 use salvaged::Salvaged;
 use terminate::TerminateObject;
@@ -52,12 +59,20 @@ pub fn lone_message(out: &mut impl io::Write, message: &Message) -> io::Result<(
     line(out, message, None)
 }
 
-/// Writes a transaction and a line feed.
+/// Writes a transaction and a line feed. `names` learns the names of files from it, and has those of earlier ones.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn transaction(out: &mut impl io::Write, transaction: &Transaction, files: &Files) -> io::Result<()> {
-    write_line(out, &TransactionObject::new(transaction, files))
+pub fn transaction(
+    out: &mut impl io::Write,
+    transaction: &Transaction,
+    files: &Files,
+    names: &mut FileNames,
+) -> io::Result<()> {
+    let arguments = transaction.arguments();
+    names.learn(transaction, &arguments);
+    let arguments = ArgumentsObject::all(&arguments, server(transaction), names);
+    write_line(out, &TransactionObject::new(transaction, arguments, files))
 }
 
 /// Writes a call without a reply and a line feed; `last` is the time of the last frame.
@@ -67,6 +82,15 @@ pub fn transaction(out: &mut impl io::Write, transaction: &Transaction, files: &
 #[cfg(feature = "text")]
 pub fn pending(out: &mut impl io::Write, call: &PendingCall, last: Time, files: &Files) -> io::Result<()> {
     write_line(out, &pending::PendingObject::new(call, last, files))
+}
+
+/// Writes RPCs that are counted together, a line for each key.
+///
+/// # Errors
+/// Those of `out`.
+#[cfg(feature = "text")]
+pub fn top(out: &mut impl io::Write, report: &TopReport) -> io::Result<()> {
+    top::TopObject::all(report).try_for_each(|object| write_line(out, &object))
 }
 
 /// Writes a Terminate and a line feed.

@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use super::arguments::ArgumentsObject;
 use super::rpc::{is_compound, nfs_status};
 use super::values::{EndObject, Hex32, Seconds, ShownObject, is_false};
 use crate::file::Files;
@@ -45,6 +46,8 @@ pub(super) struct TransactionObject<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     operations: Option<Operations<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Vec<ArgumentsObject<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     security: Option<&'static str>,
     call: Option<HalfObject>,
     reply: Option<HalfObject>,
@@ -55,7 +58,11 @@ pub(super) struct TransactionObject<'a> {
 }
 
 impl<'a> TransactionObject<'a> {
-    pub(super) fn new(transaction: &'a Transaction, files: &'a Files) -> Self {
+    pub(super) fn new(
+        transaction: &'a Transaction,
+        arguments: Option<Vec<ArgumentsObject<'a>>>,
+        files: &'a Files,
+    ) -> Self {
         let Transaction { call, reply, procedure, .. } = transaction;
         let locate = |half: &Option<Half>| half.as_ref().and_then(|half| files.locate(half.stamp.frame));
         let (call_file, reply_file) = (locate(call), locate(reply));
@@ -83,6 +90,7 @@ impl<'a> TransactionObject<'a> {
             procedure: procedure.map(|procedure| procedure.procedure),
             name: transaction.name,
             operations: is_compound(transaction.name).then_some(Operations(&transaction.operations)),
+            arguments,
             security: transaction.security.map(Security::name),
             call: call.as_ref().map(HalfObject::new),
             reply: reply.as_ref().map(HalfObject::new),

@@ -30,20 +30,34 @@ impl Histogram {
         }
     }
 
-    pub(super) const fn count(&self) -> u64 {
+    /// Takes the values of another one too.
+    pub(in crate::output) fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+    }
+
+    pub(in crate::output) const fn count(&self) -> u64 {
         self.count
     }
 
-    pub(super) const fn min(&self) -> u64 {
+    pub(in crate::output) const fn min(&self) -> u64 {
         self.min
     }
 
-    pub(super) const fn max(&self) -> u64 {
+    pub(in crate::output) const fn max(&self) -> u64 {
         self.max
     }
 
     /// The value that `percent` of all values do not exceed; 0 without values.
-    pub(super) fn percentile(&self, percent: u64) -> u64 {
+    pub(in crate::output) fn percentile(&self, percent: u64) -> u64 {
         let rank = self.count.saturating_mul(percent).div_ceil(100).max(1);
         let mut seen = 0;
         for (index, count) in self.counts.iter().enumerate() {
@@ -109,6 +123,31 @@ mod tests {
         assert!(histogram.percentile(50).abs_diff(500_000) < 5_000);
         assert!(histogram.percentile(99).abs_diff(990_000) < 9_900);
         assert_eq!(histogram.percentile(100), 1_000_000);
+    }
+
+    #[test]
+    fn merged_distributions_are_that_of_all_values() {
+        let of = |values: core::ops::Range<u64>| {
+            let mut histogram = Histogram::default();
+            values.for_each(|value| histogram.record(value * value));
+            histogram
+        };
+        let (mut low, mut high, all) = (of(3..400), of(400..1000), of(3..1000));
+        let told = |histogram: &Histogram| {
+            [1, 50, 99]
+                .map(|percent| histogram.percentile(percent))
+                .to_vec()
+                .into_iter()
+                .chain([histogram.min(), histogram.max(), histogram.count()])
+                .collect::<Vec<_>>()
+        };
+        high.merge(&Histogram::default());
+        let mut none = Histogram::default();
+        none.merge(&low);
+        assert_eq!(told(&none), told(&low));
+        low.merge(&high);
+        high.merge(&none);
+        assert_eq!((told(&low), told(&high)), (told(&all), told(&all)));
     }
 
     #[test]

@@ -4,10 +4,10 @@
 //! [`CONNECTIONS`] connections, and at most [`NAMES`] procedures and as many kinds of failure; of any more it only
 //! keeps the number. [`Statistics`] is the result.
 
-mod histogram;
+pub(super) mod histogram;
 mod report;
 #[cfg(feature = "text")]
-mod text;
+pub(super) mod text;
 
 use std::collections::BTreeMap;
 
@@ -302,15 +302,19 @@ fn counted(counts: Vec<(&'static str, u64)>) -> Vec<NamedCount> {
     counts.into_iter().map(|(name, count)| NamedCount { name, count }).collect()
 }
 
-/// The name under which an RPC is counted: its procedure. A COMPOUND counts as the first of its operations that does
-/// not merely lead up to another (OPEN, even if an ACCESS follows it), failing that as GETATTR if it has one, and
-/// failing that as its last operation.
-fn procedure_name(transaction: &Transaction) -> String {
-    let Some(procedure) = transaction.procedure else { return "unknown".to_owned() };
+/// Which operation a COMPOUND is about: the first that does not merely lead up to another (OPEN, even if an ACCESS follows
+/// it), failing that GETATTR if it has one, and failing that its last.
+pub(super) fn main_operation(transaction: &Transaction) -> Option<usize> {
     let operations = &transaction.operations;
-    let main = operations.iter().find(|operation| !operation.leads());
-    let attributes = || operations.iter().find(|operation| operation.name.ends_with("GETATTR"));
-    match main.or_else(attributes).or(operations.last()) {
+    let main = operations.iter().position(|operation| !operation.leads());
+    let attributes = || operations.iter().position(|operation| operation.name.ends_with("GETATTR"));
+    main.or_else(attributes).or(operations.len().checked_sub(1))
+}
+
+/// The name under which an RPC is counted: its procedure, or the operation that a COMPOUND is about.
+pub(super) fn procedure_name(transaction: &Transaction) -> String {
+    let Some(procedure) = transaction.procedure else { return "unknown".to_owned() };
+    match main_operation(transaction).and_then(|main| transaction.operations.get(main)) {
         Some(CompoundOperation { name: "unknown", code, .. }) => format!("NFSv4 operation {code}"),
         Some(operation) => format!("NFSv4 {}", operation.name),
         None => match transaction.name {
@@ -321,7 +325,7 @@ fn procedure_name(transaction: &Transaction) -> String {
 }
 
 /// The name of what went wrong; `None` if nothing did.
-fn failure_name(transaction: &Transaction, status: Status) -> Option<String> {
+pub(super) fn failure_name(transaction: &Transaction, status: Status) -> Option<String> {
     match status {
         Status::Success(None | Some(0)) => None,
         Status::Success(Some(code)) => {

@@ -307,7 +307,7 @@ fn counted(count: u64, name: &str) -> String {
 }
 
 /// A time of so many nanoseconds, in three digits or more.
-fn milliseconds(nanoseconds: u64) -> String {
+pub(in crate::output) fn milliseconds(nanoseconds: u64) -> String {
     let value = nanoseconds as f64 / 1e6;
     match nanoseconds {
         0..1_000_000 => format!("{value:.3}"),
@@ -318,7 +318,7 @@ fn milliseconds(nanoseconds: u64) -> String {
 }
 
 /// A number with its digits in groups of three.
-fn grouped(number: impl Display) -> String {
+pub(in crate::output) fn grouped(number: impl Display) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -331,7 +331,7 @@ fn grouped(number: impl Display) -> String {
 }
 
 /// A number of octets, exact if it is small.
-fn short(octets: u64) -> String {
+pub(in crate::output) fn short(octets: u64) -> String {
     let (unit, name) = match octets {
         0..100_000 => return grouped(octets),
         100_000..1_000_000 => (1e3, "kB"),

@@ -124,7 +124,7 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
         arguments.show(&mut checker, &mut findings, out, known)
     })?;
     let mut out = Vec::new();
-    let known = Known { first: summary.first.unwrap_or_default(), files: &files };
+    let known = Known { first: summary.first.unwrap_or_default(), files: &files, is_wanted: true };
     arguments.show(&mut checker, &mut findings, &mut out, known)?;
     findings.summary(&mut out, checker.counts().filter(|count| arguments.wants_rule(count.rule.slug)))?;
     output::write(&out)?;

@@ -10,6 +10,7 @@ mod pending;
 mod report;
 mod slow;
 mod stats;
+mod top;
 mod transactions;
 
 use clap::builder::PossibleValuesParser;
@@ -25,6 +26,7 @@ use self::pending::PendingArguments;
 use self::report::ReportArguments;
 use self::slow::SlowArguments;
 use self::stats::StatsArguments;
+use self::top::TopArguments;
 use self::transactions::TransactionsArguments;
 use super::arguments::Color;
 use super::failure::Failure;
@@ -39,6 +41,7 @@ Examples:
   rpcrdma transactions --json nfs.pcap*        one JSON object per RPC
   rpcrdma slow --top 3 nfs.pcap                the slowest RPCs, and where their time went
   rpcrdma pending nfs.pcap                     calls without a reply, and who owes what
+  rpcrdma top --by client nfs.pcap             who takes the time; or which operation, which file
   rpcrdma export nfs.pcap -o tcp.pcap          for Wireshark, as NFS over TCP
   rpcrdma annotate nfs.pcap -o out.pcapng      for Wireshark, with comments
   rpcrdma report nfs.pcap -o report.html       all of it on one page, for a ticket
@@ -75,11 +78,12 @@ pub(super) struct Arguments {
 }
 
 /// The commands that have a manual page.
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "decode",
     "transactions",
     "slow",
     "pending",
+    "top",
     "export",
     "annotate",
     "report",
@@ -100,6 +104,8 @@ enum Command {
     Slow(SlowArguments),
     /// Print the calls without a reply, the oldest first, and who owes what
     Pending(PendingArguments),
+    /// Count RPCs, octets and latencies by client, operation, file and the like
+    Top(TopArguments),
     /// Write the RPCs to a capture file as RPC over TCP
     Export(ExportArguments),
     /// Write the frames to a pcapng file, with comments on what they carry and which rules they break
@@ -135,6 +141,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Transactions(command) => transactions::run(&command, color, quiet),
         Command::Slow(command) => slow::run(&command, color, quiet),
         Command::Pending(command) => pending::run(&command, color, quiet),
+        Command::Top(command) => top::run(&command, color, quiet),
         Command::Export(command) => export::run(&command, quiet),
         Command::Annotate(command) => annotate::run(&command, quiet),
         Command::Report(command) => report::run(&command, quiet),

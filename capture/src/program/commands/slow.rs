@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::dissector::Config;
 use crate::event::Event;
+use crate::output::file_names::FileNames;
 use crate::output::json;
 use crate::output::slow::{self, Slowest};
 use crate::program::arguments::{Color, InputArguments, RpcArguments};
@@ -44,14 +45,22 @@ pub(super) struct SlowArguments {
 pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let colour = output::is_coloured(color);
     let mut slowest = Slowest::new(arguments.top as usize, arguments.rpcs.slower_than.unwrap_or(0));
-    let show = Show::report(quiet);
+    // What was looked up before the RPCs that were asked for names their files.
+    let mut names = FileNames::default();
+    let show = Show { all: arguments.json, ..Show::report(quiet) };
     // Those that are not slow enough are counted here, apart from calls without a reply.
     let mut source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs).of_any_latency())?;
     let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, known| match event {
-        Event::Transaction(transaction) => slowest.take(transaction, |out| match arguments.json {
-            true => json::transaction(out, transaction, known.files),
-            false => slow::lines(out, transaction, known.files, colour),
-        }),
+        Event::Transaction(transaction) => {
+            if arguments.json {
+                names.learn(transaction, &transaction.arguments());
+            }
+            let show = |out: &mut Vec<u8>| match arguments.json {
+                true => json::transaction(out, transaction, known.files, &mut names),
+                false => slow::lines(out, transaction, known.files, colour),
+            };
+            if known.is_wanted { slowest.take(transaction, show) } else { Ok(()) }
+        }
         _ => Ok(()),
     })?;
     if slowest.unanswered() > 0 && !quiet {

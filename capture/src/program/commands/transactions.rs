@@ -5,6 +5,7 @@ use clap::Args;
 use super::headed::HeadedLines;
 use crate::dissector::Config;
 use crate::event::Event;
+use crate::output::file_names::FileNames;
 use crate::output::json;
 use crate::program::arguments::{Color, InputArguments, RpcArguments};
 use crate::program::failure::Failure;
@@ -24,10 +25,18 @@ pub(super) struct TransactionsArguments {
 
 pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut text = HeadedLines::new(color);
-    let show = Show::listing(quiet);
+    // What was looked up before the RPCs that were asked for names their files.
+    let mut names = FileNames::default();
+    let show = Show { all: arguments.json, ..Show::listing(quiet) };
     let filters = Filters::rpcs(&arguments.input, &arguments.rpcs);
     InputSource::new(filters)?.read(Config::default(), show, |event, out, known| match event {
-        Event::Transaction(transaction) if arguments.json => json::transaction(out, transaction, known.files),
+        Event::Transaction(transaction) if arguments.json && known.is_wanted => {
+            json::transaction(out, transaction, known.files, &mut names)
+        }
+        Event::Transaction(transaction) if arguments.json => {
+            names.learn(transaction, &transaction.arguments());
+            Ok(())
+        }
         Event::Transaction(transaction) => text.transaction(out, transaction, known),
         _ => Ok(()),
     })

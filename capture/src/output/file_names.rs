@@ -1,0 +1,98 @@
+//! By which names files were looked up, opened or created, so that later operations on their handles can be named.
+
+use std::collections::VecDeque;
+
+use crate::carrier::table::Map;
+use crate::link::Address;
+use crate::rpc::arguments::OperationArguments;
+use crate::rpc::transaction::Transaction;
+
+/// The most files whose names are remembered; past that, the one that was named first is forgotten.
+const FILES: usize = 16_384;
+/// The longest handle of a remembered file, in octets (`NFS4_FHSIZE`), and the longest name.
+const HANDLE: usize = 128;
+const NAME: usize = 255;
+
+/// The names of files, by server and handle.
+///
+/// A file that is renamed keeps the name by which it was known until it is looked up again.
+#[derive(Debug, Default)]
+pub struct FileNames {
+    names: Map<(Address, Box<[u8]>), Box<str>>,
+    /// The order in which they were named.
+    order: VecDeque<(Address, Box<[u8]>)>,
+}
+
+impl FileNames {
+    /// Takes the names that an RPC shows, with its arguments.
+    pub fn learn(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
+        for arguments in arguments {
+            if let (Some(handle), Some(name)) = (arguments.named_handle, arguments.file_name)
+                && handle.len() <= HANDLE
+                && name.len() <= NAME
+                && !matches!(name, b"." | b"..")
+            {
+                self.insert((server(transaction), handle.into()), String::from_utf8_lossy(name).into());
+            }
+        }
+    }
+
+    fn insert(&mut self, file: (Address, Box<[u8]>), name: Box<str>) {
+        if self.names.insert(file.clone(), name).is_some() {
+            return;
+        }
+        self.order.push_back(file);
+        if self.order.len() > FILES
+            && let Some(first) = self.order.pop_front()
+        {
+            self.names.remove(&first);
+        }
+    }
+
+    /// The name of a file of a server, if it was seen.
+    #[must_use]
+    pub fn name(&self, server: Address, handle: &[u8]) -> Option<&str> {
+        self.names.get(&(server, handle.into())).map(AsRef::as_ref)
+    }
+}
+
+/// The address of the server: the end that is called, except for callbacks.
+pub(super) const fn server(transaction: &Transaction) -> Address {
+    if transaction.reverse { transaction.from } else { transaction.to }
+}
+
+/// The address of the client.
+pub(super) const fn client(transaction: &Transaction) -> Address {
+    if transaction.reverse { transaction.to } else { transaction.from }
+}
+
+/// The number by which Wireshark knows a file handle: its CRC-32.
+pub(super) fn hash(handle: &[u8]) -> u32 {
+    crc32fast::hash(handle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_that_was_named_first_is_forgotten_past_the_bound() {
+        let (mut names, server) = (FileNames::default(), Address::Lid(1));
+        let file = |number: usize| (server, Box::from(number.to_be_bytes().as_slice()));
+        for number in 0..=FILES {
+            names.insert(file(number), format!("{number}").into());
+            names.insert(file(number), format!("again {number}").into());
+        }
+        let name = |number: usize| names.name(server, &number.to_be_bytes());
+        assert_eq!((name(0), name(1), names.order.len()), (None, Some("again 1"), FILES));
+        assert_eq!(names.name(Address::Lid(2), &1_usize.to_be_bytes()), None);
+    }
+
+    #[test]
+    fn a_handle_is_known_by_the_number_that_wireshark_has_for_it() {
+        // nfs.fh.hash of tshark 4.0 for handles of nfs41.pcap
+        assert_eq!(hash(&[1, 0, 1, 0, 0, 0, 0, 0]), 0x62d4_0c52);
+        let handle = [1, 0, 1, 1, 0, 0, 0, 0, 0x93, 0x4c, 0x58, 0x9c, 4, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(hash(&handle), 0xc77d_7fc1);
+    }
+}

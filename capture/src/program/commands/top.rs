@@ -1,0 +1,106 @@
+//! `top`: RPCs by what they have in common.
+
+use clap::{Args, ValueEnum};
+
+use crate::dissector::Config;
+use crate::event::Event;
+use crate::output::json;
+use crate::output::top::{Top, TopBy};
+use crate::program::arguments::{Color, InputArguments, RpcArguments};
+use crate::program::failure::{Failure, say};
+use crate::program::filters::Filters;
+use crate::program::notices::counted;
+use crate::program::output;
+use crate::program::source::{Done, InputSource, Show};
+
+const TOP_HELP: &str = "\
+The columns:
+  calls       RPCs, among them those without a reply, and those that failed
+  read        octets of file data in results, as of READ, however they were sent
+  written     octets of file data in arguments, as of WRITE
+  p50, p99    milliseconds that half of the RPCs, and 99 of 100, did not exceed, to one in a hundred
+  time        the part of the time of all RPCs, added up; RPCs that wait at once count each
+A COMPOUND is about its first operation that does not only lead up to another, as PUTFH and GETATTR
+do. Its file is the one that the operation names, or else the current one. --by handle shows the
+CRC-32 of the handle, as Wireshark does (nfs.fh.hash), and the name by which the file was looked up,
+opened or created, if the capture shows that.
+No more than 1000 keys are counted apart at a time. If there are more, those that took the least
+time are counted as others, and one of them that comes back is counted from then on.
+
+Examples:
+  rpcrdma top nfs.pcap                              operations
+  rpcrdma top --by client --op READ nfs.pcap        who reads
+  rpcrdma top --by name --rows 10 nfs.pcap          the ten files that took the most time
+  rpcrdma top --by handle --json nfs.pcap           one JSON object per file";
+
+#[derive(Args, Debug)]
+#[command(after_help = TOP_HELP)]
+pub(super) struct TopArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    #[command(flatten)]
+    rpcs: RpcArguments,
+    /// Count the RPCs by this
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = By::Operation)]
+    by: By,
+    /// Print so many rows at most, and count the rest as others
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rows: u32,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+/// What RPCs are counted by.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    Client,
+    Server,
+    Operation,
+    Handle,
+    Name,
+    Status,
+    Connection,
+}
+
+impl From<By> for TopBy {
+    fn from(by: By) -> Self {
+        match by {
+            By::Client => Self::Client,
+            By::Server => Self::Server,
+            By::Operation => Self::Operation,
+            By::Handle => Self::Handle,
+            By::Name => Self::Name,
+            By::Status => Self::Status,
+            By::Connection => Self::Connection,
+        }
+    }
+}
+
+pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let mut top = Top::new(arguments.by.into());
+    let mut source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs))?;
+    // What was looked up before the RPCs that were asked for names their files.
+    let show = Show { all: true, ..Show::report(quiet) };
+    let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, known| {
+        match event {
+            Event::Transaction(transaction) if known.is_wanted => top.take(transaction),
+            Event::Transaction(transaction) => top.pass(transaction),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let report = top.finish(arguments.rows as usize);
+    let mut out = Vec::new();
+    if arguments.json {
+        json::top(&mut out, &report)?;
+    } else if !report.rows.is_empty() {
+        report.write_text(&mut out, output::is_coloured(color))?;
+    }
+    output::write(&out)?;
+    let lacking = report.not_rebuilt();
+    if lacking > 0 && !quiet {
+        say(&format!("{} not rebuilt: file data of these is not counted", counted(lacking, "RPC")));
+    }
+    Ok(notices.status(&summary))
+}

@@ -1,0 +1,175 @@
+//! What the operations of an RPC are about: file handles, names, offsets. It is read from the rebuilt messages when somebody
+//! asks for it, and nothing is kept for those who do not.
+
+use rpcrdma::rpc::{AcceptStatus, ReplyBody, RpcCall, RpcReply};
+
+use super::describe::protected;
+use super::known::{Security, Status};
+use super::transaction::{Half, Rebuilt, Transaction};
+use crate::nfs::{self, CompoundOperation, Mark, MarkedItem};
+
+/// What a procedure, or an operation of a COMPOUND, is asked to do, as far as the rebuilt messages show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OperationArguments<'a> {
+    /// The name of the operation or procedure.
+    pub name: &'static str,
+    /// How it ended (`nfsstat`), if it did.
+    pub status: Option<u32>,
+    /// The handle of the file or directory that it is about. In NFSv4 this is the current filehandle, if the COMPOUND
+    /// shows that; for RENAME, the saved one.
+    pub handle: Option<&'a [u8]>,
+    /// The name of a file in a directory: the file that is looked up, opened, created, removed or renamed.
+    pub file_name: Option<&'a [u8]>,
+    /// The name that RENAME gives to the file.
+    pub new_file_name: Option<&'a [u8]>,
+    /// Where in the file it begins.
+    pub offset: Option<u64>,
+    /// Octets that are to be read, written or committed.
+    pub count: Option<u32>,
+    /// Its `stateid4`; the first, if it has several.
+    pub stateid: Option<&'a [u8]>,
+    /// The handle of the file that `file_name` names, if the reply shows it.
+    pub named_handle: Option<&'a [u8]>,
+}
+
+impl Transaction {
+    /// What is asked for: one for each of [`operations`](Self::operations), or one for a procedure that has none. Empty if
+    /// the call was not rebuilt, if its arguments are encrypted, and if its program is not known.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<OperationArguments<'_>> {
+        self.walk_arguments().unwrap_or_default()
+    }
+
+    fn walk_arguments(&self) -> Option<Vec<OperationArguments<'_>>> {
+        let (procedure, callback) = (self.procedure?, self.callback.is_callback());
+        let call = rebuilt(&self.call)?;
+        let (_, body) = RpcCall::decode(&call.octets).ok()?;
+        let (operations, asked) = nfs::marked_arguments(procedure, callback, self.readable(body)?);
+        let results = rebuilt(&self.reply).and_then(results).and_then(|body| self.readable(body));
+        let (answers, returned) =
+            results.map(|body| nfs::marked_results(procedure, callback, body)).unwrap_or_default();
+        if operations.is_empty() {
+            let mut arguments = OperationArguments::new(self.name?, asked.iter());
+            arguments.status = match self.status? {
+                Status::Success(status) => status,
+                _ => None,
+            };
+            arguments.named_handle = arguments.file_name.and(first(returned.iter(), Mark::Handle));
+            return Some(vec![arguments]);
+        }
+        Some(compound(&operations, &asked, &answers, &returned, call))
+    }
+
+    /// The arguments or results in a body, if they are not encrypted.
+    fn readable<'a>(&self, body: &'a [u8]) -> Option<&'a [u8]> {
+        match self.security {
+            None | Some(Security::Authentication) => Some(body),
+            Some(Security::Integrity) => Some(protected(body)),
+            Some(Security::Privacy | Security::Control(_)) => None,
+        }
+    }
+}
+
+fn rebuilt(half: &Option<Half>) -> Option<&Rebuilt> {
+    half.as_ref()?.message.as_ref().ok()
+}
+
+/// The results of a reply that has any.
+fn results(reply: &Rebuilt) -> Option<&[u8]> {
+    let (header, results) = RpcReply::decode(&reply.octets).ok()?;
+    matches!(header.body, ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. }).then_some(results)
+}
+
+fn first<'a, 'b: 'a>(mut items: impl Iterator<Item = &'a MarkedItem<'b>>, mark: Mark) -> Option<&'b [u8]> {
+    items.find(|item| item.mark == mark).map(|item| item.octets)
+}
+
+/// The marked items of one operation.
+fn of<'a, 'b>(items: &'a [MarkedItem<'b>], operation: usize) -> impl Iterator<Item = &'a MarkedItem<'b>> + Clone {
+    items.iter().filter(move |item| item.operation == operation)
+}
+
+impl<'b> OperationArguments<'b> {
+    fn new<'a>(name: &'static str, items: impl Iterator<Item = &'a MarkedItem<'b>> + Clone) -> Self
+    where
+        'b: 'a,
+    {
+        let mut names = items.clone().filter(|item| item.mark == Mark::Name).map(|item| item.octets);
+        Self {
+            name,
+            handle: first(items.clone(), Mark::Handle),
+            file_name: names.next(),
+            new_file_name: names.next(),
+            offset: first(items.clone(), Mark::Offset).map(number),
+            count: first(items.clone(), Mark::Count).and_then(|octets| number(octets).try_into().ok()),
+            stateid: first(items, Mark::Stateid),
+            ..Self::default()
+        }
+    }
+}
+
+fn number(octets: &[u8]) -> u64 {
+    octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet))
+}
+
+/// The filehandles of a COMPOUND, as far as it shows them (RFC 8881 section 16.2.3.1).
+#[derive(Default)]
+struct Filehandles<'a> {
+    current: Option<&'a [u8]>,
+    saved: Option<&'a [u8]>,
+    /// The operation that made the current file another one, by its name.
+    named_by: Option<usize>,
+}
+
+/// The operations of a COMPOUND, each with the filehandle that is current when its turn comes.
+fn compound<'a>(
+    operations: &[CompoundOperation],
+    asked: &[MarkedItem<'a>],
+    answers: &[CompoundOperation],
+    returned: &[MarkedItem<'a>],
+    call: &Rebuilt,
+) -> Vec<OperationArguments<'a>> {
+    let mut filehandles = Filehandles::default();
+    let mut all: Vec<OperationArguments<'a>> = Vec::with_capacity(operations.len());
+    for (index, operation) in operations.iter().enumerate() {
+        let mut arguments = OperationArguments::new(operation.name, of(asked, index));
+        arguments.status = answers.get(index).and_then(|answer| answer.status);
+        if operation.name == "WRITE" {
+            let data = call.items.iter().find(|item| item.operation == index);
+            arguments.count = data.map(|data| data.length);
+        }
+        let got = first(of(returned, index), Mark::Handle);
+        if let Some((handle, named)) = got.zip(filehandles.named_by).filter(|_| operation.name == "GETFH") {
+            all.get_mut(named).into_iter().for_each(|named| named.named_handle = Some(handle));
+        }
+        arguments.handle = filehandles.step(&arguments, got, index);
+        all.push(arguments);
+    }
+    all
+}
+
+impl<'a> Filehandles<'a> {
+    /// Takes the next operation, which returned the handle `got`; gives the handle of what it is about.
+    fn step(&mut self, arguments: &OperationArguments<'a>, got: Option<&'a [u8]>, index: usize) -> Option<&'a [u8]> {
+        let before = self.current;
+        match arguments.name {
+            "PUTFH" => *self = Self { current: arguments.handle, named_by: None, ..*self },
+            "PUTROOTFH" | "PUTPUBFH" | "LOOKUPP" | "OPENATTR" => {
+                *self = Self { current: None, named_by: None, ..*self }
+            }
+            "LOOKUP" | "OPEN" | "CREATE" if arguments.file_name.is_some() => {
+                *self = Self { current: None, named_by: Some(index), ..*self };
+            }
+            "GETFH" => self.current = got.or(self.current),
+            "SAVEFH" => self.saved = self.current,
+            "RESTOREFH" => *self = Self { current: self.saved, named_by: None, ..*self },
+            "RENAME" => return self.saved,
+            _ => {}
+        }
+        match arguments.name {
+            "PUTFH" | "GETFH" | "RESTOREFH" => self.current,
+            _ => arguments.handle.or(before),
+        }
+    }
+}
