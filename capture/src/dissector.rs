@@ -45,6 +45,8 @@ pub struct Config {
     /// Report more than is printed: which connections were recognised, what the capture missed, how memory was misused,
     /// and for each message what stepping through it found. [`check`](crate::check) judges by this.
     pub operations: bool,
+    /// Report each sign that something was lost on its way: packets that were sent again, negative acknowledgements, time-outs.
+    pub recovery: bool,
     /// The wire format of version 2. Without this, the first message of a connection that can be of only one format
     /// decides.
     pub v2_family: Option<Family>,
@@ -74,6 +76,7 @@ impl Default for Config {
             transactions: true,
             memory: 256 << 20,
             operations: false,
+            recovery: false,
             v2_family: None,
             verify_crc: false,
         }
@@ -254,6 +257,7 @@ impl DissectorState {
         Context {
             transactions: self.config.transactions,
             operations: self.config.operations,
+            recovery: self.config.recovery,
             last_number: &mut self.last_number,
             events: &mut self.events,
         }

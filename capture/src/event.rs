@@ -3,6 +3,7 @@
 use crate::carrier::connection::{Connection, Counts, Rejected};
 use crate::carrier::iwarp::terminate::Terminate;
 use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::carrier::recovery::RecoveryKind;
 use crate::link::Address;
 use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
@@ -21,6 +22,9 @@ pub enum Event {
     Rejected(Rejected),
     /// An end terminated an iWARP connection that carried RPC-over-RDMA, because the other broke the protocol.
     Terminated(Terminated),
+    /// Something was lost on its way, or seemed to be. Given if [`Config::recovery`](crate::dissector::Config::recovery) asks
+    /// for it.
+    Recovery(Recovered),
     /// A connection was found to carry RPC-over-RDMA. Given if
     /// [`Config::operations`](crate::dissector::Config::operations) asks for it, as are those below.
     Opened(Box<Opened>),
@@ -40,6 +44,24 @@ pub struct Opened {
     pub connection: Connection,
     /// Whether its set-up was seen, and everything after it.
     pub whole: bool,
+}
+
+/// A sign that something was lost on its way, or seemed to be.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Recovered {
+    /// The frame that shows it.
+    pub stamp: Stamp,
+    /// Number of the connection.
+    pub connection: u32,
+    /// Who sent that frame.
+    pub from: Address,
+    /// To whom.
+    pub to: Address,
+    /// What it shows.
+    pub kind: RecoveryKind,
+    /// `rdma_xid` of what it is about, if that is known.
+    pub xid: Option<u32>,
 }
 
 /// Something that the capture lacks.

@@ -72,9 +72,10 @@ pub use carrier::connection::{Announced, Connection, Counts, Endpoint, Rejected,
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
 pub use carrier::iwarp::terminate::Terminate;
 pub use carrier::operation::{Progress, Side, Sides, Stamp};
+pub use carrier::recovery::RecoveryKind;
 pub use check::{Checker, Found};
 pub use dissector::{Config, Dissector, NFS_RDMA_PORT, Summary};
-pub use event::{Event, Lost, MemoryUse, MemoryUseKind, Opened, Report, Terminated};
+pub use event::{Event, Lost, MemoryUse, MemoryUseKind, Opened, Recovered, Report, Terminated};
 pub use events::Events;
 pub use file::{Capture, FileError, Files, Frame, LinkType, OwnedFrame, Problem, Reader, Time};
 pub use input::send::lone_message;
@@ -86,5 +87,6 @@ pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, 
 pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
 pub use rpc::phases::{NotTimed, Phase, Phases};
 pub use rpc::ranges::Ranges;
+pub use rpc::recovery::{Recovery, RecoveryUnknown};
 pub use rpc::transaction::{Form, Half, Rebuilt, Transaction};
 pub use rpc::waiting::{Owed, OwedUnknown, Step, WaitEnd, Waiting};

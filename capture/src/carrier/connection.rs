@@ -3,6 +3,7 @@
 use rpcrdma::private_data::{Agreement, PrivateData};
 
 use super::operation::{Side, Sides, Stamp};
+use super::recovery::RecoveryKind;
 use crate::link::{Address, Carrier};
 
 /// One end of a connection.
@@ -83,11 +84,17 @@ pub(crate) struct Consumer<'a> {
 pub struct Counts {
     /// Packets in all.
     pub packets: u64,
-    /// Packets that were retransmitted.
+    /// Packets that were retransmitted, and that the capture holds from before.
     pub retransmitted: u64,
+    /// Those of them that the network or the capture doubled.
+    pub duplicates: u64,
+    /// Packets that were retransmitted, and that the capture does not hold from before.
+    pub replaced: u64,
+    /// Times that this end waited for an acknowledgement in vain.
+    pub timeouts: u64,
     /// Packets that came before one with a smaller number, or acknowledgements before what they acknowledge.
     pub early: u64,
-    /// Negative acknowledgements for a hole, sent by this end.
+    /// Holes that this end reported, by negative acknowledgement or by TCP's duplicate acknowledgements.
     pub sequence_errors: u64,
     /// "Receiver not ready", sent by this end.
     pub not_ready: u64,
@@ -99,6 +106,24 @@ pub struct Counts {
     pub missed: u64,
     /// Data packets that belong to no operation the capture holds the start of.
     pub orphans: u64,
+}
+
+impl Counts {
+    /// Counts a sign that something was lost.
+    pub(crate) const fn recover(&mut self, kind: RecoveryKind) {
+        match kind {
+            RecoveryKind::SentAgain => self.retransmitted += 1,
+            RecoveryKind::Replaced => self.replaced += 1,
+            RecoveryKind::Duplicate => {
+                self.retransmitted += 1;
+                self.duplicates += 1;
+            }
+            RecoveryKind::TimedOut { .. } => self.timeouts += 1,
+            RecoveryKind::SequenceError => self.sequence_errors += 1,
+            RecoveryKind::NotReady { .. } => self.not_ready += 1,
+            RecoveryKind::Failed => self.failed += 1,
+        }
+    }
 }
 
 /// A connection request that was refused.

@@ -7,4 +7,5 @@ pub(crate) mod handler;
 pub(crate) mod infiniband;
 pub(crate) mod iwarp;
 pub(crate) mod operation;
+pub(crate) mod recovery;
 pub(crate) mod table;

@@ -1,5 +1,8 @@
 //! What the two ends of a connection did, in the order they did it, whatever carried it.
 
+use super::recovery::RecoveryKind;
+use crate::file::Time;
+
 /// A capture may show packets out of order by this many frames: as many as are held up for a missing one.
 pub(crate) const DISORDER: u64 = 4096;
 
@@ -56,7 +59,7 @@ pub struct Stamp {
     /// Number of the frame, 1-based.
     pub frame: u64,
     /// Its time.
-    pub time: crate::file::Time,
+    pub time: Time,
 }
 
 /// How far the ends of a connection had got when one of them sent something, in the carrier's own numbers.
@@ -79,6 +82,22 @@ impl Progress {
     }
 }
 
+/// Where something is in everything that an end sends, in the carrier's own numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Places {
+    /// Its first place.
+    pub first: u64,
+    /// The place after its last.
+    pub end: u64,
+}
+
+impl Places {
+    /// One place.
+    pub(crate) const fn one(place: u64) -> Self {
+        Self { first: place, end: place + 1 }
+    }
+}
+
 /// A step of one end of a connection; repetitions, losses and disorder of the carrier have been undone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation<'a> {
@@ -88,6 +107,10 @@ pub(crate) struct Operation<'a> {
     pub stamp: Stamp,
     /// How many times the content of that frame was sent before, in vain.
     pub retransmitted: u32,
+    /// If that frame is a copy that was sent later: when the content was first sent, or what follows it.
+    pub first_sent: Option<Time>,
+    /// Where it is in what `from` sends; of an InfiniBand Read response, in what the other end sends.
+    pub places: Places,
     /// What it was.
     pub kind: OperationKind<'a>,
 }
@@ -147,4 +170,14 @@ pub(crate) enum OperationKind<'a> {
     },
     /// The capture does not hold some of what this end sent next.
     Lost,
+    /// Something was lost on its way, or seemed to be: a sign of that, when it was captured. Unlike the others it may come
+    /// before what it is about.
+    Recovery {
+        /// Whose numbers `place` is one of: of a negative acknowledgement and of an InfiniBand Read response, the other end's.
+        of: Side,
+        /// What it is about: its place in what that end sends.
+        place: u64,
+        /// The sign.
+        kind: RecoveryKind,
+    },
 }

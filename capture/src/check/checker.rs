@@ -64,7 +64,7 @@ impl Checker {
                 }
                 connection.end(report, book);
             }
-            Event::Transaction(_) | Event::Rejected(_) | Event::Terminated(_) => {}
+            Event::Transaction(_) | Event::Rejected(_) | Event::Terminated(_) | Event::Recovery(_) => {}
         }
     }
 

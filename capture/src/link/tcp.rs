@@ -15,6 +15,11 @@ const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 const ACK: u8 = 0x10;
 
+/// Kinds of options.
+const END: u8 = 0;
+const NO_OPERATION: u8 = 1;
+const SELECTIVE: u8 = 5;
+
 /// A TCP segment.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -31,7 +36,11 @@ pub struct TcpSegment<'a> {
     pub sequence: u32,
     /// The number of the octet that the sender expects next, if the segment says so.
     pub acknowledges: Option<u32>,
+    /// How much its sender can receive, in units that the connection set-up fixed.
+    pub window: u16,
     flags: u8,
+    /// As far as they were captured.
+    options: &'a [u8],
     /// What is carried, as far as it was captured.
     pub octets: &'a [u8],
     /// How many octets that had on the wire.
@@ -51,7 +60,7 @@ impl<'a> TcpSegment<'a> {
         length: usize,
     ) -> Result<Self, &'static str> {
         let Some(fixed) = octets.first_chunk::<LEN>() else { return Err("frame cut inside its headers") };
-        let [s0, s1, d0, d1, n0, n1, n2, n3, a0, a1, a2, a3, words, flags, ..] = *fixed;
+        let [s0, s1, d0, d1, n0, n1, n2, n3, a0, a1, a2, a3, words, flags, w0, w1, ..] = *fixed;
         let header_length = usize::from(words >> 4) * 4;
         let (LEN.., Some(payload)) = (header_length, length.checked_sub(header_length)) else {
             return Err("malformed TCP");
@@ -64,10 +73,35 @@ impl<'a> TcpSegment<'a> {
             destination_port: u16::from_be_bytes([d0, d1]),
             sequence: u32::from_be_bytes([n0, n1, n2, n3]),
             acknowledges: (flags & ACK != 0).then_some(u32::from_be_bytes([a0, a1, a2, a3])),
+            window: u16::from_be_bytes([w0, w1]),
             flags,
+            options: octets.get(LEN..header_length.min(octets.len())).unwrap_or_default(),
             octets: captured.get(..payload).unwrap_or(captured),
             length: payload,
         })
+    }
+
+    /// Where what its sender has received begins again after [`acknowledges`](Self::acknowledges), if the segment says so in
+    /// a selective acknowledgement (RFC 2018 section 3). What is in between is missing.
+    #[must_use]
+    pub fn received_beyond(&self) -> Option<u32> {
+        let acknowledged = self.acknowledges?;
+        let mut options = self.options;
+        loop {
+            options = match *options {
+                [NO_OPERATION, ref rest @ ..] => rest,
+                [SELECTIVE, length, ref rest @ ..] => {
+                    let blocks = rest.get(..usize::from(length).checked_sub(2)?)?;
+                    let first = |block: &[u8; 8]| u32::from_be_bytes([block[0], block[1], block[2], block[3]]);
+                    let distances = blocks.as_chunks().0.iter().map(|block| first(block).wrapping_sub(acknowledged));
+                    // A block before that was received twice (RFC 2883 section 4).
+                    let nearest = distances.filter(|distance| (1..1 << 31).contains(distance)).min()?;
+                    return Some(acknowledged.wrapping_add(nearest));
+                }
+                [kind, length, ..] if kind != END && length >= 2 => options.get(usize::from(length)..)?,
+                _ => return None,
+            };
+        }
     }
 
     /// Whether it begins a connection: the number is then that of the octet before the first.
@@ -110,8 +144,35 @@ mod tests {
             let segment = decode(&octets[..captured], 36).unwrap();
             assert_eq!((segment.source_port, segment.destination_port), (40529, 20049));
             assert_eq!((segment.sequence, segment.acknowledges), (0xc4a2_ae11, Some(0xcc50_34ed)));
+            assert_eq!(segment.window, 0x01f6);
             assert_eq!((segment.octets, segment.length), (&octets[32..captured.min(36)], 4));
             assert!(!segment.is_synchronizing() && !segment.is_final() && !segment.is_reset());
+        }
+    }
+
+    #[test]
+    fn a_selective_acknowledgement_says_what_is_missing() {
+        // Acknowledged: 0xcc5034ed. Blocks: left and right edge, each 4 octets.
+        let block = |left: u32| [left.to_be_bytes(), (left + 9).to_be_bytes()].concat();
+        let sack = |blocks: &[u32]| {
+            let blocks: Vec<u8> = blocks.iter().flat_map(|left| block(*left)).collect();
+            [&[1, 1, 5, 2 + blocks.len() as u8][..], &blocks].concat()
+        };
+        let beyond = 0xcc50_34ed + 100;
+        for (options, expected) in [
+            (sack(&[beyond]), Some(beyond)),
+            (sack(&[beyond + 50, beyond]), Some(beyond)),
+            (sack(&[0xcc50_34ed - 20, beyond]), Some(beyond)),
+            (sack(&[0xcc50_34ed - 20]), None),
+            (vec![8, 4, 1, 1, 2, 3, 4, 5], None),
+            (vec![8, 0, 1, 1], None),
+            (vec![0, 0, 0, 0], None),
+            (sack(&[beyond])[..8].to_vec(), None),
+        ] {
+            let mut octets = HEADER[..20].to_vec();
+            octets[12] = ((20 + options.len()) as u8 / 4) << 4;
+            octets.extend(&options);
+            assert_eq!(decode(&octets, octets.len()).unwrap().received_beyond(), expected, "{options:?}");
         }
     }
 

@@ -4,14 +4,17 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 
-use super::style::{CHUNK, DIM, Line, NAME, PLAIN, WARNING};
+use super::style::{CHUNK, DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use super::text::{called_within, ended, milliseconds};
 use crate::file::Files;
 use crate::rpc::phases::{Phase, Phases};
+use crate::rpc::recovery::Recovery;
 use crate::rpc::transaction::Transaction;
 
 /// Columns of a line.
 const WIDTH: usize = 80;
+/// Before the lines that explain an RPC.
+const INDENT: &str = "           ";
 /// Columns of a bar.
 const BAR: usize = 20;
 
@@ -132,34 +135,76 @@ pub fn lines(out: &mut impl io::Write, transaction: &Transaction, files: &Files,
     let room = line.room();
     line.push(NAME, &called_within(room, transaction));
     line.write(out)?;
-    let mut line = Line::new(colour, WIDTH);
-    line.push(PLAIN, "           ");
-    match &transaction.phases {
-        Ok(phases) => line.push(PLAIN, &longest(phases, transaction)),
-        Err(reason) => line.push(WARNING, &format!("phases unknown: {reason}")),
+    let (style, sentences) = match &transaction.phases {
+        Ok(phases) => (PLAIN, sentences(phases, transaction)),
+        Err(reason) => (WARNING, vec![format!("phases unknown: {reason}")]),
+    };
+    let mut notes = ended(transaction);
+    for text in sentences.iter().flat_map(|sentence| wrapped(sentence, WIDTH - INDENT.len())) {
+        let mut line = Line::new(colour, WIDTH);
+        line.push(PLAIN, INDENT);
+        line.push(style, &text);
+        for (style, note) in notes.drain(..) {
+            line.push(PLAIN, "  ");
+            line.push(style, &note);
+        }
+        line.write(out)?;
     }
-    for (style, note) in ended(transaction) {
-        line.push(PLAIN, "  ");
-        line.push(style, &note);
-    }
-    line.write(out)?;
     let places: Vec<String> = frames.iter().flatten().filter_map(|frame| files.place(*frame)).collect();
-    if places.is_empty() { Ok(()) } else { writeln!(out, "           {}", places.join(" → ")) }
+    if places.is_empty() { Ok(()) } else { writeln!(out, "{INDENT}{}", places.join(" → ")) }
 }
 
-/// The phase that took longest, and what it was.
+/// The phase that took longest, and why.
 pub(super) fn longest(phases: &Phases, transaction: &Transaction) -> String {
-    let Transaction { from, to, read_octets, write_octets, .. } = transaction;
+    sentences(phases, transaction).into_iter().next().unwrap_or_default()
+}
+
+/// The phase that took longest and why, and what was done because packets were lost.
+fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
     let longest = Phase::ALL.into_iter().rev().max_by_key(|phase| phases.of(*phase)).unwrap_or(Phase::Responder);
-    let what = match longest {
+    let time = phases.of(longest);
+    let sentence = |why: &str| format!("{} {} ms: {why}", longest.name(), milliseconds(time));
+    let (recovery, done) = match &transaction.recovery {
+        Ok(recovery) => (recovery, done(recovery)),
+        Err(reason) => return vec![sentence(&what(longest, transaction)), format!("recovery unknown: {reason}")],
+    };
+    if done.is_empty() {
+        return vec![sentence(&what(longest, transaction))];
+    }
+    if recovery.phases.of(longest) > time / 2 {
+        return vec![sentence(&done)];
+    }
+    let recovery = format!("recovery {} ms: {done}", milliseconds(recovery.phases.total()));
+    vec![sentence(&what(longest, transaction)), recovery]
+}
+
+/// What happens in a phase.
+fn what(phase: Phase, transaction: &Transaction) -> String {
+    let Transaction { from, to, read_octets, write_octets, .. } = transaction;
+    match phase {
         Phase::Call => "from the first packet of the call to the last".to_owned(),
         Phase::Responder => format!("no packet; the next was due from {to}"),
         Phase::Pull => format!("RDMA Read of {read_octets} octets"),
         Phase::Push => format!("RDMA Write of {write_octets} octets"),
         Phase::Reply => "from the first packet of the reply to the last".to_owned(),
         Phase::Requester => format!("no packet; the next was due from {from}"),
-    };
-    format!("{} {} ms: {what}", longest.name(), milliseconds(phases.of(longest)))
+    }
+}
+
+/// What was done because packets were lost.
+fn done(recovery: &Recovery) -> String {
+    let resent = recovery.resent_from.map(|frame| format!(" sent again from frame {frame}")).unwrap_or_default();
+    let wait = format!(" (wait {} ms)", milliseconds(recovery.rnr_wait));
+    let done = [
+        (recovery.timeouts, "time-out", ""),
+        (recovery.rnr_naks, "RNR NAK", &wait),
+        (recovery.naks, "NAK", ""),
+        (recovery.resent_packets, "packet", &resent),
+        (recovery.duplicates, "duplicate", ""),
+    ];
+    let done = done.into_iter().filter(|(count, ..)| *count > 0);
+    let done = done.map(|(count, name, rest)| format!("{count} {name}{}{rest}", if count == 1 { "" } else { "s" }));
+    done.collect::<Vec<_>>().join(", ")
 }
 
 const fn mark(phase: Phase) -> char {

@@ -86,6 +86,11 @@ impl<'a> Filters<'a> {
             }
             Event::Rejected(_) => input.connection.is_empty(),
             Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => true,
+            Event::Recovery(recovered) => {
+                let subject = Filtered { ends: Ends::Either([recovered.from, recovered.to]), ..Filtered::default() };
+                input.wants_rpc(recovered.connection, recovered.xid, recovered.stamp.time, first)
+                    && self.messages.is_none_or(|wanted| wanted.wants(&subject))
+            }
             Event::Terminated(terminated) => {
                 let subject = Filtered { ends: Ends::Either([terminated.from, terminated.to]), ..Filtered::default() };
                 input.wants_rpc(terminated.connection, None, terminated.stamp.time, first)

@@ -104,7 +104,7 @@ impl Notices {
             }
             Event::Connection(report) => self.connection(report),
             Event::Rejected(_) => self.rejected += 1,
-            Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
+            Event::Opened(_) | Event::Lost(_) | Event::Memory(_) | Event::Recovery(_) => {}
             // It is shown among the messages.
             Event::Terminated(_) => {}
         }

@@ -3,6 +3,7 @@
 use super::known::{Security, Status};
 use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phases};
+use super::recovery::{Recovery, RecoveryUnknown};
 use super::waiting::Waiting;
 use crate::carrier::operation::{Side, Stamp};
 use crate::link::Address;
@@ -53,6 +54,8 @@ pub struct Transaction {
     pub began: Option<Stamp>,
     /// Where its time went; they add up to [`latency`](Self::latency).
     pub phases: Result<Phases, NotTimed>,
+    /// What of it was spent because packets were lost.
+    pub recovery: Result<Recovery, RecoveryUnknown>,
     /// How it waits for its reply, if the capture holds the call and no reply.
     pub waiting: Option<Waiting>,
 }

@@ -1,6 +1,7 @@
 //! A Send put together from its parts.
 
-use crate::carrier::operation::{Progress, Stamp};
+use crate::carrier::operation::{Places, Progress, Stamp};
+use crate::file::Time;
 use crate::rpc::message::Captured;
 
 /// The most octets of a Send that are kept: the largest possible inline threshold (RFC 8797 section 4.2).
@@ -13,10 +14,14 @@ pub(crate) struct Span {
     pub(crate) began: Stamp,
     /// The last.
     pub(crate) ended: Stamp,
+    /// If a part of it came with a copy that was sent later: when that was first sent, or what follows it.
+    pub(crate) first_sent: Option<Time>,
 }
 
 impl Span {
-    fn take(&mut self, stamp: Stamp) {
+    fn take(&mut self, Part { stamp, first_sent, .. }: &Part<'_>) {
+        let stamp = *stamp;
+        self.first_sent = self.first_sent.or(*first_sent);
         if stamp.frame < self.began.frame {
             self.began = stamp;
         }
@@ -38,6 +43,7 @@ pub(crate) struct Assembled {
     pub(crate) invalidates: Option<u32>,
     pub(crate) progress: Progress,
     pub(crate) retransmitted: u32,
+    pub(crate) places: Places,
 }
 
 /// The Send that one end is sending.
@@ -57,6 +63,8 @@ pub(crate) struct Part<'a> {
     pub(crate) invalidates: Option<u32>,
     pub(crate) progress: Progress,
     pub(crate) retransmitted: u32,
+    pub(crate) first_sent: Option<Time>,
+    pub(crate) places: Places,
 }
 
 impl Assembly {
@@ -66,13 +74,14 @@ impl Assembly {
         let captured = if part.first { Captured::Whole } else { Captured::Tail };
         let mut send = self.current.take().unwrap_or(Assembled {
             stamp: part.stamp,
-            span: Span { began: part.stamp, ended: part.stamp },
+            span: Span { began: part.stamp, ended: part.stamp, first_sent: None },
             octets: Vec::new(),
             length: 0,
             captured,
             invalidates: None,
             progress: part.progress,
             retransmitted: 0,
+            places: part.places,
         });
         send.append(part);
         if part.last {
@@ -100,11 +109,12 @@ impl Assembly {
 impl Assembled {
     fn append(&mut self, part: &Part<'_>) {
         self.stamp = part.stamp;
-        self.span.take(part.stamp);
+        self.span.take(part);
         self.length += part.length;
         self.invalidates = part.invalidates;
         self.progress = part.progress;
         self.retransmitted = self.retransmitted.max(part.retransmitted);
+        self.places.end = part.places.end;
         if self.captured != Captured::Cut {
             let room = LARGEST.saturating_sub(self.octets.len());
             self.octets.extend_from_slice(part.data.get(..room.min(part.data.len())).unwrap_or_default());
@@ -121,7 +131,18 @@ mod tests {
 
     fn part(first: bool, last: bool, data: &[u8], length: usize) -> Part<'_> {
         let (stamp, progress) = (Stamp::default(), Progress::default());
-        Part { stamp, first, last, data, length, invalidates: None, progress, retransmitted: 0 }
+        Part {
+            stamp,
+            first,
+            last,
+            data,
+            length,
+            invalidates: None,
+            progress,
+            retransmitted: 0,
+            first_sent: None,
+            places: Places::default(),
+        }
     }
 
     #[test]

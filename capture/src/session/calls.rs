@@ -91,7 +91,7 @@ impl Session {
         }
         let is_wanted = context.transactions || context.operations;
         let may_lack = self.unplaced.may_be_for(&call);
-        call.timeline.wait(self.unplaced.count());
+        call.timeline.wait(self.unplaced.count(), self.recoveries.unassigned);
         if call.message.is_broken() || may_lack {
             call.timeline.refuse(NotTimed::Missed);
         } else if call.is_repeated {
@@ -115,6 +115,7 @@ impl Session {
         named.get_mut(requester).insert(prefix.xid, id);
         self.held += call.held();
         self.calls.insert(id, call);
+        self.own_for(requester, self.places.first, id);
         if self.calls.len() > CALLS
             && let Some((&oldest, _)) = self.calls.first_key_value()
         {
@@ -139,7 +140,7 @@ impl Session {
             named.get_mut(requester).remove(&prefix.xid);
         }
         self.held -= call.held();
-        call.timeline.take(self.unplaced.count());
+        call.timeline.take(self.unplaced.count(), self.recoveries.unassigned);
         if call.followed != Followed::Since(self.unplaced.count()) {
             call.followed = Followed::No;
         }
@@ -176,6 +177,10 @@ impl Session {
     pub(super) fn reply(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
         let xid = message.xid();
         let id = self.xids.get(message.sender.other()).get(&xid).copied();
+        if let Some(id) = id {
+            self.own_for(message.sender, self.places.first, id);
+            self.settle(message.sender, self.places, context);
+        }
         let mut call = id.and_then(|id| self.take(id));
         if let Some(call) = &mut call {
             call.timeline.reply(self.span);
@@ -218,6 +223,7 @@ impl Session {
     /// Ends the session: calls that wait will not be answered.
     pub(crate) fn finish(&mut self, connection: &Connection, end: WaitEnd, context: &mut Context<'_>) {
         self.abandon(connection, context);
+        self.settle_all(context);
         while let Some((&id, _)) = self.calls.first_key_value() {
             self.give_up(id, end, context);
         }
@@ -226,6 +232,7 @@ impl Session {
     /// Releases about `excess` octets: the data of the oldest calls, and if that is not enough, the calls.
     pub(crate) fn let_go(&mut self, connection: &Connection, excess: usize, context: &mut Context<'_>) {
         let enough = self.held().saturating_sub(excess);
+        self.settle_all(context);
         let mut held = self.held();
         for call in self.calls.values_mut().filter(|call| !call.overflowed) {
             if held <= enough {

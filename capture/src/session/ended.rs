@@ -8,6 +8,7 @@ use crate::rpc::known::Status;
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::NotTimed;
+use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::transaction::{Form, Half, Rebuilt, Transaction};
 
 fn form(decoded: &Decoded<'_>, is_call: bool) -> Form {
@@ -88,6 +89,7 @@ impl Transaction {
             write_octets: 0,
             began: None,
             phases: Err(NotTimed::CallMissing),
+            recovery: Err(RecoveryUnknown::NotTimed(NotTimed::CallMissing)),
             waiting: None,
         };
         if let Some(call) = call {
@@ -95,7 +97,10 @@ impl Transaction {
         }
         match reply {
             Some((message, reply)) => transaction.take_reply(message, reply),
-            None => transaction.phases = Err(NotTimed::ReplyMissing),
+            None => {
+                transaction.phases = Err(NotTimed::ReplyMissing);
+                transaction.recovery = Err(RecoveryUnknown::NotTimed(NotTimed::ReplyMissing));
+            }
         }
         Some(transaction)
     }
@@ -115,6 +120,7 @@ impl Transaction {
         }
         self.began = Some(call.timeline.began);
         self.phases = call.timeline.phases();
+        self.recovery = call.timeline.recovery();
         self.read_octets = call.read_octets;
         self.write_octets = call.write_octets;
         self.call = Some(call.message.half(true, rebuilt.map(|octets| Rebuilt { octets, items })));

@@ -4,7 +4,7 @@
 //! operations ─┬─→ assembly ─→ sends ─→ continued ─→ direction ─→ calls ─→ ended
 //!             └─→ memory, call                                     └ reply
 //! ```
-//! `memory_use` tells the checker how memory is used.
+//! `timeline` says where the time of a call goes, and `recovery` which of them lost packets belong to. `memory_use` tells the checker how memory is used.
 //!
 //! A client chooses the program number of its callbacks. The session keeps the numbers that SETCLIENTID, CREATE_SESSION
 //! and BACKCHANNEL_CTL announce on the connection. If it saw none, it takes a transient program number (RFC 5531
@@ -21,6 +21,7 @@ mod memory;
 mod memory_use;
 mod operations;
 mod provided;
+mod recovery;
 mod reply;
 mod sends;
 mod sequence;

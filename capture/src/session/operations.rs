@@ -10,6 +10,7 @@ use crate::carrier::connection::Connection;
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{Operation, OperationKind, Side, Stamp};
 use crate::event::{Event, Lost};
+use crate::link::Carrier;
 use crate::rpc::waiting::Step;
 
 impl Session {
@@ -22,20 +23,25 @@ impl Session {
         last: bool,
         context: &mut Context<'_>,
     ) -> Taken {
+        if matches!(operation.kind, OperationKind::Recovery { .. }) {
+            self.recover(operation, context);
+            return Taken::Done;
+        }
         if connection.set_up {
             self.client = Some(Side::Active);
             self.heard.active |= self.lost.active.is_none();
             self.heard.passive |= self.lost.passive.is_none();
         }
-        let Operation { from, stamp, retransmitted, kind } = *operation;
+        let Operation { from, stamp, retransmitted, first_sent, places, kind } = *operation;
         let taken = match kind {
             OperationKind::Send { first, data, .. } if first && !last && self.is_early(from, data) => Taken::Early,
             OperationKind::Send { first, last, data, length, invalidates, progress } => {
-                let part = Part { stamp, first, last, data, length, invalidates, progress, retransmitted };
+                let part =
+                    Part { stamp, first, last, data, length, invalidates, progress, retransmitted, first_sent, places };
                 self.send(connection, from, &part, context);
                 Taken::Done
             }
-            OperationKind::Lost => {
+            OperationKind::Lost | OperationKind::Recovery { .. } => {
                 self.loss(connection, operation, context);
                 return Taken::Done;
             }
@@ -52,12 +58,19 @@ impl Session {
                 self.access(connection, operation, last, context)
             }
             OperationKind::ReadResponse { request, at, data, length } => {
-                self.response((from, stamp), (request, at), data, length);
+                self.response(connection, operation, (request, at), data, length);
+                if connection.carrier == Carrier::Iwarp {
+                    self.settle(from, places, context);
+                }
                 // Responses are numbered by the other end, so they do not show that this end is heard.
                 return Taken::Done;
             }
         };
         *self.heard.get_mut(from) |= taken == Taken::Done;
+        let is_part = matches!(kind, OperationKind::Send { last: false, .. });
+        if taken == Taken::Done && !is_part {
+            self.settle(from, places, context);
+        }
         taken
     }
 
@@ -79,9 +92,10 @@ impl Session {
             }
             None if !last => return Taken::Early,
             None => {
-                let Operation { from, stamp, .. } = *operation;
+                let Operation { from, stamp, places, .. } = *operation;
                 self.unplaced.add(stamp.frame);
                 if begins {
+                    self.own(from, places.first, None, None);
                     self.unclaimed += 1;
                     self.unplaced.add_stray(Stray { frame: stamp.frame, owner: from.other(), access, address });
                 }
@@ -95,32 +109,53 @@ impl Session {
 
     /// Data is written to a place in a segment, or requested from there.
     fn move_data(&mut self, operation: &Operation<'_>, (place, at): (SegmentPlace, u64)) {
-        let stamp = operation.stamp;
+        let Operation { from, stamp, first_sent, places, .. } = *operation;
         match operation.kind {
-            OperationKind::Write { data, length, .. } => self.put(place, at, data, |call, held| {
-                call.write_octets += length as u64;
-                call.responder_last = Some((Step::Write, stamp));
-                call.timeline.write(stamp);
-                call.moves(place.segment, at, length as u64, held);
-            }),
+            OperationKind::Write { data, length, first, .. } => {
+                if first {
+                    self.own_for(from, places.first, place.call);
+                }
+                self.put(place, at, data, |call, held| {
+                    call.write_octets += length as u64;
+                    call.responder_last = Some((Step::Write, stamp));
+                    call.timeline.write(stamp, first_sent);
+                    call.moves(place.segment, at, length as u64, held);
+                });
+            }
             OperationKind::ReadRequest { request, length, .. } => {
-                self.read((request, stamp), place, at, length);
+                self.own_for(from, places.first, place.call);
+                self.read(operation, request, place, at, length);
             }
             _ => {}
         }
     }
 
     /// Data of a call comes that the other end requested.
-    fn response(&mut self, (from, stamp): (Side, Stamp), (request, at): (u64, u64), data: &[u8], length: usize) {
+    fn response(
+        &mut self,
+        connection: &Connection,
+        operation: &Operation<'_>,
+        (request, at): (u64, u64),
+        data: &[u8],
+        length: usize,
+    ) {
+        let Operation { from, stamp, first_sent, places, .. } = *operation;
         self.granted(from.other());
-        let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request);
+        let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request).copied();
+        // Over InfiniBand, responses have the numbers of their request.
+        if at == 0 && connection.carrier == Carrier::Iwarp {
+            match read {
+                Some((_, place, ..)) => self.own_for(from, places.first, place.call),
+                None => self.own(from, places.first, None, None),
+            }
+        }
         match read {
-            Some(&(_, place, base, before)) => self.put(place, base + at, data, |call, _| {
+            Some((_, place, base, before)) => self.put(place, base + at, data, |call, _| {
                 // Responses come in the order of the requests, so what they skip was missed.
                 call.lacks_response |= call.read_octets != before + at;
                 call.read_octets += length as u64;
                 call.requester_last = (Step::ReadResponse, stamp);
-                call.timeline.read(call.is_pulled(), stamp);
+                call.timeline.read(call.is_pulled(), stamp, first_sent);
             }),
             None => self.unplaced.add(stamp.frame),
         }
@@ -130,6 +165,7 @@ impl Session {
     fn loss(&mut self, connection: &Connection, operation: &Operation<'_>, context: &mut Context<'_>) {
         let Operation { from, stamp, .. } = *operation;
         self.watch.passed_over |= self.number.is_none();
+        self.own_unknown(from);
         self.miss(from, stamp, context);
         if let Some(head) = self.assemblies.get_mut(from).abandon() {
             self.message(connection, from, head, context);
@@ -165,13 +201,14 @@ impl Session {
         found.or_else(|| memory.find(access, address, |_| is_whole))
     }
 
-    fn read(&mut self, (request, stamp): (u64, Stamp), place: SegmentPlace, at: u64, length: u32) {
+    fn read(&mut self, operation: &Operation<'_>, request: u64, place: SegmentPlace, at: u64, length: u32) {
+        let Operation { stamp, first_sent, .. } = *operation;
         let mut before = 0;
         if let Some(call) = self.calls.get_mut(&place.call) {
             before = call.asked_octets;
             call.asked_octets += u64::from(length);
             call.responder_last = Some((Step::ReadRequest, stamp));
-            call.timeline.read(call.is_pulled(), stamp);
+            call.timeline.read(call.is_pulled(), stamp, first_sent);
             call.moves(place.segment, at, u64::from(length), &mut self.held);
         }
         if self.reads.len() == READS {

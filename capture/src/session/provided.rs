@@ -33,7 +33,7 @@ impl Session {
         }
         let before = self.provided.get(message.sender).get(&xid).copied();
         before.into_iter().for_each(|before| self.give_up(before, WaitEnd::Repeated, context));
-        let timeline = call.timeline.provided();
+        let timeline = call.timeline.clone().provided();
         let mut provided = Call::new(message.clone(), timeline, (None, None), call.way, context.transactions);
         // The RDMA_DONE that comes next may be for the one before.
         provided.is_repeated = before.is_some();
@@ -45,7 +45,7 @@ impl Session {
     /// Ends a call whose reply was read from the responder's memory; the capture may lack the call.
     pub(super) fn conclude(&self, mut provided: Call, context: &mut Context<'_>) {
         let mut call = provided.answers.take().map(|call| *call);
-        call.iter_mut().for_each(|call| call.timeline = provided.timeline);
+        call.iter_mut().for_each(|call| call.timeline = provided.timeline.clone());
         let mut message = provided.message.clone();
         let xid = message.xid();
         let reply = Reply::with_payload(&message, call.as_ref(), provided.rebuild());

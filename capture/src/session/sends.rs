@@ -39,10 +39,13 @@ impl Session {
         let Some(number) = self.number else { return };
         self.watch.progress = send.progress;
         self.span = send.span;
+        self.places = send.places;
         let mut message = self.assembled(connection, (number, sender), send);
         if message.msgp().is_some() {
             message.padding = None;
         }
+        let xid = message.prefix().map(|prefix| prefix.xid);
+        self.own(sender, self.places.first, None, xid);
         self.undecided |= message.dialect == Dialect::Version2Unknown;
         if message.hides_direction() {
             self.miss(sender, message.stamp, context);

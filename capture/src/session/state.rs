@@ -7,13 +7,15 @@ use rpcrdma::v2::Family;
 use super::assembly::{Assembly, Span};
 use super::call::Call;
 use super::memory::{Memory, SegmentPlace};
+use super::recovery::Recoveries;
 use super::sequence::Sequence;
 use super::unplaced::Unplaced;
 use super::watch::Watch;
 use crate::carrier::connection::Connection;
-use crate::carrier::operation::{Side, Sides};
+use crate::carrier::operation::{Places, Side, Sides};
 use crate::carrier::table::Map;
 use crate::event::{Event, Opened};
+use crate::link::Address;
 use crate::rpc::describe::Way;
 use crate::rpc::transaction::Transaction;
 
@@ -29,6 +31,8 @@ pub(crate) struct Context<'a> {
     pub(crate) transactions: bool,
     /// Whether more than messages and RPCs is reported.
     pub(crate) operations: bool,
+    /// Whether signs of loss are reported.
+    pub(crate) recovery: bool,
     /// The number of the last connection that was recognised.
     pub(crate) last_number: &'a mut u32,
     pub(crate) events: &'a mut VecDeque<Event>,
@@ -46,6 +50,8 @@ impl Context<'_> {
 pub(crate) struct Session {
     /// The connection's number, once it is known to carry RPC-over-RDMA.
     pub(crate) number: Option<u32>,
+    /// The addresses of its ends, once that is known.
+    pub(super) addresses: Option<Sides<Address>>,
     /// The end that is the client, once known.
     pub(super) client: Option<Side>,
     /// What the client has announced about its callbacks.
@@ -77,6 +83,9 @@ pub(crate) struct Session {
     /// RDMA Writes and Reads that aim at memory that no call in this capture advertised.
     pub(crate) unclaimed: u64,
     pub(super) watch: Watch,
+    /// Where in what its sender sends the message is that is looked at.
+    pub(super) places: Places,
+    pub(super) recoveries: Recoveries,
 }
 
 impl Session {
@@ -86,6 +95,8 @@ impl Session {
             *context.last_number += 1;
             let number = *context.last_number;
             self.number = Some(number);
+            let Sides { active, passive } = connection.ends;
+            self.addresses = Some(Sides { active: active.address, passive: passive.address });
             if context.operations {
                 let whole = connection.set_up && !self.watch.passed_over;
                 let opened = Opened { number, connection: connection.clone(), whole };
@@ -98,6 +109,7 @@ impl Session {
     pub(crate) fn held(&self) -> usize {
         let assemblies = self.assemblies.active.held() + self.assemblies.passive.held();
         let sequences = self.sequences.active.octets.len() + self.sequences.passive.octets.len();
-        self.held + assemblies + sequences + self.reads.len() * size_of::<(u64, SegmentPlace, u64, u64)>()
+        let recoveries = self.recoveries.held();
+        self.held + recoveries + assemblies + sequences + self.reads.len() * size_of::<(u64, SegmentPlace, u64, u64)>()
     }
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::carrier::connection::{Connection, Counts, Endpoint};
 use crate::carrier::handler::Taken::{self, Done, Early};
 use crate::carrier::operation::Side::{self, Active, Passive};
-use crate::carrier::operation::{Operation, OperationKind, Progress, Sides, Stamp};
+use crate::carrier::operation::{Operation, OperationKind, Places, Progress, Sides, Stamp};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::link::{Address, Carrier};
 use crate::rpc::known::{Direction, Rpc};
@@ -150,12 +150,17 @@ impl Play {
 
     fn with<R>(&mut self, act: impl FnOnce(&mut Session, &Connection, &mut Context<'_>) -> R) -> R {
         let Self { connection, session, last_number, events, .. } = self;
-        act(session, connection, &mut Context { transactions: true, operations: true, last_number, events })
+        act(
+            session,
+            connection,
+            &mut Context { transactions: true, operations: true, recovery: true, last_number, events },
+        )
     }
 
     fn give(&mut self, from: Side, kind: OperationKind<'_>, frame: u64, last: bool) -> Taken {
         let stamp = Stamp { frame, ..Stamp::default() };
-        let operation = Operation { from, stamp, retransmitted: 0, kind };
+        let (places, first_sent) = (Places::one(frame), None);
+        let operation = Operation { from, stamp, retransmitted: 0, first_sent, places, kind };
         self.with(|session, connection, context| session.operation(connection, &operation, last, context))
     }
 

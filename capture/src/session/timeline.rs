@@ -5,7 +5,10 @@ use rpcrdma::error::Role;
 
 use super::assembly::Span;
 use crate::carrier::operation::Stamp;
+use crate::carrier::recovery::RecoveryKind;
+use crate::file::Time;
 use crate::rpc::phases::{NotTimed, Phase, Phases};
+use crate::rpc::recovery::{Recovery, RecoveryUnknown};
 
 /// What was going on when something last happened for the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +22,7 @@ enum Activity {
 }
 
 /// The time of a call, as far as it has come.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Timeline {
     phases: Phases,
     /// The frame that the call began with.
@@ -32,13 +35,20 @@ pub(super) struct Timeline {
     /// Who is to act when nothing is going on.
     turn: Role,
     not_timed: Option<NotTimed>,
-    /// What the session had missed before the call.
+    /// What the session had missed before the call, and the signs of loss that it could not assign.
     missed: u64,
+    unassigned: u64,
+    /// What was done about lost packets, but for the time that it took; nothing until there are some.
+    recovery: Option<Box<Recovery>>,
+    /// The time that it took, that of it since the latest packet of the RPC, and up to when that is counted.
+    recovery_phases: Phases,
+    recovering: u64,
+    recovered: Time,
 }
 
 impl Timeline {
     /// A call that was sent in these packets.
-    pub(super) fn new(Span { began, ended }: Span) -> Self {
+    pub(super) fn new(Span { began, ended, first_sent }: Span) -> Self {
         let mut timeline = Self {
             phases: Phases::default(),
             began,
@@ -48,20 +58,27 @@ impl Timeline {
             turn: Role::Responder,
             not_timed: None,
             missed: 0,
+            unassigned: 0,
+            recovery: None,
+            recovery_phases: Phases::default(),
+            recovering: 0,
+            recovered: Time::default(),
         };
-        timeline.spend(Phase::Call, ended);
+        timeline.spend(Phase::Call, ended, first_sent);
         timeline.called = timeline.latest.frame;
         timeline
     }
 
-    /// The call begins to wait, when the session has missed so much.
-    pub(super) fn wait(&mut self, missed: u64) {
+    /// The call begins to wait, when the session has missed so much, and has not assigned so many signs of loss.
+    pub(super) const fn wait(&mut self, missed: u64, unassigned: u64) {
         self.missed = missed;
+        self.unassigned = unassigned;
     }
 
-    /// The call waits no longer; the session has missed so much by now. Data that was asked for by RDMA Read was missed too
-    /// if it did not come.
-    pub(super) fn take(&mut self, missed: u64) {
+    /// The call waits no longer; the session has missed so much by now, and not assigned so many signs of loss. Data that was
+    /// asked for by RDMA Read was missed too if it did not come.
+    pub(super) fn take(&mut self, missed: u64, unassigned: u64) {
+        self.unassigned = unassigned - self.unassigned;
         if missed != self.missed || self.activity == Activity::Pulling {
             self.refuse(NotTimed::Missed);
         }
@@ -73,34 +90,61 @@ impl Timeline {
     }
 
     /// Data is asked for by RDMA Read, or comes. `is_outstanding` says that some that was asked for is still to come.
-    pub(super) fn read(&mut self, is_outstanding: bool, stamp: Stamp) {
-        self.spend(self.phase_before(Activity::Pulling), stamp);
+    pub(super) fn read(&mut self, is_outstanding: bool, stamp: Stamp, first_sent: Option<Time>) {
+        self.spend(self.phase_before(Activity::Pulling), stamp, first_sent);
         self.activity = if is_outstanding { Activity::Pulling } else { Activity::Idle };
     }
 
     /// A packet of an RDMA Write.
-    pub(super) fn write(&mut self, stamp: Stamp) {
-        self.spend(self.phase_before(Activity::Pushing), stamp);
+    pub(super) fn write(&mut self, stamp: Stamp, first_sent: Option<Time>) {
+        self.spend(self.phase_before(Activity::Pushing), stamp, first_sent);
         if self.activity == Activity::Idle {
             self.activity = Activity::Pushing;
         }
     }
 
     /// The reply, that was sent in these packets.
-    pub(super) fn reply(&mut self, Span { began, ended }: Span) {
-        self.spend(self.phase_before(Activity::Idle), began);
-        self.spend(Phase::Reply, ended);
+    pub(super) fn reply(&mut self, Span { began, ended, first_sent }: Span) {
+        self.spend(self.phase_before(Activity::Idle), began, first_sent);
+        self.spend(Phase::Reply, ended, first_sent);
         self.activity = Activity::Idle;
     }
 
     /// The reply is in memory that the requester is to read.
-    pub(super) const fn provided(self) -> Self {
+    pub(super) fn provided(self) -> Self {
         Self { turn: Role::Requester, ..self }
     }
 
     /// What it has become.
     pub(super) fn phases(&self) -> Result<Phases, NotTimed> {
         self.not_timed.map_or(Ok(self.phases), Err)
+    }
+
+    /// What of it was spent because packets were lost, when the call no longer waits.
+    pub(super) fn recovery(self) -> Result<Recovery, RecoveryUnknown> {
+        match self.not_timed {
+            Some(reason) => Err(RecoveryUnknown::NotTimed(reason)),
+            None if self.unassigned > 0 => Err(RecoveryUnknown::Unassigned),
+            None => {
+                let done = self.recovery.map(|done| *done).unwrap_or_default();
+                Ok(Recovery { phases: self.recovery_phases, ..done })
+            }
+        }
+    }
+
+    /// A packet shows that one of the RPC was lost, or seemed to be. Returns the octets of memory that this takes.
+    pub(super) fn recover(&mut self, kind: RecoveryKind, stamp: Stamp) -> usize {
+        let before = self.held();
+        self.recovery.get_or_insert_default().take(kind, stamp);
+        if matches!(kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) {
+            self.spend_on_recovery(stamp.time, Time::default());
+        }
+        self.held() - before
+    }
+
+    /// Octets of memory that it takes besides itself.
+    pub(super) fn held(&self) -> usize {
+        if self.recovery.is_some() { Recovery::HELD } else { 0 }
     }
 
     /// Where the time went before something happens.
@@ -115,15 +159,28 @@ impl Timeline {
 
     /// Adds the time up to a packet to a phase. A packet that was captured before the latest and could be used only now took
     /// no time of its own.
-    fn spend(&mut self, phase: Phase, stamp: Stamp) {
+    fn spend(&mut self, phase: Phase, stamp: Stamp, first_sent: Option<Time>) {
+        if let Some(first_sent) = first_sent {
+            self.spend_on_recovery(stamp.time, first_sent);
+        }
         let elapsed = stamp.time.0.checked_sub(self.latest.time.0);
         match (stamp.frame >= self.latest.frame, elapsed) {
             (true, Some(elapsed)) => {
                 *self.phases.of_mut(phase) += elapsed;
+                *self.recovery_phases.of_mut(phase) += core::mem::take(&mut self.recovering);
                 self.latest = stamp;
             }
             (false, Some(0) | None) if stamp.frame >= self.called => {}
             _ => self.refuse(NotTimed::OutOfOrder),
+        }
+    }
+
+    /// A packet was sent again that was first sent at that time, or before the latest packet of the RPC.
+    fn spend_on_recovery(&mut self, time: Time, first_sent: Time) {
+        let from = first_sent.max(self.latest.time).max(self.recovered);
+        if time > from {
+            self.recovering += time.0 - from.0;
+            self.recovered = time;
         }
     }
 }
@@ -131,14 +188,13 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::Time;
 
     fn at(frame: u64, time: u64) -> Stamp {
         Stamp { frame, time: Time(time) }
     }
 
     fn span(began: Stamp, ended: Stamp) -> Span {
-        Span { began, ended }
+        Span { began, ended, first_sent: None }
     }
 
     fn called() -> Timeline {
@@ -148,11 +204,11 @@ mod tests {
     #[test]
     fn each_stretch_of_time_goes_to_one_phase() {
         let mut timeline = called();
-        timeline.read(true, at(3, 103));
-        timeline.read(true, at(4, 107));
-        timeline.read(false, at(5, 115));
-        timeline.write(at(6, 131));
-        timeline.write(at(7, 163));
+        timeline.read(true, at(3, 103), None);
+        timeline.read(true, at(4, 107), None);
+        timeline.read(false, at(5, 115), None);
+        timeline.write(at(6, 131), None);
+        timeline.write(at(7, 163), None);
         timeline.reply(span(at(8, 227), at(9, 355)));
         let expected = Phases { call: 1, responder: 2 + 16 + 64, pull: 4 + 8, push: 32, reply: 128, requester: 0 };
         assert_eq!(timeline.phases(), Ok(expected));
@@ -162,10 +218,10 @@ mod tests {
     #[test]
     fn while_data_is_pulled_a_write_ends_nothing() {
         let mut timeline = called();
-        timeline.read(true, at(3, 101));
-        timeline.write(at(4, 103));
-        timeline.write(at(5, 107));
-        timeline.read(false, at(6, 115));
+        timeline.read(true, at(3, 101), None);
+        timeline.write(at(4, 103), None);
+        timeline.write(at(5, 107), None);
+        timeline.read(false, at(6, 115), None);
         timeline.reply(span(at(7, 131), at(7, 131)));
         assert_eq!(timeline.phases(), Ok(Phases { call: 1, pull: 14, responder: 16, ..Phases::default() }));
     }
@@ -175,10 +231,10 @@ mod tests {
         let mut timeline = called();
         timeline.reply(span(at(3, 103), at(4, 107)));
         timeline = timeline.provided();
-        timeline.read(true, at(5, 115));
-        timeline.read(false, at(6, 131));
-        timeline.read(true, at(7, 163));
-        timeline.read(false, at(8, 227));
+        timeline.read(true, at(5, 115), None);
+        timeline.read(false, at(6, 131), None);
+        timeline.read(true, at(7, 163), None);
+        timeline.read(false, at(8, 227), None);
         let expected = Phases { call: 1, responder: 2, reply: 4, requester: 8 + 32, pull: 16 + 64, push: 0 };
         assert_eq!(timeline.phases(), Ok(expected));
     }
@@ -186,8 +242,8 @@ mod tests {
     #[test]
     fn a_packet_that_could_be_used_only_late_takes_no_time() {
         let mut timeline = called();
-        timeline.write(at(9, 200));
-        timeline.write(at(3, 110));
+        timeline.write(at(9, 200), None);
+        timeline.write(at(3, 110), None);
         timeline.reply(span(at(4, 120), at(4, 120)));
         assert_eq!(timeline.phases(), Ok(Phases { call: 1, responder: 99, ..Phases::default() }));
     }
@@ -197,7 +253,7 @@ mod tests {
         // The clock went back, before a packet or behind it; a packet is before the call.
         for (frame, time) in [(3, 100), (1, 102), (1, 100)] {
             let mut timeline = called();
-            timeline.write(at(frame, time));
+            timeline.write(at(frame, time), None);
             timeline.reply(span(at(9, 120), at(9, 120)));
             assert_eq!(timeline.phases(), Err(NotTimed::OutOfOrder));
         }
@@ -207,14 +263,14 @@ mod tests {
     fn what_was_missed_meanwhile_is_no_phase() {
         for (before, after, expected) in [(3, 3, None), (3, 4, Some(NotTimed::Missed))] {
             let mut timeline = called();
-            timeline.wait(before);
-            timeline.take(after);
+            timeline.wait(before, 0);
+            timeline.take(after, 0);
             timeline.refuse(NotTimed::SameXid);
             assert_eq!(timeline.phases(), Err(expected.unwrap_or(NotTimed::SameXid)));
         }
         let mut timeline = called();
-        timeline.read(true, at(3, 120));
-        timeline.take(0);
+        timeline.read(true, at(3, 120), None);
+        timeline.take(0, 0);
         assert_eq!(timeline.phases(), Err(NotTimed::Missed), "what was asked for did not come");
     }
 }

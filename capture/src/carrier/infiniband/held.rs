@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::transport::Transport;
-use crate::carrier::operation::{Operation, OperationKind, Side, Stamp};
+use crate::carrier::operation::{Operation, OperationKind, Places, Side, Stamp};
+use crate::file::Time;
 
 /// The most packets that are held for one connection.
 const HELD_PACKETS: usize = 4096;
@@ -18,6 +19,7 @@ pub(super) struct HeldPacket {
     pub(super) octets: Box<[u8]>,
     pub(super) length: usize,
     pub(super) retransmitted: u32,
+    pub(super) first_sent: Option<Time>,
     pub(super) acknowledged: Option<u64>,
     pub(super) is_request: bool,
     /// The number under which it is held; its place in the stream may have been renumbered meanwhile.
@@ -75,6 +77,10 @@ pub(super) struct Arrival<'a> {
     pub(super) octets: &'a [u8],
     pub(super) length: usize,
     pub(super) retransmitted: u32,
+    /// If it is a copy: when its content was first sent, or what follows it.
+    pub(super) first_sent: Option<Time>,
+    /// For how many nanoseconds its sender had sent no request, and had got no response to one.
+    pub(super) silence: u64,
     /// The highest number of the other end's requests that its sender had acknowledged by then.
     pub(super) acknowledged: Option<u64>,
     pub(super) packet: Transport<'a>,
@@ -82,9 +88,9 @@ pub(super) struct Arrival<'a> {
 
 impl HeldPacket {
     pub(super) fn new(arrival: &Arrival<'_>, number: u64) -> Self {
-        let Arrival { from, stamp, octets, length, retransmitted, acknowledged, packet } = *arrival;
+        let Arrival { from, stamp, octets, length, retransmitted, first_sent, acknowledged, packet, .. } = *arrival;
         let is_request = packet.is_request();
-        Self { from, stamp, octets: octets.into(), length, retransmitted, acknowledged, is_request, number }
+        Self { from, stamp, octets: octets.into(), length, retransmitted, first_sent, acknowledged, is_request, number }
     }
 
     /// Octets of memory it takes, including its entry among the others.
@@ -93,14 +99,21 @@ impl HeldPacket {
     }
 
     pub(super) fn arrival<'a>(&'a self, packet: Transport<'a>) -> Arrival<'a> {
-        let Self { from, stamp, ref octets, length, retransmitted, acknowledged, .. } = *self;
-        Arrival { from, stamp, octets, length, retransmitted, acknowledged, packet }
+        let Self { from, stamp, ref octets, length, retransmitted, first_sent, acknowledged, .. } = *self;
+        Arrival { from, stamp, octets, length, retransmitted, first_sent, silence: 0, acknowledged, packet }
+    }
+
+    /// When its content was first sent, as far as the capture shows.
+    pub(super) fn first_sent(&self) -> Time {
+        self.first_sent.unwrap_or(self.stamp.time)
     }
 }
 
 impl Arrival<'_> {
-    pub(super) const fn operation<'b>(&self, kind: OperationKind<'b>) -> Operation<'b> {
-        Operation { from: self.from, stamp: self.stamp, retransmitted: self.retransmitted, kind }
+    /// What it did, in the place `number`.
+    pub(super) const fn operation<'b>(&self, number: u64, kind: OperationKind<'b>) -> Operation<'b> {
+        let Self { from, stamp, retransmitted, first_sent, .. } = *self;
+        Operation { from, stamp, retransmitted, first_sent, places: Places::one(number), kind }
     }
 }
 
@@ -125,6 +138,8 @@ mod tests {
             octets: &octets,
             length,
             retransmitted: 0,
+            first_sent: None,
+            silence: 0,
             acknowledged: None,
             packet,
         };

@@ -1,5 +1,6 @@
 //! The InfiniBand transport, as RoCE and InfiniBand carry it: packets, connection management, and order.
 
+mod again;
 pub(crate) mod crc;
 mod flow;
 mod held;

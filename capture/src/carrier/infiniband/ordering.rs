@@ -32,7 +32,9 @@ use super::stream::{GRACE, ReadRequest, RequestStream, extend};
 use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::connection::Counts;
 use crate::carrier::handler::Taken;
-use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
+use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
+use crate::carrier::recovery::{RecoveryKind, Signs};
+use crate::file::Time;
 
 /// After this many repetitions in a row, the sender must have started over with other numbers.
 const REPETITIONS: u32 = 1 << 18;
@@ -109,11 +111,24 @@ impl Ordering {
         self.counts.get_mut(from).packets += 1;
         self.learn(from, packet);
         let acknowledged = self.streams.get(from.other()).acknowledged;
-        let mut arrival = Arrival { from, stamp, octets, length, retransmitted: 0, acknowledged, packet: *packet };
+        let mut arrival = Arrival {
+            from,
+            stamp,
+            octets,
+            length,
+            retransmitted: 0,
+            first_sent: None,
+            silence: 0,
+            acknowledged,
+            packet: *packet,
+        };
         if packet.is_request() {
+            let last = &mut self.streams.get_mut(from).last_time;
+            arrival.silence = stamp.time.0.saturating_sub(last.0);
+            *last = stamp.time.max(*last);
             let acknowledged_before = self.acknowledged_before(&arrival);
             self.counts.get_mut(from.other()).early += u64::from(acknowledged_before);
-            if self.is_kept(&mut arrival) {
+            if self.is_kept(&mut arrival, sink) {
                 return;
             }
         }
@@ -190,10 +205,14 @@ impl Ordering {
             None if packet.operation == PacketKind::ReadResponse => number,
             None => return,
             Some(Syndrome::Acknowledged | Syndrome::Failed(_)) => number,
-            Some(Syndrome::SequenceError | Syndrome::NotReady) => number.saturating_sub(1),
+            Some(Syndrome::SequenceError | Syndrome::NotReady { .. }) => number.saturating_sub(1),
         };
         let Some(next) = stream.next.filter(|next| arrived.abs_diff(*next) < FAR as u64) else { return };
         stream.acknowledged = stream.acknowledged.max(Some(arrived));
+        stream.asked = match packet.syndrome {
+            Some(Syndrome::SequenceError | Syndrome::NotReady { .. }) => Some(number),
+            _ => stream.asked.filter(|asked| *asked > arrived),
+        };
         if arrived >= next {
             let since = stream.arrived.filter(|(highest, _)| *highest >= next).map_or(arrivals, |(_, since)| since);
             let highest = stream.arrived.map_or(arrived, |(highest, _)| highest.max(arrived));
@@ -225,23 +244,59 @@ impl Ordering {
 
     /// Handles a request that was seen before. If it is held, it stays in its place; if the receiver refused it, the
     /// new copy counts.
-    fn is_kept(&mut self, arrival: &mut Arrival<'_>) -> bool {
+    fn is_kept<S: OperationSink>(&mut self, arrival: &mut Arrival<'_>, sink: &mut S) -> bool {
         let stream = self.streams.get_mut(arrival.from);
         if stream.held.is_empty() && stream.refused.packets.is_empty() {
             return false;
         }
-        let number = extend(stream.next, arrival.packet.sequence);
-        let counts = self.counts.get_mut(arrival.from);
+        let (number, operation, silence) =
+            (extend(stream.next, arrival.packet.sequence), arrival.packet.operation, arrival.silence);
         if let Some(held) = stream.held.get(&number).and_then(|key| self.queue.packets.get_mut(key)) {
             held.retransmitted += 1;
-            counts.retransmitted += 1;
+            let signs = stream.copy(number, operation, silence);
+            self.show(arrival, number, signs, sink);
             return true;
         }
         if let Some(held) = stream.refused.remove(number) {
             arrival.retransmitted = held.retransmitted + 1;
-            counts.retransmitted += 1;
+            arrival.first_sent = Some(held.first_sent());
+            let signs = stream.copy(number, operation, silence);
+            self.show(arrival, number, signs, sink);
+        } else if let Some(later) = self.first_after(arrival.from, number)
+            && let Some(signs) = self.streams.get_mut(arrival.from).filling(number, silence)
+        {
+            arrival.first_sent = Some(later);
+            self.show(arrival, number, signs, sink);
         }
         false
+    }
+
+    /// If a request that was not seen fills a hole: when what is behind the hole was first sent.
+    fn first_after(&self, from: Side, number: u64) -> Option<Time> {
+        let stream = self.streams.get(from);
+        stream.next.filter(|next| number >= *next)?;
+        let held = stream.held.range(number..).next().and_then(|(_, key)| self.queue.packets.get(key));
+        let refused = stream.refused.packets.range(number..).next().map(|(_, held)| held);
+        held.into_iter().chain(refused).min_by_key(|held| held.number).map(HeldPacket::first_sent)
+    }
+
+    /// Counts what a request shows, and passes it on.
+    fn show<S: OperationSink>(&mut self, arrival: &Arrival<'_>, number: u64, signs: Signs, sink: &mut S) {
+        for kind in signs.into_iter().flatten() {
+            self.recover(arrival, (arrival.from, number), kind, sink);
+        }
+    }
+
+    /// Counts a sign that something was lost, and passes it on. `place` is what it is about.
+    fn recover<S: OperationSink>(
+        &mut self,
+        arrival: &Arrival<'_>,
+        (of, place): (Side, u64),
+        kind: RecoveryKind,
+        sink: &mut S,
+    ) {
+        self.counts.get_mut(arrival.from).recover(kind);
+        sink.take(arrival.operation(place, OperationKind::Recovery { of, place, kind }), true);
     }
 
     fn number(&self, arrival: &Arrival<'_>) -> (u64, Option<u64>) {
@@ -394,7 +449,9 @@ impl Ordering {
             self.counts.get_mut(side).missed += end - next;
             stream.remember_hole(next, end);
             let stamp = self.queue.packets.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
-            sink.take(Operation { from: side, stamp, retransmitted: 0, kind: OperationKind::Lost }, true);
+            let places = Places { first: next, end };
+            let kind = OperationKind::Lost;
+            sink.take(Operation { from: side, stamp, retransmitted: 0, first_sent: None, places, kind }, true);
         }
     }
 
@@ -421,20 +478,27 @@ impl Ordering {
             }
             PacketKind::ReadResponse => self.response(arrival, sink),
             PacketKind::Acknowledge => {
-                let counts = self.counts.get_mut(arrival.from);
-                match arrival.packet.syndrome {
-                    Some(Syndrome::SequenceError) => counts.sequence_errors += 1,
-                    Some(Syndrome::NotReady) => counts.not_ready += 1,
-                    Some(Syndrome::Failed(code)) => {
-                        counts.failed += 1;
-                        counts.access_errors += u64::from(code == REMOTE_ACCESS_ERROR);
-                    }
-                    _ => {}
-                }
+                self.refusal(arrival, sink);
                 Ok(())
             }
             PacketKind::AtomicAcknowledge | PacketKind::Other => Ok(()),
         }
+    }
+
+    /// What a negative acknowledgement says.
+    fn refusal<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) {
+        let kind = match arrival.packet.syndrome {
+            Some(Syndrome::SequenceError) => RecoveryKind::SequenceError,
+            Some(Syndrome::NotReady { wait }) => RecoveryKind::NotReady { wait },
+            Some(Syndrome::Failed(code)) => {
+                self.counts.get_mut(arrival.from).access_errors += u64::from(code == REMOTE_ACCESS_ERROR);
+                RecoveryKind::Failed
+            }
+            Some(Syndrome::Acknowledged) | None => return,
+        };
+        let of = arrival.from.other();
+        let number = extend(self.streams.get(of).next, arrival.packet.sequence);
+        self.recover(arrival, (of, number), kind, sink);
     }
 
     fn request<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
@@ -448,13 +512,13 @@ impl Ordering {
             // Operations on memory come too late, because the memory may serve another call by now, and so do parts of
             // a Send. Other packets of the same hole may be missing. If the hole is before the capture's first packet,
             // nobody was told that yet.
-            let lost = arrival.operation(OperationKind::Lost);
+            let lost = arrival.operation(number, OperationKind::Lost);
             sink.take(lost, true);
             let is_send = arrival.packet.operation == PacketKind::Send && arrival.packet.first && arrival.packet.last;
             let kind = if is_send { stream.kind(number, arrival, mtu) } else { None };
             match kind {
                 Some(kind) => {
-                    sink.take(arrival.operation(kind), true);
+                    sink.take(arrival.operation(number, kind), true);
                     // It does not show that what comes next is in order.
                     sink.take(lost, true);
                 }
@@ -466,10 +530,11 @@ impl Ordering {
             // The numbers start over, in the middle of what 64 bits hold.
             *stream = RequestStream::default();
             number = extend(None, arrival.packet.sequence);
-            sink.take(arrival.operation(OperationKind::Lost), true);
+            sink.take(arrival.operation(number, OperationKind::Lost), true);
         } else if distance < 0 {
-            counts.retransmitted += 1;
             stream.repetitions += 1;
+            let signs = stream.copy(number, arrival.packet.operation, arrival.silence);
+            self.show(arrival, number, signs, sink);
             return Ok(());
         } else if distance > 0 {
             return Err(Early::Hole(arrival.from));
@@ -477,7 +542,7 @@ impl Ordering {
         let under_way = stream.write;
         match stream.kind(number, arrival, mtu) {
             Some(kind) => {
-                if sink.take(arrival.operation(kind), false) == Taken::Early {
+                if sink.take(arrival.operation(number, kind), false) == Taken::Early {
                     stream.write = under_way;
                     return Err(Early::Unknown(arrival.from.other()));
                 }
@@ -486,6 +551,9 @@ impl Ordering {
         }
         stream.repetitions = 0;
         stream.refusing = false;
+        if arrival.first_sent.is_none() {
+            stream.run = None;
+        }
         stream.next = Some(number + stream.span(number, &arrival.packet, mtu));
         Ok(())
     }
@@ -493,6 +561,7 @@ impl Ordering {
     fn response<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
         let (side, mtu) = (arrival.from.other(), self.mtu);
         let stream = self.streams.get_mut(side);
+        stream.last_time = arrival.stamp.time.max(stream.last_time);
         let number = extend(stream.next, arrival.packet.sequence);
         let Some(read) = stream.reads.iter_mut().rev().find(|read| (read.first..read.end(mtu)).contains(&number))
         else {
@@ -502,15 +571,21 @@ impl Ordering {
             self.counts.get_mut(arrival.from).orphans += 1;
             return Ok(());
         };
-        if !read.note(number, &mut stream.ranges) {
-            self.counts.get_mut(arrival.from).retransmitted += 1;
-            return Ok(());
+        let is_seen = !read.note(number, &mut stream.ranges);
+        let (request, place) = (read.first, read.place(number, &arrival.packet, mtu));
+        let is_again = is_seen || read.asked_again.is_some();
+        let sign = if is_again { stream.response(number, is_seen) } else { None };
+        if let Some(kind) = sign {
+            self.recover(arrival, (side, number), kind, sink);
         }
         let Transport { data, length, .. } = arrival.packet;
-        match read.place(number, &arrival.packet, mtu) {
+        match place {
+            _ if is_seen => {}
             Some(at) => {
-                let kind = OperationKind::ReadResponse { request: read.first, at, data, length };
-                sink.take(arrival.operation(kind), true);
+                let kind = OperationKind::ReadResponse { request, at, data, length };
+                // What was behind it came before, and was used.
+                let first_sent = (sign == Some(RecoveryKind::Replaced)).then_some(Time::default());
+                sink.take(Arrival { first_sent, ..*arrival }.operation(number, kind), true);
             }
             None => self.counts.get_mut(arrival.from).orphans += 1,
         }

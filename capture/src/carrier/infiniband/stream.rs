@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::held::{Arrival, Packets};
 use super::transport::{PacketKind, Target, Transport};
 use crate::carrier::operation::{OperationKind, Progress};
+use crate::file::Time;
 
 /// The most packets of a connection between an acknowledgement and the late packet that it acknowledges.
 pub(super) const GRACE: u64 = 64;
@@ -25,6 +26,8 @@ pub(super) struct ReadRequest {
     pub(super) length: u32,
     /// Numbers of the responses that were seen, as separate ranges in order.
     pub(super) seen: Vec<(u64, u64)>,
+    /// The lowest number of them that was asked for again.
+    pub(super) asked_again: Option<u64>,
 }
 
 /// The RDMA Write that is under way.
@@ -55,6 +58,12 @@ pub(super) struct RequestStream {
     pub(super) ranges: usize,
     pub(super) write: Option<Write>,
     pub(super) repetitions: u32,
+    /// When its last request was captured, or the last response to one.
+    pub(super) last_time: Time,
+    /// The receiver asked for this number and what follows it again, and it has not come yet.
+    pub(super) asked: Option<u64>,
+    /// The last request was sent again; the next one of those that are sent again has this number or a higher one.
+    pub(super) run: Option<u64>,
     /// First number and length of a Read request whose number of responses is unknown, because the path MTU is.
     pub(super) unmeasured: Option<(u64, u32)>,
 }
@@ -131,7 +140,13 @@ impl RequestStream {
         let (PacketKind::ReadRequest, Some(target)) = (packet.operation, packet.target) else { return 1 };
         // Without a path MTU, the answer takes at most as many as with the smallest one.
         let span = responses(target.length, mtu.unwrap_or(256));
-        let read = ReadRequest { first: number, end: number + span, length: target.length, seen: Vec::new() };
+        let read = ReadRequest {
+            first: number,
+            end: number + span,
+            length: target.length,
+            seen: Vec::new(),
+            asked_again: None,
+        };
         if self.reads.len() == READS {
             self.ranges -= self.reads.pop_front().map_or(0, |read| read.seen.len());
         }

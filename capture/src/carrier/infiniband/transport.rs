@@ -49,8 +49,11 @@ pub(crate) struct Target {
 pub(crate) enum Syndrome {
     /// Everything up to this packet sequence number arrived.
     Acknowledged,
-    /// The receiver was not ready: the packet with this number will come again.
-    NotReady,
+    /// The receiver was not ready: the packet with this number will come again, after so many nanoseconds.
+    NotReady {
+        /// Nanoseconds.
+        wait: u64,
+    },
     /// The receiver expects the packet with this number but saw a later one.
     SequenceError,
     /// The operation failed permanently: the code is InfiniBand's (1 invalid request, 2 remote access, 3 remote
@@ -182,9 +185,20 @@ const fn syndrome(extended: u32) -> Syndrome {
     let code = (extended >> 24) as u8;
     match code >> 5 & 3 {
         0 => Syndrome::Acknowledged,
-        1 => Syndrome::NotReady,
+        1 => Syndrome::NotReady { wait: not_ready_wait(code & 0x1f) },
         _ if code & 0x1f == 0 => Syndrome::SequenceError,
         _ => Syndrome::Failed(code & 0x1f),
+    }
+}
+
+/// The nanoseconds that a code in "receiver not ready" stands for (InfiniBand Architecture, volume 1, section 9.7.5.2.8).
+const fn not_ready_wait(code: u8) -> u64 {
+    const STEP: u64 = 10_000;
+    match code as u32 {
+        0 => 65_536 * STEP,
+        code @ 1..=3 => code as u64 * STEP,
+        // Two codes for each power of two: 4 and 6, 8 and 12, and so on.
+        code => ((4 + 2 * (code as u64 & 1)) << (code / 2 - 2)) * STEP,
     }
 }
 
@@ -216,7 +230,11 @@ mod tests {
         for (syndrome, meaning) in [
             (0x1f, Syndrome::Acknowledged),
             (0x05, Syndrome::Acknowledged),
-            (0x2c, Syndrome::NotReady),
+            (0x2c, Syndrome::NotReady { wait: 640_000 }),
+            (0x20, Syndrome::NotReady { wait: 655_360_000 }),
+            (0x23, Syndrome::NotReady { wait: 30_000 }),
+            (0x25, Syndrome::NotReady { wait: 60_000 }),
+            (0x3f, Syndrome::NotReady { wait: 491_520_000 }),
             (0x60, Syndrome::SequenceError),
             (0x62, Syndrome::Failed(2)),
         ] {

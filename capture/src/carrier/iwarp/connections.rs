@@ -8,10 +8,10 @@
 use super::framing::{CrcUse, Framed, Framing};
 use super::mpa::{Markers, Setup};
 use super::rdmap::{Did, Rdmap, Received};
-use super::tcp::{Piece, Reassembly, StreamStep};
+use super::tcp::{Piece, Reassembly, StreamStep, TcpSign};
 use crate::carrier::connection::{Announced, Connection, Counts, Endpoint, Rejected, port_service};
 use crate::carrier::handler::Handler;
-use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
+use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
 use crate::carrier::table::Table;
 use crate::link::{Address, Carrier, TcpSegment};
 
@@ -316,22 +316,26 @@ impl<S> IwarpConnection<S> {
                 }
                 self.lose((*from, *stamp), sink);
             }
+            StreamStep::Recovery((from, stamp), TcpSign { of, place, kind }) => {
+                let kind = OperationKind::Recovery { of: *of, place: *place, kind: *kind };
+                self.report((*from, *stamp), kind, sink);
+            }
         }
     }
 
     /// Takes what was found in a piece of an end's stream.
     fn found<H: Handler<Session = S>>(&mut self, piece: &Piece<'_>, found: &Framed<'_>, sink: &mut IwarpSink<'_, H>) {
-        let Piece { from, stamp, acknowledges, .. } = *piece;
+        let Piece { from, stamp, acknowledges, first_sent, .. } = *piece;
         match *found {
             Framed::Setup(setup, end) => self.set_up((from, stamp), &setup, end, sink),
             Framed::Segment { is_wrong: true, .. } if sink.verify_crc => {
                 sink.checked.wrong += 1;
                 self.lose((from, stamp), sink);
             }
-            Framed::Segment { segment, end, is_wrong } => {
+            Framed::Segment { segment, places, is_wrong } => {
                 sink.checked.wrong += u64::from(is_wrong);
                 self.is_iwarp = true;
-                let received = Received { from, stamp, segment, end, acknowledges };
+                let received = Received { from, stamp, segment, places, first_sent, acknowledges };
                 let Self { connection, session, rdmap, counts, .. } = self;
                 let counts = counts.get_mut(from);
                 let session = session.get_or_insert_with(|| sink.handler.opened(connection));
@@ -355,10 +359,20 @@ impl<S> IwarpConnection<S> {
 
     fn lose<H: Handler<Session = S>>(&mut self, (from, stamp): (Side, Stamp), sink: &mut IwarpSink<'_, H>) {
         self.rdmap.lose(from);
+        self.report((from, stamp), OperationKind::Lost, sink);
+    }
+
+    /// Passes on what is no operation of RDMA.
+    fn report<H: Handler<Session = S>>(
+        &mut self,
+        (from, stamp): (Side, Stamp),
+        kind: OperationKind<'_>,
+        sink: &mut IwarpSink<'_, H>,
+    ) {
         if let Some(session) = &mut self.session {
-            let kind = OperationKind::Lost;
-            let lost = Operation { from, stamp, retransmitted: 0, kind };
-            sink.handler.operation(&self.connection, session, lost, true);
+            let places = Places::default();
+            let operation = Operation { from, stamp, retransmitted: 0, first_sent: None, places, kind };
+            sink.handler.operation(&self.connection, session, operation, true);
         }
     }
 

@@ -15,6 +15,7 @@
 use super::ddp::DdpSegment;
 use super::mpa::{self, Markers, Setup};
 use super::tcp::Piece;
+use crate::carrier::operation::Places;
 
 /// Octets of an FPDU whose headers can be judged: length, and the longer of DDP's headers.
 const JUDGED: usize = mpa::LENGTH_LEN + DdpSegment::UNTAGGED_LEN;
@@ -29,8 +30,8 @@ pub(super) enum Framed<'a> {
     /// What an FPDU holds.
     Segment {
         segment: DdpSegment<'a>,
-        /// Where the FPDU ends.
-        end: u64,
+        /// Where the FPDU is.
+        places: Places,
         /// Whether a CRC is in force and wrong.
         is_wrong: bool,
     },
@@ -269,7 +270,8 @@ impl Framing {
         let verdict = match decoded {
             Some(segment) => {
                 let is_wrong = self.crc == CrcUse::InForce && crc == FpduCrc::Wrong;
-                out(Framed::Segment { segment, end, is_wrong });
+                let places = Places { first: self.start, end };
+                out(Framed::Segment { segment, places, is_wrong });
                 FpduVerdict::Given
             }
             // A frame that was cut is still as long as it says.
@@ -388,7 +390,7 @@ mod tests {
         for (place, octets, begins) in pieces {
             let (from, stamp, length) = (Side::Active, Stamp::default(), octets.len());
             let (octets, begins, place) = (*octets, *begins, *place);
-            let piece = Piece { from, stamp, place, octets, length, begins, acknowledges: None };
+            let piece = Piece { from, stamp, place, octets, length, begins, acknowledges: None, first_sent: None };
             framing.piece(&piece, &mut |found| match found {
                 Framed::Setup(..) => words.push('S'),
                 Framed::Segment { segment, is_wrong, .. } => {
@@ -465,7 +467,8 @@ mod tests {
         let mut words = String::new();
         for (place, octets, length) in [(20, first.get(..60).unwrap(), first.len()), (144, &second[..], second.len())] {
             let (from, stamp) = (Side::Active, Stamp::default());
-            let piece = Piece { from, stamp, place, octets, length, begins: true, acknowledges: None };
+            let piece =
+                Piece { from, stamp, place, octets, length, begins: true, acknowledges: None, first_sent: None };
             framing.piece(&piece, &mut |found| {
                 let Framed::Segment { segment, .. } = found else { panic!("{found:?}") };
                 words += &format!("{}/{} ", segment.data.len(), segment.length);

@@ -4,6 +4,7 @@
 //! `framing` cuts them into what `mpa` describes: set-up frames and FPDUs; `ddp` reads what is in an FPDU, and `rdmap`
 //! turns it into operations.
 
+mod again;
 pub(crate) mod connections;
 pub(crate) mod ddp;
 mod framing;

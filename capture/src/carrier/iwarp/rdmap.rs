@@ -14,7 +14,8 @@ use rpcrdma::reader::{EndOfInput, Reader};
 
 use super::ddp::{DdpSegment, Opcode, Placement};
 use super::terminate::Terminate;
-use crate::carrier::operation::{Operation, OperationKind, Progress, Side, Sides, Stamp};
+use crate::carrier::operation::{Operation, OperationKind, Places, Progress, Side, Sides, Stamp};
+use crate::file::Time;
 
 /// Read Requests whose answers may still come.
 const READS: usize = 256;
@@ -25,8 +26,10 @@ pub(super) struct Received<'a> {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
     pub(super) segment: DdpSegment<'a>,
-    /// Where its FPDU ends.
-    pub(super) end: u64,
+    /// Where its FPDU is.
+    pub(super) places: Places,
+    /// If it came with a copy that was sent later: when it was first sent, or what follows it.
+    pub(super) first_sent: Option<Time>,
     /// How far its sender had received what the other end sends.
     pub(super) acknowledges: Option<u64>,
 }
@@ -160,7 +163,7 @@ impl Rdmap {
                 data,
                 length,
                 invalidates: invalidates.filter(|_| last),
-                progress: Progress { sent: received.end, received: received.acknowledges },
+                progress: Progress { sent: received.places.end, received: received.acknowledges },
             }));
         }
     }
@@ -170,7 +173,7 @@ impl Rdmap {
         let (handle, offset, length) = (body.u32()?, body.u64()?, body.u32()?);
         let (source, source_offset) = (body.u32()?, body.u64()?);
         self.last_request += 1;
-        let (request, end) = (self.last_request, received.end);
+        let (request, end) = (self.last_request, received.places.end);
         let reads = &mut self.senders.get_mut(received.from).reads;
         if reads.len() == READS {
             reads.pop_front();
@@ -209,7 +212,8 @@ impl Rdmap {
 
 impl<'a> Received<'a> {
     fn did(&self, kind: OperationKind<'a>) -> Did<'a> {
-        Did::Operation(Operation { from: self.from, stamp: self.stamp, retransmitted: 0, kind })
+        let Self { from, stamp, places, first_sent, .. } = *self;
+        Did::Operation(Operation { from, stamp, retransmitted: 0, first_sent, places, kind })
     }
 }
 
@@ -220,7 +224,8 @@ mod tests {
     const SINK: (u32, u64) = (5, 0x100);
 
     fn received<'a>(from: Side, segment: DdpSegment<'a>, end: u64, acknowledges: u64) -> Received<'a> {
-        Received { from, stamp: Stamp::default(), segment, end, acknowledges: Some(acknowledges) }
+        let places = Places { first: end.saturating_sub(1), end };
+        Received { from, stamp: Stamp::default(), segment, places, first_sent: None, acknowledges: Some(acknowledges) }
     }
 
     fn tagged(opcode: Opcode, (handle, offset): (u32, u64), last: bool, data: &[u8]) -> DdpSegment<'_> {
@@ -254,6 +259,7 @@ mod tests {
                     OperationKind::ReadRequest { request, length, .. } => format!("Request {request} for {length}"),
                     OperationKind::ReadResponse { request, at, .. } => format!("Response {request} at {at}"),
                     OperationKind::Lost => "Lost".to_owned(),
+                    OperationKind::Recovery { kind, .. } => kind.name().to_owned(),
                 },
                 Did::Terminate(_) => "Terminate".to_owned(),
                 Did::Orphan => "Orphan".to_owned(),

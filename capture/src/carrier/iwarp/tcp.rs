@@ -15,8 +15,11 @@
 
 use std::collections::BTreeMap;
 
+use super::again::Again;
 use crate::carrier::connection::Counts;
 use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::carrier::recovery::{RecoveryKind, Signs};
+use crate::file::Time;
 use crate::link::TcpSegment;
 
 /// The most segments of a connection between an acknowledgement and the late segment that it acknowledges.
@@ -49,6 +52,8 @@ pub(super) struct Piece<'a> {
     pub(super) begins: bool,
     /// How far its sender had received what the other end sends.
     pub(super) acknowledges: Option<u64>,
+    /// If its segment is a copy that was sent later: when the octets were first sent, or what follows them.
+    pub(super) first_sent: Option<Time>,
 }
 
 /// What comes out.
@@ -58,6 +63,18 @@ pub(super) enum StreamStep<'a> {
     Octets(Piece<'a>),
     /// This many of an end's next octets are not in the capture.
     Lost(Side, Stamp, u64),
+    /// A segment of an end shows that something was lost on its way.
+    Recovery((Side, Stamp), TcpSign),
+}
+
+/// A sign that something was lost on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TcpSign {
+    /// Whose octets it is about.
+    pub(super) of: Side,
+    /// The place of the first of them.
+    pub(super) place: u64,
+    pub(super) kind: RecoveryKind,
 }
 
 /// A piece that waits; its place is its key.
@@ -68,6 +85,7 @@ struct HeldSegment {
     length: usize,
     begins: bool,
     acknowledges: Option<u64>,
+    first_sent: Option<Time>,
     arrival: u64,
 }
 
@@ -85,6 +103,7 @@ struct TcpStream {
     held: BTreeMap<u64, HeldSegment>,
     strays: u32,
     repetitions: u32,
+    again: Again,
 }
 
 /// Puts the octets of one connection in order.
@@ -149,9 +168,15 @@ impl Reassembly {
         if segment.is_final() {
             self.streams.get_mut(from).end = Some(place + segment.length as u64);
         }
+        if let Some(received) = acknowledges {
+            self.acknowledge((from, stamp), received, segment, out);
+        }
+        let end = place + segment.length as u64;
+        let (silence, sent) = self.streams.get_mut(from).again.segment(stamp.time, end);
         if segment.length > 0 {
             let TcpSegment { octets, length, .. } = *segment;
-            self.take(Piece { from, stamp, place, octets, length, begins: true, acknowledges }, out);
+            let piece = Piece { from, stamp, place, octets, length, begins: true, acknowledges, first_sent: None };
+            self.take(piece, (silence, sent), out);
         }
         self.advance(stamp, out);
     }
@@ -202,18 +227,23 @@ impl Reassembly {
         None
     }
 
-    fn take(&mut self, piece: Piece<'_>, out: &mut impl FnMut(StreamStep<'_>)) {
+    /// Takes octets of an end that had sent nothing for `silence` nanoseconds, and everything before the place `sent`.
+    fn take(&mut self, mut piece: Piece<'_>, (silence, sent): (u64, u64), out: &mut impl FnMut(StreamStep<'_>)) {
         let is_due = self.is_due(piece.from, piece.acknowledges);
         let stream = self.streams.get_mut(piece.from);
-        let counts = self.counts.get_mut(piece.from);
         let Some(next) = stream.next else { return };
         let end = piece.place + piece.length as u64;
         if end <= next {
-            counts.retransmitted += 1;
             stream.repetitions += 1;
-            return;
+            return self.copy(&piece, (silence, sent), out);
         }
         stream.repetitions = 0;
+        if piece.place >= sent {
+            stream.again.go_on();
+        } else if !stream.holds(piece.place) {
+            self.fill(&mut piece, silence, out);
+        }
+        let (stream, counts) = (self.streams.get_mut(piece.from), self.counts.get_mut(piece.from));
         if stream.held.is_empty() && piece.place <= next && is_due {
             self.give(&piece, out);
             return;
@@ -224,8 +254,56 @@ impl Reassembly {
             return;
         }
         let fresh = stream.hold(&piece, self.arrivals);
-        counts.retransmitted += u64::from(fresh.0 == 0);
         self.held = (self.held.0 + fresh.0, self.held.1 + fresh.1);
+        if fresh.0 == 0 {
+            self.copy(&piece, (silence, sent), out);
+        }
+    }
+
+    /// Octets come that were captured before.
+    fn copy(&mut self, piece: &Piece<'_>, (silence, sent): (u64, u64), out: &mut impl FnMut(StreamStep<'_>)) {
+        let end = piece.place + piece.length as u64;
+        let again = &mut self.streams.get_mut(piece.from).again;
+        let signs = again.copy((piece.place, end), silence, end == sent);
+        self.show(piece, signs, out);
+    }
+
+    /// Octets come that others were captured before which come behind them.
+    fn fill(&mut self, piece: &mut Piece<'_>, silence: u64, out: &mut impl FnMut(StreamStep<'_>)) {
+        let end = piece.place + piece.length as u64;
+        let stream = self.streams.get_mut(piece.from);
+        let Some(signs) = stream.again.filling((piece.place, end), silence) else { return };
+        let later = stream.held.range(piece.place..).next().map(|(_, held)| held.first_sent.unwrap_or(held.stamp.time));
+        piece.first_sent = Some(later.unwrap_or(Time(piece.stamp.time.0.saturating_sub(silence))));
+        self.show(piece, signs, out);
+    }
+
+    /// Counts what a segment shows, and passes it on.
+    fn show(&mut self, piece: &Piece<'_>, signs: Signs, out: &mut impl FnMut(StreamStep<'_>)) {
+        for kind in signs.into_iter().flatten() {
+            self.counts.get_mut(piece.from).recover(kind);
+            let sign = TcpSign { of: piece.from, place: piece.place, kind };
+            out(StreamStep::Recovery((piece.from, piece.stamp), sign));
+        }
+    }
+
+    /// An end acknowledges what the other sends up to the place `received`.
+    fn acknowledge(
+        &mut self,
+        (from, stamp): (Side, Stamp),
+        received: u64,
+        segment: &TcpSegment<'_>,
+        out: &mut impl FnMut(StreamStep<'_>),
+    ) {
+        let of = from.other();
+        let beyond = segment.received_beyond().map(|beyond| extend(Some(received), beyond));
+        let is_bare = segment.length == 0 && !segment.is_final() && !segment.is_synchronizing();
+        let again = &mut self.streams.get_mut(of).again;
+        if again.acknowledge(received, beyond, is_bare.then_some(segment.window)) {
+            let kind = RecoveryKind::SequenceError;
+            self.counts.get_mut(from).recover(kind);
+            out(StreamStep::Recovery((from, stamp), TcpSign { of, place: received, kind }));
+        }
     }
 
     /// Whether everything that the sender of a segment had received has been given.
@@ -260,9 +338,8 @@ impl Reassembly {
         while let Some((from, place)) = self.due() {
             let Some(held) = self.streams.get_mut(from).held.remove(&place) else { return };
             self.held = (self.held.0 - 1, self.held.1 - held.octets.len());
-            let HeldSegment { stamp, octets, length, begins, acknowledges, .. } = &held;
-            let (stamp, length, begins, acknowledges) = (*stamp, *length, *begins, *acknowledges);
-            self.give(&Piece { from, stamp, place, octets, length, begins, acknowledges }, out);
+            let HeldSegment { stamp, ref octets, length, begins, acknowledges, first_sent, .. } = held;
+            self.give(&Piece { from, stamp, place, octets, length, begins, acknowledges, first_sent }, out);
         }
     }
 
@@ -334,6 +411,12 @@ impl TcpStream {
         (Some(highest) > self.next && !self.is_there()).then_some((highest, since))
     }
 
+    /// Whether the octet at a place is held.
+    fn holds(&self, place: u64) -> bool {
+        let before = self.held.range(..=place).next_back();
+        before.is_some_and(|(first, held)| place < first + held.length as u64)
+    }
+
     /// Keeps what is not held yet, and returns how many pieces and captured octets that is.
     fn hold(&mut self, piece: &Piece<'_>, arrival: u64) -> (usize, usize) {
         let end = piece.place + piece.length as u64;
@@ -349,8 +432,9 @@ impl TcpStream {
             let length = (stop - at) as usize;
             let held: Box<[u8]> = rest.octets.get(..length).unwrap_or(rest.octets).into();
             (pieces, octets) = (pieces + 1, octets + held.len());
-            let Piece { stamp, begins, acknowledges, .. } = rest;
-            self.held.insert(at, HeldSegment { stamp, octets: held, length, begins, acknowledges, arrival });
+            let Piece { stamp, begins, acknowledges, first_sent, .. } = rest;
+            let held = HeldSegment { stamp, octets: held, length, begins, acknowledges, first_sent, arrival };
+            self.held.insert(at, held);
             at = stop;
         }
         (pieces, octets)
@@ -427,6 +511,7 @@ mod tests {
         match step {
             StreamStep::Octets(piece) => *out.get_mut(piece.from) += core::str::from_utf8(piece.octets).unwrap(),
             StreamStep::Lost(from, ..) => out.get_mut(from).push('!'),
+            StreamStep::Recovery(..) => {}
         }
     }
 

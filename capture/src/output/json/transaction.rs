@@ -10,6 +10,7 @@ use crate::nfs::{Callback, CompoundOperation};
 use crate::rpc::known::{Security, Status};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::{NotTimed, Phases};
+use crate::rpc::recovery::{Recovery, RecoveryUnknown};
 use crate::rpc::transaction::{Form, Half, Transaction};
 
 #[derive(Serialize)]
@@ -35,6 +36,9 @@ pub(super) struct TransactionObject<'a> {
     phases: Option<PhasesObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     phases_missing: Option<ShownObject<NotTimed>>,
+    recovery: Option<RecoveryObject<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovery_missing: Option<ShownObject<RecoveryUnknown>>,
     #[serde(skip_serializing_if = "is_false")]
     reverse: bool,
     #[serde(skip_serializing_if = "is_false")]
@@ -83,6 +87,8 @@ impl<'a> TransactionObject<'a> {
             latency_ns: transaction.latency(),
             phases: transaction.phases.ok().map(PhasesObject::new),
             phases_missing: transaction.phases.err().map(ShownObject),
+            recovery: transaction.recovery.as_ref().ok().map(RecoveryObject::new),
+            recovery_missing: transaction.recovery.as_ref().err().copied().map(ShownObject),
             reverse: transaction.reverse,
             program_guessed: transaction.callback == Callback::Guessed,
             program: procedure.map(|procedure| procedure.program),
@@ -123,6 +129,37 @@ impl PhasesObject {
             push_ns: push,
             reply_ns: reply,
             requester_ns: requester,
+        }
+    }
+}
+
+/// What of it was spent because packets were lost.
+#[derive(Serialize)]
+struct RecoveryObject<'a> {
+    ns: u64,
+    timeouts: u64,
+    resent_packets: u64,
+    duplicates: u64,
+    naks: u64,
+    rnr_naks: u64,
+    rnr_wait_ns: u64,
+    frames: &'a [u64],
+    frames_left_out: u64,
+}
+
+impl<'a> RecoveryObject<'a> {
+    fn new(recovery: &'a Recovery) -> Self {
+        let Recovery { timeouts, resent_packets, duplicates, naks, rnr_naks, frames_left_out, .. } = *recovery;
+        Self {
+            ns: recovery.phases.total(),
+            timeouts,
+            resent_packets,
+            duplicates,
+            naks,
+            rnr_naks,
+            rnr_wait_ns: recovery.rnr_wait,
+            frames: recovery.frames.as_slice(),
+            frames_left_out,
         }
     }
 }

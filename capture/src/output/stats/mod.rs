@@ -98,7 +98,7 @@ impl Stats {
             Event::Rejected(rejected) => self.rejected(rejected),
             Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
             // The connection's counts have it.
-            Event::Terminated(_) => {}
+            Event::Terminated(_) | Event::Recovery(_) => {}
         }
     }
 

@@ -142,8 +142,14 @@ pub struct EndReport {
     pub remote_invalidation: Option<bool>,
     /// Packets it sent.
     pub packets: u64,
-    /// Packets it sent again.
+    /// Packets it sent again that the capture holds from before.
     pub retransmitted: u64,
+    /// Those of them that the network or the capture doubled.
+    pub duplicates: u64,
+    /// Packets it sent again that the capture does not hold from before.
+    pub replaced: u64,
+    /// Times it waited for an acknowledgement in vain.
+    pub timeouts: u64,
     /// Packets that came before one with a smaller number, and acknowledgements before what they acknowledge.
     pub early: u64,
     /// Negative acknowledgements for a hole that it sent.
@@ -443,7 +449,8 @@ fn invalidates(said: PrivateData) -> bool {
 
 impl EndReport {
     fn new(end: &Endpoint, said: Option<PrivateData>, counts: &Counts) -> Self {
-        let Counts { packets, retransmitted, early, sequence_errors, not_ready, failed, missed, orphans, .. } = *counts;
+        let Counts { packets, retransmitted, duplicates, replaced, timeouts, early, .. } = *counts;
+        let Counts { sequence_errors, not_ready, failed, missed, orphans, .. } = *counts;
         Self {
             address: end.address.to_string(),
             queue_pair: end.queue_pair.map(|queue_pair| format!("{queue_pair:#08x}")),
@@ -451,6 +458,9 @@ impl EndReport {
             remote_invalidation: said.map(invalidates),
             packets,
             retransmitted,
+            duplicates,
+            replaced,
+            timeouts,
             early,
             sequence_errors,
             not_ready,

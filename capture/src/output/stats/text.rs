@@ -83,6 +83,10 @@ impl Statistics {
                 ))?;
             }
             text.line(&format!("   credits {}", credits(&connection.credits)))?;
+            for end in [&connection.active, &connection.passive].into_iter().filter(|end| end.timeouts > 0) {
+                let times = counted(end.timeouts, "time-out");
+                text.line(&format!("   {times}: {} waited for an acknowledgement in vain", end.address))?;
+            }
             if connection.unclaimed > 0 {
                 text.line(&format!("   {} RDMA operations on memory that no call advertised", connection.unclaimed))?;
             }
@@ -97,6 +101,7 @@ impl Statistics {
             "queue_pair",
             "packets",
             "retransmitted",
+            "replaced",
             "early",
             "sequence_errors",
             "not_ready",
@@ -263,6 +268,7 @@ fn end(number: &str, arrow: &str, end: &EndReport) -> Vec<String> {
     let numbers = [
         end.packets,
         end.retransmitted,
+        end.replaced,
         end.early,
         end.sequence_errors,
         end.not_ready,

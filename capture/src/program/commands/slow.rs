@@ -25,6 +25,10 @@ The phases of an RPC, as seen where the packets were captured. They add up to it
 A packet that is sent again after it was captured ends no phase: the time that it takes to send a
 call again counts as responder, not as call. Packets that were lost before they were captured, or
 waited behind packets of other RPCs, make the phase before them longer.
+What was sent again for an RPC is said in the place of what happened in the phase that took
+longest, if that was most of it, and otherwise in a line of its own. The time of recovery is that
+from when packets were first sent, or the next ones were, until they were sent again. It is not
+known of a packet that was the last, until it was sent again, and was lost before the capture.
 Calls without a reply are left out.";
 
 #[derive(Args, Debug)]

@@ -13,10 +13,12 @@ use crate::program::source::{Done, InputSource, Show};
 const STATS_HELP: &str = "\
 What each end of a connection sent:
   packets          InfiniBand packets, or TCP segments for iWARP
-  retransmitted    packets that it had sent before
+  retransmitted    packets that it sent again, and that the capture holds from before
+  replaced         packets that it sent again, and that the capture does not hold from before
   early            packets captured before one with a lower number, and acknowledgements
                    captured before the packet that they acknowledge
-  sequence_errors  negative acknowledgements (NAK): it missed a packet
+  sequence_errors  negative acknowledgements (NAK): it missed a packet. For iWARP, holes that
+                   it reported by duplicate acknowledgements
   not_ready        'receiver not ready' (RNR NAK): it had no Receive posted
   failed           operations that it refused for good
   missed           packets that it sent and the capture does not hold

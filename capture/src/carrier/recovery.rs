@@ -1,0 +1,58 @@
+//! What shows that something was lost on its way, and sent again.
+
+/// A packet that is sent again after so many nanoseconds of silence, although nothing asked for it, was sent again because of
+/// a time-out. Adapters and TCP wait for longer; what the network duplicates comes sooner.
+pub(crate) const SILENCE: u64 = 1_000_000;
+
+/// A sign that something was lost on its way, or seemed to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecoveryKind {
+    /// A packet was sent again, and the capture holds it from before.
+    SentAgain,
+    /// A packet was sent again, and the capture does not hold it from before: it was lost on its way to where it would have
+    /// been captured.
+    Replaced,
+    /// A packet came twice in immediate succession, although nothing had asked for it: the network or the capture doubled it.
+    Duplicate,
+    /// The packet that follows was sent again although nothing had asked for it: its sender waited for an acknowledgement in
+    /// vain.
+    TimedOut {
+        /// For so many nanoseconds its sender had sent nothing.
+        silence: u64,
+    },
+    /// The receiver reported a hole: a negative acknowledgement of InfiniBand, or, of TCP, a
+    /// selective acknowledgement (RFC 2018) or the third duplicate one (RFC 5681 section 3.2).
+    SequenceError,
+    /// "Receiver not ready": the receiver had no Receive posted.
+    NotReady {
+        /// The sender has to wait for so many nanoseconds.
+        wait: u64,
+    },
+    /// The receiver refused the operation for good. Nothing is sent again.
+    Failed,
+}
+
+impl RecoveryKind {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SentAgain => "sent again",
+            Self::Replaced => "sent again, lost before",
+            Self::Duplicate => "duplicate",
+            Self::TimedOut { .. } => "time-out",
+            Self::SequenceError => "NAK",
+            Self::NotReady { .. } => "RNR NAK",
+            Self::Failed => "refused",
+        }
+    }
+}
+
+/// What a packet shows: that its sender had waited in vain, and what the packet is.
+pub(crate) type Signs = [Option<RecoveryKind>; 2];
+
+/// The time-out that made a sender, silent for so many nanoseconds, send a packet again; none if that `is_asked` for.
+pub(crate) fn timed_out(is_asked: bool, silence: u64) -> Option<RecoveryKind> {
+    (!is_asked && silence >= SILENCE).then_some(RecoveryKind::TimedOut { silence })
+}

@@ -1,0 +1,99 @@
+//! What of the time of an RPC was spent on packets that were lost.
+
+use core::fmt;
+
+use super::phases::{NotTimed, Phases};
+use crate::carrier::operation::Stamp;
+use crate::carrier::recovery::RecoveryKind;
+
+/// The most frames that are listed for an RPC.
+pub(crate) const FRAMES: usize = 64;
+
+/// What was done for an RPC because packets of it were lost, or seemed to be. A packet that begins with part of one RPC and ends
+/// with part of the next, as TCP segments may, counts for the first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recovery {
+    /// What of each phase was spent on it: for each packet that was sent again, the time since it was first sent, as far as no
+    /// other packet of the RPC came in between.
+    pub phases: Phases,
+    /// How often a sender waited for an acknowledgement in vain.
+    pub timeouts: u64,
+    /// Packets that were sent again.
+    pub resent_packets: u64,
+    /// The frame of the first of them.
+    pub resent_from: Option<u64>,
+    /// Packets that came twice in immediate succession: the network or the capture doubled them.
+    pub duplicates: u64,
+    /// Negative acknowledgements; for TCP, holes that duplicate acknowledgements reported.
+    pub naks: u64,
+    /// "Receiver not ready".
+    pub rnr_naks: u64,
+    /// Nanoseconds that these asked the sender to wait.
+    pub rnr_wait: u64,
+    /// The frames of all these, but no more than the first 64.
+    pub frames: Vec<u64>,
+    /// How many frames that leaves out.
+    pub frames_left_out: u64,
+}
+
+impl Recovery {
+    /// Octets of memory that it takes at most.
+    pub(crate) const HELD: usize = size_of::<Self>() + 2 * FRAMES * size_of::<u64>();
+
+    /// Counts a sign that something was lost.
+    pub(crate) fn take(&mut self, kind: RecoveryKind, stamp: Stamp) {
+        match kind {
+            RecoveryKind::SentAgain | RecoveryKind::Replaced => {
+                self.resent_packets += 1;
+                self.resent_from = Some(self.resent_from.map_or(stamp.frame, |from| from.min(stamp.frame)));
+            }
+            RecoveryKind::Duplicate => self.duplicates += 1,
+            // The packet that was sent again has the same frame.
+            RecoveryKind::TimedOut { .. } => {
+                self.timeouts += 1;
+                return;
+            }
+            RecoveryKind::SequenceError => self.naks += 1,
+            RecoveryKind::NotReady { wait } => {
+                self.rnr_naks += 1;
+                self.rnr_wait += wait;
+            }
+            RecoveryKind::Failed => return,
+        }
+        self.list(stamp.frame);
+    }
+
+    /// Lists a frame, in order. They need not come in order.
+    fn list(&mut self, frame: u64) {
+        let place = self.frames.partition_point(|before| *before < frame);
+        if place < FRAMES {
+            self.frames.insert(place, frame);
+        }
+        if place == FRAMES || self.frames.len() > FRAMES {
+            self.frames.truncate(FRAMES);
+            self.frames_left_out += 1;
+        }
+    }
+}
+
+/// Why it is not known what of the time of an RPC was spent on recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecoveryUnknown {
+    /// Its time cannot be divided at all.
+    NotTimed(NotTimed),
+    /// Packets were sent again, and which RPC they belong to is not known.
+    Unassigned,
+}
+
+impl fmt::Display for RecoveryUnknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotTimed(reason) => reason.fmt(f),
+            Self::Unassigned => f.write_str("packets were sent again, and it is not known which RPC they belong to"),
+        }
+    }
+}
+
+impl core::error::Error for RecoveryUnknown {}

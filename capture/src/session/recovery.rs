@@ -1,0 +1,169 @@
+//! Which RPC a sign of loss is about.
+//!
+//! Such a sign names a place in what an end sends. The session remembers with which place each message and each RDMA operation
+//! began, and which call that was for. A sign may come before the operation that it is about, because what the receiver
+//! refused is used only when it comes again; then it waits.
+
+use std::collections::VecDeque;
+
+use super::state::{Context, Session};
+use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
+use crate::carrier::recovery::RecoveryKind;
+use crate::event::{Event, Recovered};
+
+/// The most operations of one end that are remembered, more than are under way at a time.
+const OWNERS: usize = 128;
+/// The most signs of one connection that wait.
+const WAITING: usize = 1024;
+
+/// What an end sent from a place on.
+#[derive(Clone, Copy, Debug)]
+struct Owner {
+    first: u64,
+    /// The call, if it is known; it may have been answered.
+    call: Option<u64>,
+    /// Its `rdma_xid`.
+    xid: Option<u32>,
+}
+
+/// What an end sent, by place.
+#[derive(Debug, Default)]
+struct Owners {
+    /// In the order of their places.
+    owners: VecDeque<Owner>,
+    /// Up to where what it sent is known: the place after that.
+    known: u64,
+}
+
+/// A sign that waits for what it is about.
+#[derive(Clone, Copy, Debug)]
+struct WaitingSign {
+    from: Side,
+    stamp: Stamp,
+    of: Side,
+    place: u64,
+    kind: RecoveryKind,
+}
+
+/// What is remembered to say which RPC a sign is about.
+#[derive(Debug, Default)]
+pub(super) struct Recoveries {
+    owners: Sides<Owners>,
+    waiting: VecDeque<WaitingSign>,
+    /// Signs of which it is not known which RPC they are about.
+    pub(super) unassigned: u64,
+}
+
+impl Owners {
+    fn note(&mut self, owner: Owner) {
+        // What came late is before others.
+        let place = self.owners.partition_point(|before| before.first < owner.first);
+        let before = place.checked_sub(1).and_then(|before| self.owners.get(before));
+        if before.is_some_and(|before| before.call.is_some() && before.call == owner.call) && place == self.owners.len()
+        {
+            return;
+        }
+        match self.owners.get_mut(place) {
+            Some(same) if same.first == owner.first => *same = owner,
+            _ => self.owners.insert(place, owner),
+        }
+        if self.owners.len() > OWNERS {
+            self.owners.pop_front();
+        }
+    }
+
+    fn find(&self, place: u64) -> Option<&Owner> {
+        let after = self.owners.partition_point(|owner| owner.first <= place);
+        self.owners.get(after.checked_sub(1)?)
+    }
+}
+
+impl Recoveries {
+    /// Octets of memory taken by what waits.
+    pub(super) fn held(&self) -> usize {
+        self.waiting.len() * size_of::<WaitingSign>()
+    }
+}
+
+impl Session {
+    /// What an end sends from a place on is for this call.
+    pub(super) fn own(&mut self, from: Side, first: u64, call: Option<u64>, xid: Option<u32>) {
+        self.recoveries.owners.get_mut(from).note(Owner { first, call, xid });
+    }
+
+    /// What an end sends from a place on is for this call.
+    pub(super) fn own_for(&mut self, from: Side, first: u64, call: u64) {
+        let xid = self.calls.get(&call).map(|call| call.message.xid());
+        self.own(from, first, Some(call), xid);
+    }
+
+    /// What an end sends next is for no known call, up to where the next operation begins.
+    pub(super) fn own_unknown(&mut self, from: Side) {
+        let first = self.recoveries.owners.get(from).known;
+        self.own(from, first, None, None);
+    }
+
+    /// Takes a sign of loss.
+    pub(super) fn recover(&mut self, operation: &Operation<'_>, context: &mut Context<'_>) {
+        let Operation { from, stamp, kind: OperationKind::Recovery { of, place, kind }, .. } = *operation else {
+            return;
+        };
+        if self.number.is_none() || !context.transactions && !context.recovery {
+            return;
+        }
+        let sign = WaitingSign { from, stamp, of, place, kind };
+        if place < self.recoveries.owners.get(of).known {
+            return self.assign(&sign, context);
+        }
+        if self.recoveries.waiting.len() == WAITING
+            && let Some(first) = self.recoveries.waiting.pop_front()
+        {
+            self.assign(&first, context);
+        }
+        self.recoveries.waiting.push_back(sign);
+    }
+
+    /// All that an end sent up to the end of these places is known: signs that waited for that are for its calls.
+    #[inline]
+    pub(super) fn settle(&mut self, from: Side, places: Places, context: &mut Context<'_>) {
+        let known = &mut self.recoveries.owners.get_mut(from).known;
+        *known = places.end.max(*known);
+        if !self.recoveries.waiting.is_empty() {
+            self.assign_waiting(context);
+        }
+    }
+
+    fn assign_waiting(&mut self, context: &mut Context<'_>) {
+        let waiting = core::mem::take(&mut self.recoveries.waiting);
+        for sign in waiting {
+            if sign.place < self.recoveries.owners.get(sign.of).known {
+                self.assign(&sign, context);
+            } else {
+                self.recoveries.waiting.push_back(sign);
+            }
+        }
+    }
+
+    /// What the signs that still wait are about will not be known.
+    pub(super) fn settle_all(&mut self, context: &mut Context<'_>) {
+        for sign in core::mem::take(&mut self.recoveries.waiting) {
+            self.assign(&sign, context);
+        }
+    }
+
+    /// Counts a sign for its RPC, and reports it.
+    fn assign(&mut self, sign: &WaitingSign, context: &mut Context<'_>) {
+        let WaitingSign { from, stamp, of, place, kind } = *sign;
+        let owners = self.recoveries.owners.get(of);
+        let owner = owners.find(place).filter(|_| place < owners.known).copied();
+        self.recoveries.unassigned += u64::from(owner.is_none());
+        if let Some(call) = owner.and_then(|owner| owner.call).and_then(|id| self.calls.get_mut(&id)) {
+            self.held += call.timeline.recover(kind, stamp);
+        }
+        if let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) {
+            let (from, to) = (*ends.get(from), *ends.get(from.other()));
+            let xid = owner.and_then(|owner| owner.xid);
+            context.events.push_back(Event::Recovery(Recovered { stamp, connection: number, from, to, kind, xid }));
+        }
+    }
+}
