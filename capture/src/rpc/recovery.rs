@@ -38,8 +38,8 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// Octets of memory that it takes at most.
-    pub(crate) const HELD: usize = size_of::<Self>() + 2 * FRAMES * size_of::<u64>();
+    /// Octets of memory that its list of frames takes at most.
+    pub(crate) const HELD: usize = 2 * FRAMES * size_of::<u64>();
 
     /// Counts a sign that something was lost.
     pub(crate) fn take(&mut self, kind: RecoveryKind, stamp: Stamp) {

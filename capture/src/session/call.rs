@@ -232,7 +232,7 @@ impl Call {
             self.message.octets.len() + self.message.earlier.as_ref().map_or(0, |earlier| earlier.octets.len());
         let answers = self.answers.as_ref().map_or(0, |call| call.held());
         let segments = self.segments.len() * Self::SEGMENT;
-        size_of::<Self>() + message + segments + self.moved() + answers + self.timeline.held()
+        size_of::<Self>() + message + segments + self.moved() + answers + Timeline::HELD
     }
 
     /// Octets of memory that a segment takes, here and in the list of what is advertised.

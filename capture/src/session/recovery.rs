@@ -52,12 +52,17 @@ pub(super) struct Recoveries {
     waiting: VecDeque<WaitingSign>,
     /// Signs of which it is not known which RPC they are about.
     pub(super) unassigned: u64,
+    /// Whether anyone asks.
+    pub(super) is_wanted: bool,
 }
 
 impl Owners {
     fn note(&mut self, owner: Owner) {
         // What came late is before others.
-        let place = self.owners.partition_point(|before| before.first < owner.first);
+        let place = match self.owners.back() {
+            Some(last) if last.first >= owner.first => self.owners.partition_point(|before| before.first < owner.first),
+            _ => self.owners.len(),
+        };
         let before = place.checked_sub(1).and_then(|before| self.owners.get(before));
         if before.is_some_and(|before| before.call.is_some() && before.call == owner.call) && place == self.owners.len()
         {
@@ -87,12 +92,20 @@ impl Recoveries {
 
 impl Session {
     /// What an end sends from a place on is for this call.
+    #[inline]
     pub(super) fn own(&mut self, from: Side, first: u64, call: Option<u64>, xid: Option<u32>) {
+        if !self.recoveries.is_wanted {
+            return;
+        }
         self.recoveries.owners.get_mut(from).note(Owner { first, call, xid });
     }
 
     /// What an end sends from a place on is for this call.
+    #[inline]
     pub(super) fn own_for(&mut self, from: Side, first: u64, call: u64) {
+        if !self.recoveries.is_wanted {
+            return;
+        }
         let xid = self.calls.get(&call).map(|call| call.message.xid());
         self.own(from, first, Some(call), xid);
     }
@@ -108,7 +121,7 @@ impl Session {
         let Operation { from, stamp, kind: OperationKind::Recovery { of, place, kind }, .. } = *operation else {
             return;
         };
-        if self.number.is_none() || !context.transactions && !context.recovery {
+        if self.number.is_none() || !self.recoveries.is_wanted {
             return;
         }
         let sign = WaitingSign { from, stamp, of, place, kind };
@@ -158,7 +171,7 @@ impl Session {
         let owner = owners.find(place).filter(|_| place < owners.known).copied();
         self.recoveries.unassigned += u64::from(owner.is_none());
         if let Some(call) = owner.and_then(|owner| owner.call).and_then(|id| self.calls.get_mut(&id)) {
-            self.held += call.timeline.recover(kind, stamp);
+            call.timeline.recover(kind, stamp);
         }
         if let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) {
             let (from, to) = (*ends.get(from), *ends.get(from.other()));

@@ -95,6 +95,7 @@ impl Session {
             *context.last_number += 1;
             let number = *context.last_number;
             self.number = Some(number);
+            self.recoveries.is_wanted = context.transactions || context.recovery;
             let Sides { active, passive } = connection.ends;
             self.addresses = Some(Sides { active: active.address, passive: passive.address });
             if context.operations {

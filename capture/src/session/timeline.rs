@@ -38,12 +38,18 @@ pub(super) struct Timeline {
     /// What the session had missed before the call, and the signs of loss that it could not assign.
     missed: u64,
     unassigned: u64,
-    /// What was done about lost packets, but for the time that it took; nothing until there are some.
-    recovery: Option<Box<Recovery>>,
-    /// The time that it took, that of it since the latest packet of the RPC, and up to when that is counted.
-    recovery_phases: Phases,
-    recovering: u64,
-    recovered: Time,
+    /// What was done about lost packets; nothing until there are some.
+    lost: Option<Box<LostPackets>>,
+}
+
+/// What was done about lost packets of a call.
+#[derive(Clone, Debug, Default)]
+struct LostPackets {
+    recovery: Recovery,
+    /// The time that it took since the latest packet of the RPC.
+    since: u64,
+    /// Up to when that is counted.
+    until: Time,
 }
 
 impl Timeline {
@@ -59,10 +65,7 @@ impl Timeline {
             not_timed: None,
             missed: 0,
             unassigned: 0,
-            recovery: None,
-            recovery_phases: Phases::default(),
-            recovering: 0,
-            recovered: Time::default(),
+            lost: None,
         };
         timeline.spend(Phase::Call, ended, first_sent);
         timeline.called = timeline.latest.frame;
@@ -125,27 +128,20 @@ impl Timeline {
         match self.not_timed {
             Some(reason) => Err(RecoveryUnknown::NotTimed(reason)),
             None if self.unassigned > 0 => Err(RecoveryUnknown::Unassigned),
-            None => {
-                let done = self.recovery.map(|done| *done).unwrap_or_default();
-                Ok(Recovery { phases: self.recovery_phases, ..done })
-            }
+            None => Ok(self.lost.map(|lost| lost.recovery).unwrap_or_default()),
         }
     }
 
-    /// A packet shows that one of the RPC was lost, or seemed to be. Returns the octets of memory that this takes.
-    pub(super) fn recover(&mut self, kind: RecoveryKind, stamp: Stamp) -> usize {
-        let before = self.held();
-        self.recovery.get_or_insert_default().take(kind, stamp);
+    /// A packet shows that one of the RPC was lost, or seemed to be.
+    pub(super) fn recover(&mut self, kind: RecoveryKind, stamp: Stamp) {
+        self.lost.get_or_insert_default().recovery.take(kind, stamp);
         if matches!(kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) {
             self.spend_on_recovery(stamp.time, Time::default());
         }
-        self.held() - before
     }
 
-    /// Octets of memory that it takes besides itself.
-    pub(super) fn held(&self) -> usize {
-        if self.recovery.is_some() { Recovery::HELD } else { 0 }
-    }
+    /// Octets of memory that it takes besides itself. They count from the start, as any packet may show a loss.
+    pub(super) const HELD: usize = size_of::<LostPackets>() + Recovery::HELD;
 
     /// Where the time went before something happens.
     fn phase_before(&self, next: Activity) -> Phase {
@@ -167,7 +163,9 @@ impl Timeline {
         match (stamp.frame >= self.latest.frame, elapsed) {
             (true, Some(elapsed)) => {
                 *self.phases.of_mut(phase) += elapsed;
-                *self.recovery_phases.of_mut(phase) += core::mem::take(&mut self.recovering);
+                if let Some(lost) = &mut self.lost {
+                    *lost.recovery.phases.of_mut(phase) += core::mem::take(&mut lost.since);
+                }
                 self.latest = stamp;
             }
             (false, Some(0) | None) if stamp.frame >= self.called => {}
@@ -177,10 +175,11 @@ impl Timeline {
 
     /// A packet was sent again that was first sent at that time, or before the latest packet of the RPC.
     fn spend_on_recovery(&mut self, time: Time, first_sent: Time) {
-        let from = first_sent.max(self.latest.time).max(self.recovered);
+        let lost = self.lost.get_or_insert_default();
+        let from = first_sent.max(self.latest.time).max(lost.until);
         if time > from {
-            self.recovering += time.0 - from.0;
-            self.recovered = time;
+            lost.since += time.0 - from.0;
+            lost.until = time;
         }
     }
 }
