@@ -7,7 +7,6 @@
     reason = "a test falls where its input is wrong"
 )]
 
-mod common;
 mod synthetic;
 mod transcode;
 
