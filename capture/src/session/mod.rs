@@ -20,6 +20,7 @@ mod ended;
 mod memory;
 mod memory_use;
 mod operations;
+mod owners;
 mod provided;
 mod recovery;
 mod reply;

@@ -4,91 +4,10 @@
 //! began, and which call that was for. A sign may come before the operation that it is about, because what the receiver
 //! refused is used only when it comes again; then it waits.
 
-use std::collections::VecDeque;
-
+use super::owners::{Owner, WAITING, WaitingSign};
 use super::state::{Context, Session};
-use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
-use crate::carrier::recovery::RecoveryKind;
+use crate::carrier::operation::{Operation, OperationKind, Places, Side};
 use crate::event::{Event, Recovered};
-
-/// The most operations of one end that are remembered, more than are under way at a time.
-const OWNERS: usize = 128;
-/// The most signs of one connection that wait.
-const WAITING: usize = 1024;
-
-/// What an end sent from a place on.
-#[derive(Clone, Copy, Debug)]
-struct Owner {
-    first: u64,
-    /// The call, if it is known; it may have been answered.
-    call: Option<u64>,
-    /// Its `rdma_xid`.
-    xid: Option<u32>,
-}
-
-/// What an end sent, by place.
-#[derive(Debug, Default)]
-struct Owners {
-    /// In the order of their places.
-    owners: VecDeque<Owner>,
-    /// Up to where what it sent is known: the place after that.
-    known: u64,
-}
-
-/// A sign that waits for what it is about.
-#[derive(Clone, Copy, Debug)]
-struct WaitingSign {
-    from: Side,
-    stamp: Stamp,
-    of: Side,
-    place: u64,
-    kind: RecoveryKind,
-}
-
-/// What is remembered to say which RPC a sign is about.
-#[derive(Debug, Default)]
-pub(super) struct Recoveries {
-    owners: Sides<Owners>,
-    waiting: VecDeque<WaitingSign>,
-    /// Signs of which it is not known which RPC they are about.
-    pub(super) unassigned: u64,
-    /// Whether anyone asks.
-    pub(super) is_wanted: bool,
-}
-
-impl Owners {
-    fn note(&mut self, owner: Owner) {
-        // What came late is before others.
-        let place = match self.owners.back() {
-            Some(last) if last.first >= owner.first => self.owners.partition_point(|before| before.first < owner.first),
-            _ => self.owners.len(),
-        };
-        let before = place.checked_sub(1).and_then(|before| self.owners.get(before));
-        if before.is_some_and(|before| before.call.is_some() && before.call == owner.call) && place == self.owners.len()
-        {
-            return;
-        }
-        match self.owners.get_mut(place) {
-            Some(same) if same.first == owner.first => *same = owner,
-            _ => self.owners.insert(place, owner),
-        }
-        if self.owners.len() > OWNERS {
-            self.owners.pop_front();
-        }
-    }
-
-    fn find(&self, place: u64) -> Option<&Owner> {
-        let after = self.owners.partition_point(|owner| owner.first <= place);
-        self.owners.get(after.checked_sub(1)?)
-    }
-}
-
-impl Recoveries {
-    /// Octets of memory taken by what waits.
-    pub(super) fn held(&self) -> usize {
-        self.waiting.len() * size_of::<WaitingSign>()
-    }
-}
 
 impl Session {
     /// What an end sends from a place on is for this call.

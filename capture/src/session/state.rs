@@ -7,7 +7,7 @@ use rpcrdma::v2::Family;
 use super::assembly::{Assembly, Span};
 use super::call::Call;
 use super::memory::{Memory, SegmentPlace};
-use super::recovery::Recoveries;
+use super::owners::Recoveries;
 use super::sequence::Sequence;
 use super::unplaced::Unplaced;
 use super::watch::Watch;

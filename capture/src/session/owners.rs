@@ -1,0 +1,85 @@
+//! What each end sent, by place, and the signs of loss that wait for what they are about.
+
+use std::collections::VecDeque;
+
+use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::carrier::recovery::RecoveryKind;
+
+/// The most operations of one end that are remembered, more than are under way at a time.
+const OWNERS: usize = 128;
+/// The most signs of one connection that wait.
+pub(super) const WAITING: usize = 1024;
+
+/// What an end sent from a place on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner {
+    pub(super) first: u64,
+    /// The call, if it is known; it may have been answered.
+    pub(super) call: Option<u64>,
+    /// Its `rdma_xid`.
+    pub(super) xid: Option<u32>,
+}
+
+/// What an end sent, by place.
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    /// In the order of their places.
+    owners: VecDeque<Owner>,
+    /// Up to where what it sent is known: the place after that.
+    pub(super) known: u64,
+}
+
+/// A sign that waits for what it is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaitingSign {
+    pub(super) from: Side,
+    pub(super) stamp: Stamp,
+    pub(super) of: Side,
+    pub(super) place: u64,
+    pub(super) kind: RecoveryKind,
+}
+
+/// What is remembered to say which RPC a sign is about.
+#[derive(Debug, Default)]
+pub(super) struct Recoveries {
+    pub(super) owners: Sides<Owners>,
+    pub(super) waiting: VecDeque<WaitingSign>,
+    /// Signs of which it is not known which RPC they are about.
+    pub(super) unassigned: u64,
+    /// Whether anyone asks.
+    pub(super) is_wanted: bool,
+}
+
+impl Owners {
+    pub(super) fn note(&mut self, owner: Owner) {
+        // What came late is before others.
+        let place = match self.owners.back() {
+            Some(last) if last.first >= owner.first => self.owners.partition_point(|before| before.first < owner.first),
+            _ => self.owners.len(),
+        };
+        let before = place.checked_sub(1).and_then(|before| self.owners.get(before));
+        if before.is_some_and(|before| before.call.is_some() && before.call == owner.call) && place == self.owners.len()
+        {
+            return;
+        }
+        match self.owners.get_mut(place) {
+            Some(same) if same.first == owner.first => *same = owner,
+            _ => self.owners.insert(place, owner),
+        }
+        if self.owners.len() > OWNERS {
+            self.owners.pop_front();
+        }
+    }
+
+    pub(super) fn find(&self, place: u64) -> Option<&Owner> {
+        let after = self.owners.partition_point(|owner| owner.first <= place);
+        self.owners.get(after.checked_sub(1)?)
+    }
+}
+
+impl Recoveries {
+    /// Octets of memory taken by what waits.
+    pub(super) fn held(&self) -> usize {
+        self.waiting.len() * size_of::<WaitingSign>()
+    }
+}
