@@ -321,6 +321,7 @@ mod tests {
     use crate::file::Time;
     use crate::nfs::Callback;
     use crate::rpc::phases::NotTimed;
+    use crate::rpc::recovery::RecoveryUnknown;
     use crate::rpc::transaction::{Form, Rebuilt};
 
     /// An RPC on a connection that took so many nanoseconds.
@@ -348,6 +349,7 @@ mod tests {
             write_octets: 0,
             began: Some(Stamp { frame: 1, time: Time(0) }),
             phases: Err(NotTimed::Missed),
+            recovery: Err(RecoveryUnknown::NotTimed(NotTimed::Missed)),
             waiting: None,
         }
     }
