@@ -7,6 +7,8 @@
 pub mod annotate;
 #[cfg(feature = "export")]
 mod capture_file;
+#[cfg(all(feature = "json", feature = "text"))]
+pub mod compare;
 #[cfg(feature = "export")]
 pub mod export;
 #[cfg(any(feature = "json", feature = "text"))]

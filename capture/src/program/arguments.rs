@@ -20,7 +20,7 @@ pub(super) enum Color {
 }
 
 /// What is read, and what of it is shown.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(super) struct InputArguments {
     /// Capture files (pcap or pcapng, plain, gzip or Zstandard); - is standard input. Several files are read as one
     /// capture, in the order of their first frames

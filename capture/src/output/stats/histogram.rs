@@ -44,6 +44,13 @@ impl Histogram {
         self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
     }
 
+    /// How many values of this one and of another fall into each part, from the lowest on.
+    pub(super) fn pairs<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (u64, u64)> + 'a {
+        let count = |counts: &[u64], index| counts.get(index).copied().unwrap_or_default();
+        let parts = self.counts.len().max(other.counts.len());
+        (0..parts).map(move |index| (count(&self.counts, index), count(&other.counts, index)))
+    }
+
     pub(in crate::output) const fn count(&self) -> u64 {
         self.count
     }

@@ -5,6 +5,7 @@
 //! keeps the number. [`Statistics`] is the result.
 
 pub(super) mod histogram;
+pub mod rank;
 mod report;
 #[cfg(feature = "text")]
 pub(super) mod text;
@@ -277,7 +278,7 @@ impl ChunkStatistics {
 }
 
 impl Forms {
-    const fn put(&mut self, form: Form) {
+    pub(in crate::output) const fn put(&mut self, form: Form) {
         match form {
             Form::Short => self.short += 1,
             Form::Chunked => self.chunked += 1,

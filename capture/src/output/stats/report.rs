@@ -488,7 +488,7 @@ impl ChunkTotals {
 }
 
 impl Moved {
-    pub(super) const fn put(&mut self, read_octets: u64, write_octets: u64) {
+    pub(in crate::output) const fn put(&mut self, read_octets: u64, write_octets: u64) {
         self.read_octets += read_octets;
         self.write_octets += write_octets;
     }

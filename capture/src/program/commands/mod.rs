@@ -2,6 +2,7 @@
 
 mod annotate;
 mod check;
+mod compare;
 mod decode;
 mod export;
 mod headed;
@@ -19,6 +20,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use self::annotate::AnnotateArguments;
 use self::check::CheckArguments;
+use self::compare::CompareArguments;
 use self::decode::DecodeArguments;
 use self::export::ExportArguments;
 use self::header::HeaderArguments;
@@ -46,6 +48,7 @@ Examples:
   rpcrdma annotate nfs.pcap -o out.pcapng      for Wireshark, with comments
   rpcrdma report nfs.pcap -o report.html       all of it on one page, for a ticket
   rpcrdma stats nfs.pcap                       counts and latencies
+  rpcrdma compare before.pcap after.pcap       what became slower
   rpcrdma check nfs.pcap                       who breaks which rule
   rpcrdma check --known linux nfs.pcap         the same, accepting what Linux is known for
   rpcrdma check --explain write-length         what a rule demands, and why
@@ -88,6 +91,7 @@ const COMMANDS: [&str; 13] = [
     "annotate",
     "report",
     "stats",
+    "compare",
     "check",
     "header",
     "completions",
@@ -116,6 +120,8 @@ enum Command {
     ///
     /// With --since or --until, only the frames in that time are counted, as if the capture started and ended there.
     Stats(StatsArguments),
+    /// Compare two captures: which operations became slower, which rules are broken now
+    Compare(CompareArguments),
     /// Report which rules of RPC-over-RDMA the messages and RDMA operations break
     Check(CheckArguments),
     /// Decode one Send from a hex dump, and report what is wrong with it
@@ -146,6 +152,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Annotate(command) => annotate::run(&command, quiet),
         Command::Report(command) => report::run(&command, quiet),
         Command::Stats(command) => stats::run(&command, color, quiet),
+        Command::Compare(command) => compare::run(&command, color, quiet),
         Command::Check(command) => check::run(&command, color, quiet),
         Command::Header(command) => header::run(&command, color, quiet),
         Command::Completions { shell } => {

@@ -1,0 +1,295 @@
+//! Two captures side by side: what became slower or faster, and which rules are broken now.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use rpcrdma::rules::Severity;
+use serde::Serialize;
+
+use super::json::write_line;
+use super::stats::rank::{self, Chance};
+use super::stats::{Forms, Histogram, Latency, Moved, NAMES, failure_name, procedure_name};
+use super::style::{DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
+use crate::check::Found;
+use crate::rpc::transaction::{Half, Transaction};
+
+/// Columns of a line.
+const WIDTH: usize = 120;
+/// Columns of an operation's name.
+const OPERATION: usize = 24;
+
+/// What is counted of one capture.
+#[derive(Debug, Default)]
+pub struct Comparand {
+    operations: BTreeMap<String, PerOperation>,
+    /// RPCs of operations beyond those in the list.
+    left_out: u64,
+    /// Findings by rule and severity.
+    findings: BTreeMap<(&'static str, Severity), u64>,
+}
+
+/// The RPCs of one operation.
+#[derive(Clone, Debug, Default)]
+struct PerOperation {
+    rpcs: u64,
+    failed: u64,
+    latency: Histogram,
+    moved: Moved,
+    calls: Forms,
+    replies: Forms,
+}
+
+impl Comparand {
+    /// Takes an RPC.
+    pub fn transaction(&mut self, transaction: &Transaction) {
+        let name = procedure_name(transaction);
+        if self.operations.len() >= NAMES && !self.operations.contains_key(&name) {
+            self.left_out += 1;
+            return;
+        }
+        let operation = self.operations.entry(name).or_default();
+        operation.rpcs += 1;
+        operation.failed +=
+            u64::from(transaction.status.is_some_and(|status| failure_name(transaction, status).is_some()));
+        operation.moved.put(transaction.read_octets, transaction.write_octets);
+        transaction.latency().iter().for_each(|latency| operation.latency.record(*latency));
+        for (half, forms) in [(&transaction.call, &mut operation.calls), (&transaction.reply, &mut operation.replies)] {
+            if let Some(Half { form, message: Ok(_), .. }) = half {
+                forms.put(*form);
+            }
+        }
+    }
+
+    /// Takes a finding.
+    pub fn finding(&mut self, found: &Found) {
+        *self.findings.entry((found.rule.slug, found.severity)).or_default() += 1;
+    }
+}
+
+/// What differs between two captures.
+#[derive(Debug)]
+pub struct Comparison {
+    operations: Vec<ComparedOperation>,
+    findings: Vec<ComparedFinding>,
+    left_out: u64,
+}
+
+/// An operation before and after.
+#[derive(Debug, Serialize)]
+struct ComparedOperation {
+    r#type: &'static str,
+    operation: String,
+    before: Option<OperationObject>,
+    after: Option<OperationObject>,
+    /// By which part of the median before the median has grown.
+    median_change: Option<f64>,
+    p99_change: Option<f64>,
+    /// How likely the difference is chance.
+    #[serde(serialize_with = "as_name")]
+    significance: Chance,
+    outcome: Outcome,
+}
+
+/// What became of the latency of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Outcome {
+    /// The difference is real and larger than what is tolerated.
+    Slower,
+    /// The same, in the other direction.
+    Faster,
+    /// The difference may be chance, or is tolerated.
+    Same,
+    /// It cannot be told: there are too few RPCs.
+    Unknown,
+    /// Only the first capture has it.
+    Gone,
+    /// Only the second capture has it.
+    New,
+}
+
+/// The numbers of an operation in one capture. Latencies are in nanoseconds.
+#[derive(Debug, Serialize)]
+struct OperationObject {
+    rpcs: u64,
+    failed: u64,
+    median_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    rdma_read_octets: u64,
+    rdma_write_octets: u64,
+    calls_sent: Forms,
+    replies_sent: Forms,
+}
+
+/// How often a rule was broken before and after.
+#[derive(Debug, Serialize)]
+struct ComparedFinding {
+    r#type: &'static str,
+    rule: &'static str,
+    severity: &'static str,
+    before: u64,
+    after: u64,
+}
+
+impl Comparison {
+    /// Compares two captures. A median that has grown by up to `tolerance`, a part of what it was, is tolerated.
+    #[must_use]
+    pub fn new(before: &Comparand, after: &Comparand, tolerance: f64) -> Self {
+        let names: BTreeSet<_> = before.operations.keys().chain(after.operations.keys()).collect();
+        let operations = names.into_iter().map(|name| {
+            ComparedOperation::new(name, before.operations.get(name), after.operations.get(name), tolerance)
+        });
+        let mut operations: Vec<_> = operations.collect();
+        let rpcs = |side: &Option<OperationObject>| side.as_ref().map_or(0, |operation| operation.rpcs);
+        operations.sort_by_key(|operation| u64::MAX - rpcs(&operation.before).max(rpcs(&operation.after)));
+        let rules: BTreeSet<_> = before.findings.keys().chain(after.findings.keys()).collect();
+        let times = |side: &Comparand, key| side.findings.get(key).copied().unwrap_or_default();
+        let findings = rules.into_iter().map(|key| ComparedFinding {
+            r#type: "finding",
+            rule: key.0,
+            severity: key.1.name(),
+            before: times(before, key),
+            after: times(after, key),
+        });
+        Self { operations, findings: findings.collect(), left_out: before.left_out + after.left_out }
+    }
+
+    /// Whether the second capture is worse: an operation became slower than is tolerated, or a rule is broken (severity
+    /// error) that the first did not break.
+    #[must_use]
+    pub fn is_regression(&self) -> bool {
+        self.operations.iter().any(|operation| operation.outcome == Outcome::Slower)
+            || self.findings.iter().any(ComparedFinding::is_new_error)
+    }
+
+    /// Writes a JSON object and a line feed for each operation, and for each rule that is broken in either capture.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
+        self.operations.iter().try_for_each(|operation| write_line(out, operation))?;
+        self.findings.iter().try_for_each(|finding| write_line(out, finding))
+    }
+
+    /// Writes a table, in lines of at most 120 columns.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+        let mut line = Line::new(colour, WIDTH);
+        line.column(DIM, "operation", OPERATION);
+        line.push(DIM, &format!("{:>15}  {:>21}  {:>6}  {:>21}  chance", "RPCs", "median, ms", "change", "99 %, ms"));
+        line.write(out)?;
+        for operation in &self.operations {
+            operation.line(out, colour)?;
+        }
+        if self.left_out > 0 {
+            let mut line = Line::new(colour, WIDTH);
+            line.push(DIM, &format!("{} RPCs of other operations left out", self.left_out));
+            line.write(out)?;
+        }
+        for finding in &self.findings {
+            let mut line = Line::new(colour, WIDTH);
+            let style = if finding.is_new_error() { FAULT } else { PLAIN };
+            let ComparedFinding { rule, severity, before, after, .. } = finding;
+            line.push(style, &format!("{rule} ({severity}): {before} before, {after} after"));
+            line.write(out)?;
+        }
+        Ok(())
+    }
+}
+
+impl ComparedFinding {
+    fn is_new_error(&self) -> bool {
+        self.severity == Severity::Error.name() && self.before == 0
+    }
+}
+
+impl ComparedOperation {
+    fn new(name: &str, before: Option<&PerOperation>, after: Option<&PerOperation>, tolerance: f64) -> Self {
+        let significance = match (before, after) {
+            (Some(before), Some(after)) => rank::compare(&before.latency, &after.latency),
+            _ => Chance::TooFew,
+        };
+        let is_here = (before.is_some(), after.is_some());
+        let [before, after] = [before, after].map(|side| side.map(OperationObject::new));
+        let change = |of: fn(&OperationObject) -> Option<u64>| {
+            let value = |side: &Option<OperationObject>| side.as_ref().and_then(of);
+            let (before, after) = (value(&before)? as f64, value(&after)? as f64);
+            (before > 0.0).then(|| (after - before) / before)
+        };
+        let (median_change, p99_change) = (change(|side| side.median_ns), change(|side| side.p99_ns));
+        let outcome = match (is_here, median_change) {
+            ((true, false), _) => Outcome::Gone,
+            ((false, _), _) => Outcome::New,
+            (_, None) => Outcome::Unknown,
+            _ if significance == Chance::TooFew => Outcome::Unknown,
+            (_, Some(change)) if significance.is_significant() && change > tolerance => Outcome::Slower,
+            (_, Some(change)) if significance.is_significant() && change < -tolerance => Outcome::Faster,
+            _ => Outcome::Same,
+        };
+        let operation = name.to_owned();
+        Self { r#type: "operation", operation, before, after, median_change, p99_change, significance, outcome }
+    }
+
+    fn line(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+        let sides = [&self.before, &self.after];
+        let rpcs = sides.map(|side| side.as_ref().map_or("-".to_owned(), |side| side.rpcs.to_string()));
+        let time = |of: fn(&OperationObject) -> Option<u64>| {
+            sides.map(|side| side.as_ref().and_then(of).map_or("-".to_owned(), in_milliseconds))
+        };
+        let (medians, p99s) = (time(|side| side.median_ns), time(|side| side.p99_ns));
+        let change = self.median_change.map_or("-".to_owned(), |change| format!("{:+.0} %", change * 100.0));
+        let (style, outcome) = match self.outcome {
+            Outcome::Slower => (FAULT, "slower"),
+            Outcome::Faster => (REPLY, "faster"),
+            Outcome::Same => (PLAIN, ""),
+            Outcome::Unknown => (DIM, ""),
+            Outcome::Gone => (WARNING, "only before"),
+            Outcome::New => (WARNING, "only after"),
+        };
+        let significance = match self.outcome {
+            Outcome::Gone | Outcome::New => "",
+            _ => self.significance.name(),
+        };
+        let mut line = Line::new(colour, WIDTH);
+        line.column(NAME, &self.operation, OPERATION);
+        let [before, after] = rpcs;
+        line.push(PLAIN, &format!("{before:>6} → {after:>6}  "));
+        let [before, after] = medians;
+        line.push(PLAIN, &format!("{before:>9} → {after:>9}  "));
+        line.push(style, &format!("{change:>6}  "));
+        let [before, after] = p99s;
+        line.push(PLAIN, &format!("{before:>9} → {after:>9}  "));
+        line.push(DIM, significance);
+        line.push(style, if outcome.is_empty() || significance.is_empty() { "" } else { "  " });
+        line.push(style, outcome);
+        line.write(out)
+    }
+}
+
+impl OperationObject {
+    fn new(operation: &PerOperation) -> Self {
+        let PerOperation { rpcs, failed, latency, moved, calls, replies } = operation;
+        let latency = Latency::new(latency);
+        Self {
+            rpcs: *rpcs,
+            failed: *failed,
+            median_ns: latency.map(|latency| latency.median),
+            p99_ns: latency.map(|latency| latency.p99),
+            rdma_read_octets: moved.read_octets,
+            rdma_write_octets: moved.write_octets,
+            calls_sent: *calls,
+            replies_sent: *replies,
+        }
+    }
+}
+
+fn in_milliseconds(nanoseconds: u64) -> String {
+    format!("{:.3}", nanoseconds as f64 / 1e6)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn as_name<S: serde::Serializer>(chance: &Chance, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(chance.name())
+}

@@ -1,0 +1,100 @@
+//! `compare`: two captures side by side.
+
+use std::path::Path;
+
+use clap::Args;
+
+use crate::check::Checker;
+use crate::dissector::Config;
+use crate::event::Event;
+use crate::output::compare::{Comparand, Comparison};
+use crate::program::arguments::{Color, InputArguments, MessageArguments};
+use crate::program::failure::{DAMAGED, Failure};
+use crate::program::filters::Filters;
+use crate::program::output;
+use crate::program::source::{InputSource, Show};
+
+const COMPARE_HELP: &str = "\
+Times are in milliseconds, and an operation's RPCs are those whose latency is known. The significance
+is that of a rank test (Mann, Whitney and Wilcoxon): how likely a difference as large as this is
+chance. It takes at least 8 RPCs on either side. 'slower' and 'faster' are written where that is 1
+in 100 or less, and the median has changed by more than --tolerance.
+Below are the rules that are broken in either capture.
+The exit status is 1 if an operation is slower, or a rule is broken (severity error) that BEFORE does
+not break.";
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = COMPARE_HELP,
+    mut_arg("files", |files| files
+        .num_args(2)
+        .value_names(["BEFORE", "AFTER"])
+        .help("Two capture files (pcap or pcapng, plain, gzip or Zstandard)")
+        .long_help(None))
+)]
+pub(super) struct CompareArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    #[command(flatten)]
+    messages: MessageArguments,
+    /// By how many percent a median may grow
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
+    tolerance: f64,
+    /// Print one JSON object per line: one for each operation, one for each broken rule
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &CompareArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let CompareArguments { input, messages, tolerance, json } = arguments;
+    let [before, after] = input.files.as_slice() else {
+        return Err(Failure::Said("compare takes two files, BEFORE and AFTER".to_owned()));
+    };
+    let (before, damaged_before) = read(input, before, messages, quiet)?;
+    let (after, damaged_after) = read(input, after, messages, quiet)?;
+    let comparison = Comparison::new(&before, &after, tolerance / 100.0);
+    let mut out = Vec::new();
+    if *json {
+        comparison.write_json(&mut out)?
+    } else {
+        comparison.write_text(&mut out, output::is_coloured(color))?
+    }
+    output::write(&out)?;
+    let status = if comparison.is_regression() { DAMAGED } else { 0 };
+    Ok(status.max(damaged_before).max(damaged_after))
+}
+
+/// Reads one capture; also returns the exit status.
+fn read(
+    input: &InputArguments,
+    file: &Path,
+    messages: &MessageArguments,
+    quiet: bool,
+) -> Result<(Comparand, u8), Failure> {
+    let input = InputArguments { files: vec![file.to_owned()], ..input.clone() };
+    let filters = Filters::calls(&input, messages);
+    let mut source = InputSource::new(filters)?;
+    let (mut comparand, mut checker) = (Comparand::default(), Checker::default());
+    // RPCs, and what the checker judges them by.
+    let config = Config { operations: true, ..Config::default() };
+    let done = source.read_all(config, Show { all: true, ..Show::report(quiet) }, |event, _, known| {
+        if let Event::Transaction(transaction) = event
+            && filters.wants(event, known.first)
+        {
+            comparand.transaction(transaction);
+        }
+        checker.event(event);
+        while let Some(found) = checker.finding() {
+            if input.wants_rpc(found.connection, found.xid, found.stamp.time, known.first) {
+                comparand.finding(&found);
+            }
+        }
+        Ok(())
+    })?;
+    Ok((comparand, done.notices.status(&done.summary)))
+}
+
+fn percent(text: &str) -> Result<f64, &'static str> {
+    let percent = text.strip_suffix('%').unwrap_or(text).parse::<f64>().ok();
+    percent.filter(|percent| (0.0..=10_000.0).contains(percent)).ok_or("not a percentage such as 10")
+}
