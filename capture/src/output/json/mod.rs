@@ -6,7 +6,6 @@
 
 mod arguments;
 mod chunks;
-mod compact;
 mod faults;
 mod message;
 #[cfg(feature = "text")]

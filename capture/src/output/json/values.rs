@@ -5,19 +5,13 @@ use std::io;
 
 use serde::{Serialize, Serializer};
 
-use super::compact::Compact;
 use crate::file::Time;
 use crate::link::Address;
 
-/// Octets that the line of a message has room in.
-const USUAL: usize = 1 << 10;
-
 /// Writes an object and a line feed.
 pub(in crate::output) fn write_line(out: &mut impl io::Write, object: &impl Serialize) -> io::Result<()> {
-    let mut line = Vec::with_capacity(USUAL);
-    object.serialize(Compact(&mut line))?;
-    line.push(b'\n');
-    out.write_all(&line)
+    serde_json::to_writer(&mut *out, object)?;
+    out.write_all(b"\n")
 }
 
 pub(in crate::output) const fn is_false(value: &bool) -> bool {
