@@ -22,6 +22,9 @@ _rpcrdma() {
             rpcrdma,check)
                 cmd="rpcrdma__subcmd__check"
                 ;;
+            rpcrdma,compare)
+                cmd="rpcrdma__subcmd__compare"
+                ;;
             rpcrdma,completions)
                 cmd="rpcrdma__subcmd__completions"
                 ;;
@@ -63,6 +66,9 @@ _rpcrdma() {
                 ;;
             rpcrdma__subcmd__help,check)
                 cmd="rpcrdma__subcmd__help__subcmd__check"
+                ;;
+            rpcrdma__subcmd__help,compare)
+                cmd="rpcrdma__subcmd__help__subcmd__compare"
                 ;;
             rpcrdma__subcmd__help,completions)
                 cmd="rpcrdma__subcmd__help__subcmd__completions"
@@ -107,7 +113,7 @@ _rpcrdma() {
 
     case "${cmd}" in
         rpcrdma)
-            opts="-q -h -V --color --quiet --help --version decode transactions slow pending top export annotate report stats check header completions man help"
+            opts="-q -h -V --color --quiet --help --version decode transactions slow pending top export annotate report stats compare check header completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -223,6 +229,68 @@ _rpcrdma() {
                     ;;
                 --explain)
                     COMPREPLY=($(compgen -W "header-short version proc-unknown msgp-sent done-sent error-from-requester list-flag list-truncated nomsg-empty nomsg-trailing msg-no-payload xid-mismatch error-range error-trailing credit-zero-grant credit-zero-request read-position-align read-in-reply read-position-zero-in-msg read-position-order read-overlap long-call-roundup segment-wraps segment-empty read-position-beyond reply-chunk-in-msg reply-chunk-unused-nomsg long-reply-roundup write-list-echo write-length write-fill-order write-unused-form write-empty-respected reply-chunk-echo credit-exceeded credit-initial reverse-credit inline-exceeded read-length read-roundup write-roundup write-unwritten write-ignored ddp-not-eligible gss-reduced read-not-pulled invalidate-foreign reply-chunk-missing error-echo rdma-read-bounds rdma-write-bounds rdma-write-after-reply handle-shared reply-unexpected reverse-version pull-not-notified answer private-data-version private-data-absent v2-reserved-flag v2-response-flag v2-more-type v2-more-sequence v2-more-chunks v2-tpmore v2-credit-zero v2-first-message v2-inv-handle v2-property v2-continuation v2-htype v2-grant-xid v2-trailing v2-xid-mismatch v2-no-payload v2-external v2-read-order v2-direction" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__compare)
+            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --tolerance --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --connection)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tolerance)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -405,7 +473,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__help)
-            opts="decode transactions slow pending top export annotate report stats check header completions man help"
+            opts="decode transactions slow pending top export annotate report stats compare check header completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -433,6 +501,20 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__compare)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -615,7 +697,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__man)
-            opts="-q -h --color --quiet --help decode transactions slow pending top export annotate report stats check header completions man"
+            opts="-q -h --color --quiet --help decode transactions slow pending top export annotate report stats compare check header completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

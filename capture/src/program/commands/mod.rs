@@ -81,7 +81,7 @@ pub(super) struct Arguments {
 }
 
 /// The commands that have a manual page.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: &[&str] = &[
     "decode",
     "transactions",
     "slow",
@@ -134,7 +134,7 @@ enum Command {
     /// Print the manual page of the program or of one command
     Man {
         /// The command
-        #[arg(value_parser = PossibleValuesParser::new(COMMANDS), hide_possible_values = true)]
+        #[arg(value_parser = PossibleValuesParser::new(COMMANDS.iter().copied()), hide_possible_values = true)]
         command: Option<String>,
     },
 }
