@@ -44,7 +44,7 @@ const CALLED: usize = 80;
 ///     }
 /// }
 /// let annotated = annotator.finish()?;
-/// assert_eq!((annotated.frames, annotated.comments), (4, 2));
+/// assert_eq!((annotated.frames, annotated.comments), (41, 6));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -79,8 +79,8 @@ pub struct Comparison {
 struct ComparedOperation {
     r#type: &'static str,
     operation: String,
-    before: Option<OperationObject>,
-    after: Option<OperationObject>,
+    before: Option<ComparandObject>,
+    after: Option<ComparandObject>,
     /// By which part of the median before the median has grown.
     median_change: Option<f64>,
     p99_change: Option<f64>,
@@ -110,7 +110,7 @@ enum Outcome {
 
 /// The numbers of an operation in one capture. Latencies are in nanoseconds.
 #[derive(Debug, Serialize)]
-struct OperationObject {
+struct ComparandObject {
     rpcs: u64,
     failed: u64,
     median_ns: Option<u64>,
@@ -140,7 +140,7 @@ impl Comparison {
             ComparedOperation::new(name, before.operations.get(name), after.operations.get(name), tolerance)
         });
         let mut operations: Vec<_> = operations.collect();
-        let rpcs = |side: &Option<OperationObject>| side.as_ref().map_or(0, |operation| operation.rpcs);
+        let rpcs = |side: &Option<ComparandObject>| side.as_ref().map_or(0, |operation| operation.rpcs);
         operations.sort_by_key(|operation| u64::MAX - rpcs(&operation.before).max(rpcs(&operation.after)));
         let rules: BTreeSet<_> = before.findings.keys().chain(after.findings.keys()).collect();
         let times = |side: &Comparand, key| side.findings.get(key).copied().unwrap_or_default();
@@ -212,9 +212,9 @@ impl ComparedOperation {
             _ => Chance::TooFew,
         };
         let is_here = (before.is_some(), after.is_some());
-        let [before, after] = [before, after].map(|side| side.map(OperationObject::new));
-        let change = |of: fn(&OperationObject) -> Option<u64>| {
-            let value = |side: &Option<OperationObject>| side.as_ref().and_then(of);
+        let [before, after] = [before, after].map(|side| side.map(ComparandObject::new));
+        let change = |of: fn(&ComparandObject) -> Option<u64>| {
+            let value = |side: &Option<ComparandObject>| side.as_ref().and_then(of);
             let (before, after) = (value(&before)? as f64, value(&after)? as f64);
             (before > 0.0).then(|| (after - before) / before)
         };
@@ -235,7 +235,7 @@ impl ComparedOperation {
     fn line(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
         let sides = [&self.before, &self.after];
         let rpcs = sides.map(|side| side.as_ref().map_or("-".to_owned(), |side| side.rpcs.to_string()));
-        let time = |of: fn(&OperationObject) -> Option<u64>| {
+        let time = |of: fn(&ComparandObject) -> Option<u64>| {
             sides.map(|side| side.as_ref().and_then(of).map_or("-".to_owned(), in_milliseconds))
         };
         let (medians, p99s) = (time(|side| side.median_ns), time(|side| side.p99_ns));
@@ -268,7 +268,7 @@ impl ComparedOperation {
     }
 }
 
-impl OperationObject {
+impl ComparandObject {
     fn new(operation: &PerOperation) -> Self {
         let PerOperation { rpcs, failed, latency, moved, calls, replies } = operation;
         let latency = Latency::new(latency);

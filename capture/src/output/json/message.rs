@@ -17,6 +17,9 @@ use crate::file::Files;
 use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::message::{Captured, Message};
 
+/// At least as many fields as every message has: `serde_json` asks whether there are any.
+const FIELDS: usize = 1;
+
 /// Where and when a message was seen.
 #[derive(Clone, Copy)]
 pub(super) struct PlaceObject<'a> {
@@ -107,7 +110,7 @@ impl Serialize for MessageObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { message, place, words, lengths, chunks, malformed } = self;
         let prefix = message.prefix();
-        let mut object = serializer.serialize_struct("message", 0)?;
+        let mut object = serializer.serialize_struct("message", FIELDS)?;
         object.serialize_field("type", "message")?;
         if let Some(place) = place {
             place.entries(&mut object)?;
