@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma_verbs::loopback::{Adapter, ConnectionRequest, Domain, Fabric, Fault, Faults, QueuePair, Region};
+use rpcrdma_verbs::loopback::{Adapter, ConnectionRequest, Domain, Fabric, Fault, Faults, Injected, QueuePair, Region};
 use rpcrdma_verbs::{
     Access, Armed, Completion, Depths, Error, Kind, Local, NotRegistered, Operation, Remote, Status, Verbs, Waiter,
     Work,
@@ -894,6 +894,56 @@ fn setting_up_goes_wrong_as_the_plan_names() {
         let found = attempt(Some(Fault::Delay(asking)), Some(Fault::Delay(answering)));
         assert_eq!(found, (Some(Ok(())), Ok(true), false));
         assert!(begin.elapsed() >= Duration::from_millis(30));
+    }
+}
+
+#[test]
+fn a_plan_knows_what_it_has_done() {
+    let begin = Duration::from_millis(1);
+    let plan = Faults::none()
+        .at(1, Fault::Delay(begin))
+        .at(2, Fault::Delay(2 * begin))
+        .at(3, Fault::Complete(Status::Success));
+    for (last, expected) in [
+        (Fault::LoseBefore, [1, 0, 0]),
+        (Fault::LoseAfter, [0, 1, 0]),
+        (Fault::Complete(Status::RemoteAccess), [0, 0, 1]),
+    ] {
+        // The last step never begins.
+        let plan = plan.clone().at(4, last).at(5, Fault::LoseAfter);
+        let (_fabric, client, server) = connection_with(Depths::default(), plan);
+        let (message, memory) = (client.register(b"m", ALL), server.register(&[0; 1], ALL));
+        assert_eq!(client.adapter.injected(), Injected::default());
+        for id in 1..=5 {
+            client.post(id, Operation::Write(server.remote(&memory)), &message, 1);
+        }
+        let end = || client.adapter.completion(&client.queue_pair, LONG).unwrap().unwrap().status;
+        let succeeded = [1, 2, 3, 4, 5].map(|_| end() == Status::Success);
+        assert_eq!(succeeded, [true, true, true, false, false], "{last:?}");
+        let Injected { lost_before, lost_after, delayed, delay, completed, .. } = client.adapter.injected();
+        assert_eq!([lost_before, lost_after, completed], expected, "{last:?}");
+        assert_eq!((delayed, delay), (2, 3 * begin), "{last:?}");
+        assert_eq!(server.adapter.injected(), Injected::default());
+    }
+}
+
+#[test]
+fn a_plan_knows_what_it_has_done_to_setting_up() {
+    for (fault, asking) in
+        [(Fault::LoseBefore, true), (Fault::Complete(Status::NoAnswer), true), (Fault::LoseBefore, false)]
+    {
+        let (_, client, server) = adapters();
+        let plan = Faults::none().at(0, fault);
+        let (client, server) =
+            if asking { (client.with_faults(plan), server) } else { (client, server.with_faults(plan)) };
+        let (client, server) = (End::new(client, Depths::default()), End::new(server, Depths::default()));
+        let listener = server.adapter.listen(address(), 1).unwrap();
+        client.adapter.connect(&client.queue_pair, address(), &[]).unwrap();
+        if let Some(request) = server.adapter.request(&listener, Duration::ZERO).unwrap() {
+            server.adapter.accept(request, &server.queue_pair, &[]).unwrap_err();
+        }
+        let injected = [&client, &server].map(|end| end.adapter.injected().lost_before);
+        assert_eq!(injected, [u64::from(asking), u64::from(!asking)], "{fault:?}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Faults that are injected on purpose.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::verbs::Status;
@@ -45,6 +46,37 @@ pub struct Faults {
     random: Option<Random>,
 }
 
+/// What a plan has done so far, on all queue pairs that follow it. A fault counts once it has struck; one whose step never
+/// began does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Injected {
+    /// Connections lost before a step ([`Fault::LoseBefore`]); also those that [`Fault::Complete`] kept from being set up.
+    pub lost_before: u64,
+    /// Connections lost after a step ([`Fault::LoseAfter`]).
+    pub lost_after: u64,
+    /// Steps that were delayed ([`Fault::Delay`]).
+    pub delayed: u64,
+    /// All these delays together.
+    pub delay: Duration,
+    /// Work requests that were not done ([`Fault::Complete`], except with [`Status::Success`]).
+    pub completed: u64,
+}
+
+/// A plan that is followed.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    faults: Faults,
+    injected: Mutex<Injected>,
+}
+
+/// The fault of a step, and the plan that it counts for.
+#[derive(Clone, Debug)]
+pub(super) struct Strike {
+    pub(super) fault: Fault,
+    plan: Arc<Plan>,
+}
+
 #[derive(Clone, Debug)]
 struct Random {
     seed: u64,
@@ -77,6 +109,53 @@ impl Faults {
     #[must_use]
     pub fn of(&self, step: u64) -> Option<Fault> {
         self.steps.get(&step).copied().or_else(|| self.random.as_ref()?.of(step))
+    }
+}
+
+impl Plan {
+    pub(super) fn new(faults: Faults) -> Self {
+        Self { faults, injected: Mutex::default() }
+    }
+
+    /// The fault of a step.
+    pub(super) fn of(self: &Arc<Self>, step: u64) -> Option<Strike> {
+        self.faults.of(step).map(|fault| Strike { fault, plan: Arc::clone(self) })
+    }
+
+    pub(super) fn injected(&self) -> Injected {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Injected> {
+        self.injected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Strike {
+    /// It has struck a work request.
+    pub(super) fn count(&self) {
+        let mut injected = self.plan.lock();
+        let count = match self.fault {
+            Fault::LoseBefore => &mut injected.lost_before,
+            Fault::LoseAfter => &mut injected.lost_after,
+            Fault::Delay(delay) => {
+                injected.delay = injected.delay.saturating_add(delay);
+                &mut injected.delayed
+            }
+            Fault::Complete(Status::Success) => return,
+            Fault::Complete(_) => &mut injected.completed,
+        };
+        *count += 1;
+    }
+
+    /// Whether it keeps a connection from being set up: that has no completion, so a status means the same.
+    pub(super) const fn loses_set_up(&self) -> bool {
+        matches!(self.fault, Fault::LoseBefore | Fault::Complete(_))
+    }
+
+    /// It has done that.
+    pub(super) fn count_lost(&self) {
+        self.plan.lock().lost_before += 1;
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::bell::{Bell, Slept};
-use super::faults::Fault;
+use super::faults::{Fault, Strike};
 use super::management::Station;
 use super::memory::{self, CopyFault, Counters, Domain, Place, transfer};
 use super::side::Side;
@@ -85,7 +85,7 @@ pub(super) struct Queued {
     pub(super) place: Place,
     pub(super) fenced: bool,
     pub(super) begins: Option<Instant>,
-    pub(super) fault: Option<Fault>,
+    pub(super) strike: Option<Strike>,
     /// The numbers of its packets, if there is a capture and it has got that far.
     pub(super) numbers: Option<Numbers>,
 }
@@ -441,6 +441,17 @@ impl Half {
 }
 
 impl Queued {
+    fn fault(&self) -> Option<Fault> {
+        self.strike.as_ref().map(|strike| strike.fault)
+    }
+
+    /// Counts its fault, if that strikes now.
+    fn count(&self, strikes: impl FnOnce(Fault) -> bool) {
+        if let Some(strike) = self.strike.as_ref().filter(|strike| strikes(strike.fault)) {
+            strike.count();
+        }
+    }
+
     const fn is_read(&self) -> bool {
         matches!(self.operation, Operation::Read(_))
     }
@@ -519,13 +530,18 @@ impl SideTurn<'_> {
             return Step::Idle;
         }
         match self.mine.queue.pop_front() {
-            Some(work) => self.fail(&work, Status::ReceiverNotReady),
+            Some(work) => {
+                work.count(|fault| matches!(fault, Fault::Delay(_)));
+                self.fail(&work, Status::ReceiverNotReady)
+            }
             None => Step::Idle,
         }
     }
 
     fn begin(&mut self, mut work: Queued) -> Step {
-        let wrong = match work.fault {
+        // What is lost after it is done strikes then.
+        work.count(|fault| fault != Fault::LoseAfter);
+        let wrong = match work.fault() {
             Some(Fault::LoseBefore) => Some(Status::NoAnswer),
             Some(Fault::Complete(status)) if status != Status::Success => Some(status),
             _ if !self.mine.domain.holds(&work.place) => Some(Status::LocalProtection),
@@ -574,7 +590,10 @@ impl SideTurn<'_> {
                 _ => Ok(()),
             };
             let status = match done {
-                Ok(()) if work.fault == Some(Fault::LoseAfter) => Status::NoAnswer,
+                Ok(()) if work.fault() == Some(Fault::LoseAfter) => {
+                    work.count(|_| true);
+                    Status::NoAnswer
+                }
                 Ok(()) => Status::Success,
                 Err(status) => status,
             };

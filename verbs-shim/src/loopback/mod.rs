@@ -43,7 +43,8 @@ use std::time::{Duration, Instant};
 use rpcrdma::segment::Segment;
 
 use self::capture::Recorder;
-pub use self::faults::{Fault, Faults};
+pub use self::faults::{Fault, Faults, Injected};
+use self::faults::{Plan, Strike};
 use self::link::{Awaited, Link, LinkPhase, Queued};
 pub use self::listener::ConnectionRequest;
 use self::listener::{Asking, Door};
@@ -126,7 +127,7 @@ pub struct Copies {
 pub struct Adapter {
     network: Arc<Network>,
     address: Ipv4Addr,
-    faults: Arc<Faults>,
+    plan: Arc<Plan>,
     /// The most regions of a protection domain.
     regions: usize,
     /// The most octets that one work request moves.
@@ -157,7 +158,7 @@ pub struct QueuePair {
     seat: Mutex<Seat>,
     /// Work requests so far.
     steps: AtomicU64,
-    faults: Arc<Faults>,
+    plan: Arc<Plan>,
     address: Ipv4Addr,
     number: u32,
     depths: Depths,
@@ -238,8 +239,8 @@ impl Fabric {
         if !adapters.insert(address) {
             return Err(Error::Address);
         }
-        let (network, faults) = (Arc::clone(&self.0), Arc::default());
-        Ok(Adapter { network, address, faults, regions: MAX_REGIONS, message_size: u32::MAX })
+        let (network, plan) = (Arc::clone(&self.0), Arc::default());
+        Ok(Adapter { network, address, plan, regions: MAX_REGIONS, message_size: u32::MAX })
     }
 
     /// How much was moved so far, and how much was copied for that.
@@ -273,7 +274,25 @@ impl Adapter {
     /// The same adapter, but queue pairs created through this value follow the plan.
     #[must_use]
     pub fn with_faults(self, faults: Faults) -> Self {
-        Self { faults: Arc::new(faults), ..self }
+        Self { plan: Arc::new(Plan::new(faults)), ..self }
+    }
+
+    /// What the plan has done so far, on all queue pairs created through this value and its clones.
+    ///
+    /// ```
+    /// use rpcrdma_verbs::Verbs;
+    /// use rpcrdma_verbs::loopback::{Fabric, Fault, Faults};
+    ///
+    /// let adapter = Fabric::new().adapter([192, 0, 2, 1].into())?.with_faults(Faults::none().at(0, Fault::LoseBefore));
+    /// let queue_pair = adapter.queue_pair(&adapter.domain()?, Default::default())?;
+    /// assert_eq!(adapter.injected().lost_before, 0);
+    /// adapter.connect(&queue_pair, "192.0.2.2:20049".parse().unwrap(), &[])?;
+    /// assert_eq!(adapter.injected().lost_before, 1);
+    /// # Ok::<(), rpcrdma_verbs::Error>(())
+    /// ```
+    #[must_use]
+    pub fn injected(&self) -> Injected {
+        self.plan.injected()
     }
 
     /// The same adapter, but protection domains created through this value hold at most this many regions, and never
@@ -358,10 +377,10 @@ fn padded<const LENGTH: usize>(private_data: &[u8]) -> Result<Vec<u8>, Error> {
 }
 
 /// When a step that the plan delays happens.
-fn delayed(fault: Option<Fault>) -> Option<Instant> {
+fn delayed(strike: Option<&Strike>) -> Option<Instant> {
     /// Ninety years, so no clock overflows.
     const LONGEST: Duration = Duration::from_secs(90 * 365 * 86_400);
-    match fault {
+    match strike.map(|strike| strike.fault) {
         Some(Fault::Delay(delay)) => Some(Instant::now() + delay.min(LONGEST)),
         _ => None,
     }
@@ -420,9 +439,9 @@ impl Verbs for Adapter {
         }
         let link = Arc::new(Link::new(domain.clone(), depths, Arc::clone(&self.network.counters)));
         let (seat, steps) = (Mutex::new(Seat { link, side: Side::Active }), AtomicU64::new(0));
-        let (faults, network) = (Arc::clone(&self.faults), Arc::clone(&self.network));
+        let (plan, network) = (Arc::clone(&self.plan), Arc::clone(&self.network));
         let (address, message_size) = (self.address, self.message_size);
-        Ok(QueuePair { seat, steps, faults, address, number, depths, message_size, network })
+        Ok(QueuePair { seat, steps, plan, address, number, depths, message_size, network })
     }
 
     fn message_size(&self, queue_pair: &QueuePair) -> u32 {
@@ -457,10 +476,10 @@ impl Verbs for Adapter {
         let Seat { link, side } = queue_pair.seat();
         let mut state = link.lock();
         state.room(side)?;
-        let fault = queue_pair.faults.of(queue_pair.steps.fetch_add(1, Ordering::Relaxed) + 1);
-        let begins = delayed(fault);
+        let strike = queue_pair.plan.of(queue_pair.steps.fetch_add(1, Ordering::Relaxed) + 1);
+        let begins = delayed(strike.as_ref());
         let Work { id, operation, fenced, .. } = work;
-        state.post(side, Queued { id, operation, place, fenced, begins, fault, numbers: None })?;
+        state.post(side, Queued { id, operation, place, fenced, begins, strike, numbers: None })?;
         drop(state);
         link.notify();
         Ok(())
@@ -525,13 +544,14 @@ impl Verbs for Adapter {
         not_held()?;
         let private_data = padded::<ACCEPT_PRIVATE_DATA>(private_data)?;
         let mut seat = queue_pair.seat.lock().unwrap_or_else(PoisonError::into_inner);
-        let fault = queue_pair.faults.of(0);
+        let strike = queue_pair.plan.of(0);
         let link = &request.asking.link;
-        if matches!(fault, Some(Fault::LoseBefore | Fault::Complete(_))) {
+        if let Some(strike) = strike.as_ref().filter(|strike| strike.loses_set_up()) {
+            strike.count_lost();
             link.refuse(Error::Disconnected);
             return Err(Error::Disconnected);
         }
-        let known = delayed(fault);
+        let known = delayed(strike.as_ref());
         // One lock after the other: two queue pairs that accept each other's requests must not wait for each other.
         let half = seat.link.lock().take_idle().ok_or(Error::Used)?;
         let accepted = link.lock().accept(half, queue_pair.station(), known.unwrap_or_else(Instant::now), private_data);
@@ -541,8 +561,11 @@ impl Verbs for Adapter {
         }
         seat.link = Arc::clone(link);
         seat.side = Side::Passive;
-        if fault == Some(Fault::LoseAfter) {
-            link.lock().end();
+        if let Some(strike) = strike {
+            strike.count();
+            if strike.fault == Fault::LoseAfter {
+                link.lock().end();
+            }
         }
         link.notify();
         Ok(())
@@ -560,22 +583,26 @@ impl Verbs for Adapter {
         let private_data = padded::<REQUEST_PRIVATE_DATA>(private_data)?;
         let SocketAddr::V4(address) = address else { return Err(Error::Refused) };
         let door = self.network.doors.lock().unwrap_or_else(PoisonError::into_inner).get(&address).map(Arc::clone);
-        let fault = queue_pair.faults.of(0);
-        let lost = matches!(fault, Some(Fault::LoseBefore | Fault::Complete(_)));
-        let link = queue_pair.ask(address, (!lost).then_some(&private_data)).ok_or(Error::Used)?;
-        if lost {
+        let strike = queue_pair.plan.of(0);
+        let lost = strike.as_ref().filter(|strike| strike.loses_set_up());
+        let link = queue_pair.ask(address, lost.is_none().then_some(&private_data)).ok_or(Error::Used)?;
+        if let Some(strike) = lost {
+            strike.count_lost();
             link.refuse(Error::Disconnected);
             return Ok(());
         }
-        let arrives = delayed(fault);
+        let arrives = delayed(strike.as_ref());
         let from = queue_pair.address();
         let asking = Asking { link: Arc::clone(&link), from, private_data, arrives };
         if let Err(error) = door.ok_or(Error::Refused).and_then(|door| door.ask(asking)) {
             link.refuse(error.clone());
             return Err(error);
         }
-        if fault == Some(Fault::LoseAfter) {
-            link.refuse(Error::Disconnected);
+        if let Some(strike) = strike {
+            strike.count();
+            if strike.fault == Fault::LoseAfter {
+                link.refuse(Error::Disconnected);
+            }
         }
         Ok(())
     }
