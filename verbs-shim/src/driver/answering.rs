@@ -14,8 +14,7 @@ use super::buffers::{Buffers, Sent};
 use super::jobs::{Job, Jobs, TRIES};
 use super::owner::{AnswerMemory, Of, Owner, Source};
 use super::port::{Port, Posted, Provider};
-use super::settings::READS;
-use super::settings::{MAX_CALLS, Settings};
+use super::settings::{Delays, MAX_CALLS, READS, Settings};
 use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::{Part, Stream};
 use crate::verbs::{Error, NotRegistered};
@@ -29,7 +28,7 @@ const MAX_COPIES: usize = 4;
 /// The most Read chunks, and Write chunks, of a Call.
 const CHUNKS: usize = 16;
 
-/// The longest time for which a reply may be provided: a year, so that no clock overflows.
+/// The longest time for which a reply may be provided, or something delayed: a year, so that no clock overflows.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// The calls of the other side.
@@ -37,8 +36,9 @@ pub(crate) struct Answering<V: Verbs> {
     responder: Box<Responder<CALLS, HEADER, CHUNKS>>,
     /// How long the other side may take to pull a reply.
     provides: Duration,
-    /// Replies that wait for that.
-    provided: usize,
+    delays: Delays,
+    /// Answers with a deadline: replies that wait to be pulled, and those that are delayed.
+    timed: usize,
     answers: Vec<Answer<V::Region>>,
     free: Vec<usize>,
     /// The answer to the call in each place of the Responder.
@@ -67,6 +67,7 @@ struct Answer<R> {
     tries: u8,
     /// Until when the reply waits to be pulled.
     provided: Option<Instant>,
+    delay: AnswerDelay,
     /// Copies of earlier replies, to be overwritten.
     copies: Vec<Vec<u8>>,
 }
@@ -83,6 +84,15 @@ enum AnswerStage {
     Refused,
     /// All memory is being taken back; if there is a Call, the Responder waits for that.
     Closing(Option<CallId>),
+}
+
+/// How far the delay before the next RDMA Read, or the RDMA Writes, has got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum AnswerDelay {
+    #[default]
+    Ahead,
+    Until(Instant),
+    Over,
 }
 
 /// A call that is handed to the application.
@@ -111,7 +121,8 @@ impl<V: Provider> Answering<V> {
         Self {
             responder,
             provides: settings.provides_replies.unwrap_or_default().min(LONGEST),
-            provided: 0,
+            delays: settings.delays,
+            timed: 0,
             answers: Vec::new(),
             free: Vec::new(),
             of_call: [None; CALLS],
@@ -152,7 +163,7 @@ impl<V: Provider> Answering<V> {
     pub(super) fn lost(&mut self, jobs: &mut Jobs<V>) {
         let _ = self.responder.handle(Input::Disconnected);
         self.delivered.clear();
-        self.provided = 0;
+        self.timed = 0;
         self.of_call = [None; CALLS];
         for number in 0..self.answers.len() {
             self.close(jobs, number, None);
@@ -227,7 +238,7 @@ impl<V: Provider> Answering<V> {
     /// Takes back the memory of a reply that the other side has pulled, or has not pulled in time.
     fn fence(&mut self, jobs: &mut Jobs<V>, call: CallId) -> Result<(), Ended> {
         let number = self.of_call.get_mut(call.index()).and_then(Option::take).ok_or(Ended::MISSING)?;
-        self.provided = self.provided.saturating_sub(1);
+        self.timed = self.timed.saturating_sub(1);
         self.close(jobs, number, Some(call));
         Ok(())
     }
@@ -298,7 +309,7 @@ impl<V: Provider> Answering<V> {
         match told {
             Ok(()) if memory.is_some() => {
                 answer.provided = Some(Instant::now() + self.provides);
-                self.provided += 1;
+                self.timed += 1;
             }
             Err(InputError::HandleInUse) if answer.tries < TRIES => {
                 let (_, region) = answer.regions.pop().ok_or(Ended::MISSING)?;
@@ -352,6 +363,7 @@ impl<V: Provider> Answering<V> {
         }
         answer.reply.begin(&[]);
         (answer.call, answer.stage, answer.tries, answer.provided) = (None, AnswerStage::Free, 0, None);
+        answer.delay = AnswerDelay::Ahead;
         self.free.push(number);
         if let Some(call) = call {
             // A connection that is over has forgotten it.
@@ -364,26 +376,41 @@ impl<V: Provider> Answering<V> {
         !self.delivered.is_empty()
     }
 
-    /// When the time for pulling the first provided reply ends.
+    /// When the first time ends: for pulling a provided reply, or by which something is delayed.
     pub(super) fn next_end(&self) -> Option<Instant> {
-        let waits = self.provided > 0;
-        waits.then(|| self.answers.iter().filter_map(|answer| answer.provided).min()).flatten()
+        (self.timed > 0).then(|| self.answers.iter().filter_map(Answer::ends).min()).flatten()
     }
 
-    /// Ends replies that were not pulled in time.
+    /// Ends replies that were not pulled in time, and goes on with what was delayed.
     pub(super) fn expire(&mut self, now: Instant) {
-        if self.provided == 0 {
+        if self.timed == 0 {
             return;
         }
-        for answer in &mut self.answers {
-            if let (Some(call), Some(until)) = (answer.call, answer.provided)
-                && until <= now
-            {
+        for answer in self.answers.iter_mut().filter(|answer| answer.ends().is_some_and(|ends| ends <= now)) {
+            let Some(call) = answer.call else { continue };
+            if answer.provided.is_some() {
                 // If its end has begun, it goes on by itself as soon as there is room for it.
                 let _ = self.responder.expire(call);
                 answer.provided = Some(now + LONGEST);
+            } else {
+                answer.delay = AnswerDelay::Over;
+                self.timed -= 1;
+                // It was postponed, so it can be resumed.
+                let _ = self.responder.handle(Input::Resumed { call });
             }
         }
+    }
+
+    /// Whether what the Responder asks for has to wait, so that it is asked for again.
+    fn is_delayed(&mut self, number: usize, call: CallId, delay: Duration) -> Result<bool, Ended> {
+        let answer = self.answer(number)?;
+        if delay.is_zero() || answer.delay == AnswerDelay::Over {
+            return Ok(false);
+        }
+        answer.delay = AnswerDelay::Until(Instant::now() + delay.min(LONGEST));
+        self.timed += 1;
+        self.responder.handle(Input::Postponed { call })?;
+        Ok(true)
     }
 
     fn number(&self, call: CallId) -> Option<usize> {
@@ -428,8 +455,12 @@ impl<V: Provider> Answering<V> {
         (call, source, at): (CallId, Segment, u32),
     ) -> Result<(), Ended> {
         let number = self.number_or_begin(call)?;
+        if self.is_delayed(number, call, self.delays.read)? {
+            return Ok(());
+        }
         let answer = self.answer(number)?;
         if let Some(region) = &answer.pulled {
+            answer.delay = AnswerDelay::Ahead;
             let local = Local { region, range: at as usize..at as usize + source.length as usize };
             return Ok(buffers.transfer(port, (Posted::Read(id(number)?), true), source, local)?);
         }
@@ -452,6 +483,9 @@ impl<V: Provider> Answering<V> {
         (call, from, target): (CallId, u32, Segment),
     ) -> Result<(), Ended> {
         let number = self.number(call).ok_or(Ended::MISSING)?;
+        if self.is_delayed(number, call, self.delays.write)? {
+            return Ok(());
+        }
         let answer = self.answer(number)?;
         let range = from..from.checked_add(target.length).ok_or(Ended::MISSING)?;
         let (source, range) = match answer.reply.part(&range) {
@@ -544,12 +578,21 @@ impl<R> Default for Answer<R> {
             away: 0,
             tries: 0,
             provided: None,
+            delay: AnswerDelay::Ahead,
             copies: Vec::new(),
         }
     }
 }
 
 impl<R> Answer<R> {
+    /// When its deadline passes.
+    const fn ends(&self) -> Option<Instant> {
+        match self.delay {
+            AnswerDelay::Until(until) => Some(until),
+            AnswerDelay::Ahead | AnswerDelay::Over => self.provided,
+        }
+    }
+
     /// Keeps memory that is registered.
     fn keep(&mut self, of: Of, region: R) {
         match of {

@@ -43,10 +43,20 @@ pub struct Settings {
     pub(super) limits: Limits,
     pub(super) pulls_replies: bool,
     pub(super) provides_replies: Option<Duration>,
+    pub(super) delays: Delays,
     pub(crate) connect_timeout: Duration,
     pub(super) timeout: Option<Duration>,
     pub(super) grace: Duration,
     pub(super) returned: usize,
+}
+
+/// How long this end waits on purpose before it moves data by RDMA.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Delays {
+    /// Before each RDMA Read of a call.
+    pub(super) read: Duration,
+    /// Before the first RDMA Write of a reply.
+    pub(super) write: Duration,
 }
 
 impl Settings {
@@ -62,6 +72,7 @@ impl Settings {
             limits: Limits::new(),
             pulls_replies: false,
             provides_replies: None,
+            delays: Delays { read: Duration::ZERO, write: Duration::ZERO },
             connect_timeout: Duration::from_secs(10),
             timeout: Some(Duration::from_secs(60)),
             grace: Duration::from_secs(60),
@@ -170,6 +181,21 @@ impl SettingsBuilder {
     /// a reply looks like a call, so this end cannot also call.
     pub const fn provides_replies(mut self, longest: Option<Duration>) -> Self {
         self.0.provides_replies = longest;
+        self
+    }
+
+    /// Waits this long before each RDMA Read of a call that this end answers, so that whatever measures the call can be
+    /// compared with a known time. The first Read waits from the arrival of the call, and each later one from when the one
+    /// before it was posted. Each call waits for itself, and nothing else waits for it. Zero, the default, costs nothing.
+    pub const fn delay_reads(mut self, delay: Duration) -> Self {
+        self.0.delays.read = delay;
+        self
+    }
+
+    /// Waits this long before the RDMA Writes of a reply, like [`delay_reads`](Self::delay_reads): from when the reply is
+    /// given until its first Write. The others follow as they would without.
+    pub const fn delay_writes(mut self, delay: Duration) -> Self {
+        self.0.delays.write = delay;
         self
     }
 

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use rpcrdma_verbs::Error;
@@ -57,4 +58,48 @@ pub fn program(text: &str) -> Result<u32, String> {
         },
     };
     number.ok_or_else(|| "a number, or nfs, mount, nfsacl, echo".to_owned())
+}
+
+/// A duration: a number with its unit.
+///
+/// # Errors
+/// The form in which a duration has to be given.
+pub fn duration(text: &str) -> Result<Duration, &'static str> {
+    const WRONG: &str = "not a time such as 50ms or 1.5s";
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let seconds = match unit {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => return Err(WRONG),
+    };
+    let number: f64 = number.parse().map_err(|_| WRONG)?;
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| WRONG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_a_number_with_its_unit() {
+        for (text, expected) in [
+            ("50ms", Some(Duration::from_millis(50))),
+            ("1.5s", Some(Duration::from_millis(1500))),
+            ("7us", Some(Duration::from_micros(7))),
+            ("3ns", Some(Duration::from_nanos(3))),
+            ("0s", Some(Duration::ZERO)),
+            ("50", None),
+            ("ms", None),
+            ("-1s", None),
+            ("1 s", None),
+            ("1m", None),
+            ("NaNs", None),
+            ("1e300s", None),
+            ("", None),
+        ] {
+            assert_eq!(duration(text).ok(), expected, "{text}");
+        }
+    }
 }

@@ -36,6 +36,7 @@ fn wrong_usage_is_one_line_and_status_2() {
         (PING, &["192.0.2.1:70000"], "no such host"),
         (PING, &[], "<HOST[:PORT]>"),
         (SERVE, &["192.0.2.1"], "192.0.2.1"),
+        (SERVE, &["192.0.2.1:1", "--delay", "50"], "not a time such as 50ms or 1.5s"),
         (SERVE, &["192.0.2.1:1", "--program", "5"], "each --program needs its --version"),
     ] {
         let (status, out, err) = run(program, arguments);

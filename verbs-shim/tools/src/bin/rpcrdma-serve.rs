@@ -9,9 +9,10 @@ use std::time::Duration;
 use clap::Parser;
 
 use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
+use rpcrdma_tools::delayed::Delayed;
 use rpcrdma_tools::echo;
 use rpcrdma_verbs::rdma::Device;
-use rpcrdma_verbs::{Connection, Dispatcher, Ended, Error, Request, Server, Service, Settings};
+use rpcrdma_verbs::{Connection, Ended, Error, Request, Server, Service, Settings};
 
 const NAME: &str = "rpcrdma-serve";
 
@@ -22,6 +23,10 @@ Examples:
                                                the echo program, and NULL of these two
   rpcrdma-ping --program echo --carry write --size 65537 192.0.2.1
                                                calls it
+  rpcrdma-serve 0.0.0.0:20049 --delay 50ms     answers each call 50 ms later
+
+Each delay is of known length, to check what measures calls. Each call waits for itself: calls that come at the same
+time do not add up, and connections do not wait for each other.
 
 It serves until it is killed, or its adapter is removed. Exit status: 2 if it cannot serve.";
 
@@ -49,6 +54,16 @@ struct Arguments {
     /// Busy-poll this long before sleeping: lower latency, but more processor time
     #[arg(long, default_value_t = 20, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     spin: u32,
+    /// Carry out each call this much later, such as 50ms: from when it is complete, with what was read for it
+    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = command_line::duration)]
+    delay: Duration,
+    /// Post each RDMA Read of a call this much later: the first from when the call has come, the others each from the
+    /// one before
+    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = command_line::duration)]
+    delay_read: Duration,
+    /// Post the RDMA Writes of a reply this much later, and the reply after them
+    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = command_line::duration)]
+    delay_write: Duration,
     /// Do not report connections
     #[arg(short, long)]
     quiet: bool,
@@ -61,7 +76,7 @@ struct Arguments {
 const USUAL: [(u32, u32); 2] = [(100_003, 3), (100_003, 4)];
 
 struct Serve {
-    programs: Dispatcher<'static, Device>,
+    programs: Delayed<Device>,
     quiet: bool,
 }
 
@@ -106,24 +121,32 @@ fn main() -> ExitCode {
     }
     let pairs: Vec<(u32, u32)> = program.iter().copied().zip(version.iter().copied()).collect();
     let others = if pairs.is_empty() { USUAL.to_vec() } else { pairs };
-    if let Err(error) = serve(&arguments, &others) {
+    let builder = Settings::server().to_builder();
+    let settings = match builder.delay_reads(arguments.delay_read).delay_writes(arguments.delay_write).build() {
+        Ok(settings) => settings,
+        Err(error) => {
+            say(NAME, error);
+            return ExitCode::from(UNUSABLE);
+        }
+    };
+    if let Err(error) = serve(&arguments, settings, &others) {
         explain(NAME, format_args!("cannot serve at {}", arguments.address), &error);
     }
     ExitCode::from(UNUSABLE)
 }
 
 /// Serves, and returns only if that is impossible.
-fn serve(arguments: &Arguments, others: &[(u32, u32)]) -> Result<(), Error> {
+fn serve(arguments: &Arguments, settings: Settings, others: &[(u32, u32)]) -> Result<(), Error> {
     let address = arguments.address;
     let device = if address.ip().is_unspecified() { Device::first()? } else { Device::with_address(address.ip())? };
     let device = device.with_spin(Duration::from_micros(u64::from(arguments.spin)));
     let idle = Duration::from_secs(u64::from(arguments.idle));
-    let server = Server::bind(&device, address, Settings::server())?.with_idle_limit(idle);
+    let server = Server::bind(&device, address, settings)?.with_idle_limit(idle);
     let null: Vec<String> = others.iter().map(|(program, version)| format!("{program} version {version}")).collect();
     let (name, null) = (device.name(), null.join(", "));
     let (program, version) = (echo::PROGRAM, echo::VERSION);
     let text = format!("listening at {address} of {name}: echo program {program:#x} version {version}; NULL of {null}");
     let _written = writeln!(io::stdout(), "{text}");
     let programs = others.iter().fold(echo::programs(), |all, other| all.with_program(other.0, other.1));
-    server.serve(&Serve { programs, quiet: arguments.quiet })
+    server.serve(&Serve { programs: Delayed::new(programs, arguments.delay), quiet: arguments.quiet })
 }

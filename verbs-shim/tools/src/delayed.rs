@@ -1,0 +1,38 @@
+//! A service time of known length, so that whatever measures calls can be compared with it.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rpcrdma_verbs::{Dispatcher, Provider, Request, Service};
+
+/// A service that carries out each call only after a delay. Each call waits for itself, in a thread of its own, so that
+/// calls that come at the same time do not add up; a call that no thread can be had for is answered with `SYSTEM_ERR`.
+/// Without a delay, calls are carried out where they come.
+pub struct Delayed<V: Provider> {
+    programs: Arc<Dispatcher<'static, V>>,
+    delay: Duration,
+}
+
+impl<V: Provider> Delayed<V> {
+    /// The same programs, each call of which waits this long first, from when it is complete.
+    #[must_use]
+    pub fn new(programs: Dispatcher<'static, V>, delay: Duration) -> Self {
+        Self { programs: Arc::new(programs), delay }
+    }
+}
+
+impl<V: Provider> Service<V> for Delayed<V> {
+    fn call(&self, request: Request<V>) {
+        if self.delay.is_zero() {
+            return self.programs.call(request);
+        }
+        let (begun, delay, programs) = (Instant::now(), self.delay, Arc::clone(&self.programs));
+        let carry_out = move || {
+            thread::sleep(delay.saturating_sub(begun.elapsed()));
+            programs.call(request);
+        };
+        // A request that is dropped answers itself.
+        let _thread = thread::Builder::new().name("rpcrdma delay".to_owned()).spawn(carry_out);
+    }
+}
