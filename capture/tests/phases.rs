@@ -10,7 +10,7 @@
 mod common;
 mod transcode;
 
-use rpcrdma_capture::{Config, NotTimed, Phases, Transaction};
+use rpcrdma_capture::{Config, NotTimed, Phase, Phases, Transaction};
 
 use common::{Found, dissect};
 use transcode::{Pcap, Record};
@@ -79,6 +79,29 @@ fn phases_are_the_times_between_frames() {
         let found = of(&transcode::capture(name));
         let phases = found.of(xid).phases.unwrap();
         assert_eq!(microseconds(phases), expected.map(f64::from), "{name} {xid:#x}");
+    }
+}
+
+/// The server waits 2 ms in connections 4 to 6, and 12 ms in 7 to 9: before each call, each RDMA Read, or the RDMA Writes. No
+/// call is faster than its delay, but an emulated machine may be slow to wake up; so the fastest of ten are compared.
+#[test]
+fn delays_of_a_server_are_time_of_the_responder() {
+    let found = of(&transcode::capture("delays"));
+    let times = |connection, phase| {
+        let of = found.transactions.iter().filter(move |transaction| transaction.connection == connection);
+        of.map(move |transaction| transaction.phases.unwrap().of(phase) as f64 / 1e6)
+    };
+    for number in 1..=3 {
+        for phase in Phase::ALL {
+            let best = |connection| times(connection, phase).fold(f64::INFINITY, f64::min);
+            let [without, short, long] = [number, number + 3, number + 6].map(best);
+            if phase == Phase::Responder {
+                assert!((long - short - 10.0).abs() < 1.0, "{number}: {short} and {long} ms");
+                assert!(short >= 2.0 && long >= 12.0, "{number}: {short} and {long} ms");
+            } else {
+                assert!((long - without).abs() < 1.0, "{number}, {}: {without} and {long} ms", phase.name());
+            }
+        }
     }
 }
 

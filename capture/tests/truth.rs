@@ -185,6 +185,20 @@ fn what_was_reduced_under_integrity_is_rebuilt() {
 }
 
 #[test]
+fn every_call_to_a_server_that_waits_is_answered() {
+    let found = dissect_records(&transcode::capture("delays"));
+    assert_eq!(found.counts(), BTreeMap::from([("RDMA_MSG", 180)]));
+    assert_eq!(found.transactions.len(), 90);
+    for connection in 1..=9 {
+        let calls = found.transactions.iter().filter(|transaction| transaction.connection == connection);
+        let whole = calls.filter(|transaction| {
+            [&transaction.call, &transaction.reply].iter().all(|half| half.as_ref().unwrap().message.is_ok())
+        });
+        assert_eq!(whole.count(), 10, "{connection}");
+    }
+}
+
+#[test]
 fn calls_whose_memory_was_withdrawn_are_whole_where_they_are_in_the_capture() {
     let found = dissect_records(&transcode::capture("withdrawn"));
     assert_eq!(found.counts(), BTreeMap::from([("RDMA_MSG", 5)]));

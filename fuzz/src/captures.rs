@@ -9,7 +9,7 @@ use rpcrdma_capture::{Captured, Checker, Config, Dissector, Event, Frame, LinkTy
 
 /// Scripts name a capture by its place in this list, so new ones go to the end. Numbers are taken modulo the length of
 /// the list, so the scripts in the corpus use the place itself.
-pub(crate) const NAMES: [&str; 17] = [
+pub(crate) const NAMES: [&str; 18] = [
     "nfs41_callback",
     "errors",
     "nfs3",
@@ -27,6 +27,7 @@ pub(crate) const NAMES: [&str; 17] = [
     "same_xid",
     "withdrawn",
     "krb5i_reduced",
+    "delays",
 ];
 
 /// A frame that scripts can change.

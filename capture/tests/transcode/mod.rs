@@ -34,7 +34,7 @@ pub const INFINIBAND: u16 = 247;
 pub const COOKED_V2: u16 = 276;
 
 /// The captures whose carrier is RoCE.
-pub const ROCE_CAPTURES: [&str; 15] = [
+pub const ROCE_CAPTURES: [&str; 16] = [
     "errors",
     "nfs3",
     "nfs3_ipv6",
@@ -50,6 +50,7 @@ pub const ROCE_CAPTURES: [&str; 15] = [
     "same_xid",
     "withdrawn",
     "krb5i_reduced",
+    "delays",
 ];
 
 /// A frame of a capture file.
