@@ -5,7 +5,7 @@
 //! core/benches/rpcgen/run     # this, then the same headers with rpcgen and libtirpc, measured in the same way
 //! ```
 //!
-//! Each number is the best of many short rounds: what else runs on the machine can only make a round longer.
+//! Each number is from the best of many short rounds: other work on the machine can only make a round longer.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 #[path = "../tests/support/mod.rs"]

@@ -1,4 +1,4 @@
-//! Makes 1000 NULL calls from a Requester to a Responder and back, for a count of the instructions.
+//! Makes 1000 NULL calls from a Requester to a Responder and back, so that instructions can be counted.
 //!
 //! ```sh
 //! cargo build --release -p rpcrdma --example endpoint_instructions

@@ -1,4 +1,4 @@
-//! Runs each operation of the codec 1000 times, for a count of its instructions.
+//! Runs each operation of the codec 1000 times, so that its instructions can be counted.
 //!
 //! ```sh
 //! cargo build --release -p rpcrdma --example instructions

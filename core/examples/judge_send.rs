@@ -11,11 +11,11 @@ use rpcrdma::{ErrorReply, Role};
 /// What this Responder grants.
 const CREDIT: u32 = 32;
 
-/// What becomes of a Send.
+/// What to do with a Send.
 pub(crate) enum Verdict<'a> {
-    /// It is sound: process it.
+    /// It is correct: process it.
     Accept,
-    /// It breaks this rule; a Responder drops it in silence.
+    /// It breaks this rule; a Responder drops it silently.
     Discard(&'static str),
     /// It breaks this rule; a Responder sends these octets back.
     Answer(&'static str, &'a [u8]),
@@ -26,7 +26,7 @@ pub(crate) fn judge<'a>(octets: &[u8], buffer: &'a mut [u8; 28]) -> Verdict<'a> 
     let sent = Sent::new(octets, Some(Role::Requester));
     let mut broken = None;
     rules::send(&sent, &mut |finding| {
-        // Some rules ask for no reaction: the Send is processed all the same. Of the others the first counts.
+        // Some rules require no reaction: the Send is processed even so. Of the others, the first counts.
         if let Some(reaction) = sent.reaction(finding.rule, Role::Responder) {
             broken = broken.or(Some((finding.rule.slug, reaction)));
         }

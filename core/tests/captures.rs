@@ -9,7 +9,7 @@ use rpcrdma::prefix::{Prefix, Procedure};
 use rpcrdma::rpc::{AuthSys, Flavor, RpcCall};
 use rpcrdma::v1::{ErrorReply, Header, Message};
 
-/// Every Send in a classic little-endian pcap file of RoCEv2 over Ethernet where no packet is lost or sent again.
+/// Every Send in a classic little-endian pcap file of RoCEv2 over Ethernet in which no packet is lost or sent again.
 fn sends(file: &[u8]) -> Vec<Vec<u8>> {
     let mut rest = &file[24..];
     let mut sends = Vec::new();
@@ -97,9 +97,9 @@ fn users_of_linux() {
     assert_eq!(users, [root("nfs3", "client"), root("nfs40", "client"), forward, backward]);
 }
 
-/// One bad request each on many connections: what this crate would answer is what Linux has answered, octet for octet.
+/// One bad request on each of many connections: this crate would answer exactly what Linux answered, octet for octet.
 ///
-/// But for a message of less than 28 octets, which RFC 8166 section 4.5 wants discarded, and Linux answers.
+/// The exception is a message of fewer than 28 octets, which Linux answers but RFC 8166 section 4.5 has discarded.
 #[test]
 fn answers_of_linux() {
     let file = std::fs::read(support::testdata("captures/errors.pcap")).unwrap();

@@ -1,4 +1,4 @@
-//! Requester and Responder of version 1, input by input. What is expected was written by hand from RFC 8166.
+//! Requester and Responder of version 1, input by input. The expectations were written by hand from RFC 8166.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ impl Pair {
         self.requester_outputs(call.head)
     }
 
-    /// What the Requester does after an input; `head` is where a Payload stream begins.
+    /// What the Requester does after an input; `head` is the beginning of its Payload stream.
     fn requester_outputs(&mut self, head: &[u8]) -> Vec<String> {
         let (mut shown, mut buffer) = (Vec::new(), [0xa5; 512]);
         while let Some(output) = self.requester.poll(&mut buffer).unwrap() {
@@ -108,7 +108,7 @@ impl Pair {
         self.requester_outputs(&[])
     }
 
-    /// What was sent last, to the Responder.
+    /// Passes the last Send to the Responder.
     fn received_by_responder(&mut self) -> Vec<String> {
         let wire = self.wire.clone();
         self.responder_receives(&wire)
@@ -191,7 +191,7 @@ fn section_3_5_1_short_messages() {
 #[test]
 fn section_3_5_2_a_read_chunk() {
     let mut pair = Pair::new();
-    // An opaque of 1003 octets behind its count, an octet of padding, and a word more.
+    // A count, an opaque of 1003 octets, an octet of padding, and another word.
     let call = requester::Call { arguments: &[Item { position: 44, length: 1003 }], ..plain(null(), 1052, 24) };
     assert_eq!(pair.call(&call), ["register 0 Argument(44..1047)"]);
     assert_eq!(pair.registered(0, 0x51), ["send 7 1 20 0 1 2c 51 3eb 0 1000 0 0 0 + [0..44, 1048..1052]"]);
@@ -214,7 +214,7 @@ fn section_3_5_2_a_write_chunk() {
     assert_eq!(pair.call(&call), ["register 0 Result(0, 0..1003)"]);
     assert_eq!(pair.registered(0, 0x51), ["send 7 1 20 0 0 1 1 51 3eb 0 1000 0 0 + [0..100]"]);
     assert_eq!(pair.received_by_responder(), ["deliver inline 52 100"]);
-    // 501 octets behind their count: the padding is not written, and does not count.
+    // A count and 501 octets: the padding is not written, and does not count.
     let reply = pair.reply(28 + 504, &[Item { position: 28, length: 501 }]);
     assert_eq!(reply, ["release 5", "write 28 51 1f5 1000", "send 7 1 4 0 0 1 1 51 1f5 0 1000 0 0 + [0..28]"]);
     assert_eq!(pair.received_by_requester(None), ["invalidate 0 51"]);
@@ -331,14 +331,14 @@ fn a_long_call_still_has_its_items_reduced_and_segments_have_a_length() {
     assert_eq!(pair.completed(), ["deliver assembled 3000"]);
 }
 
-/// With two entries of the Read list a header has 76 octets: with the 948 that stay inline it just fits.
+/// With two entries of the Read list, a header has 76 octets: with the 948 that stay inline, it just fits.
 #[test]
 fn an_item_of_exactly_two_segments_takes_two() {
     for (length, first, last) in [
         (2000, "register 0 Argument(44..1044)", "register 1 Argument(1044..2044)"),
         // One more makes a third entry, and so a Long Call.
         (2001, "register 0 Argument(0..44)", "register 4 Argument(2044..2045)"),
-        // None at all has no entry, and does not part the stream.
+        // An empty item has no entry, and does not split the stream.
         (0, "register 0 Argument(0..1000)", "register 0 Argument(0..1000)"),
     ] {
         let mut pair = Pair::with(Terms::default(), 1000, Limits::default());
@@ -384,11 +384,11 @@ fn nothing_is_reduced_under_integrity_or_privacy() {
         let expected = if reduced {
             vec!["register 0 Result(0, 0..500)".into(), format!("register 1 Argument({position}..{})", position + 2000)]
         } else {
-            // What would have come in the Write chunk comes with the rest.
+            // The data that the Write chunk would have had stays with the rest.
             vec!["register 0 Reply(0..1100)".into(), format!("register 1 Argument(0..{})", position + 2000)]
         };
         assert_eq!(Pair::new().call(&call), expected, "{service:?}");
-        // The Responder sees the same in a Call that is inline.
+        // In an inline Call the Responder sees the same.
         let mut send = vec![0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
         send.extend([
             0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0x51, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -486,7 +486,7 @@ fn no_more_rdma_reads_than_the_adapter_takes() {
     let first = ["release 5", "read 51 3e8 1000 at 0", "read 52 3e8 1000 at 1000"];
     assert_eq!(pair.received_by_responder(), first);
     let waiting = pair.answer;
-    // Another waits too; what needs no RDMA Read does not.
+    // Another Call waits too; one without RDMA Reads does not.
     pair.wire[3] = 8;
     assert_eq!(pair.received_by_responder(), ["release 5"]);
     let inline = [&[0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0][..], &[0; 12], call_head(9, Auth::NONE)].concat();
@@ -518,7 +518,7 @@ fn no_more_octets_in_one_transfer_than_the_adapter_moves() {
     assert_eq!(written[..3], ["write 0 51 320 1000", "write 800 51 320 1320", "write 1600 51 190 1640"], "{written:?}");
 }
 
-/// A connection that an RDMA Read has ended is made anew, and the Call is sent again.
+/// An RDMA Read has ended the connection; on a new one, the Call is sent again.
 #[test]
 fn section_4_5_3_a_call_whose_rdma_failed_is_err_chunk_on_the_next_connection() {
     let mut pair = Pair::new();
@@ -679,7 +679,7 @@ fn never_more_calls_than_granted() {
     assert_eq!(pair.requester.in_flight(), 2);
 }
 
-/// As many Receives as credits are posted, so one that is not back has a credit wait for it.
+/// There are as many Receives as credits, so each Receive that is not back holds back a credit.
 #[test]
 fn a_credit_is_used_again_when_the_receive_of_the_reply_can_be() {
     let mut pair = Pair::new();
@@ -713,7 +713,7 @@ fn a_peer_that_sends_more_than_was_granted_is_cut_off() {
     }
 }
 
-/// Its Receives come back before it is put together, so that they do not keep it to its grant.
+/// Its Receives come back before the Call is assembled, so Receives alone do not limit the peer to its grant.
 #[test]
 fn a_peer_that_has_more_pulled_than_was_granted_is_cut_off() {
     let mut pair = Pair::new();
@@ -761,9 +761,9 @@ fn what_cannot_be_posted_is_err_chunk_and_other_calls_go_on() {
     pair.responder.handle(Input::NotPosted { call }).unwrap();
     assert_eq!(pair.responder.handle(Input::NotPosted { call }), Err(InputError::Unexpected));
     assert_eq!(pair.responder_outputs(&[]), [refused]);
-    // The one RDMA Read that there may be is free again.
+    // The only RDMA Read allowed is free again.
     assert_eq!(pair.responder_receives(&sent), ["release 5", "read 51 7d0 1000 at 0"]);
-    // Nor to push from: nothing of it is written, or only a part.
+    // Nor to push from: nothing is written, or only a part.
     let mut pair = Pair::with(Terms::default(), 1000, Limits::default());
     pair.call(&plain(null(), 40, 3000));
     (0..3).for_each(|region| drop(pair.registered(region, 0x51 + u32::from(region))));
@@ -800,7 +800,7 @@ fn what_is_postponed_is_asked_for_again_and_other_calls_go_on() {
         assert_eq!(pair.responder.handle(input), Err(InputError::Unexpected));
     }
     assert!(pair.responder_outputs(&[]).is_empty());
-    // The one RDMA Read that there may be is for another.
+    // Another Call has the only RDMA Read allowed.
     assert_eq!(pair.responder_receives(&null_call(8)), ["deliver inline 28 40"]);
     assert_eq!(pair.responder_receives(&sent), ["release 5", "read 51 7d0 1000 at 0"]);
     pair.responder.handle(Input::Resumed { call }).unwrap();
@@ -840,7 +840,7 @@ fn the_last_rdma_write_of_a_result_may_not_be_posted_after_all() {
     pair.responder.reply(call, &reply).unwrap();
     assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Release { .. }))));
     assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Write { .. }))));
-    // All of the result was asked for. The header of the reply has no room yet, so the reply is still to come.
+    // All of the result was asked for. There is no room for the header yet, so the reply is still to come.
     assert!(pair.responder.poll(&mut [0; 8]).is_err());
     pair.responder.handle(Input::NotPosted { call }).unwrap();
     assert_eq!(pair.responder_outputs(&[]), ["send 7 1 4 4 2 + []"]);
@@ -867,7 +867,7 @@ fn remote_invalidation_only_if_both_announced_it_and_only_of_that_call() {
     }
 }
 
-/// An empty segment has no memory, and 0 is no handle.
+/// An empty segment has no memory, and 0 is not a handle.
 #[test]
 fn what_is_invalidated_remotely_is_a_handle_of_memory() {
     let terms = Terms { remote_invalidation: true, ..Terms::default() };
@@ -888,7 +888,7 @@ fn what_is_invalidated_remotely_is_a_handle_of_memory() {
     }
 }
 
-/// The Responder does not know, and may write: nothing is fenced before it has replied.
+/// The Responder does not know, and may still write: nothing is fenced before it has replied.
 #[test]
 fn a_cancelled_call_keeps_its_memory_and_its_credit_until_its_reply() {
     for remote_invalidation in [false, true] {
@@ -1004,7 +1004,7 @@ fn a_handle_is_not_given_again_while_its_invalidation_is_pending() {
     let second = std::mem::replace(&mut pair.call, first);
     assert_eq!(pair.invalidated(0), ["done Reply { receive: 9, payload: 48..72 } []"]);
     pair.requester.handle(again).unwrap();
-    // What was fenced is another's now, which has not been answered.
+    // The fenced handle now belongs to another Call, which has not been answered.
     pair.call = second;
     assert_eq!(pair.requester_outputs(&[]).len(), 1);
 }
@@ -1067,12 +1067,12 @@ fn what_cannot_be_called_or_replied_is_refused() {
     }
     assert!(matches!(pair.requester.call(&plain(&head[..39], 40, 24)), Err(CallRefusal::Rpc(_))));
     assert_eq!(pair.requester.call(&plain(head, 40, 9 * 0x1_0000)), Err(CallRefusal::TooManySegments));
-    // The header of a Long Call of three segments has 100 octets, of four 124.
+    // The header of a Long Call has 100 octets with three segments, and 124 with four.
     for (length, fits) in [(120, true), (124, false)] {
         let mut requester = Requester::<1, 8>::new(Terms { call_threshold: 100, ..Terms::default() }, 1, 40);
         assert_eq!(requester.call(&plain(head, length, 24)).is_ok(), fits, "{length}");
     }
-    // The header of the reply brings back a Reply chunk of 62 segments in 1024 octets, of 63 in 1040.
+    // With a Reply chunk of 62 segments, the header of the reply has 1024 octets; with 63, 1040.
     for (reply_length, fits) in [(1240, true), (1260, false)] {
         let mut requester = Requester::<1, 64>::new(Terms { call_threshold: 4096, ..Terms::default() }, 1, 20);
         assert_eq!(requester.call(&plain(head, 40, reply_length)).is_ok(), fits);
@@ -1091,7 +1091,7 @@ fn what_cannot_be_called_or_replied_is_refused() {
     assert_ne!(End::Lost, End::Cancelled);
 }
 
-/// The client calls the server, and the server the client, with the same XID on the same connection.
+/// The client calls the server and the server calls the client, with the same XID on the same connection.
 #[test]
 fn both_directions_have_their_own_credits_and_xids() {
     let announced = |send_size, receive_size| Some(PrivateData { send_size, receive_size, ..PrivateData::default() });
@@ -1215,7 +1215,7 @@ fn what_is_provided_is_what_write_chunks_leave() {
     assert_eq!(pair.sent(), ["done LongReply(1028) [501]"]);
 }
 
-/// A peer that never says `RDMA_DONE` gets three replies of four calls, and one credit to the last.
+/// A peer that never sends `RDMA_DONE` gets three replies to four calls, and in the end has one credit.
 #[test]
 fn provided_replies_are_bounded_and_expire() {
     let mut pair = Pair::new();
@@ -1244,7 +1244,7 @@ fn provided_replies_are_bounded_and_expire() {
     pair.forgotten();
     let forgotten = responder::Input::Invalidated { call: provided[1] };
     assert_eq!(pair.responder.handle(forgotten), Err(InputError::Unexpected));
-    // Memory that cannot be registered takes no place.
+    // If memory cannot be registered, no place is taken.
     for _ in 0..2 {
         pair.responder_receives(&call);
         assert_eq!(pair.reply(2000, &[]), ["release 5", "register 2000"]);
@@ -1252,7 +1252,7 @@ fn provided_replies_are_bounded_and_expire() {
         pair.responder.handle(refused).unwrap();
         assert_eq!(pair.responder_outputs(&[]), ["send 7 1 2 4 2 + []"]);
     }
-    // `RDMA_DONE` of another XID, then each of the two that are left.
+    // `RDMA_DONE` with another XID, then for each of the two that are left.
     let done = |xid| [0, 0, 0, xid, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 3];
     assert_eq!(pair.responder_receives(&done(8)), ["release 5"]);
     assert_eq!(pair.responder_receives(&done(7)), ["release 5", "invalidate 61"]);
@@ -1289,7 +1289,7 @@ fn a_provided_reply_to_a_cancelled_call_is_not_pulled_but_given_back() {
 #[test]
 fn a_provided_reply_that_is_not_pulled_whole_is_lost_with_the_connection() {
     let good = "done LongReply(2000) []";
-    // Neither pulled nor said to be done with; only pulled; both.
+    // Neither pulled nor followed by `RDMA_DONE`; only pulled; both.
     for (pulled, done, end) in [(false, false, "done Lost []"), (true, false, good), (true, true, good)] {
         let mut pair = read_read(&plain(null(), 40, 3000));
         pair.sent();

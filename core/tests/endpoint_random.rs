@@ -1,5 +1,5 @@
-//! A Requester and a Responder against each other, over memory that plays the adapter: in order, but each thing takes its
-//! time. What goes over it is judged by `rpcrdma::rules`; what arrives is compared with what was sent.
+//! A Requester and a Responder against each other, with plain memory in place of adapters: in order, but everything takes its
+//! time. `rpcrdma::rules` judges each Send; what arrives is compared with what was sent.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod support;
@@ -79,7 +79,7 @@ struct Called {
     reply: Stream,
 }
 
-/// What is on its way from one side, or in an adapter.
+/// What is in flight from one side, or queued in an adapter.
 enum Work {
     Provided { call: CallId },
     Withdrawn { call: CallId, handle: u32 },
@@ -110,10 +110,10 @@ struct World {
     provide: bool,
     /// Replies that can be pulled, by handle.
     provided: HashMap<u32, (CallId, Stream)>,
-    /// How many more RDMA Reads may be under way.
+    /// How many more RDMA Reads may be in flight.
     reads: u32,
     threshold: u32,
-    /// Octets of an RDMA Read or Write at most.
+    /// The most octets of an RDMA Read or Write.
     transfer: u32,
     credits: Credits,
     calls: HashMap<CallId, Called>,
@@ -213,7 +213,7 @@ impl World {
         let call = Stream::new(&head, &mut self.random);
         let arguments: Vec<_> = call.items.iter().copied().filter(|_| self.random.below(3) > 0).collect();
         let rooms: Vec<u32> = (0..self.random.below(4)).map(|_| self.random.length() as u32).collect();
-        // Where it costs no registration, there is more room.
+        // If it costs no registration, there is more room.
         let room = if self.provide { 5000 } else { 0 };
         let reply_length = 24 + room + 3 * self.random.length() as u32;
         let asked = requester::Call {
@@ -238,7 +238,7 @@ impl World {
 
     fn send_judged(&mut self, octets: &[u8], from: Role) {
         assert!(octets.len() <= self.threshold as usize);
-        // RFC 8166 has no such replies, nor `RDMA_DONE`.
+        // RFC 8166 has neither such replies nor `RDMA_DONE`.
         if !self.provide {
             rules::send(&Sent::new(octets, Some(from)), &mut no_finding);
         }
@@ -248,7 +248,7 @@ impl World {
         let mut buffer = [0xa5; 2048];
         loop {
             use requester::Output;
-            // What borrows from the Requester is taken first.
+            // First take what borrows from the Requester.
             let (call, header, ranges) = match self.requester.poll(&mut buffer).unwrap() {
                 None => return,
                 Some(Output::Send { call, header, payload }) => (call, header, payload.collect::<Vec<_>>()),
@@ -301,7 +301,7 @@ impl World {
         }
     }
 
-    /// A Call is over: nothing reaches its memory, and what is in it is what was replied.
+    /// Checks a Call that is over: nothing can reach its memory, which holds what was replied.
     fn done(&mut self, id: CallId, end: End, results: &[u32]) {
         assert!(self.exposed.values().all(|(call, _)| *call != id), "not fenced");
         let sending = |work: &Work| matches!(work, Work::Sent { call } if *call == id);
@@ -399,7 +399,7 @@ impl World {
         }
     }
 
-    /// Memory that was used before: only what is padding is zeros.
+    /// Memory that was used before: only the padding is zeroed.
     fn place(&mut self, call: CallId, at: u32, octets: &[u8]) {
         let memory = self.assembled.entry(call).or_insert_with(|| {
             let mut memory = vec![0xa5; self.responder.length(call).unwrap() as usize];
@@ -462,7 +462,7 @@ impl World {
             Memory::Result(chunk, range) => (&mut called.results[usize::from(chunk)], range),
             Memory::Reply(range) => (&mut called.room, range),
         };
-        // The offset is one of the handle's own.
+        // The offset counts from the handle's own base.
         let start = segment.offset.checked_sub(u64::from(segment.handle) << 16)? as usize;
         octets.get_mut(range.start as usize..range.end as usize)?.get_mut(start..start + segment.length as usize)
     }
@@ -507,7 +507,7 @@ impl World {
         }
     }
 
-    /// The Requester's adapter pulls from what is provided.
+    /// The Requester's adapter pulls from a provided reply.
     fn pull(&mut self, call: CallId, source: Segment, at: u32) {
         let Some((_, reply)) = self.provided.get(&source.handle) else { return self.failed = true };
         let from = (source.offset - (u64::from(source.handle) << 16)) as u32;
@@ -590,7 +590,7 @@ impl World {
             && self.delivered.is_empty()
     }
 
-    /// The connection ends; whatever was under way is gone, and nothing can be reached.
+    /// Ends the connection; whatever was in flight is gone, and nothing can be reached.
     fn disconnect(&mut self) {
         self.exposed.clear();
         self.provided.clear();
@@ -604,7 +604,7 @@ impl World {
     }
 }
 
-/// A connection, to its end.
+/// Runs a connection to its end.
 fn run(seed: u64, provide: bool, cancel: bool, fail: bool) -> Counts {
     let mut world = World::new(seed, provide);
     let mut xid = 0;
@@ -621,7 +621,7 @@ fn run(seed: u64, provide: bool, cancel: bool, fail: bool) -> Counts {
                 open.iter().filter_map(|id| world.calls.get(id).map(|called| (called.xid, *id))).collect();
             calls.sort_unstable_by_key(|(xid, _)| *xid);
             if let Some((_, call)) = calls.first() {
-                // Its `Done` may be given already.
+                // It may be `Done` already.
                 let _ = world.requester.cancel(*call);
                 world.poll_requester();
             }
@@ -665,7 +665,7 @@ fn sum(seeds: Range<u64>, provide: bool, cancel: bool, fail: bool) -> Counts {
 fn what_is_called_arrives_and_what_is_replied_comes_back() {
     let counts = sum(1..120, false, false, false);
     let enough = counts.short > 1000 && counts.long > 100 && counts.assembled > 1000 && counts.results > 100;
-    // Replies without room, and refusals.
+    // Replies for which there is no room, and refusals.
     assert!(enough && counts.errors > 100, "{counts:?}");
     assert_eq!((counts.cancelled, counts.lost), (0, 0));
 }

@@ -1,4 +1,4 @@
-//! Whatever is returned as an error is one, and says what is wrong.
+//! Everything returned as an error implements `Error`, and says what is wrong.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::BTreeSet;

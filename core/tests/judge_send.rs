@@ -1,4 +1,4 @@
-//! The example `judge_send` judges as it says.
+//! The example `judge_send` judges as its documentation says.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 #[path = "../examples/judge_send.rs"]

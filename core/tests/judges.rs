@@ -13,7 +13,7 @@ use support::{names, vector};
 /// A NULL call of NFSv3, as far as a transport looks at it.
 const NULL: [u32; 10] = [0, 0, 2, 100_003, 3, 0, 0, 0, 0, 0];
 
-/// What the rules have a Responder do with a Call; `None` if they ask for nothing.
+/// What the rules require of a Responder for a Call; `None` if nothing.
 fn judged(octets: &[u8]) -> Option<(&'static str, Reaction)> {
     let sent = Sent::new(octets, Some(Role::Requester));
     let mut found = None;
@@ -60,7 +60,7 @@ fn a_responder_does_with_a_bad_call_what_the_rules_say() {
         let xid = header[..4].to_vec();
         whole[header.len()..][..4].copy_from_slice(&xid);
         for send in [header, whole] {
-            // Each word as it is, and with other values.
+            // Each word unchanged, and with other values.
             for at in (4..send.len() - 3).step_by(4) {
                 for word in [None, Some(0), Some(1), Some(2), Some(4), Some(0xffff_fffe)] {
                     let mut send = send.clone();
@@ -71,7 +71,7 @@ fn a_responder_does_with_a_bad_call_what_the_rules_say() {
                             refused.insert(slug);
                         }
                         (None, None) => taken += 1,
-                        // Its limits, and what the text leaves open, are its own business.
+                        // Its limits, and whatever the RFC leaves open, are its own decision.
                         (None, Some(_)) => {}
                     }
                 }

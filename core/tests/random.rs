@@ -1,4 +1,4 @@
-//! Headers made at random, and octets made at random.
+//! Random headers, and random octets.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod support;
@@ -66,7 +66,7 @@ fn any_header_comes_back() {
         let header = Header { xid: random.word(), credit: random.word(), body };
         let octets = there_and_back(header, &trailing[..random.below(10)]);
 
-        // Read chunks are the Read list in pieces, none of them empty, neighbours of different Positions.
+        // Read chunks are pieces of the Read list: none is empty, and neighbours differ in Position.
         let pieces: Vec<_> = chunks.reads.chunks().collect();
         assert!(pieces.iter().flat_map(|piece| piece.segments).eq(chunks.reads));
         assert!(pieces.iter().all(|piece| !piece.segments.is_empty()));
@@ -219,7 +219,7 @@ fn any_version_2_header_comes_back() {
     }
 }
 
-/// Whatever a side sends, parts follow each other without a gap, from 0 to the last one.
+/// Whatever a side sends, its parts follow each other without a gap.
 #[test]
 fn parts_follow_each_other_without_a_gap() {
     let mut random = Random(4);
@@ -269,7 +269,7 @@ fn any_octets_are_judged() {
     let mut random = Random(2);
     for _ in 0..100_000 {
         let words = random.below(40);
-        // Small words mostly, as in real headers: they lead further in.
+        // Mostly small words, as in real headers: they get further into the decoder.
         let octets: Vec<u8> = (0..words)
             .flat_map(|_| if random.below(4) == 0 { random.word() } else { random.below(3) as u32 }.to_be_bytes())
             .collect();

@@ -1,14 +1,14 @@
-//! Calls per second, and octets per second by Read and by Write chunks, through client, server and loopback.
+//! Calls per second, and octets per second in Read and Write chunks, through client, server and loopback.
 //!
 //! ```sh
 //! cargo bench -p rpcrdma-verbs
 //! ```
 //!
-//! Each number is that of the best of many short rounds: what else runs on the machine can only make a round longer.
+//! Each number is from the best of many short rounds: other work on the machine can only make a round longer.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
 #[path = "../tests/support/echo.rs"]
-#[allow(dead_code, reason = "others measure more")]
+#[allow(dead_code, reason = "other tests and benchmarks use the rest")]
 mod echo;
 
 use std::thread;
@@ -22,7 +22,7 @@ use echo::{Caller, Kind, alone, with_server};
 const ROUNDS: u32 = 50;
 const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
 
-/// How long an operation takes, done so often in each round.
+/// How long an operation takes, if each round does it this many times.
 fn time(times: u32, mut operation: impl FnMut()) -> Duration {
     let mut round = || {
         let start = Instant::now();
@@ -33,7 +33,7 @@ fn time(times: u32, mut operation: impl FnMut()) -> Duration {
     (0..ROUNDS).map(|_| round()).min().unwrap()
 }
 
-/// A line: calls per second and, where data is moved, octets per second and copies of each octet.
+/// Prints calls per second and, if data is moved, octets per second and copies of each octet.
 fn measure(ends: &str, kind: Kind, fabric: &Fabric, call: impl FnMut()) {
     let (name, size) = match kind {
         Kind::Read(size) => ("Read chunk", size),
@@ -52,7 +52,7 @@ fn measure(ends: &str, kind: Kind, fabric: &Fabric, call: impl FnMut()) {
     );
 }
 
-/// A line: how long a NULL call takes where so many futures wait for theirs at once. The connection has 64 under way.
+/// Prints how long a NULL call takes while this many futures wait for theirs. The connection has 64 in flight.
 fn measure_futures(futures: u32) {
     const ROUNDS: usize = 5;
     with_server(|_, client| {
@@ -74,7 +74,7 @@ fn measure_futures(futures: u32) {
     });
 }
 
-/// A line: what connections cost that are idle. Of the operating system, so on Linux alone.
+/// Prints what idle connections cost, as the operating system counts it; so only on Linux.
 fn measure_idle() {
     const CONNECTIONS: u8 = 64;
     const LONG: Duration = Duration::from_secs(10);
@@ -82,7 +82,7 @@ fn measure_idle() {
         let text = std::fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default();
         text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("?").trim().to_owned()
     };
-    // Hundredths of a second, of the program and of the kernel for it.
+    // Hundredths of a second, in user mode and in the kernel.
     let ticks = || {
         let stat = field("stat", "");
         let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
@@ -114,7 +114,7 @@ fn main() {
     measure_idle();
     let kinds = || SIZES.iter().flat_map(|&size| [Kind::Read(size), Kind::Write(size)]);
     let kinds = || std::iter::once(Kind::Null).chain(kinds());
-    // With chunks another thread would register their memory.
+    // If there were chunks, another thread would register their memory.
     alone(|fabric, client, server| {
         let mut caller = Caller::new(client, Kind::Null);
         measure("one thread", Kind::Null, fabric, || caller.call_alone(server));

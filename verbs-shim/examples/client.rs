@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 
 use rpcrdma_verbs::{Call, Client, Provider, Settings};
 
-/// Has the server at an address add two numbers.
+/// Asks the server at an address to add two numbers.
 pub(crate) fn add<V: Provider>(
     adapter: &V,
     address: SocketAddr,

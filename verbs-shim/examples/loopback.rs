@@ -17,7 +17,7 @@ use std::thread;
 
 use rpcrdma_verbs::loopback::Fabric;
 
-/// Has a server add 2 and 3.
+/// Asks a server to add 2 and 3.
 pub(crate) fn two_and_three() -> Result<u32, Box<dyn Error + Send + Sync>> {
     let network = Fabric::new();
     let (here, there) = (network.adapter([192, 0, 2, 1].into())?, network.adapter([192, 0, 2, 2].into())?);

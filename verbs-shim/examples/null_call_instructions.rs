@@ -1,4 +1,5 @@
-//! Makes 1000 NULL calls through client, loopback and server, with one thread at both ends, for a count of the instructions.
+//! Makes 1000 NULL calls through client, loopback and server, with one thread at both ends, so that instructions can be
+//! counted.
 //!
 //! ```sh
 //! cargo build --release -p rpcrdma-verbs --example null_call_instructions
@@ -10,7 +11,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 #[path = "../tests/support/echo.rs"]
-#[allow(dead_code, reason = "others measure more")]
+#[allow(dead_code, reason = "other tests and benchmarks use the rest")]
 mod echo;
 
 use rpcrdma_verbs::Connection;
@@ -26,7 +27,7 @@ fn measured_null_call(caller: &mut Caller<'_>, server: &Connection<Adapter>) {
 fn main() {
     alone(|_, client, server| {
         let mut caller = Caller::new(client, Kind::Null);
-        // What is made once is not counted.
+        // What is allocated once is not counted.
         (0..100).for_each(|_| caller.call_alone(server));
         (0..1000).for_each(|_| measured_null_call(&mut caller, server));
     });

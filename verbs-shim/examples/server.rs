@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 
 use rpcrdma_verbs::{Dispatcher, Error, Provider, Refusal, Server, Settings, Stopper};
 
-/// Listens at an address of an adapter, and answers until it is stopped. `ready` is given what stops it.
+/// Listens at an address of an adapter, and answers until it is stopped. `ready` receives what stops it.
 pub(crate) fn serve<V: Provider>(adapter: &V, address: SocketAddr, ready: impl FnOnce(Stopper)) -> Result<(), Error> {
     let programs = Dispatcher::default().with_procedure(400_100, 1, 1, |call, results| {
         let ([left, right], []) = call.arguments.as_chunks::<4>() else {

@@ -39,7 +39,7 @@
 //! let (here, there) = (network.adapter([192, 0, 2, 1].into())?, network.adapter([192, 0, 2, 2].into())?);
 //! let address = "192.0.2.2:20049".parse()?;
 //!
-//! // Procedure 1 of program 400100, version 1, takes a number, and returns so many octets.
+//! // Procedure 1 of program 400100, version 1, takes a number, and returns this many octets.
 //! let programs = Dispatcher::default().with_procedure(400_100, 1, 1, |call, results| {
 //!     let Ok(count) = call.arguments.try_into().map(u32::from_be_bytes) else { return Err(Refusal::GarbageArguments) };
 //!     results.push(&count.to_be_bytes());

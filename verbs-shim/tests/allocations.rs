@@ -1,11 +1,11 @@
-//! Calls and their answers allocate nothing once both ends have made some: the buffers of one are those of the next.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "a test falls where it is not so")]
+//! After the first few, calls and their answers allocate nothing: each reuses the buffers of the one before.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "a failed expectation fails the test")]
 
 #[path = "support/counting.rs"]
-#[allow(dead_code, reason = "others count octets")]
+#[allow(dead_code, reason = "other tests use the rest")]
 mod counting;
 #[path = "support/echo.rs"]
-#[allow(dead_code, reason = "others measure more")]
+#[allow(dead_code, reason = "other tests and benchmarks use the rest")]
 mod echo;
 
 use std::sync::atomic::Ordering;

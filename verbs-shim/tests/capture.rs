@@ -1,17 +1,12 @@
 //! What the loopback writes to a capture file, read by two dissectors: this project's, and tshark, which knows nothing
 //! of it.
 //!
-//! Where tshark is not installed the test that needs it says so and passes.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test falls where what it expects is not so"
-)]
+//! If tshark is not installed, the test that needs it says so and passes.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a failed expectation fails the test")]
 
 mod dissected;
 #[path = "../../capture/tests/synthetic/rpc.rs"]
-#[allow(dead_code, unreachable_pub, reason = "it is another package's, and only a part is used")]
+#[allow(dead_code, unreachable_pub, reason = "it belongs to another package, and only a part is used")]
 mod rpc;
 
 use std::io::Write;
@@ -63,7 +58,7 @@ impl End {
         self.adapter.post_receive(&self.queue_pair, 0, Local::all(region, length)).unwrap();
     }
 
-    /// Posts work with all of a region, and says how it ended.
+    /// Posts work on the whole of a region, and returns how it ended.
     fn work(&self, operation: Operation, region: &Region) -> Status {
         let length = self.adapter.segment(region).length as usize;
         let work = Work::new(0, operation, Local::all(region, length)).fenced();
@@ -89,7 +84,7 @@ fn address() -> SocketAddr {
     "192.0.2.2:20049".parse().unwrap()
 }
 
-/// A connection that is captured; the client follows a plan.
+/// A captured connection; the client's adapter follows a plan of faults.
 struct Lab {
     fabric: Fabric,
     file: File,
@@ -162,7 +157,7 @@ struct Packet {
     body: Vec<u8>,
 }
 
-/// The packets of a file, as the layouts have them, without any of the library.
+/// The packets of a file, read by their layouts, without any code of the library.
 fn packets(file: &[u8]) -> Vec<Packet> {
     let mut packets = Vec::new();
     let mut rest = &file[24..];
@@ -197,7 +192,7 @@ fn messages_and_data_are_found_exactly_and_no_rule_is_broken() {
         assert!(rebuilt(&read.reply) == rpc::read3_reply(1, &rpc::octets(1, length as usize)), "the data of READ");
         let written = rpc::padded(&rpc::octets(2, length as usize));
         assert!(rebuilt(&write.call) == [rpc::write3(2, length), written].concat(), "the data of WRITE");
-        // Only the first reply says that a handle is gone.
+        // Only the first reply invalidates a handle.
         let invalidates = found.messages.iter().map(|message| message.invalidates.is_some());
         assert_eq!(invalidates.collect::<Vec<_>>(), [false, true, false, false]);
     }
@@ -250,7 +245,7 @@ fn packets_are_numbered_and_acknowledged_as_a_queue_pair_does() {
         (2, 0x07, false, 1, 256),
         (2, 0x08, true, 2, 88),
         (1, 0x11, false, 2, 4),
-        // A Read takes two numbers, as its answer has two packets; what follows does not wait for it.
+        // A Read takes two packet numbers, because its response has two packets; later packets do not wait for it.
         (2, 0x0c, true, 3, 16),
         (2, 0x04, true, 5, 5),
         (1, 0x0d, false, 3, 4 + 256),
@@ -262,7 +257,7 @@ fn packets_are_numbered_and_acknowledged_as_a_queue_pair_does() {
     let answered: Vec<&[u8]> =
         all[3..].iter().filter(|packet| matches!(packet.opcode, 0x0d..=0x11)).map(|packet| &packet.body[..4]).collect();
     assert_eq!(answered, [[0x1f, 0, 0, 1], [0x1f, 0, 0, 2], [0x1f, 0, 0, 2], [0x1f, 0, 0, 3]]);
-    // Set-up says where both sides begin: the server's first number is the client's choice.
+    // Set-up says where both sides begin; the client chooses the server's first number.
     let request = &all[0].body[8..];
     assert_eq!((request[17], u32::from_be_bytes(request[68..72].try_into().unwrap()) >> 8), (0x10, first));
     assert_eq!(request[32..40], [0, 0, 0, 0, 1, 6, 0x4e, 0x51]);
@@ -408,7 +403,7 @@ fn tshark_sees_set_up_and_messages_and_nothing_malformed() {
         let fields = ["rpc.msgtyp", "rpc.xid", "rpc.program", "rpc.procedure"].map(|field| ["-e", field]);
         let arguments = [&["-Y", "rpc", "-T", "fields"][..], fields.as_flattened()].concat();
         let rpcs = tshark(&name, &file, &arguments).unwrap();
-        // A reply has a program only where its call was found, and a call with data only where its Read was.
+        // A reply has a program only if its call was found, and a call has data only if its Read was.
         let expected = [
             "0\t0x00000001\t100003\t6",
             "1\t0x00000001\t100003\t6",

@@ -34,7 +34,7 @@ fn adapters() -> (Fabric, Adapter, Adapter) {
     (fabric, here, there)
 }
 
-/// Runs a server as long as `test` runs.
+/// Runs a server while `test` runs.
 fn with_server<T>(
     there: &Adapter,
     settings: Settings,
@@ -67,7 +67,7 @@ fn data(length: usize, seed: u8) -> Vec<u8> {
     (0..length).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8 ^ seed).collect()
 }
 
-/// Procedures 0 and 1: nothing, and the argument as a result that may be reduced; 2: as one that may not.
+/// Procedure 0 returns nothing, 1 its argument as a result that may be reduced, 2 as one that may not.
 fn echo(mut request: Request<Adapter>) {
     let (call, arguments) = request.decode().unwrap();
     let (procedure, arguments) = (call.procedure, arguments.to_vec());
@@ -87,7 +87,7 @@ fn echo(mut request: Request<Adapter>) {
     request.answer().unwrap();
 }
 
-/// A call of `echo`, with the argument as one that may be reduced or not.
+/// A call of `echo`, whose argument may be reduced or not.
 fn echo_call(xid: u32, procedure: u32, argument: &[u8], reducible: bool) -> Stream {
     let mut stream = Stream::from(header(xid, procedure));
     stream.push(&(argument.len() as u32).to_be_bytes());
@@ -295,7 +295,7 @@ fn a_call_that_takes_too_long_is_given_up() {
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
             assert_eq!(client.call(&mut call), Err(CallError::TimedOut(Progress::Sent)));
-            // Its reply comes to nothing, and the next call is answered all the same.
+            // Its reply is discarded, and the next call is answered even so.
             let late: Request<Adapter> = receiver.recv().unwrap();
             echo(late);
             let answers = thread::spawn(move || {
@@ -332,7 +332,7 @@ fn a_call_that_is_given_up_keeps_its_buffers_until_its_reply_and_harms_no_other(
         let first = client.start(chunked_call(client.xid()));
         echo(requests.recv().unwrap());
         first.wait().1.unwrap();
-        // One whose time is over, one that is dropped, and one that is waited for.
+        // One times out, one is dropped, and one is waited for.
         let mut slow = chunked_call(client.xid());
         assert_eq!(client.call(&mut slow), Err(CallError::TimedOut(Progress::Sent)));
         assert!(slow.rooms().is_empty(), "its buffers are with the connection");
@@ -350,7 +350,7 @@ fn a_call_that_is_given_up_keeps_its_buffers_until_its_reply_and_harms_no_other(
         let mut returned = client.connection().returned().unwrap();
         assert_eq!((returned.rooms()[0].len(), returned.reply(), returned.result(0)), (5000, &[][..], &[][..]));
         assert!(client.connection().returned().is_none(), "one is kept, as is set");
-        // Those that are answered have no grace that could be over.
+        // Answered calls have no grace that could end.
         assert!(client.connection().request(grace + grace / 10).unwrap().is_none());
     });
 }
@@ -360,14 +360,14 @@ fn a_call_that_is_given_up_before_it_is_sent_has_its_buffers_back_at_once() {
     with_kept(|requests, here| {
         let hasty = Settings::client().to_builder().timeout(Some(Duration::from_millis(50))).build().unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &hasty).unwrap();
-        // It has the one credit that there is before the first reply, which needs no memory.
+        // It uses the only credit before the first reply; that reply needs no memory.
         let first = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
         let kept = requests.recv().unwrap();
         let mut second = chunked_call(client.xid());
         assert_eq!(client.call(&mut second), Err(CallError::TimedOut(Progress::NotSent)));
         assert_eq!(second.rooms()[0], vec![1; 5000]);
         echo(kept);
-        // The reply is there, however late it is asked for.
+        // The reply is kept, however late it is asked for.
         first.wait().1.unwrap();
     });
 }
@@ -382,7 +382,7 @@ fn calls_that_are_given_up_and_never_answered_end_the_connection_when_their_grac
         let start = Instant::now();
         assert_eq!(client.call(&mut chunked_call(client.xid())), Err(CallError::TimedOut(Progress::Sent)));
         let _kept = requests.recv().unwrap();
-        // There is no place for another, so all that come now wait for one, but not for ever.
+        // All places are taken, so later calls wait for one, but not for ever.
         let lost = loop {
             match client.call(&mut chunked_call(client.xid())) {
                 Err(CallError::TimedOut(Progress::NotSent)) => assert!(start.elapsed() < Duration::from_secs(20)),
@@ -391,13 +391,13 @@ fn calls_that_are_given_up_and_never_answered_end_the_connection_when_their_grac
         };
         assert_eq!(lost, Err(CallError::Lost(Ended::Unanswered, Progress::NotSent)));
         assert!(start.elapsed() >= timeout + grace);
-        // The driver may have ended the connection, and be at taking the memory back.
+        // The driver may have ended the connection and still be taking the memory back.
         while client.connection().returned().is_none() {
             assert!(start.elapsed() < Duration::from_secs(20), "then its buffers come back");
             thread::sleep(Duration::from_millis(1));
         }
 
-        // Without grace it ends with the first call that is given up.
+        // Without grace, the first call that is given up ends the connection.
         let without = Settings::client().to_builder().grace(Duration::ZERO).build().unwrap();
         let client = Client::connect(here, ADDRESS.parse().unwrap(), &without).unwrap();
         let pending = client.start(chunked_call(client.xid()));
@@ -416,7 +416,7 @@ fn the_grace_of_a_call_ends_though_nobody_uses_the_connection() {
             .grace(Duration::from_millis(100))
             .build()
             .unwrap();
-        /// Begins a call. One that is given up by being dropped is so when it has come.
+        /// Begins a call. If it is to be given up, it is dropped once it has arrived.
         type Begin = fn(&Client<Adapter>) -> Option<Pending<Adapter>>;
         let begin: [Begin; 3] = [
             |client| {
@@ -528,7 +528,7 @@ fn both_ends_can_call() {
         scope.spawn(|| {
             let connection = server.accept(Duration::from_secs(10)).unwrap().expect("a connection");
             answer_one(&connection);
-            // The same XID as that of the client's call, in the other direction.
+            // The same XID as the client's call, in the other direction.
             let mut call = Call::new(echo_call(77, 2, b"backwards", false), 40);
             connection.call(&mut call).unwrap();
             assert_eq!(&call.reply()[28..37], b"backwards");
@@ -561,7 +561,7 @@ impl Service<Adapter> for Telling {
 #[test]
 fn a_call_that_has_ended_a_connection_does_not_end_the_next() {
     let (_fabric, here, there) = adapters();
-    // Each call is an RDMA Read, an RDMA Write and a Send. The result of the third finds its memory gone.
+    // Each call takes an RDMA Read, an RDMA Write and a Send. The result of the third finds its memory gone.
     let there = there.with_faults(Faults::none().at(8, Fault::Complete(Status::RemoteAccess)));
     let (sender, ended) = mpsc::channel();
     with_service(&there, Settings::server(), &Telling(sender), || {
@@ -603,7 +603,7 @@ fn calls_are_futures_and_answers_can_be_given_by_tasks() {
             });
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
             runtime().block_on(async {
-                // More than there can be at a time.
+                // More than the connection can have in flight.
                 let mut tasks = tokio::task::JoinSet::new();
                 for seed in 0..150 {
                     let client = client.clone();
@@ -617,7 +617,7 @@ fn calls_are_futures_and_answers_can_be_given_by_tasks() {
                     });
                 }
                 tasks.join_all().await;
-                // One that is given up, and the next.
+                // A call that is given up, and the next one.
                 let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
                 assert!(tokio::time::timeout(Duration::ZERO, pending).await.is_err());
                 let (_, outcome) = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)).await;
@@ -694,7 +694,7 @@ fn one_thread_can_drive_both_ends() {
     assert_eq!((outcome, &call.reply()[28..]), (Ok(()), &data(12, 1)[..]));
 }
 
-/// Fails where `run` does not come to its end.
+/// Fails if `run` does not end.
 fn in_time<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = mpsc::channel();
     let running = thread::spawn(move || sender.send(run()));
@@ -743,7 +743,7 @@ fn a_service_that_panics_ends_one_connection_and_leaves_its_place() {
                 let _ = other.call(&mut Call::new(Stream::from(header(other.xid(), 9)), 24));
                 assert_eq!(other.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
                 client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
-                // Its thread ends a moment later.
+                // Its thread ends shortly afterwards.
                 thread::sleep(Duration::from_millis(20));
             }
             drop((client, stopping));
@@ -756,7 +756,7 @@ fn a_service_that_panics_ends_one_connection_and_leaves_its_place() {
     assert_eq!(fabric.registered(), 0);
 }
 
-/// A waker that uses the connection, and says so.
+/// A waker that uses the connection, and reports each wake-up.
 struct Nosy(Client<Adapter>, mpsc::Sender<()>);
 
 impl std::task::Wake for Nosy {
@@ -766,7 +766,7 @@ impl std::task::Wake for Nosy {
     }
 }
 
-/// Polls a future until it is done; it has to wake in time for each.
+/// Polls a future until it is done; it has to wake up in time before each poll.
 fn poll_all<F: Future>(client: &Client<Adapter>, future: F) -> F::Output {
     let (sender, woken) = mpsc::channel();
     let waker = std::sync::Arc::new(Nosy(client.clone(), sender)).into();
@@ -806,7 +806,7 @@ fn the_late_reply_to_a_call_that_was_given_up_lets_another_begin() {
         let first = null();
         echo(requests.recv().unwrap());
         first.wait().1.unwrap();
-        // As many as there can be. All are with the server when they are given up, so each keeps its place.
+        // As many as possible. The server has all of them when they are given up, so each keeps its place.
         let all: Vec<_> = (0..most).map(|_| null()).collect();
         let kept: Vec<Request<Adapter>> = (0..most).map(|_| requests.recv().unwrap()).collect();
         drop(all);
@@ -830,7 +830,7 @@ fn a_connection_that_was_waited_for_by_a_future_ends_when_it_is_dropped() {
     with_server(&there, Settings::server(), echo, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
         runtime().block_on(client.start(Call::new(Stream::from(header(client.xid(), 0)), 24))).1.unwrap();
-        // Now a thread has begun to wait.
+        // By now a thread is waiting.
         thread::sleep(Duration::from_millis(50));
         let start = Instant::now();
         drop(client);
@@ -852,7 +852,7 @@ fn a_request_says_who_calls_and_by_which_connection() {
         let request: Request<Adapter> = receiver.recv().unwrap();
         assert_eq!(request.peer().ip(), "192.0.2.1".parse::<std::net::IpAddr>().unwrap());
         assert_eq!(request.connection().peer(), request.peer());
-        // It is that connection: if it ends, the caller loses its call.
+        // The request came by this connection: if it ends, the caller loses its call.
         request.connection().disconnect();
         assert_eq!(pending.wait().1, Err(CallError::Lost(Ended::Peer, Progress::Sent)));
     });
@@ -901,7 +901,7 @@ fn a_call_that_the_server_has_no_memory_for_is_refused_and_the_next_goes_on() {
     }
 }
 
-/// Tells in no way that somebody could not connect.
+/// Does not report failed connections.
 struct Panicking;
 
 impl Service<Adapter> for Panicking {
@@ -933,7 +933,7 @@ fn who_asks_nothing_for_too_long_makes_room_for_others() {
     let address = ADDRESS.parse().unwrap();
     let server = Server::bind(&there, address, Settings::server()).unwrap();
     let server = server.with_connections(1).with_idle_limit(Duration::from_secs(1));
-    // An answer takes longer than that, which is not the client's fault.
+    // The answer takes longer than the idle limit, which is not the client's fault.
     let slow = |request: Request<Adapter>| {
         thread::spawn(|| {
             thread::sleep(Duration::from_millis(1500));
@@ -976,7 +976,7 @@ fn replies_that_fit_nowhere_are_pulled_between_ends_that_know_it() {
                 assert!(call.reply()[28..28 + length] == argument, "{length} {procedure}");
             }
         }
-        // More than there was said to be room for.
+        // More than the call has announced room for.
         let mut call = Call::new(echo_call(client.xid(), 2, &data(6000, 1), true), 5000);
         assert_eq!(client.call(&mut call), Err(CallError::NoReply));
         client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
@@ -987,11 +987,11 @@ fn replies_that_fit_nowhere_are_pulled_between_ends_that_know_it() {
 #[test]
 fn a_reply_that_nobody_pulls_is_taken_back_when_its_time_is_over() {
     let (fabric, here, there) = adapters();
-    // It sends less inline than it takes, so that a Call without any chunk has such a reply.
+    // It sends less inline than it receives, so that a Call without chunks has such a reply.
     let half_second = Some(Duration::from_millis(500));
     let provides = Settings::server().to_builder().provides_replies(half_second).send_size(1024).build().unwrap();
     with_server(&there, provides, echo, || {
-        // A client that does not know of it, and gives less room than is needed.
+        // A client that cannot pull replies, and provides less room than needed.
         let settings = Settings::client().to_builder().timeout(Some(Duration::from_secs(2))).build().unwrap();
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
         let before = fabric.registered();
@@ -1001,7 +1001,7 @@ fn a_reply_that_nobody_pulls_is_taken_back_when_its_time_is_over() {
     });
 }
 
-/// Waits until it is so.
+/// Waits until the condition holds.
 fn becomes_so(is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {

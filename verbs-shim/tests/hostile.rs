@@ -1,4 +1,4 @@
-//! Peers that keep to no rules, built on verbs alone, against a server and against a client. What they send is drawn
+//! Peers that follow no rules, built on verbs alone, against a server and against a client. What they send is drawn
 //! from seeds: sound messages of every form, and what becomes of them when words are changed, cut or added.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
@@ -27,7 +27,7 @@ use stopping::Stopping;
 const ADDRESS: &str = "192.0.2.2:20049";
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Fails where `run` does not come to its end.
+/// Fails if `run` does not end.
 fn in_time<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = mpsc::channel();
     let running = thread::spawn(move || sender.send(run()));
@@ -42,7 +42,7 @@ fn adapters(fabric: &Fabric) -> [Adapter; 2] {
     [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap())
 }
 
-/// Answers the echo program, on connections that never end by a fault of this side.
+/// Answers the echo program, and checks that no connection ends because of an internal fault.
 struct Blameless(Dispatcher<'static, Adapter>);
 
 impl Service<Adapter> for Blameless {
@@ -55,7 +55,7 @@ impl Service<Adapter> for Blameless {
     }
 }
 
-/// Runs `test` beside a server of the echo program, which then has to be there still, and to hold nothing.
+/// Runs `test` beside a server of the echo program, which must still run afterwards, and hold no memory.
 fn beside_a_server(fabric: &Fabric, settings: Settings, test: impl FnOnce(&Adapter)) {
     let [here, there] = adapters(fabric);
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
@@ -204,7 +204,7 @@ fn put(message: &mut Vec<u8>, words: &[u32]) {
     words.iter().for_each(|word| message.extend_from_slice(&word.to_be_bytes()));
 }
 
-/// A segment that is mostly one of the memory.
+/// A segment, usually of advertised memory.
 fn segment(random: &mut Random, memory: Segment) -> [u32; 4] {
     let at = random.below(1000) as u32 * 4;
     let length = random.below(2000) as u32;
@@ -224,7 +224,7 @@ fn rpc_call(xid: u32, procedure: u32, wanted: u32) -> Vec<u8> {
     octets
 }
 
-/// A message to a server: mostly sound.
+/// A message to a server, usually a correct one.
 fn call(random: &mut Random, memory: Segment) -> Vec<u8> {
     let (xid, long) = (random.below(8) as u32, random.one_in(4));
     let mut message = Vec::new();
@@ -254,7 +254,7 @@ fn call(random: &mut Random, memory: Segment) -> Vec<u8> {
     message
 }
 
-/// Changes words, cuts off, adds.
+/// Changes words, cuts the end off, or appends.
 fn spoil(random: &mut Random, message: &mut Vec<u8>) {
     for _ in 0..random.below(3) {
         let word = random.below(message.len().max(4) / 4) * 4;
@@ -271,7 +271,7 @@ fn spoil(random: &mut Random, message: &mut Vec<u8>) {
     }
 }
 
-/// What the good memory holds: a Long Call for each XID that is used, as far as it goes.
+/// The content of the valid memory: a Long Call for each XID in use, as many as fit.
 fn fill(peer: &Peer, random: &mut Random) {
     let call = rpc_call(random.below(8) as u32, 5, 3000);
     peer.verbs
@@ -295,7 +295,7 @@ fn attack_server(here: &Adapter, seed: u64, sends: usize) -> (usize, usize) {
                 if random.one_in(3) {
                     spoil(&mut random, &mut message);
                 }
-                // What is too long for a Receive ends the connection: that is the adapter's business.
+                // A Send too long for its Receive ends the connection: the adapter sees to that.
                 message.truncate(if random.one_in(500) { SIZE + 1 } else { SIZE });
                 let invalidate = random.one_in(1000).then(|| random.odd());
                 peer.send(&message, invalidate);
@@ -305,7 +305,7 @@ fn attack_server(here: &Adapter, seed: u64, sends: usize) -> (usize, usize) {
         sent += peer.sent;
         answers += peer.got.len();
         for answer in &peer.got {
-            // An ERR_VERS has the version that was asked for.
+            // An ERR_VERS has the version of the failing Call.
             let is_error = answer[12..16] == [0, 0, 0, 4];
             assert!(is_error || rpcrdma::v1::Message::decode(answer).is_ok(), "{answer:02x?}");
         }
@@ -350,13 +350,13 @@ fn peers_that_say_nothing_do_not_keep_a_server_from_others_nor_from_stopping() {
         let fabric = Fabric::new();
         beside_a_server(&fabric, Settings::server(), |here| {
             let silent: Vec<_> = (0..20).map(|_| Peer::connect(here, &[])).collect();
-            // Some peers that ask and are gone before they are answered; no more than may wait.
+            // Peers that leave before their request is answered; no more than the backlog.
             for _ in 0..8 {
                 let peer = Peer::new(here);
                 let _ = peer.verbs.connect(&peer.queue_pair, ADDRESS.parse().unwrap(), &[]);
             }
             good_calls(here);
-            // One that has all its calls under way, and never a Receive for an answer.
+            // A peer with as many calls in flight as it was granted, which never posts a Receive for a reply.
             let mut deaf = Peer::connect(here, &[]);
             let memory = std::mem::take(&mut deaf.receives);
             for xid in 0..QUEUE as u32 {
@@ -372,7 +372,7 @@ fn peers_that_say_nothing_do_not_keep_a_server_from_others_nor_from_stopping() {
     });
 }
 
-/// A reply to a Call, mostly sound: its chunks come back.
+/// A reply to a Call, usually a correct one: its chunks come back.
 fn reply(random: &mut Random, octets: &[u8]) -> Option<(Vec<u8>, Option<u32>)> {
     let (header, payload) = rpcrdma::v1::Header::decode(octets).ok()?;
     let chunks = header.chunks()?;
@@ -392,7 +392,7 @@ fn reply(random: &mut Random, octets: &[u8]) -> Option<(Vec<u8>, Option<u32>)> {
     Some((message, handle))
 }
 
-/// Answers calls as long as there is a connection, with much besides.
+/// Answers calls until the connection ends, and sends other messages in between.
 fn answer_badly(random: &mut Random, peer: &mut Peer) {
     let mut before: VecDeque<Vec<u8>> = VecDeque::new();
     while !peer.over {
@@ -401,7 +401,7 @@ fn answer_badly(random: &mut Random, peer: &mut Peer) {
             let Some((sound, handle)) = reply(random, &octets) else { continue };
             let much = random.below(4);
             for _ in 0..much {
-                // One that came before, an error, a Call, or the same spoilt.
+                // An earlier reply, an error, a Call, or the same reply damaged.
                 let mut message = match random.below(5) {
                     0 if !before.is_empty() => before[random.below(before.len())].clone(),
                     1 => [&sound[..4], &[0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 4, 0, 0, 0, random.below(4) as u8]].concat(),
@@ -412,7 +412,7 @@ fn answer_badly(random: &mut Random, peer: &mut Peer) {
                 let invalidate = random.one_in(200).then(|| random.odd());
                 peer.send(&message, invalidate);
             }
-            // Behind what may have been taken for the reply the handle may be gone.
+            // If an earlier message was taken for the reply, the handle may be gone.
             peer.send(&sound, handle.filter(|_| much == 0));
             if random.one_in(20) {
                 peer.send(&sound, None);
@@ -424,7 +424,7 @@ fn answer_badly(random: &mut Random, peer: &mut Peer) {
     }
 }
 
-/// Makes calls until the connection is lost, and sees that each has its own outcome, and its buffers.
+/// Makes calls until the connection is lost, and checks that each has its own outcome and its buffers.
 fn call_badly_served(client: &Client<Adapter>, random: &mut Random, counts: &mut [usize; 3]) {
     for _ in 0..200 {
         let (xid, item) = (client.xid(), random.below(6000));
@@ -479,7 +479,7 @@ fn a_client_outlasts_whatever_is_answered() {
                 drop(client);
                 server.join().unwrap()
             });
-            // The driver may be at a call's memory still.
+            // The driver may still be taking a call's memory back.
             let until = Instant::now() + SECOND;
             while fabric.registered() > 0 {
                 assert!(Instant::now() < until, "memory is still registered");
@@ -504,7 +504,7 @@ fn a_grant_of_nothing_or_of_everything_is_taken_for_what_it_can_be() {
                 there.accept(request, &peer.queue_pair, &[]).unwrap();
                 let mut most = Vec::new();
                 for grant in [0, u32::MAX, 0, u32::MAX, 1] {
-                    // Time for all that may come.
+                    // Long enough for everything to arrive.
                     let start = Instant::now();
                     while peer.got.is_empty() || start.elapsed() < SECOND / 10 {
                         peer.look(SECOND / 50);
@@ -538,8 +538,8 @@ fn a_grant_of_nothing_or_of_everything_is_taken_for_what_it_can_be() {
     });
 }
 
-/// Has a server call a peer, which announces these flags, sends this message back, and invalidates the memory of the call
-/// with it. Gives the outcome of the call, and why the connection is over by then.
+/// Lets a server call a peer that announces these flags, and that sends this message back and invalidates the memory of
+/// the call with it. Returns the outcome of the call, and why the connection has ended.
 fn invalidating(flags: Flags, message: impl Fn(Segment) -> Vec<u8>) -> (Result<(), CallError>, Option<Ended>) {
     let fabric = Fabric::new();
     let [here, there] = adapters(&fabric);
@@ -583,7 +583,7 @@ fn what_may_not_invalidate_memory_ends_the_connection_and_is_named() {
     let lost = Err(CallError::Lost(ended.clone(), Progress::Sent));
     assert_eq!(invalidating(Flags::REMOTE_INVALIDATION, call), (lost, Some(ended)));
     assert_eq!(invalidating(Flags::REMOTE_INVALIDATION, reply), (Ok(()), None));
-    // The reply is good all the same.
+    // The reply is valid even so.
     let ended = Ended::PeerFault(PeerFault::ReplyInvalidated);
     assert_eq!(invalidating(Flags::empty(), reply), (Ok(()), Some(ended)));
 }
@@ -597,7 +597,7 @@ fn a_peer_that_exceeds_its_credits_is_cut_off_and_that_is_named() {
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut peer = Peer::connect(&here, &[]);
-            // The Receive of a call is free again when the rest of it was pulled.
+            // The Receive of a call is free again once the rest of the call was pulled.
             let Segment { handle, offset, .. } = peer.segment();
             for xid in 1..=3 {
                 let mut message = Vec::new();
@@ -621,7 +621,7 @@ fn a_peer_that_exceeds_its_credits_is_cut_off_and_that_is_named() {
     });
 }
 
-/// On a connection whose ends both call, what cannot be told is a reply where one is awaited, and a call where none is.
+/// If both ends call, an ambiguous message is a reply if one with its XID is awaited, and otherwise a call.
 #[test]
 fn a_damaged_reply_is_met_with_silence_and_a_damaged_call_with_an_error() {
     in_time(|| {
@@ -638,7 +638,7 @@ fn a_damaged_reply_is_met_with_silence_and_a_damaged_call_with_an_error() {
                 }
                 let xid = u32::from_be_bytes(peer.got.pop_front().unwrap()[..4].try_into().unwrap());
                 for xid in [xid, 99] {
-                    // A list that does not end, a message that is nowhere, and one in a chunk that was not given.
+                    // A list without an end, a message that is nowhere, and one in a chunk that was not offered.
                     for rest in [&[0, 1, 0, 0][..], &[1, 0, 0, 0], &[1, 0, 0, 1, 1, 6, 9, 0, 0]] {
                         let mut message = Vec::new();
                         put(&mut message, &[xid, 1, 1]);

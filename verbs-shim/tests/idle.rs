@@ -1,9 +1,9 @@
 //! What idle connections cost. A separate test, because it counts all threads of its process.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test falls where what it expects is not so")]
+#![allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
 
 #[path = "support/echo.rs"]
-#[allow(dead_code, reason = "others measure more")]
+#[allow(dead_code, reason = "other tests and benchmarks use the rest")]
 mod echo;
 
 use std::thread;
@@ -14,8 +14,8 @@ use rpcrdma_verbs::{Client, Server, Settings};
 
 use echo::service::stopping::Stopping;
 
-/// What the operating system says of the threads of this process whose name begins so: how many there are, and how often
-/// they have slept.
+/// How many threads of this process have names that begin like this, and how often they have slept, according to the
+/// operating system.
 fn threads(name: &str) -> (usize, u64) {
     let (mut count, mut slept) = (0, 0);
     for thread in std::fs::read_dir("/proc/self/task").unwrap() {
@@ -29,7 +29,7 @@ fn threads(name: &str) -> (usize, u64) {
     (count, slept)
 }
 
-/// Memory of this process that is resident, in KiB.
+/// Resident memory of this process in KiB.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let resident =
@@ -40,7 +40,7 @@ fn resident() -> u64 {
 #[test]
 fn idle_connections_cost_no_threads_and_wake_nobody_up() {
     const CONNECTIONS: u8 = 64;
-    /// KiB of both ends. Of these 512 are their Receives and Sends, 32 of 4 KiB each, and some 420 the tables of calls.
+    /// KiB for both ends: 512 for their Receives and Sends, 32 of 4 KiB each; about 420 for the tables of calls.
     const EACH: u64 = 1100;
     let without = resident();
     let fabric = Fabric::new();
@@ -50,19 +50,19 @@ fn idle_connections_cost_no_threads_and_wake_nobody_up() {
     let stopping = Stopping(server.stopper());
     thread::scope(|scope| {
         let served = scope.spawn(|| server.serve(&echo::answer).unwrap());
-        // However this ends, the server does not keep it waiting.
+        // However this ends, it does not wait for the server.
         let stopping = stopping;
         let clients: Vec<_> = (1..=CONNECTIONS)
             .map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap())
             .map(|here| Client::connect(&here, address, &Settings::client()).unwrap())
             .collect();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        // Each is served, for a thread and for a future.
+        // Each makes a call from a thread and one from a future.
         for client in &clients {
             client.call(&mut echo::null(client)).unwrap();
             runtime.block_on(client.start(echo::null(client))).1.unwrap();
         }
-        // Threads that were needed besides end when they are not needed for a while.
+        // Extra threads end once they have had nothing to do for a while.
         let begun = Instant::now();
         let before = loop {
             thread::sleep(Duration::from_millis(300));
@@ -76,7 +76,7 @@ fn idle_connections_cost_no_threads_and_wake_nobody_up() {
         assert_eq!(threads("rpcrdma"), before, "somebody has woken up");
         let each = (resident() - without) / u64::from(CONNECTIONS);
         assert!(each < EACH, "{each} KiB a connection");
-        // They are served all the same.
+        // They are still served.
         for client in &clients {
             client.call(&mut echo::null(client)).unwrap();
         }

@@ -1,12 +1,12 @@
 //! A connection that is dropped leaves nothing behind, whoever has waited for its calls. A separate test, because it counts
 //! what all threads of its process allocate.
-#![allow(clippy::unwrap_used, missing_docs, reason = "a test fails if something is not as expected")]
+#![allow(clippy::unwrap_used, missing_docs, reason = "a failed expectation fails the test")]
 
 #[path = "support/counting.rs"]
-#[allow(dead_code, reason = "others count allocations")]
+#[allow(dead_code, reason = "other tests use the rest")]
 mod counting;
 #[path = "support/echo.rs"]
-#[allow(dead_code, reason = "others measure more")]
+#[allow(dead_code, reason = "other tests and benchmarks use the rest")]
 mod echo;
 
 use std::sync::atomic::Ordering;

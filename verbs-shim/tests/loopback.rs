@@ -1,10 +1,5 @@
-//! What the loopback does, does not, and refuses: each test's name is the sentence it proves.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test falls where what it expects is not so"
-)]
+//! What the loopback does, does not do, and refuses: each test's name is the sentence it proves.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a failed expectation fails the test")]
 
 use std::hint::spin_loop;
 use std::net::SocketAddr;
@@ -95,7 +90,7 @@ fn connect(client: &End, server: &End) {
     assert!(client.adapter.connected(&client.queue_pair, NOW).unwrap().is_some());
 }
 
-/// A connection with the client's depths, and what goes wrong on its side.
+/// A connection with these depths and faults on the client's side.
 fn connection_with(depths: Depths, faults: Faults) -> (Fabric, End, End) {
     let (fabric, client, server) = adapters();
     let client = End::new(client.with_faults(faults), depths);
@@ -356,7 +351,7 @@ fn send_with_invalidate_takes_the_handle_away_before_the_receive_completes() {
     assert_eq!((received.status, received.invalidated), (Status::Success, Some(remote.handle)));
     assert!(!client.adapter.is_valid(&memory));
     assert_eq!(server.end(), (2, Status::Success));
-    // Its owner still has it; the other side does not.
+    // Its owner can still use it; the other side cannot.
     server.post(3, Operation::Write(remote), &reply, 4);
     assert_eq!(server.end(), (3, Status::RemoteAccess));
     assert_eq!(client.octets(&memory), b"data");
@@ -477,7 +472,7 @@ fn without_a_fence_an_invalidation_overtakes_a_read_and_breaks_the_connection() 
 
 #[test]
 fn no_more_reads_are_under_way_than_the_depth_allows() {
-    // With a depth of one, the second Read makes the first one bring its data; the Send between them did not.
+    // With a depth of one, the second Read makes the first deliver its data; the Send between them does not.
     let depths = Depths { reads: 1, ..Depths::default() };
     let (_, client, server) = connection_with(depths, Faults::none());
     let (memory, data) = (server.register(b"new", ALL), client.register(b"old", ALL));
@@ -562,7 +557,7 @@ fn who_holds_memory_is_refused_what_could_wait_for_it() {
             assert_eq!(client.adapter.read(&held, |_| ()).err(), refused);
             assert_eq!(client.adapter.read(&other, |_| ()).err(), refused);
             assert_eq!(client.adapter.disconnect(&client.queue_pair).err(), refused);
-            // Dropping waits for nothing, and is noticed all the same.
+            // Dropping does not block, and is noticed even so.
             drop(server);
         })
         .unwrap();
@@ -618,7 +613,7 @@ fn who_waits_is_woken_by_the_other_side() {
         thread::sleep(Duration::from_millis(20));
         let begin = Instant::now();
         client.post(2, Operation::Send, &message, 7);
-        // The side that posted never waits for its completion: the side that waits carries it out.
+        // The side that posted does not wait for its completion: the side that waits carries the work out.
         thread::sleep(Duration::from_millis(20));
         client.adapter.disconnect(&client.queue_pair).unwrap();
         assert_eq!(waiting.join().unwrap(), (1, Err(Error::Disconnected)));
@@ -641,7 +636,7 @@ fn who_watches_while_the_other_side_disconnects_is_told() {
             });
             thread::yield_now();
             begins.store(true, Ordering::Release);
-            // Each time a little later, so that the two meet at each place.
+            // A little later each time, so that the two coincide at every point.
             (0..round % 100).for_each(|_| spin_loop());
             if client.adapter.watch(&client.queue_pair, &waiter, 7) == Ok(Armed::Quiet) {
                 assert_eq!(waiter.wait(Some(LONG)), Ok(Some(7)));
@@ -668,7 +663,7 @@ fn who_holds_memory_can_wake_a_thread_that_is_about_to_sleep() {
                 begins.store(true, Ordering::Release);
                 (0..round % 200).for_each(|_| spin_loop());
                 if round % 2 == 0 {
-                    // To be dropped is to end the connection.
+                    // Dropping it ends the connection.
                     mine = None;
                 } else {
                     server.adapter.interrupt(&server.queue_pair);
@@ -796,7 +791,7 @@ fn who_has_given_up_is_not_accepted() {
     drop(client);
     let queue_pair = &server.queue_pair;
     assert_eq!(server.adapter.accept(request, queue_pair, &[]), Err(Error::Disconnected));
-    // Nothing became of it, so the queue pair is as new.
+    // Nothing came of it, so the queue pair is still unused.
     let listener = server.adapter.listen(address(), 1).unwrap();
     server.adapter.connect(queue_pair, address(), &[]).unwrap();
     assert!(server.adapter.request(&listener, NOW).unwrap().is_some());
@@ -818,7 +813,7 @@ fn nothing_can_be_posted_or_taken_before_the_connection_is_there_but_receives() 
 
 // Faults.
 
-/// A Write and a Send, of which the Send, step 2, goes wrong on the client's side.
+/// A Write and a Send; the Send, which is step 2, fails on the client's side.
 fn disturbed(fault: Fault) -> (End, End, [Region; 3]) {
     let (_, client, server) = connection_with(Depths::default(), Faults::none().at(2, fault));
     let message = client.register(b"message", ALL);
@@ -952,7 +947,7 @@ fn the_same_seed_does_the_same_each_time() {
     let run = |seed| {
         let plan =
             Faults::seeded(seed, 20, &[Fault::LoseBefore, Fault::LoseAfter, Fault::Complete(Status::RemoteAccess)]);
-        // Step 0 is left alone, so that there is a connection.
+        // Step 0 has no fault, so that there is a connection.
         let (_, client, server) = connection_with(Depths::default(), plan.at(0, Fault::Delay(NOW)));
         let (message, buffer) = (client.register(b"m", ALL), server.register(&[0; 1], ALL));
         for id in 0..100 {

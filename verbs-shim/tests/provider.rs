@@ -1,4 +1,4 @@
-//! What every provider does: one body of tests, for the loopback within this process, and for two adapters.
+//! What every provider does: one set of tests, for the loopback within this process and for two adapters.
 //!
 //! Two computers with an adapter each (soft RoCE will do), with the same build of this file, run it so:
 //!
@@ -8,12 +8,7 @@
 //! with `RPCRDMA_LISTEN=ADDRESS:PORT` in the environment of the one, and `RPCRDMA_CONNECT=ADDRESS:PORT` in that of the
 //! other. The other ignored tests are run in the same way, each by its name, the listening side first.
 //! `testdata/lab/run provider` does it in two emulated machines.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test falls where what it expects is not so"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a failed expectation fails the test")]
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -30,19 +25,19 @@ use rpcrdma_verbs::{
 
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(200);
-/// More than a path MTU, and no multiple of one.
+/// More than a path MTU, and not a multiple of one.
 const LARGE: usize = 100_003;
 
-/// The adapters speak iWARP: a Send or an RDMA Write is complete when TCP has it, and that the other side refuses it is seen
-/// by the end of the connection alone (RFC 5040 section 5).
+/// Whether the adapters use iWARP: a Send or an RDMA Write is complete when TCP has taken it, and only the end of the
+/// connection shows that the other side refused it (RFC 5040 section 5).
 static IWARP: AtomicBool = AtomicBool::new(false);
 
-/// Octets that show when one is in the wrong place.
+/// Octets by which one in the wrong place shows.
 fn pattern(length: usize, seed: u8) -> Vec<u8> {
     (0..length).map(|place| (place ^ place >> 8 ^ place >> 16) as u8 ^ seed).collect()
 }
 
-/// One side of a connection. Fields are dropped in an order that suits nothing: that is part of the test.
+/// One side of a connection. Its fields are dropped in an inconvenient order: that is part of the test.
 struct End<'a, V: Verbs> {
     domain: V::Domain,
     buffers: Vec<Option<V::Region>>,
@@ -91,7 +86,7 @@ impl<'a, V: Verbs> End<'a, V> {
         self.verbs.post_receive(&self.queue_pair, id as u64, Local::all(buffer, RECEIVE)).unwrap();
     }
 
-    /// Posts work on a region of its own, and waits for its end.
+    /// Posts work on a region of its own, and waits for its completion.
     fn work(&self, operation: Operation, octets: Vec<u8>) -> (Completion, Vec<u8>) {
         let length = octets.len();
         let region = self.register(octets, Access::LOCAL_WRITE | Access::READ_SINK);
@@ -113,7 +108,7 @@ impl<'a, V: Verbs> End<'a, V> {
         completion
     }
 
-    /// The next completion, or the end, for which a waiter waits. It may wake up for what has been taken already.
+    /// The next completion, or the end, found by a waiter. It may wake up for something already taken.
     fn watched(&self, waiter: &Waiter) -> Result<Completion, Error> {
         loop {
             if let Some(completion) = self.verbs.completion(&self.queue_pair, Duration::ZERO)? {
@@ -125,7 +120,7 @@ impl<'a, V: Verbs> End<'a, V> {
         }
     }
 
-    /// Whether a waiter sleeps as long as nothing comes. It may have been woken by what set the connection up.
+    /// Whether a waiter sleeps while nothing comes. Setting up the connection may have woken it before.
     fn is_quiet(&self, waiter: &Waiter) -> bool {
         (0..3).any(|_| {
             let armed = self.verbs.watch(&self.queue_pair, waiter, 7).unwrap();
@@ -149,7 +144,7 @@ impl<'a, V: Verbs> End<'a, V> {
         octets.unwrap()
     }
 
-    /// All that is posted is flushed, and then the connection is over.
+    /// Checks that everything posted is flushed, and that the connection is then over.
     fn is_flushed(&self, receives: usize) {
         let mut flushed = 0;
         loop {
@@ -173,19 +168,19 @@ impl<'a, V: Verbs> End<'a, V> {
     }
 }
 
-/// Private data as it was given; all carriers except iWARP have zeros after it.
+/// Whether this is the private data that was given; all carriers except iWARP append zeros.
 fn is_private_data(octets: &[u8], given: &[u8]) -> bool {
     let padding = octets.strip_prefix(given);
     padding.is_some_and(|padding| padding.iter().all(|octet| *octet == 0) && padding.is_empty() == IWARP.load(Relaxed))
 }
 
-/// Whether a request that the other side refused failed in one of these ways, as far as its sender is told.
+/// Checks that a request that the other side refused failed in one of these ways, if its sender is told at all.
 fn has_failed(completion: &Completion, expected: &[Status]) {
     let untold = IWARP.load(Relaxed) && completion.kind != Kind::Read && completion.status == Status::Success;
     assert!(untold || expected.contains(&completion.status) && completion.length == 0, "{completion:?}");
 }
 
-/// Handle, offset and length of a region as the other side needs them.
+/// Handle, length and offset of a region, to be sent to the other side.
 fn advertise(segment: rpcrdma_verbs::Segment) -> Vec<u8> {
     let words = [segment.handle.to_be_bytes(), segment.length.to_be_bytes()];
     [&words.concat()[..], &segment.offset.to_be_bytes()].concat()
@@ -234,7 +229,7 @@ where
             |verbs, address| {
                 let (mut end, _) = End::connect(verbs, address, &[]);
                 let wait = |longest| verbs.completion(&end.queue_pair, longest).unwrap();
-                // Before it begins, and while a thread sleeps.
+                // Before the wait begins, and while a thread sleeps.
                 verbs.interrupt(&end.queue_pair);
                 assert_eq!(wait(LONG), None);
                 let begun = Instant::now();
@@ -246,13 +241,13 @@ where
                     verbs.interrupt(&end.queue_pair);
                     assert_eq!(waits.join().unwrap(), None);
                 });
-                // What has come is taken first.
+                // What has already come is taken first.
                 end.send(b"go");
                 assert_eq!(end.message(), b"reply");
                 thread::scope(|scope| {
                     let waits = scope.spawn(|| verbs.completion(&end.queue_pair, LONG));
                     thread::sleep(SHORT);
-                    // The end that nothing on the wire has to tell is told all the same.
+                    // An end that shows nowhere on the wire is reported too.
                     verbs.disconnect(&end.queue_pair).unwrap();
                     assert_eq!(waits.join().unwrap().unwrap().unwrap().status, Status::Flushed);
                 });
@@ -287,7 +282,7 @@ where
                 assert_eq!(end.message(), b"go");
                 end.send(b"reply");
                 assert_eq!(end.message(), b"bye");
-                // Its own end is told too.
+                // The listener's own end is reported too.
                 assert!(end.is_quiet(&waiter));
                 verbs.disconnect(&end.queue_pair).unwrap();
                 assert_eq!(waiter.wait(Some(LONG)).unwrap(), Some(7));
@@ -304,7 +299,7 @@ where
                 end.send(&advertise(verbs.segment(&source)));
                 end.send(&advertise(verbs.segment(&sink)));
                 assert_eq!(end.message(), b"done");
-                // Written is what is there when the Send after it has come: no other wait.
+                // Once the Send after it has come, the written data is there: no other wait is needed.
                 let octets = verbs.deregister(sink).unwrap();
                 assert_eq!((&octets[..10], &octets[LARGE + 10..]), (&[0xa5; 10][..], &[0xa5; 10][..]));
                 assert!(octets[10..LARGE + 10] == pattern(LARGE, 4), "what was written is not what was sent");
@@ -336,7 +331,7 @@ where
             |verbs, address| {
                 let (end, _) = End::connect(verbs, address, &[]);
                 let (completion, _) = end.work(Operation::Send, vec![1; RECEIVE + 1]);
-                // The second is what soft RoCE says.
+                // The second is what soft RoCE reports.
                 has_failed(&completion, &[Status::RemoteInvalidRequest, Status::RemoteOperation]);
                 end.is_flushed(RECEIVES);
             },
@@ -501,14 +496,14 @@ where
                 let (mut end, asked) = End::accept(verbs, listener, b"?");
                 let (Remote { handle, .. }, _) = advertised(&end.message());
                 let (completion, _) = end.work(Operation::SendWithInvalidate(handle), vec![1]);
-                // Where it cannot be taken away, the sender may learn so or not.
+                // If it cannot be taken away, the sender may learn that or not.
                 assert!(completion.status == Status::Success || asked[0] == 0, "{completion:?}");
             },
         ),
     ]
 }
 
-/// Sends of a thread, threads that send, and threads that wait.
+/// Sends per thread, threads that send, and threads that wait.
 const SHARED: (usize, usize, usize) = (50, 2, 3);
 
 /// Two threads send, three take completions of both directions.
@@ -541,7 +536,7 @@ where
     assert_eq!(verbs.deregister(buffer).unwrap(), [1; 8]);
 }
 
-/// Receives for all that the other side's threads send, so that nothing comes too early.
+/// Receives for everything that the other side's threads send, so that nothing comes too early.
 fn receives<V: Verbs>(end: &End<'_, V>) -> V::Region {
     let buffer = end.register(vec![0; 8], Access::LOCAL_WRITE);
     for _ in 0..SHARED.0 * SHARED.1 {
@@ -550,7 +545,7 @@ fn receives<V: Verbs>(end: &End<'_, V>) -> V::Region {
     buffer
 }
 
-/// Both ends send and receive all, and no completion is seen twice or not at all.
+/// Both ends send and receive everything, and each completion is taken exactly once.
 fn exchange<V>(end: &End<'_, V>)
 where
     V: Verbs<Domain: Sync, Region: Send + Sync, QueuePair: Sync> + Sync,
@@ -586,7 +581,7 @@ where
     assert!(seen.len() == all && seen.values().all(|times| *times == 1), "{seen:?}");
 }
 
-/// Advertises memory that may be written, and waits for the end.
+/// Advertises memory that may be written, and waits for the connection to end.
 fn waits<V: Verbs>(verbs: &V, address: SocketAddr) {
     let (end, _) = End::connect(verbs, address, &[]);
     let region = end.register(vec![0xa5; 64], Access::LOCAL_WRITE | Access::REMOTE_WRITE);
@@ -595,7 +590,7 @@ fn waits<V: Verbs>(verbs: &V, address: SocketAddr) {
     assert_eq!(verbs.deregister(region).unwrap(), [0xa5; 64]);
 }
 
-/// Does with memory of the other side what it does not allow.
+/// Uses memory of the other side in a way that it does not allow.
 fn refused<V: Verbs>(verbs: &V, listener: &V::Listener, what: impl Fn(Remote) -> Operation) {
     let (mut end, _) = End::accept(verbs, listener, &[]);
     let (remote, length) = advertised(&end.message());
@@ -648,7 +643,7 @@ mod rdma {
         std::env::var(name).ok().map(|address| address.parse().expect("ADDRESS:PORT"))
     }
 
-    /// Says that the other end may ask now, which does not wait for it.
+    /// Reports that the other end may connect now.
     fn say_listening() {
         println!("listening");
     }
@@ -689,7 +684,7 @@ mod rdma {
         }
     }
 
-    /// Soft iWARP lets any memory be read by the other side that it may write.
+    /// Soft iWARP lets the other side read any memory that it may write.
     fn tests_of(device: &Device) -> Vec<Test<Device>> {
         IWARP.store(device.is_iwarp(), Relaxed);
         let mut tests = tests();
@@ -703,14 +698,14 @@ mod rdma {
         SocketAddr::new(address.ip(), address.port() + 2)
     }
 
-    /// Listens at no address in particular.
+    /// Listens at the unspecified address.
     fn listen_anywhere(device: &Device, address: SocketAddr) -> Listener {
         let unspecified = if address.is_ipv4() { "0.0.0.0" } else { "::" };
         let address = SocketAddr::new(unspecified.parse().unwrap(), beside(address).port());
         device.listen(address, 1).unwrap()
     }
 
-    /// A request that was taken outlives its listener.
+    /// Checks that a request, once taken, outlives its listener.
     fn anywhere(device: &Device, listener: Listener) {
         let request = device.request(&listener, LONG).unwrap().expect("a request");
         drop(listener);
@@ -722,7 +717,7 @@ mod rdma {
         end.is_flushed(RECEIVES);
     }
 
-    /// What has to be refused so that no slice is ever of memory that an adapter may write.
+    /// What has to be refused so that there is never a slice of memory that an adapter may write.
     #[test]
     #[ignore = "needs an adapter: RPCRDMA_LISTEN or RPCRDMA_CONNECT says which"]
     fn memory_that_the_adapter_may_write_is_not_shown() {
@@ -760,7 +755,7 @@ mod rdma {
         drop(queue_pair);
     }
 
-    /// How an asynchronous runtime waits: for the descriptor, when the queue pair is armed and there was nothing.
+    /// How an asynchronous runtime waits: for the descriptor, once the queue pair is armed and there was nothing to take.
     #[test]
     #[ignore = "needs two computers with adapters: see the beginning of this file"]
     fn a_runtime_waits_for_the_descriptor() {
@@ -811,7 +806,7 @@ mod rdma {
                 assert_eq!(completion.status, Status::Success, "{completion:?}");
             }
         }
-        // The end by this side's own doing shows at the descriptor too.
+        // If this side ends the connection, that shows at the descriptor too.
         assert!(timeout(SHORT, next()).await.is_err());
         device.disconnect(&end.queue_pair).unwrap();
         timeout(LONG, descriptor.readable()).await.unwrap().unwrap().clear_ready();
@@ -871,7 +866,7 @@ mod rdma {
         }
     }
 
-    /// What the end of a process does to the other side: one of the two waits, and is killed.
+    /// What the end of a process does to the other side: one of the two is killed while it waits.
     #[test]
     #[ignore = "needs two computers with adapters: see the beginning of this file"]
     fn the_end_of_the_other_process_ends_the_connection() {

@@ -1,6 +1,6 @@
-//! What the provider for adapters does if there is none.
+//! What the provider for adapters does if there is no adapter.
 #![cfg(feature = "rdma")]
-#![allow(clippy::unwrap_used, reason = "a test falls where what it expects is not so")]
+#![allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
 
 use std::path::Path;
 

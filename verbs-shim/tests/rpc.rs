@@ -61,7 +61,7 @@ fn each_call_is_answered_by_its_procedure_or_as_rfc_5531_says() {
         assert_eq!(ask(PROGRAM, 2, 2, b""), status(AcceptStatus::PROC_UNAVAIL));
         assert_eq!(ask(100_003, 4, 1, b""), status(AcceptStatus::PROC_UNAVAIL));
         assert_eq!(ask(PROGRAM + 1, 2, 1, b""), status(AcceptStatus::PROG_UNAVAIL));
-        // 3 is between the versions there are, and is none of them.
+        // 3 is between the existing versions, but is not one of them.
         for version in [1, 3, 6] {
             let range = Mismatch { low: 2, high: 5 };
             assert_eq!(ask(PROGRAM, version, 1, b""), Err(ReplyError::ProgramMismatch(range)), "{version}");
@@ -86,7 +86,7 @@ fn calls_that_are_no_such_rpc_are_answered_octet_by_octet_as_rfc_5531_has_it() {
         assert_eq!(reply_to(&[xid(), 0, 2, PROGRAM, 2, 0, 2, 4, 9, 0, 0]), [1, 1, 1, 1]);
         assert_eq!(reply_to(&[xid(), 0, 2, PROGRAM, 2, 0, 1, 4, 9, 0, 0]), [1, 1, 1, 1]);
         assert_eq!(reply_to(&[xid(), 0, 2, PROGRAM, 2, 0, 6, 20, 1, 1, 0, 1, 0, 0, 0]), [1, 1, 1, 1]);
-        // AUTH_SYS as it has to be; MSG_ACCEPTED, AUTH_NONE, SUCCESS.
+        // A correct AUTH_SYS: MSG_ACCEPTED, AUTH_NONE, SUCCESS.
         assert_eq!(reply_to(&[xid(), 0, 2, PROGRAM, 2, 0, 1, 20, 0, 0, 0, 0, 0, 0, 0]), [1, 0, 0, 0, 0]);
     });
 }
@@ -117,7 +117,7 @@ fn a_handler_sees_the_user_and_data_that_came_apart() {
             assert!(call.result(0) == data);
             xids.push(call.xid());
         }
-        assert_ne!(xids[0], xids[1], "each time it is another call");
+        assert_ne!(xids[0], xids[1], "it is another call each time");
         call.message().clear();
         call.message().push(&9001_u32.to_be_bytes());
         call.message().push(&[7; 9004]);

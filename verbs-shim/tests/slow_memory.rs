@@ -1,5 +1,5 @@
-//! What takes an adapter long holds up nobody else: memory, and the end of a connection.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test falls where it is not so")]
+//! What takes an adapter long, registering memory and ending a connection, delays nobody else.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed expectation fails the test")]
 
 #[path = "support/header.rs"]
 mod header;
@@ -22,7 +22,7 @@ use header::header;
 use slow::{Act, Gate, Opens, Slow};
 use stopping::Stopping;
 
-/// Too many for a Send.
+/// Too many octets for a Send.
 const OCTETS: usize = 5000;
 
 fn message(client: &Client<Slow>, procedure: u32) -> Stream {
@@ -62,13 +62,13 @@ fn with_server(service: impl Fn(Request<Slow>) + Sync, run: impl FnOnce(Client<S
         let stopping = Stopping(stop);
         let gates = (Opens(&here.gate), Opens(&there.gate));
         let client = Client::connect(&here, address, &Settings::client()).unwrap();
-        // Now there are credits for more than one.
+        // Now there is more than one credit.
         client.call(&mut null(&client)).unwrap();
         run(client, &here.gate, &there.gate);
         drop((gates, stopping));
         served.join().unwrap().unwrap();
     });
-    // Where the driver ends a connection it may be at it still.
+    // If the driver ends the connection, it may still be doing so.
     let begun = Instant::now();
     while fabric.registered() > 0 {
         assert!(begun.elapsed() < Duration::from_secs(5), "memory is still registered");
@@ -76,7 +76,7 @@ fn with_server(service: impl Fn(Request<Slow>) + Sync, run: impl FnOnce(Client<S
     }
 }
 
-/// Checks that a call in another thread comes to its end while the gate is closed to something.
+/// Checks that a call in another thread ends while the gate is closed.
 fn comes_to_its_end(client: &Client<Slow>, run: impl FnOnce(&Client<Slow>) + Send + 'static) {
     let (client, (done, is_done)) = (client.clone(), mpsc::channel());
     thread::spawn(move || {
@@ -150,7 +150,7 @@ fn a_call_is_sent_once_its_memory_is_registered() {
     });
 }
 
-/// Calls of each kind: those of threads and of futures, dropped and lost.
+/// Calls of each kind: from threads and from futures, dropped and lost.
 #[test]
 fn no_connection_is_locked_while_an_adapter_is_asked_for_what_takes_long() {
     let (sender, connections) = mpsc::channel();
@@ -190,7 +190,7 @@ fn memory_with_a_handle_that_is_in_use_is_registered_again() {
     with_server(answer, |client, gate, _| {
         for (same, outcome) in [(1, Ok(())), (4, Ok(())), (5, Err(CallError::NotRegistered)), (0, Ok(()))] {
             gate.passed();
-            // The first region of the call has a handle of its own, and those after it that of the first.
+            // The first region of the call has a handle of its own, and later ones have the same handle.
             gate.give_the_same_handle_after_one(same);
             let mut call = with_chunks(&client);
             assert_eq!(client.call(&mut call), outcome, "{same}");
@@ -242,7 +242,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 #[test]
 fn a_thread_that_polls_does_nothing_that_takes_an_adapter_long() {
     with_server(answer, |client, gate, _| {
-        // Futures are waited for from here on.
+        // From here on there are futures.
         block_on(client.start(null(&client))).1.unwrap();
         gate.passed();
         let (call, outcome) = block_on(client.start(with_chunks(&client)));
@@ -263,7 +263,7 @@ fn a_thread_that_polls_does_nothing_that_takes_an_adapter_long() {
         let last = client.start(with_chunks(&client));
         drop(client);
         drop(last);
-        // The connection is the driver's to end.
+        // The driver has to end the connection.
         let (begun, mut passed) = (Instant::now(), gate.passed());
         while !passed.iter().any(|(act, _)| *act == Act::Destroy) {
             assert!(begun.elapsed() < Duration::from_secs(5), "it does not end: {passed:?}");
@@ -276,7 +276,7 @@ fn a_thread_that_polls_does_nothing_that_takes_an_adapter_long() {
     });
 }
 
-/// Where nobody has polled anything yet, too: whoever starts a call may be a task.
+/// Even if nothing has been polled yet: the caller may be a task.
 #[test]
 fn a_thread_that_starts_a_call_does_not_register_its_memory() {
     with_server(answer, |client, gate, _| {
@@ -294,7 +294,7 @@ fn a_thread_that_starts_a_call_does_not_register_its_memory() {
     });
 }
 
-/// Answers NULL, and has the other calls answered by whoever takes them from the other end.
+/// Answers NULL calls, and passes all others to whoever receives them from the channel.
 fn answers_elsewhere() -> (impl Fn(Request<Slow>) + Sync, mpsc::Receiver<Request<Slow>>) {
     let (sender, requests) = mpsc::channel();
     let sender = Mutex::new(sender);
@@ -305,7 +305,7 @@ fn answers_elsewhere() -> (impl Fn(Request<Slow>) + Sync, mpsc::Receiver<Request
     (service, requests)
 }
 
-/// A call with a Write chunk alone.
+/// A call with only a Write chunk.
 fn with_result(client: &Client<Slow>) -> Call {
     Call::new(message(client, 1), 24).with_result(vec![0; OCTETS])
 }
@@ -324,7 +324,7 @@ fn a_thread_that_answers_elsewhere_does_nothing_that_takes_an_adapter_long() {
         let (call, outcome) = pending.wait();
         assert_eq!((outcome, call.result(0)), (Ok(()), &[7; OCTETS][..]));
 
-        // Nor is a connection that the server has let go of destroyed by the thread that has the last of it.
+        // Nor is a connection that the server has dropped destroyed by the thread that drops its last request.
         let _lost = client.start(with_result(&client));
         let last = request();
         client.connection().disconnect();
@@ -354,14 +354,14 @@ fn a_thread_of_a_server_registers_what_it_answers_with() {
     let service = move |request| {
         served_by.lock().unwrap().push(thread::current().id());
         answer(request);
-        // Another thread that was to do it would have done it by then.
+        // If another thread were to do it, it would have done it by then.
         thread::sleep(Duration::from_millis(50));
     };
     with_server(service, |client, _, gate| {
         gate.passed();
         client.call(&mut with_chunks(&client)).unwrap();
         let passed = gate.passed();
-        // Where the call goes, and where the result comes from.
+        // The memory into which the call is pulled, and the memory of the result.
         let registered: Vec<_> = passed.iter().filter(|(act, _)| *act == Act::Register).collect();
         assert_eq!(registered.len(), 2, "{passed:?}");
         assert_eq!(registered[1].1, *threads.lock().unwrap().last().unwrap());

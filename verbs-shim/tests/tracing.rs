@@ -1,4 +1,4 @@
-//! What a subscriber of `tracing` is told of connections and calls, in which order, with the XIDs of both ends.
+//! What a subscriber of `tracing` is told about connections and calls: in which order, and with which XIDs.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 #[path = "support/service.rs"]
@@ -123,7 +123,7 @@ fn connections_and_calls_are_told_with_their_xids() {
         position(&["DEBUG ended", here, "reason="]),
     ];
     assert!(server.is_sorted(), "{lines:#?}");
-    // Each is told once.
+    // Each is reported once.
     for (event, peer, times) in
         [("TRACE call", there, 3), ("DEBUG call", there, 1), ("DEBUG ended", there, 1), ("DEBUG ended", here, 1)]
     {
@@ -132,13 +132,13 @@ fn connections_and_calls_are_told_with_their_xids() {
     }
 }
 
-/// How often the end of a connection to this peer was told, with this reason.
+/// How often the end of a connection to this peer was reported, with this reason.
 fn ended(peer: SocketAddr, reason: &str) -> usize {
     let end = format!("DEBUG ended peer={peer} reason={reason}");
     events().iter().filter(|line| **line == end).count()
 }
 
-/// Makes a call as a task does, which looks again when it is woken.
+/// Makes a call like a task, which polls again when it is woken.
 fn call_from_a_task(client: &Client<Adapter>, server: &Connection<Adapter>) {
     let mut pending = pin!(client.start(Call::rpc(PROGRAM, 1, 0)));
     let mut context = Context::from_waker(Waker::noop());
@@ -169,7 +169,7 @@ fn the_end_of_an_idle_connection_is_told_once_as_soon_as_its_client_knows() {
     };
     let (by_us, by_peer) = ("this side ended it", "the other side ended it");
 
-    // Where a task has called, the driver sees it.
+    // If a task has called, the driver sees the end.
     let (client, accepted) = connect();
     call_from_a_task(&client, &accepted);
     accepted.disconnect();
@@ -180,7 +180,7 @@ fn the_end_of_an_idle_connection_is_told_once_as_soon_as_its_client_knows() {
     }
     drop(client);
 
-    // Where threads alone have called, the next call sees it.
+    // If only threads have called, the next call sees it.
     let (client, accepted) = connect();
     accepted.disconnect();
     assert_eq!(ended(address, by_peer), 1);

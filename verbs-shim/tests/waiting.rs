@@ -1,13 +1,8 @@
 //! Who waits, and what wakes them.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test falls where what it expects is not so"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a failed expectation fails the test")]
 
 #[path = "support/echo.rs"]
-#[allow(dead_code, reason = "others measure more")]
+#[allow(dead_code, reason = "other tests and benchmarks use the rest")]
 mod echo;
 
 use std::future::{Future, poll_fn};
@@ -31,7 +26,7 @@ impl Wake for Count {
     }
 }
 
-/// A call that is waited for, and how often it was woken.
+/// A pending call, and how often it was woken.
 struct Waiting(Pending<Adapter>, Arc<Count>);
 
 impl Waiting {
@@ -49,7 +44,7 @@ impl Waiting {
     }
 }
 
-/// Waits until it is so.
+/// Waits until the condition holds.
 fn becomes_so(is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
@@ -58,16 +53,16 @@ fn becomes_so(is_so: impl Fn() -> bool) {
     }
 }
 
-/// A client of a server that hands each call over, and answers none by itself.
+/// A client of a server that passes each call to the test and answers none itself.
 fn with_calls(run: impl FnOnce(&Client<Adapter>, &mpsc::Receiver<Request<Adapter>>)) {
     with_calls_of(&Settings::client(), run);
 }
 
-/// The same of a client that is set up so.
+/// The same for a client with these settings.
 fn with_calls_of(settings: &Settings, run: impl FnOnce(&Client<Adapter>, &mpsc::Receiver<Request<Adapter>>)) {
     let (sender, calls) = mpsc::channel();
     let hand_over = move |request| {
-        // At the end nobody takes it.
+        // At the end nobody receives it.
         let _ = sender.send(request);
     };
     echo::with_service(&hand_over, |fabric, address| {
@@ -76,7 +71,7 @@ fn with_calls_of(settings: &Settings, run: impl FnOnce(&Client<Adapter>, &mpsc::
     });
 }
 
-/// Has a first call answered: until then the client has credit for one.
+/// Answers a first call: until then the client has one credit.
 fn get_credits(client: &Client<Adapter>, calls: &mpsc::Receiver<Request<Adapter>>) {
     let first = client.start(echo::null(client));
     answer(calls);
@@ -104,11 +99,11 @@ fn a_place_that_is_free_wakes_the_first_who_waits_and_who_does_not_take_it_the_n
         assert_eq!(woken(&waiting), [1, 0, 0]);
         let mut late = Waiting::new(client);
         assert!(late.is_pending());
-        // Who leaves from within the line leaves the others as they are.
+        // A call that leaves the middle of the line changes nothing for the others.
         waiting.remove(1);
         assert!(waiting[0].is_pending(), "it has begun, and waits for its reply");
         assert_eq!((woken(&waiting), late.woken()), (vec![1, 0], 0), "there is no place for the next");
-        // The first place is taken now, and what comes frees one for each.
+        // Now the first place is taken, and each reply frees one.
         answer(calls);
         becomes_so(|| woken(&waiting) == [1, 1] && late.woken() == 0);
         assert!(waiting[1].is_pending());
@@ -130,7 +125,7 @@ fn a_thread_and_futures_wait_in_one_line() {
                 answer(calls);
             }
             becomes_so(|| first.woken() == 1);
-            // The thread waits for the future before it, which leaves.
+            // The thread waits behind the future, which leaves.
             assert!(!thread.is_finished());
             drop(first);
             answer(calls);
@@ -229,7 +224,7 @@ fn a_thread_is_told_that_its_turn_has_come_though_nothing_comes_from_the_adapter
             thread::sleep(Duration::from_millis(200));
             assert_eq!(last.woken(), 0, "two places are free, for those before it");
             drop(first);
-            // The thread takes one, and the other is for whoever comes after it.
+            // The thread takes one place, and the next in line gets the other.
             becomes_so(|| last.woken() == 1);
             drop((under_way, last));
             client.connection().disconnect();
@@ -291,7 +286,7 @@ fn however_many_wait_each_is_woken_a_few_times() {
             }
             tasks.join_all().await;
         });
-        // When it comes, when there is a place, when there is a reply.
+        // At the start, when there is a place, and when there is a reply.
         assert!(polls.load(Ordering::Relaxed) <= 3 * FUTURES, "{polls:?}");
     });
 }

@@ -1,8 +1,8 @@
-//! Calls everything public in `rpcrdma` with input the compiler knows nothing about.
+//! Calls everything public in `rpcrdma` with input that the compiler knows nothing about.
 //!
-//! The panic handler calls a function that is nowhere defined. Where the optimiser finds that no panic can be reached, the
-//! handler is gone from the program and it links; where one can be, the linker refuses it. `check` builds it and, should
-//! it not link, says who panics.
+//! The panic handler calls a function that is not defined anywhere. If the optimiser can prove that no panic is
+//! reachable, it drops the handler, and the program links; otherwise linking fails. `check` builds it and, if it does not
+//! link, lists the functions that panic.
 #![no_std]
 #![no_main]
 

@@ -252,7 +252,7 @@ fn call(input: &[u8], output: &mut [u8]) {
         }
         Err(error) => rpc_error(error),
     }
-    // Made by hand, the bodies may have any length.
+    // If a caller builds it, the bodies may have any length.
     let auth = Auth { flavor: Flavor(black_box(1)), body: input };
     let call = RpcCall {
         xid: 1,

@@ -137,7 +137,7 @@ pub enum AuthSysError {
 impl<'a> AuthSys<'a> {
     /// Octets a machine name may have.
     pub const MAX_MACHINE_NAME: usize = 255;
-    /// Groups there may be besides the first.
+    /// The most groups besides the first.
     pub const MAX_GIDS: usize = 16;
     /// Octets of the longest body: five words, the name with its padding, and the groups.
     pub const MAX_LEN: usize = 5 * 4 + Self::MAX_MACHINE_NAME.next_multiple_of(4) + Self::MAX_GIDS * 4;
@@ -195,7 +195,7 @@ impl<'a> AuthSys<'a> {
         sink::encoded_len(self)
     }
 
-    /// Writes the body at the start of `buffer`; gives its length.
+    /// Writes the body to the start of `buffer`, and returns its length.
     ///
     /// # Errors
     /// An [`EncodeError`] where it does not fit; `buffer` is as before then.

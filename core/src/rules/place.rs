@@ -140,7 +140,7 @@ pub(super) const fn segment(chunk: usize, index: usize) -> usize {
     chunk.saturating_add(BEFORE_SEGMENTS).saturating_add(index.saturating_mul(Segment::LEN))
 }
 
-/// Gives every segment of a header to `take`: its place, the segment, and where its handle is in the Send.
+/// Passes every segment of a header to `take`: its place, the segment, and where its handle is in the Send.
 pub fn segments<'a>(lists: impl Into<Lists<'a>>, mut take: impl FnMut(Place, Segment, usize)) {
     let lists = lists.into();
     let chunks = lists.chunks;

@@ -9,7 +9,7 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// What is found in a Send: slug, offset.
+/// What is found in a Send: slug and offset.
 fn found(words_of: &[u32], sender: impl Into<Option<Role>>) -> Vec<(&'static str, usize)> {
     let octets = words(words_of);
     let mut found = Vec::new();
@@ -27,7 +27,7 @@ fn text(words_of: &[u32], sender: Role) -> String {
 const CALL: Role = Role::Requester;
 const REPLY: Role = Role::Responder;
 
-/// A call with a Read chunk at Position 8 and one at 16, a Write chunk and a Reply chunk: nothing is wrong with it. Below,
+/// A correct call with Read chunks at Positions 8 and 16, a Write chunk and a Reply chunk. The comments give
 /// the offset of each line's first word.
 #[rustfmt::skip]
 const GOOD: [u32; 39] = [
@@ -137,7 +137,7 @@ fn other_messages_have_rules_of_their_own() {
         (&[7, 1, 32, 4, 2, 0], REPLY, ("error-trailing", 20)),
         (&[7, 2, 32, 4, 1, 1, 1, 0], REPLY, ("error-trailing", 28)),
         (&[7, 1, 32, 0, 1, 24, 9, 4, 0, 0, 0, 0, 0, 7, 1], REPLY, ("read-in-reply", 16)),
-        // Each has half of what a long reply is pulled by: RDMA_NOMSG, Position Zero only.
+        // Each has half of what a pulled reply needs: RDMA_NOMSG, or only a Position Zero chunk.
         (&[7, 1, 32, 0, 1, 0, 9, 4, 0, 0, 0, 0, 0, 7, 1], REPLY, ("read-in-reply", 16)),
         (&[7, 1, 32, 1, 1, 0, 9, 40, 0, 0, 1, 24, 9, 4, 0, 0, 0, 0, 0], REPLY, ("read-in-reply", 16)),
         (&[7, 1, 32, 0, 0, 0, 1, 1, 9, 100, 0, 0, 7, 1], REPLY, ("reply-chunk-in-msg", 24)),
@@ -230,12 +230,12 @@ fn every_cut_of_a_call_breaks_the_rule_for_it() {
     }
 }
 
-/// What is wrong with a reply, by the call it answers.
+/// What is wrong with a reply to this call.
 fn compared(call: &[u32], reply: &[u32]) -> Vec<(&'static str, usize)> {
     told_of_reply(call, reply, |finding| (finding.rule.slug, finding.offset))
 }
 
-/// What `tell` says of each finding in a reply.
+/// What `tell` says about each finding in a reply.
 fn told_of_reply<T>(call: &[u32], reply: &[u32], tell: impl Fn(&Finding<'_>) -> T) -> Vec<T> {
     let (call, reply) = (words(call), words(reply));
     let pair =
@@ -414,7 +414,7 @@ fn found_v2(
     told_v2(family, htype, rest, change, |finding| (finding.rule.slug, finding.severity, finding.offset))
 }
 
-/// What `tell` says of each finding in such a Send.
+/// What `tell` says about each finding in such a Send.
 fn told_v2<T>(
     family: Family,
     htype: u32,
@@ -543,7 +543,7 @@ fn what_the_caller_knows_of_a_connection_of_version_2_is_judged() {
     let first = ("v2-first-message", Severity::Error, 0);
     assert_eq!(call(|sent| (sent.is_first, sent.length) = (true, 1025)), [first]);
 
-    // Which looks like a call, and is the middle of something else.
+    // It looks like a call, but is the middle of something else.
     let part = |begins| found_v2(Family::A, 0, &[3, 0, 0, 0, 0, 7, 0], |sent| sent.begins = begins).len();
     assert_eq!((part(true), part(false)), (1, 0));
 
@@ -632,12 +632,12 @@ fn what_a_receiver_has_to_do_follows_from_what_is_broken() {
     let bad_xdr = [by(ErrorCode::BAD_XDR), drop];
     let inval_cont = [by(ErrorCode::INVAL_CONT), drop];
     for (family, htype, rest, expected) in [
-        // What does not parse.
+        // Messages that cannot be decoded.
         (Family::B, 14, &[][..], [by(ErrorCode::INVAL_HTYPE); 2]),
         (Family::B, 7, &[1, 6, 4, 1], [by(ErrorCode::BAD_PROPVAL); 2]),
         (Family::B, 13, &[2], bad_xdr),
         (Family::A, 6, &[], [drop; 2]),
-        // What parses.
+        // Messages that can.
         (Family::B, 11, &[0, 0], bad_xdr),
         (Family::A, 0, &[0, 0, 0, 0, 0, 8, 0], bad_xdr),
         (Family::B, 10, &[0, 1, 6, 9, 40, 0, 0, 0, 0, 0, 7, 0], bad_xdr),
@@ -648,7 +648,7 @@ fn what_a_receiver_has_to_do_follows_from_what_is_broken() {
         // An error is never answered.
         (Family::A, 4, &[3, 2], [drop; 2]),
         (Family::A, 4, &[5, 2], [drop; 2]),
-        // Nothing is asked of the receiver.
+        // The receiver need not react.
         (Family::A, 0, &[8, 0, 0, 0, 0, 7, 0], [None; 2]),
         (Family::B, 5, &[], [None; 2]),
         (Family::B, 4, &[2, 0], [None; 2]),
@@ -663,7 +663,7 @@ fn what_a_receiver_has_to_do_follows_from_what_is_broken() {
     assert_eq!(of(Family::B, 10, &inline, Some(ContinuationError::PropertiesInterrupted)), either);
 }
 
-/// A row of version 2 tells by what code a responder answers, and its text tells people.
+/// A rule of version 2 says with which code a responder answers, and its text says so too.
 #[test]
 fn the_text_of_a_rule_of_version_2_names_the_answer() {
     for row in v2::rows() {

@@ -11,7 +11,7 @@
 //!
 //! So the word of family A is split. That of family B is split in drafts -03 and -04, not fully defined in -05, and a
 //! limit on a running count of messages in -06 and -07, whose rule for it contradicts itself. Nothing in a message
-//! shows which of these its sender follows, so whoever displays the word of family B gives both readings.
+//! shows which of these its sender follows, so a program that displays the word of family B prints both readings.
 
 use core::fmt;
 

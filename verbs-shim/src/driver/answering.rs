@@ -243,7 +243,7 @@ impl<V: Provider> Answering<V> {
         Ok(())
     }
 
-    /// Has a whole reply registered, for the other side to pull.
+    /// Starts to register a whole reply, for the other side to pull.
     fn provide(&mut self, port: &Port<V>, jobs: &mut Jobs<V>, call: CallId, length: u32) -> Result<(), Ended> {
         let number = self.number(call).ok_or(Ended::MISSING)?;
         let answer = self.answer(number)?;

@@ -46,7 +46,7 @@ pub(crate) struct Calling<V: Verbs> {
     most_returned: usize,
     /// RDMA Reads of replies that wait until the room is registered: ticket, source, place in the room.
     held: VecDeque<(usize, Segment, u32)>,
-    /// Who waits for a place of the Requester.
+    /// Calls that wait for a place of the Requester.
     line: Line,
     /// Whether a thread may be waiting for something that has happened.
     pub(super) news: bool,
@@ -163,7 +163,7 @@ impl<V: Provider> Calling<V> {
         self.wake_next();
     }
 
-    /// Wakes whoever takes the next place.
+    /// Wakes the call that takes the next place.
     fn wake_next(&mut self) {
         if !self.requester.is_full() {
             self.news |= self.line.begins_with_thread();
@@ -214,7 +214,7 @@ impl<V: Provider> Calling<V> {
         Ok(Some(number))
     }
 
-    /// The outcome of a call, if it has ended; gives the call back.
+    /// The outcome of a call, if it has ended; the call is then put back.
     pub(crate) fn outcome(&mut self, number: usize, call: &mut Call) -> Option<Result<(), CallError>> {
         let ticket = self.tickets.get_mut(number)?;
         let outcome = ticket.stage.take_outcome()?;
@@ -492,7 +492,7 @@ impl<V: Provider> Calling<V> {
         };
         ticket.stage = match taken.clone() {
             Ok(()) => CallStage::Closing(end),
-            // Whoever waits is told in any case.
+            // The thread or future that waits is woken in any case.
             Err(ended) => {
                 self.ended.get_or_insert(ended);
                 CallStage::Closing(End::Lost)

@@ -1,7 +1,7 @@
 //! What takes an adapter long: registering memory, taking it back, ending a connection.
 //!
 //! The Requester and the Responder ask for it while the connection is locked. It is done when nothing is locked, so
-//! that a call with much memory holds up no other, and the outcome is told to them under the lock again.
+//! that a call with much memory delays no other, and they learn the outcome under the lock again.
 //!
 //! - Whoever asked for a job does it, rather than whichever thread comes along. A thread that calls, answers or waits
 //!   does all pending jobs before it waits. A thread that takes completions does the jobs that result from them, for

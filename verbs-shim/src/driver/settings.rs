@@ -184,16 +184,16 @@ impl SettingsBuilder {
         self
     }
 
-    /// Waits this long before each RDMA Read of a call that this end answers, so that whatever measures the call can be
-    /// compared with a known time. The first Read waits from the arrival of the call, and each later one from when the one
-    /// before it was posted. Each call waits for itself, and nothing else waits for it. Zero, the default, costs nothing.
+    /// Waits this long before each RDMA Read of a call that this end answers, so that a tool that measures calls can be
+    /// compared with a known time. The first Read waits from the arrival of the call, and each later one from when the
+    /// one before it was posted. Each call waits for itself, and nothing else waits for it. Zero is the default.
     pub const fn delay_reads(mut self, delay: Duration) -> Self {
         self.0.delays.read = delay;
         self
     }
 
-    /// Waits this long before the RDMA Writes of a reply, like [`delay_reads`](Self::delay_reads): from when the reply is
-    /// given until its first Write. The others follow as they would without.
+    /// Waits this long before the RDMA Writes of a reply, like [`delay_reads`](Self::delay_reads): from when the service
+    /// answers until the first Write is posted. The other Writes follow without delay.
     pub const fn delay_writes(mut self, delay: Duration) -> Self {
         self.0.delays.write = delay;
         self

@@ -1,4 +1,4 @@
-//! A connection as all its users share it: who waits, and who does the slow work.
+//! A connection as its users share it: which of them wait, and which do the slow work.
 
 use std::mem;
 use std::net::SocketAddr;
@@ -24,8 +24,7 @@ use crate::trace;
 use crate::verbs::Armed;
 use crate::verbs::waiter::Watch;
 
-/// What connections, calls and requests hold. The last that is dropped ends the connection, or leaves that to the
-/// driver.
+/// What connections, calls and requests hold. Dropping the last of them ends the connection, or leaves that to the driver.
 pub(crate) struct Owned<V: Provider> {
     shared: Arc<SharedConnection<V>>,
     /// Dropped after the one above, so that the driver drops the last, or finds that it is gone.
@@ -151,7 +150,7 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    /// Declares that this thread, one of a server, looks after the connection until it lets it [rest](Self::rest).
+    /// Declares that this thread of a server looks after the connection until it lets it [rest](Self::rest).
     pub(crate) fn be_attended_by_server(&self) {
         self.attended.get_or_init(|| AttendedBy::Server);
         let mut state = self.lock();
@@ -162,8 +161,8 @@ impl<V: Provider> SharedConnection<V> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does the jobs that there are; if there are none, waits until something has happened, for some time at most. One
-    /// thread waits for the adapter, the others for that one.
+    /// Does all pending jobs; if there are none, waits until something has happened, but no longer than this. One thread
+    /// waits for the adapter, the others for that one.
     pub(crate) fn progress<'a>(
         &'a self,
         mut state: MutexGuard<'a, ConnectionState<V>>,
@@ -247,14 +246,14 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    /// The same, and then lets go of the lock: for whoever has asked for something, and may take a while.
+    /// The same, and then releases the lock: for callers that have asked for something, and may take a while.
     pub(crate) fn finish(&self, state: MutexGuard<'_, ConnectionState<V>>) {
         let state = self.work(state);
         self.release(state);
     }
 
-    /// Has whoever attends to the connection told when there is something to do, unless there is already; none where
-    /// there will be nothing any more.
+    /// Wakes the attendant of the connection when there is something to do, unless there already is; none if there never
+    /// will be.
     pub(crate) fn rest(&self, watch: &Watch) -> Option<Armed> {
         let mut state = self.lock();
         if state.closed {
@@ -410,8 +409,8 @@ impl<V: Provider> Drop for WaitsInLine<'_, V> {
 }
 
 impl<V: Provider> Owned<V> {
-    /// Lets go of the lock, for a caller that may be a future, or a task that polls one: it may not take long, so the
-    /// driver does the jobs. A server's thread that looks after the connection does them itself.
+    /// Releases the lock, for a caller that may be a future, or a task that polls one. It must not take long, so the driver
+    /// does the jobs; a server's thread that looks after the connection does them itself.
     pub(crate) fn leave_work(&self, state: MutexGuard<'_, ConnectionState<V>>) {
         if !state.jobs.are_waiting() {
             self.release(state);
@@ -426,8 +425,8 @@ impl<V: Provider> Owned<V> {
         }
     }
 
-    /// Wakes the driver, which knows of the connection from now on; none where there cannot be one. The lock sees to it
-    /// that it is told once.
+    /// What wakes the driver, which knows the connection from now on; none if there cannot be a driver. The lock ensures that
+    /// the driver is told only once.
     fn driver(&self, _locked: &MutexGuard<'_, ConnectionState<V>>) -> Option<&Watch> {
         if self.driver.get().is_none() {
             let weak: Weak<SharedConnection<V>> = Arc::downgrade(&self.shared);
@@ -436,7 +435,7 @@ impl<V: Provider> Owned<V> {
         self.driver.get()
     }
 
-    /// Has somebody take completions from now on, as a future waits, who cannot; false where nobody does.
+    /// Ensures that someone takes completions from now on, because a future waits, which cannot; false if nobody does.
     pub(crate) fn be_attended(&self) -> bool {
         if self.attended.get().is_some() {
             return true;
@@ -451,7 +450,7 @@ impl<V: Provider> Owned<V> {
     /// Makes somebody ensure that a call that was given up does not wait too long for its reply.
     pub(crate) fn watch_grace(&self, outcome: &Result<(), CallError>) {
         if matches!(outcome, Err(CallError::TimedOut(Progress::Sent))) {
-            // If the operating system has no thread for that, whoever waits watches the clock too.
+            // If the operating system has no thread for that, every thread that waits watches the clock too.
             self.be_attended();
         }
     }

@@ -46,7 +46,7 @@ pub(crate) struct ConnectionState<V: Provider> {
     pub(super) looks_after: Option<ThreadId>,
 }
 
-/// Who waits for completions.
+/// The thread that waits for completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lead {
     Nobody,
@@ -227,8 +227,8 @@ impl<V: Provider> ConnectionState<V> {
         self.carry_out(port);
     }
 
-    /// Begins a call; none if there are as many as there can be, or others wait for that already: it has its place
-    /// among them then, if it is to wait.
+    /// Begins a call; none if there is no free place, or if others already wait for one. If the call is to wait, it then
+    /// has a place among them.
     pub(crate) fn begin(
         &mut self,
         port: &Port<V>,
@@ -323,7 +323,7 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    /// Has the end reported, once.
+    /// Marks the end to be reported, once.
     fn report_end(&mut self) {
         if self.report == EndReport::Open
             && let Some(ended) = &self.ended

@@ -61,7 +61,7 @@ impl<V: Provider> Connection<V> {
         Self::told(address, Self::set_up(verbs, address, settings))
     }
 
-    /// The same, and what has come of it is told.
+    /// Reports the outcome to subscribers of `tracing`.
     fn told(peer: SocketAddr, outcome: Result<Self, Error>) -> Result<Self, Error> {
         trace::connected(peer, outcome.as_ref().map(Self::terms));
         outcome

@@ -232,7 +232,7 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
         self.service.failed(peer, why);
     }
 
-    /// Has threads look after a connection.
+    /// Lets threads look after a connection.
     fn begin(&self, connection: Connection<V>) {
         let mut state = self.lock();
         state.last += 1;
@@ -307,7 +307,7 @@ impl<V: Provider> Served<V> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes it to be looked after; false where another thread does that, who looks again then.
+    /// Takes it to look after it; false if another thread already does, which then looks again.
     fn take(&self) -> bool {
         let mut care = self.care();
         *care = if *care == Care::Nobody { Care::Somebody } else { Care::Again };
@@ -325,7 +325,7 @@ impl<V: Provider> Served<V> {
         self.care.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands all calls that there are to the service, and ends a connection that has been idle for too long.
+    /// Hands all waiting calls to the service, and ends a connection that has been idle for too long.
     fn serve(&self, service: &impl Service<V>, idle: Option<Duration>) -> Result<(), Ended> {
         let mut heard = match *self.lock() {
             LastHeard::Never => {
@@ -356,7 +356,7 @@ impl<V: Provider> Served<V> {
         }
     }
 
-    /// Has it looked after when there is something to do.
+    /// Arranges for it to be looked after when there is something to do.
     fn rest(&self, idle: Option<Duration>) -> Armed {
         let heard = *self.lock();
         if let (Some(longest), LastHeard::At(heard)) = (idle, heard)

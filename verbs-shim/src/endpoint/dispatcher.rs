@@ -172,7 +172,7 @@ impl<'a, V: Provider> Dispatcher<'a, V> {
     }
 }
 
-/// Whether these credentials say who calls.
+/// Whether these credentials identify the caller.
 fn is_known(credential: &Auth<'_>) -> bool {
     match credential.flavor {
         Flavor::NONE => true,

@@ -1,4 +1,4 @@
-//! Wakes those who wait for a connection when something has changed there.
+//! Wakes threads that wait for a connection when something has changed there.
 //!
 //! The loopback has no descriptors: whoever posts rings the bell of a connection, and tells its waiter. A bell counts,
 //! so that nobody falls asleep over a ring that came between a look and the sleep. Its lock is not the connection's,
@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::side::Side;
 use crate::verbs::waiter::Watch;
 
-/// Counts rings, and knows who waits.
+/// Counts rings, and knows the threads that wait.
 #[derive(Debug, Default)]
 pub(super) struct Bell {
     state: Mutex<BellState>,

@@ -46,12 +46,12 @@ pub struct Faults {
     random: Option<Random>,
 }
 
-/// What a plan has done so far, on all queue pairs that follow it. A fault counts once it has struck; one whose step never
-/// began does not.
+/// What a plan has done so far, on all queue pairs that follow it. A fault counts once it has struck, so one whose step
+/// never began does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Injected {
-    /// Connections lost before a step ([`Fault::LoseBefore`]); also those that [`Fault::Complete`] kept from being set up.
+    /// Connections lost before a step ([`Fault::LoseBefore`]), or that [`Fault::Complete`] kept from being set up.
     pub lost_before: u64,
     /// Connections lost after a step ([`Fault::LoseAfter`]).
     pub lost_after: u64,

@@ -30,10 +30,10 @@ use crate::message::stream::Stream;
 pub struct Call {
     pub(crate) stream: Stream,
     chosen_by: Chooser,
-    /// The XID it was made with last; kept where the rest of the call is given up.
+    /// The XID with which it was last made; kept even if the rest of the call is given up.
     xid: u32,
     pub(crate) results: Vec<Vec<u8>>,
-    /// The most octets that the header of the reply may have, and the rest of it.
+    /// The most octets of the reply's header, and of the rest.
     reply_header: u32,
     results_length: u32,
     /// The reply, or the room for it.
@@ -44,13 +44,13 @@ pub struct Call {
     pub(crate) received: Vec<u32>,
 }
 
-/// Who has chosen the XID of a call.
+/// What chooses the XID of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Chooser {
-    /// The caller: it is in the message.
+    /// The caller, who has put it in the message.
     #[default]
     Caller,
-    /// The connection does, each time that the call is made.
+    /// The connection, each time that the call is made.
     Connection,
 }
 
@@ -89,7 +89,7 @@ const REPLY_HEADER: u32 = 24;
 
 impl Call {
     /// A call of a procedure, with `AUTH_NONE` and without arguments: those are appended to [`message`](Self::message).
-    /// The connection gives it an XID each time that it is made.
+    /// The connection gives it an XID each time it is made.
     #[must_use]
     pub fn rpc(program: u32, version: u32, procedure: u32) -> Self {
         let header = rpc::RpcCall {
@@ -109,8 +109,8 @@ impl Call {
         call
     }
 
-    /// The same in the name of a user. Its reply may have a verifier (RFC 5531 appendix A), for which there is room
-    /// then.
+    /// The same call with the credentials of a user. Its reply may have a verifier (RFC 5531 appendix A), for which room is
+    /// added.
     #[must_use]
     pub fn with_credentials(mut self, user: &AuthSys<'_>) -> Self {
         let (mut body, mut octets) = ([0; AuthSys::MAX_LEN], [0; CALL_HEADER + AuthSys::MAX_LEN]);
@@ -136,8 +136,8 @@ impl Call {
         Self { stream: message, results_length: reply_length, ..Self::default() }
     }
 
-    /// The same whose results are so many octets at most, without those that have room of their own; 0 if nothing is
-    /// said. A reply with more cannot be taken.
+    /// The same call, with results of at most this many octets, not counting those that have room of their own; the
+    /// default is 0. A longer reply cannot be received.
     #[must_use]
     pub const fn with_results_length(mut self, octets: u32) -> Self {
         self.set_results_length(octets);
@@ -163,22 +163,22 @@ impl Call {
         &mut self.results
     }
 
-    /// Changes how long the results may be, for the next call: [`with_results_length`](Self::with_results_length). Of a
-    /// call that was made by [`new`](Self::new) it is how long the whole reply may be.
+    /// Changes how long the results of the next call may be: [`with_results_length`](Self::with_results_length). For a call
+    /// made by [`new`](Self::new), it is how long the whole reply may be.
     pub const fn set_results_length(&mut self, octets: u32) {
         self.results_length = octets;
     }
 
-    /// The XID it was made with last, also where it was given up; 0 before.
+    /// The XID with which it was last made, even if it was given up; 0 before that.
     #[must_use]
     pub const fn xid(&self) -> u32 {
         self.xid
     }
 
-    /// The results, without those that have come into their rooms.
+    /// The results, without those that are in rooms of their own.
     ///
     /// # Errors
-    /// What the server says where it has not carried out the call.
+    /// What the server answered if it did not carry out the call.
     pub fn accepted(&self) -> Result<&[u8], ReplyError> {
         reply::results(self.reply())
     }
@@ -196,19 +196,19 @@ impl Call {
         self.results.get(number).and_then(|room| room.get(..length)).unwrap_or_default()
     }
 
-    /// Octets that the reply has at most.
+    /// The most octets of the reply.
     pub(crate) const fn reply_length(&self) -> u32 {
         self.reply_header.saturating_add(self.results_length)
     }
 
-    /// Takes an XID, where it is for the connection to choose.
+    /// Takes an XID, if the connection is to choose it.
     pub(crate) fn choose_xid(&mut self, next: impl FnOnce() -> u32) {
         if self.chosen_by == Chooser::Connection {
             self.stream.set_xid(next());
         }
     }
 
-    /// It is made with this XID.
+    /// Records the XID with which it is made.
     pub(crate) const fn made_with(&mut self, xid: u32) {
         self.xid = xid;
     }

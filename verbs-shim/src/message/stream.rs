@@ -98,7 +98,7 @@ impl Stream {
         self.items.iter().map(|item| &item.octets[..])
     }
 
-    /// Empties the stream, but for the RPC header that [`Call::rpc`](crate::Call::rpc) or
+    /// Empties the stream except for the RPC header that [`Call::rpc`](crate::Call::rpc) or
     /// [`Request::accept`](crate::Request::accept) put there, and keeps the buffers for later.
     pub fn clear(&mut self) {
         self.octets.truncate(self.header);
@@ -110,7 +110,7 @@ impl Stream {
         }
     }
 
-    /// Takes everything out, and puts an RPC header in.
+    /// Replaces everything with an RPC header.
     #[inline]
     pub(crate) fn begin(&mut self, header: &[u8]) {
         self.header = 0;
@@ -119,7 +119,7 @@ impl Stream {
         self.header = self.length;
     }
 
-    /// Puts another RPC header in place of so many octets at the start.
+    /// Replaces this many octets at the start with another RPC header.
     pub(crate) fn replace_header(&mut self, before: usize, header: &[u8]) {
         let before = before.min(self.items.first().map_or(self.length, |item| item.before));
         self.octets.splice(..before, header.iter().copied());
@@ -127,7 +127,7 @@ impl Stream {
         (self.length, self.header) = (self.octets.len(), header.len());
     }
 
-    /// Puts an XID at the start of the RPC header.
+    /// Writes an XID to the start of the RPC header.
     pub(crate) fn set_xid(&mut self, xid: u32) {
         if let Some(place) = self.octets.first_chunk_mut() {
             *place = xid.to_be_bytes();

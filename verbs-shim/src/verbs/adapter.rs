@@ -360,7 +360,7 @@ pub trait Verbs {
     /// was given.
     fn private_data<'a>(&self, request: &'a Self::Request) -> &'a [u8];
 
-    /// Who asks.
+    /// The address of the requester.
     fn peer(&self, request: &Self::Request) -> SocketAddr;
 
     /// Accepts a request: the queue pair is then connected.

@@ -110,7 +110,7 @@ pub(crate) fn joined<'a>(descriptors: impl IntoIterator<Item = BorrowedFd<'a>>) 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test falls where what it expects is not so")]
+#[allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
 #[allow(
     deprecated,
     reason = "`AsyncFd::register` is unsafe, for owners that close their descriptor; this one does not"

@@ -100,14 +100,14 @@ impl Waiter {
         })))
     }
 
-    /// Has [`wait`](Self::wait) give this key once the descriptor can be read.
+    /// Makes [`wait`](Self::wait) return this key once the descriptor is readable.
     #[cfg(feature = "rdma")]
     pub(crate) fn watch(&self, descriptor: BorrowedFd<'_>, key: u64) -> Result<(), Error> {
         self.0.descriptors.watch(descriptor, key)
     }
 
-    /// The key of something that is to be looked at; none if there is none within that time. Of several threads that
-    /// wait, one is given it.
+    /// The key of something to look at; none if there is none within that time. If several threads wait, one of them gets
+    /// it.
     ///
     /// # Errors
     /// [`Error::System`].
@@ -139,8 +139,8 @@ impl Waiter {
         }
     }
 
-    /// Has [`wait`](Self::wait) give this key, once for all that was woken until then. It takes no lock but the waiter's, so
-    /// it can be woken anywhere.
+    /// A waker that makes [`wait`](Self::wait) return this key, once for all wake-ups until then. It takes no lock except
+    /// the waiter's, so it can be used anywhere.
     #[must_use]
     pub fn waker(&self, key: u64) -> Waker {
         Waker::from(Arc::new(Key { key, waiter: self.clone() }))
@@ -152,7 +152,7 @@ impl Waiter {
         self.0.wake_one(&mut ready);
     }
 
-    /// Has [`wait`](Self::wait) give this key at that time, or before. Of several times the first one counts.
+    /// Makes [`wait`](Self::wait) return this key at that time, or before. Of several times, the first counts.
     pub(crate) fn wake_at(&self, key: u64, when: Instant) {
         let mut ready = self.0.lock();
         let known = ready.time_of.get(&key).copied();
@@ -165,7 +165,7 @@ impl Waiter {
         ready.time_of.insert(key, when);
         ready.times.insert((when, key));
         if ready.times.first() == Some(&(when, key)) {
-            // Who sleeps has to wake up earlier.
+            // The thread that sleeps has to wake up earlier.
             self.0.wake_one(&mut ready);
         }
     }
@@ -185,7 +185,7 @@ impl SharedWaiter {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes a thread that sleeps; who does not looks for itself before it does.
+    /// Wakes a sleeping thread; one that is awake looks by itself before it sleeps.
     fn wake_one(&self, ready: &mut Ready) {
         if ready.asleep == 0 {
             return;
@@ -196,7 +196,7 @@ impl SharedWaiter {
         ready.sleepers.pop().iter().for_each(|sleeper| sleeper.notify_one());
     }
 
-    /// Sleeps until something has happened, for so long at most. Gives the key of a descriptor.
+    /// Sleeps until something has happened, at most this long. Returns the key of a descriptor.
     #[cfg(feature = "rdma")]
     fn sleep(&self, ready: MutexGuard<'_, Ready>, longest: Option<Duration>) -> Result<Option<u64>, Error> {
         drop(ready);
@@ -212,14 +212,14 @@ impl SharedWaiter {
                 Some(longest) => sleeper.wait_timeout(ready, longest).unwrap_or_else(PoisonError::into_inner).0,
                 None => sleeper.wait(ready).unwrap_or_else(PoisonError::into_inner),
             };
-            // Who woke up for another reason is in the row still.
+            // A thread that woke up for another reason is still in the list.
             ready.sleepers.retain(|other| !Arc::ptr_eq(other, sleeper));
         });
         Ok(None)
     }
 }
 
-/// A waiter and what it is to give.
+/// A waiter and the key that it is to return.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     waiter: Waiter,

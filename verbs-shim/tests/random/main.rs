@@ -1,9 +1,9 @@
 //! Calls of random shapes between a client and a server over the loopback, with faults: no octet wrong, no call lost without
 //! an error, no memory left registered, no rule broken in the captures.
 //!
-//! A session is a fabric, a client and a server, set up at random; whether things go wrong in it, and which, is random too.
-//! All follows from `RPCRDMA_SEED`, but for how the threads run; `RPCRDMA_SESSION` is the number of the first session.
-//! `RPCRDMA_CALLS` says how many calls there are at least, `RPCRDMA_GIVEN_UP` how many that are given up:
+//! A session is a fabric, a client and a server with random settings; whether anything goes wrong in it, and what, is
+//! random too. Everything follows from `RPCRDMA_SEED` except the order in which threads run; `RPCRDMA_SESSION` is the
+//! number of the first session. There are at least `RPCRDMA_CALLS` calls; `RPCRDMA_GIVEN_UP` calls are given up:
 //!
 //! ```sh
 //! RPCRDMA_CALLS=3000000 cargo test --release -p rpcrdma-verbs --test random -- --nocapture
@@ -13,7 +13,7 @@
     clippy::indexing_slicing,
     clippy::panic,
     missing_docs,
-    reason = "a test falls where what it expects is not so"
+    reason = "a failed expectation fails the test"
 )]
 
 #[path = "../dissected/mod.rs"]
@@ -31,18 +31,18 @@ use std::{panic, process, thread};
 use session::{Plan, Tally};
 use shape::mixed;
 
-/// Calls that have come to their end, of all sessions.
+/// Calls that have ended, in all sessions.
 pub(crate) static ENDED: AtomicU64 = AtomicU64::new(0);
 
 fn variable(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |value| value.parse().unwrap())
 }
 
-/// The session that is under way.
+/// The current session.
 static UNDER_WAY: Mutex<String> = Mutex::new(String::new());
 
-/// Ends the process at once: the other threads of a session could wait for the one that has fallen. What is printed would be
-/// kept back by the test harness, so it is written.
+/// Ends the process at once, because the other threads of a session might wait for the one that has panicked. It writes
+/// the reason, because the test harness would hold back what is printed.
 fn fall(why: &dyn Display) {
     let session = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
     let ended = ENDED.load(Ordering::Relaxed);
@@ -50,7 +50,7 @@ fn fall(why: &dyn Display) {
     process::exit(101);
 }
 
-/// Sees to it that a thread that falls ends the test, and so does a minute in which no call comes to its end.
+/// Ends the test when a thread panics, or when no call has ended for a minute.
 fn watch() {
     panic::set_hook(Box::new(|why| fall(why)));
     thread::spawn(|| {
@@ -66,7 +66,7 @@ fn watch() {
     });
 }
 
-/// Runs sessions, until there are enough.
+/// Runs sessions until there are enough calls.
 fn sessions(plan: impl Fn(u64) -> Plan, is_enough: impl Fn(&Tally) -> bool) -> Tally {
     let seed = variable("RPCRDMA_SEED", 1);
     let (mut sum, mut number) = (Tally::default(), variable("RPCRDMA_SESSION", 0));
@@ -82,7 +82,7 @@ fn sessions(plan: impl Fn(u64) -> Plan, is_enough: impl Fn(&Tally) -> bool) -> T
     sum
 }
 
-/// No other call is lost, no memory stays, and no rule is broken in the captures.
+/// Checks that no other call is lost, no memory stays registered, and no rule is broken in the captures.
 #[test]
 fn calls_that_are_given_up_harm_no_other() {
     let calls = variable("RPCRDMA_GIVEN_UP", 10_000);
@@ -94,10 +94,10 @@ fn calls_that_are_given_up_harm_no_other() {
 #[test]
 fn calls_of_random_shapes_end_once_and_with_the_right_octets() {
     let calls = variable("RPCRDMA_CALLS", 20_000);
-    // To begin and end a session takes longer than its calls, so a long run has longer ones.
+    // A session takes longer to begin and end than its calls take, so a long run has longer sessions.
     let times = (calls / 50_000).clamp(1, 20) as u32;
     let sum = sessions(|seed| Plan::of(seed, times), |sum| sum.calls() >= calls);
-    // What this is about has happened.
+    // Otherwise the test has not tested anything.
     let kinds =
         [sum.answered, sum.system_errors, sum.refused, sum.lost, sum.given_up, sum.not_registered, sum.captured];
     assert!(kinds.iter().all(|&count| count > 0), "{sum:?}");

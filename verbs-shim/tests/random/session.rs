@@ -27,32 +27,32 @@ use crate::shape::{Does, Places, Random, Shape};
 const REVERSE: u32 = 0x8000_0000;
 const ADDRESS: &str = "192.0.2.2:20049";
 
-/// What a session is like.
+/// The shape of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     seed: u64,
     captured: Option<PathMtu>,
-    /// One step in this many goes wrong on the client's adapter, and on the server's.
+    /// One step in this many fails on the client's adapter, and on the server's.
     faults: [u64; 2],
-    /// Calls are given up: dropped, or by their time.
+    /// Calls are given up: they are dropped, or they time out.
     cancels: bool,
-    /// The server takes less than is called, and can register a few regions beside its own buffers.
+    /// The server accepts smaller calls than the client makes, and can register few regions besides its own buffers.
     tight: bool,
-    /// The client can register this many regions beside its own buffers.
+    /// The client can register this many regions besides its own buffers.
     regions: Option<usize>,
     threads: usize,
     /// Calls of each thread.
     calls: u32,
     /// Calls of the server.
     reverse: u32,
-    /// Octets of an item at most.
+    /// The most octets of an item.
     octets: u64,
     client: Settings,
     server: Settings,
 }
 
 impl Plan {
-    /// One that follows from a seed; this many times the usual number of calls.
+    /// A session made from a seed, with this many times the usual number of calls.
     pub(crate) fn of(seed: u64, times: u32) -> Self {
         let mut random = Random(seed);
         let captured = random
@@ -95,7 +95,7 @@ impl Plan {
         }
     }
 
-    /// One in which nothing goes wrong but that calls are given up.
+    /// A session without faults in which calls are given up.
     pub(crate) fn dropping(seed: u64) -> Self {
         let mut plan =
             Self { faults: [0, 0], cancels: true, tight: false, regions: None, threads: 8, ..Self::of(seed, 1) };
@@ -112,7 +112,7 @@ impl Plan {
     }
 }
 
-/// How the calls of a session have ended.
+/// How the calls of a session ended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) answered: u64,
@@ -121,7 +121,7 @@ pub(crate) struct Tally {
     pub(crate) lost: u64,
     pub(crate) given_up: u64,
     pub(crate) not_registered: u64,
-    /// Transactions that were found in captures.
+    /// Transactions found in captures.
     pub(crate) captured: u64,
     connections: u64,
 }
@@ -152,7 +152,7 @@ struct Session {
     tally: Mutex<Tally>,
     /// Requests that another thread answers.
     later: Mutex<Option<Sender<Request<Adapter>>>>,
-    /// Where the buffers are of calls that the client has given up on this connection.
+    /// Addresses of the buffers of calls that the client has given up on this connection.
     given_up: Mutex<Vec<Places>>,
     /// Threads of the server that call.
     callers: Mutex<Vec<JoinHandle<()>>>,
@@ -164,7 +164,7 @@ impl Session {
         Shape::of(self.plan.seed, xid, self.plan.octets)
     }
 
-    /// Looks at a call, octet by octet, and answers it.
+    /// Checks a call octet by octet, and answers it.
     fn serve(&self, request: Request<Adapter>) {
         let shape = self.shape(request.xid());
         assert!(request.message() == shape.expected_call(), "the call {shape:?}");
@@ -195,7 +195,7 @@ impl Session {
         }
     }
 
-    /// Answers what comes in another order, and late.
+    /// Answers requests late and in another order.
     fn answer_later(&self, requests: Receiver<Request<Adapter>>) {
         let mut random = Random(self.plan.seed ^ 1);
         let mut held = Vec::new();
@@ -256,7 +256,7 @@ impl Session {
     fn wait(&self, random: &mut Random, waiting: &mut Vec<(Shape, Places, Pending<Adapter>)>) -> bool {
         let (shape, places, mut pending) = waiting.swap_remove(random.below(waiting.len() as u64) as usize);
         if self.plan.cancels && random.one_in(2) {
-            // Before anybody looks, or as a future that is not ready.
+            // Before anyone has looked at it, or as a future that is not ready.
             let looks = random.one_in(2);
             if looks
                 && let Poll::Ready((mut call, outcome)) =
@@ -273,10 +273,10 @@ impl Session {
         self.ended(&shape, &places, &mut call, outcome)
     }
 
-    /// Judges how a call has ended; whether the connection goes on.
+    /// Judges how a call ended, and says whether the connection goes on.
     fn ended(&self, shape: &Shape, places: &Places, call: &mut Call, outcome: Result<(), CallError>) -> bool {
         if outcome == Err(CallError::TimedOut(Progress::Sent)) && Shape::places(call).is_empty() {
-            // They come back when nobody can reach them.
+            // They come back once nobody can reach them.
             self.give_up(shape, places.clone());
         } else {
             assert_eq!(&Shape::places(call), places, "buffers come back after {outcome:?}: {shape:?}");
@@ -319,7 +319,7 @@ impl Session {
         true
     }
 
-    /// Whether the side that is called has said so; it does just after it has answered.
+    /// Whether the called side has said so; it does shortly after answering.
     fn was_refused(&self, xid: u32) -> bool {
         let until = Instant::now() + Duration::from_secs(10);
         while !self.refused.lock().unwrap().remove(&xid) {
@@ -382,7 +382,7 @@ impl Session {
     }
 }
 
-/// Wakes a thread that waits for a future.
+/// Unparks a thread that waits for a future.
 struct Waking(Thread);
 
 impl Wake for Waking {
@@ -434,7 +434,7 @@ impl Service<Adapter> for Serving {
     }
 }
 
-/// Makes all calls of the client, with as many connections as that takes.
+/// Makes all calls of the client, over as many connections as that takes.
 fn client(session: &Session, adapter: &Adapter) {
     let plan = &session.plan;
     let mut left = vec![plan.calls; plan.threads];
@@ -461,7 +461,7 @@ fn client(session: &Session, adapter: &Adapter) {
                 scope.spawn(move || answer_back(session, connection));
             }
             callers.into_iter().for_each(|caller| caller.join().unwrap());
-            // The server begins to call back before it is called.
+            // The server starts calling back before it is called.
             while session.calling_back.load(Ordering::Acquire) > 0 && connection.ended().is_none() {
                 thread::sleep(Duration::from_micros(100));
             }
@@ -520,7 +520,7 @@ pub(crate) fn run(plan: &Plan) -> Tally {
     });
     let callers = std::mem::take(&mut *session.callers.lock().unwrap());
     callers.into_iter().for_each(|caller| caller.join().unwrap());
-    // A thread that wakes futures goes when it sees that the connection is over.
+    // The driver lets go once it sees that the connection is over.
     let until = Instant::now() + Duration::from_secs(10);
     while fabric.registered() > 0 {
         assert!(Instant::now() < until, "no region is left");
@@ -537,7 +537,7 @@ pub(crate) fn run(plan: &Plan) -> Tally {
     tally
 }
 
-/// Looks at the capture; how many transactions there are in it.
+/// Checks the capture, and returns the number of transactions in it.
 fn judge(session: &Session, file: &File, tally: &Tally) -> u64 {
     let found = dissect(&file.octets());
     for transaction in &found.transactions {
@@ -557,7 +557,7 @@ fn judge(session: &Session, file: &File, tally: &Tally) -> u64 {
     let explained = |broken: &Broken| {
         let shape = broken.xid.map(|xid| session.shape(xid));
         shape.is_some_and(|shape| match broken.slug {
-            // There is no room, or it is too much for the server.
+            // There is no room, or the call is too large for the server.
             "reply-chunk-missing" => session.plan.tight || shape.may_be_refused(),
             _ => false,
         })

@@ -1,4 +1,4 @@
-//! What a call is like, and every octet of it and of its reply: all of it follows from a seed and the XID, so each side
+//! The shape of a call, and every octet of it and of its reply: all of it follows from a seed and the XID, so each side
 //! knows what it has to see.
 
 use rpcrdma::rpc::{AcceptStatus, Auth, Flavor, ReplyBody, RpcCall, RpcReply};
@@ -21,7 +21,7 @@ impl Random {
         mixed(self.0)
     }
 
-    /// 0 to `below`, without that.
+    /// From 0 up to, but not including, `below`.
     pub(crate) fn below(&mut self, below: u64) -> u64 {
         self.number() % below.max(1)
     }
@@ -34,7 +34,7 @@ impl Random {
         choices[self.below(choices.len() as u64) as usize]
     }
 
-    /// Mostly small, `most` at most.
+    /// Usually small, and `most` at most.
     fn size(&mut self, most: u64) -> usize {
         let magnitude = self.below(u64::from(most.ilog2()) + 2);
         self.below((1 << magnitude).min(most + 1)) as usize
@@ -44,13 +44,13 @@ impl Random {
 /// Address and length of each buffer of a call.
 pub(crate) type Places = Vec<(usize, usize)>;
 
-/// What the side that is called does.
+/// What the called side does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Does {
     Answer,
     /// Drops the request, so that `SYSTEM_ERR` is the answer.
     Drop,
-    /// Has another thread answer, in another order.
+    /// Lets another thread answer, in another order.
     Later,
 }
 
@@ -144,12 +144,12 @@ impl Shape {
         octets
     }
 
-    /// The results of the reply: none of one that is an error.
+    /// The results of the reply; none if it is an error.
     fn replied(&self) -> &[Data] {
         if self.does == Does::Drop { &[] } else { &self.results }
     }
 
-    /// The number of the room that each result goes to.
+    /// The number of the room for each result.
     fn rooms_of(&self, results: &[Data]) -> Vec<Option<usize>> {
         let mut number = 0;
         let mut room = |data: &Data| {
@@ -176,7 +176,7 @@ impl Shape {
         }
     }
 
-    /// The same, as the octets that it is.
+    /// The same, as octets.
     fn flat(&self, octets: &mut Vec<u8>, first: usize, items: &[Data], rooms: &[Option<usize>]) {
         for (number, data) in items.iter().enumerate() {
             octets.extend((data.length as u32).to_be_bytes());
@@ -191,7 +191,7 @@ impl Shape {
         let mut stream = Stream::from(self.header());
         self.fill(&mut stream, 0, &self.arguments);
         let full = self.expected_reply().len();
-        // The rooms of one that is protected come on top of it.
+        // If the call is protected, the rooms come on top.
         let length = if self.stingy { REPLY_HEADER } else { full };
         self.rooms.iter().fold(Call::new(stream, length as u32), |call, &room| call.with_result(vec![0xee; room]))
     }
@@ -217,7 +217,7 @@ impl Shape {
         octets
     }
 
-    /// What the side that is called answers.
+    /// What the called side answers.
     pub(crate) fn reply(&self, stream: &mut Stream) {
         self.fill(stream, 8, &self.results);
     }
@@ -229,7 +229,7 @@ impl Shape {
         self.stingy || self.results.iter().zip(&rooms).any(small)
     }
 
-    /// Whether there is surely none.
+    /// Whether there is certainly none.
     pub(crate) fn has_to_be_refused(&self) -> bool {
         self.does != Does::Drop && Self { stingy: false, ..self.clone() }.may_be_refused()
     }

@@ -1,4 +1,4 @@
-//! A server and a caller whose buffers are those of the call before, for what counts and measures.
+//! A server, and a caller that reuses the buffers of the previous call, for tests and benchmarks that measure.
 
 #[path = "header.rs"]
 mod header;
@@ -20,16 +20,16 @@ pub(crate) use service::with_service;
 pub(crate) enum Kind {
     /// Nothing.
     Null,
-    /// So many octets there, in a Read chunk.
+    /// This many octets to the server, in a Read chunk.
     Read(usize),
-    /// So many octets back, in a Write chunk.
+    /// This many octets back, in a Write chunk.
     Write(usize),
-    /// So many octets there and back, in the Sends.
+    /// This many octets there and back, in the Sends.
     Inline(usize),
     /// So many octets there in a Read chunk with as many around it in a Position Zero Read chunk, and back in a Reply
     /// chunk if there is no Write chunk for them.
     Around(usize),
-    /// So many octets there in a Position Zero Read chunk, and back in a Reply chunk.
+    /// This many octets there in a Position Zero Read chunk, and back in a Reply chunk.
     Long(usize),
 }
 
@@ -58,10 +58,10 @@ pub(crate) fn with_server(run: impl FnOnce(&Fabric, &Client<Adapter>)) {
     });
 }
 
-/// What each octet of a result is.
+/// The value of each octet of a result.
 const FILL: u8 = 0x5a;
 
-/// A buffer for any thread of the server.
+/// A buffer that the threads of the server share.
 static ARGUMENTS: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 /// Answers a call, with buffers that were used before.
@@ -119,7 +119,7 @@ impl<'a> Caller<'a> {
         self.look();
     }
 
-    /// The same with this thread at the other end too, of a call without chunks.
+    /// The same for a call without chunks, with this thread at the other end too.
     pub(crate) fn call_alone(&mut self, server: &Connection<Adapter>) {
         self.prepare();
         let pending = self.client.start(mem::take(&mut self.call));

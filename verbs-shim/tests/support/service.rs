@@ -1,4 +1,4 @@
-//! A server over the loopback, as long as somebody calls it.
+//! A server over the loopback that runs as long as the test does.
 
 #[path = "stopping.rs"]
 pub(crate) mod stopping;

@@ -17,10 +17,10 @@ pub(crate) enum Act {
     Destroy,
 }
 
-/// What is asked of a connection to see whether it is locked.
+/// A question to a connection that it can answer only if it is not locked.
 type Question = Arc<dyn Fn() + Send + Sync>;
 
-/// Where threads that ask for it stand still.
+/// The act at which threads have to wait.
 #[derive(Default)]
 pub(crate) struct Gate {
     state: Mutex<State>,
@@ -33,14 +33,14 @@ struct State {
     standing: usize,
     passed: Vec<(Act, ThreadId)>,
     question: Option<Question>,
-    /// What was asked of the adapter with no answer to the question.
+    /// Acts during which the question was not answered.
     locked: Vec<Act>,
-    /// Regions that are to have the handle of the one before, from the next but one on.
+    /// How many regions, after the next one, get that one's handle.
     same_handle: Option<usize>,
     handle: Option<u32>,
 }
 
-/// Nobody stands anywhere for longer, so that a test that falls comes to its end.
+/// The longest that a thread waits here, so that a failing test ends.
 const LONGEST: Duration = Duration::from_secs(10);
 
 impl Gate {
@@ -48,12 +48,12 @@ impl Gate {
         self.state.lock().unwrap()
     }
 
-    /// From now on nobody passes who asks for this.
+    /// From now on, threads that ask for this have to wait.
     pub(crate) fn close_to(&self, act: Act) {
         self.lock().closed_to = Some(act);
     }
 
-    /// Waits until somebody stands there.
+    /// Waits until a thread waits at the gate.
     pub(crate) fn wait_for_one(&self) {
         let (state, timeout) =
             self.changed.wait_timeout_while(self.lock(), Duration::from_secs(10), |state| state.standing == 0).unwrap();
@@ -76,18 +76,18 @@ impl Gate {
         self.lock().question = Some(Arc::new(question));
     }
 
-    /// Asks no more. Gives what was asked of the adapter while the connection was locked.
+    /// Stops asking. Returns what was asked of the adapter while the connection was locked.
     pub(crate) fn was_locked(&self) -> Vec<Act> {
         let mut state = self.lock();
         let question = state.question.take();
         let locked = std::mem::take(&mut state.locked);
         drop(state);
-        // It may have the last of a connection, which then comes to the gate.
+        // It may hold the last of a connection, whose end then comes to the gate.
         drop(question);
         locked
     }
 
-    /// Has the next region have a handle of its own, and so many after it the same.
+    /// Gives the next region a handle of its own, and this many after it the same handle.
     pub(crate) fn give_the_same_handle_after_one(&self, regions: usize) {
         self.lock().same_handle = Some(regions);
     }
@@ -162,7 +162,7 @@ impl Drop for SlowPair {
     }
 }
 
-/// To drop it is to deregister it.
+/// Dropping it deregisters it.
 pub(crate) struct SlowRegion {
     region: Option<Region>,
     gate: Arc<Gate>,

@@ -1,4 +1,4 @@
-//! Sees to it that a test that falls stops its server too.
+//! Sees to it that a test that fails stops its server too.
 
 use rpcrdma_verbs::Stopper;
 

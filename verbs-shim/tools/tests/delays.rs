@@ -1,4 +1,4 @@
-//! Delays of the server, over the loopback: each is where a capture has to show it, and holds up nothing else.
+//! Delays of the server, over the loopback: each shows in the right phase of a capture, and delays nothing else.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 #[path = "../../tests/dissected/mod.rs"]
@@ -20,7 +20,7 @@ use stopping::Stopping;
 
 const ADDRESS: &str = "192.0.2.2:20049";
 const DELAY: Duration = Duration::from_millis(60);
-/// More than a busy computer takes for a call besides.
+/// Far longer than a call takes otherwise, even on a busy computer.
 const LONG: Duration = Duration::from_secs(20);
 
 /// What a server waits for: each call, each RDMA Read, the RDMA Writes.
@@ -31,7 +31,7 @@ struct Delays {
     write: Duration,
 }
 
-/// Runs what calls, with a server that has these delays.
+/// Runs a test with a client of a server that has these delays.
 fn with_server(fabric: &Fabric, delays: Delays, test: impl FnOnce(&Client<Adapter>)) {
     let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
     let builder = Settings::server().to_builder().delay_reads(delays.read).delay_writes(delays.write);
@@ -72,7 +72,7 @@ fn a_capture_shows_each_delay_as_time_of_the_responder() {
     for (delays, expected) in
         [(each(DELAY), [1, 1, 1, 1]), (reads(DELAY), [0, 1, 0, 0]), (writes(DELAY), [0, 0, 1, 1]), (all, [1, 3, 4, 4])]
     {
-        // The others are as quick as a computer that does other things lets them be.
+        // The best of three: the computer may be busy with other things.
         let best: Vec<Duration> = (0..3).map(|_| phases(delays, &calls)).fold(vec![LONG; 4], |best, phases| {
             let responder = phases.iter().map(|phases| Duration::from_nanos(phases.responder));
             best.into_iter().zip(responder).map(|(best, responder)| best.min(responder)).collect()

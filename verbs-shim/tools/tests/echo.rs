@@ -1,5 +1,5 @@
-//! The echo program over the loopback: in each way of carrying, in many sizes, with a capture that shows that it was
-//! that way; and what a server says that has not what is called.
+//! The echo program over the loopback: carried in each way, in many sizes, with a capture that shows that it was
+//! that way; and what a server answers that does not have the program.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 #[path = "../../tests/dissected/mod.rs"]
@@ -23,7 +23,7 @@ use stopping::Stopping;
 const ADDRESS: &str = "192.0.2.2:20049";
 const SIZES: [u32; 11] = [0, 1, 3, 4, 24, 25, 1023, 1024, 4096, 65_537, 1_048_576];
 
-/// Runs what calls, with a server of these programs.
+/// Runs a test with a client of a server of these programs.
 fn with_server(
     fabric: &Fabric,
     programs: &Dispatcher<'_, Adapter>,
@@ -58,7 +58,7 @@ fn expected(carry: Carry, length: u32) -> (Form, Form) {
     use Form::{Chunked, Long, Short};
     match (carry, length) {
         (Carry::Inline, _) | (Carry::Read | Carry::Write, 0) => (Short, Short),
-        // With so little the rest of the Call does not fit a Send either, or it would fit with it.
+        // The rest of the Call does not fit a Send either: with so little data, all of it would fit.
         (Carry::Read, 1..=24) => (Long, Short),
         (Carry::Read, _) => (Chunked, Short),
         (Carry::Write, _) => (Short, Chunked),
@@ -196,7 +196,7 @@ fn what_a_server_does_not_have_is_refused_as_rfc_5531_says() {
         assert_eq!(ask(call(2, 100_003, 2, 0), &[]), has(3, 4));
         assert_eq!(ask(call(2, PROGRAM, 2, 0), &[]), has(1, 1));
         assert_eq!(ask(call(3, PROGRAM, VERSION, 0), &[]), (AcceptStatus(u32::MAX), None), "denied");
-        // Too short, too long, a length that is none, a seed and a length that are none.
+        // Too short; too long; an impossible length; an impossible seed and length.
         assert_eq!(ask(call(2, PROGRAM, VERSION, 1), &[]), garbage);
         assert_eq!(ask(call(2, PROGRAM, VERSION, 1), &[0; 8]), garbage);
         assert_eq!(ask(call(2, PROGRAM, VERSION, 1), &[0xff; 8]), garbage);

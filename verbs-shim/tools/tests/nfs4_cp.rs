@@ -1,5 +1,5 @@
 //! The program `nfs4-cp` against a server of NFSv4.0 over the loopback.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test falls where it has to")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed expectation fails the test")]
 
 #[path = "../../tests/dissected/mod.rs"]
 mod dissected;
@@ -30,7 +30,7 @@ fn data(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8 ^ (at >> 16) as u8).collect()
 }
 
-/// Runs a server and a client of it in a network.
+/// Runs a test with a server and a client.
 fn within<T>(fabric: &Fabric, nfsd: &Nfsd, test: impl FnOnce(&Nfs4<Adapter>) -> T) -> T {
     let (here, there) =
         (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
@@ -74,7 +74,8 @@ fn copies(whims: Whims) -> usize {
 #[test]
 fn files_of_all_sizes_are_copied_both_ways() {
     let compounds = copies(Whims { wary: false, ..Whims::default() });
-    // Client ID twice, OPEN, CLOSE, look-up, for each; READs and WRITEs, 11 and 12; a COMMIT for each but the empty one.
+    // For each file two COMPOUNDs for the client ID, OPEN, CLOSE and a look-up; 11 READs and 12 WRITEs; a COMMIT for each
+    // file except the empty one.
     assert_eq!(compounds, 10 * 5 + 9 + 12 + 11);
     copies(Whims::default());
 }
@@ -150,7 +151,7 @@ fn a_directory_is_listed_page_by_page() {
         let root = nfs.look_up(&[]).unwrap();
         assert_eq!(nfs.list(&root, |_| Ok(())).unwrap(), 0);
     });
-    // It gives none, and says that there are more.
+    // It returns no entries, and says that there are more.
     let nfsd = Nfsd::new(Whims { page: 0, ..Whims::default() });
     nfsd.put(&path("file"), Vec::new());
     with(&nfsd, |nfs| {
@@ -159,8 +160,8 @@ fn a_directory_is_listed_page_by_page() {
     });
 }
 
-/// What a dissector that knows nothing of this client finds: every operation decoded, data where RFC 8267 wants it, no rule
-/// broken.
+/// Checks with a dissector that knows nothing about this client that every operation is decoded, that data is where RFC
+/// 8267 requires it, and that no rule is broken.
 #[test]
 fn on_the_wire_it_is_what_the_binding_says() {
     let deep = [vec!["d".repeat(255); 16], path("file")].concat();

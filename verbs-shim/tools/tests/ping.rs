@@ -14,7 +14,7 @@ use rpcrdma_verbs::{CallError, Client, Dispatcher, Ended, Request, Server, Servi
 const ADDRESS: &str = "192.0.2.2:20049";
 const NULL: What = What::Null { program: 100_003, version: 4 };
 
-/// Runs a plan against a service; gives what is shown and what has come of it.
+/// Runs a plan against a service; returns what it prints and the outcome.
 fn ping(service: &impl Service<Adapter>, plan: Plan, timeout: Duration) -> (String, Summary) {
     ping_until(&AtomicBool::new(false), service, plan, timeout)
 }
@@ -52,7 +52,7 @@ fn nfs() -> Dispatcher<'static, Adapter> {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What numbers there are in a text, each digit as 0.
+/// The text, with each digit replaced by 0.
 fn shape(text: &str) -> String {
     let mut shape: String = text
         .chars()
@@ -169,7 +169,7 @@ fn a_lost_connection_is_the_end_and_it_is_said_why() {
     assert!(begun.elapsed() < SECOND * 30);
     assert!(matches!(summary.ended, Some(CallError::Lost(Ended::Peer, _))), "{:?}", summary.ended);
     assert!(summary.calls > 0 && !summary.all_answered());
-    // Whether the last call was sent by then is left to chance.
+    // The last call may or may not have been sent by then.
     let (begins, ends) = ("the connection ended before the ", ": the other side ended it; ");
     let says = |line: &str| line.starts_with(begins) && line.contains(ends);
     assert!(shown.lines().any(|line| says(line) && line.ends_with(" calls of 100000 were not made")), "{shown}");
@@ -183,7 +183,7 @@ fn who_stops_it_sees_the_summary_of_what_was_called() {
         stop.store(calls.fetch_add(1, Ordering::Relaxed) == 1, Ordering::Relaxed);
         nfs.call(request);
     };
-    // Without end, were it not for that.
+    // It would never end otherwise.
     let plan = Plan { interval: 100 * SECOND, count: 2, ..plan(NULL, 2) };
     let begun = Instant::now();
     let (_, summary) = ping_until(&stop, &service, Plan { interval: Duration::ZERO, count: 1000, ..plan }, SECOND);

@@ -1,5 +1,5 @@
 //! The example `raw-requester` against a server over the loopback.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test falls where it has to")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed expectation fails the test")]
 
 #[path = "../examples/raw-requester/script.rs"]
 mod script;
@@ -11,7 +11,7 @@ use rpcrdma_verbs::Access;
 use script::{Part, Step, parse};
 use service::with_service;
 
-/// What comes of a script, and what it has said.
+/// The outcome of a script, and what it printed.
 fn against_a_server(text: &str) -> (Result<(), String>, String) {
     with_service(&programs(), |fabric, address| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
@@ -21,7 +21,7 @@ fn against_a_server(text: &str) -> (Result<(), String>, String) {
     })
 }
 
-/// A NULL call of NFSv3 in an RDMA_MSG with the Write list that is given.
+/// A NULL call of NFSv3 in an RDMA_MSG with the given Write list.
 fn null(xid: &str, write_list: &str) -> String {
     format!(
         "send {xid} 00000001 00000020 00000000  00000000 {write_list} 00000000

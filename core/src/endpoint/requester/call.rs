@@ -34,7 +34,7 @@ pub enum CallRefusal {
     Rpc(RpcError),
     /// The length is not a multiple of four, or smaller than `head`, or the arguments do not lie in it in order.
     Items,
-    /// A Call with this XID, perhaps a cancelled one, has not come to its end.
+    /// A Call with this XID, perhaps a cancelled one, has not ended yet.
     XidInUse,
     /// There are as many Calls as there is room for.
     TooManyCalls,

@@ -316,7 +316,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// Starts the calls that there are credits for.
+    /// Starts the calls for which there are credits.
     fn start(&mut self) {
         while self.state == State::Open
             && let Some(id) = self.waiting.first()

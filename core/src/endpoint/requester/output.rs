@@ -56,7 +56,7 @@ pub enum Output<'a> {
         /// The driver's name for it.
         receive: u32,
     },
-    /// A Call has come to its end; its memory belongs to the caller again.
+    /// A Call has ended; its memory belongs to the caller again.
     Done {
         /// The Call.
         call: CallId,

@@ -188,7 +188,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         slot.into_iter().flat_map(|slot| &slot.items).filter_map(|item| item.padding())
     }
 
-    /// The chunks of a Call: the room that there is for results.
+    /// The chunks of a Call: the room for results.
     #[must_use]
     pub fn chunks(&self, call: CallId) -> Option<Chunks<'_>> {
         self.slots.peek(call).map(|slot| slot.chunks())

@@ -106,7 +106,7 @@ struct Requester<'a, V: Verbs> {
     queue_pair: V::QueuePair,
     /// By the number of their Receive.
     receives: Vec<V::Region>,
-    /// What was sent; kept to the end.
+    /// What was sent; kept until the end.
     sends: Vec<V::Region>,
     /// What is advertised.
     memory: BTreeMap<String, V::Region>,

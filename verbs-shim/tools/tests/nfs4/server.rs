@@ -1,6 +1,6 @@
-//! A server of NFSv4.0 for tests: what `nfs4-cp` asks for, files in memory, and whims.
+//! A server of NFSv4.0 for tests: what `nfs4-cp` needs, with files in memory, and peculiarities that tests choose.
 //!
-//! It reads and writes XDR by means of its own, so that it proves something of the client's.
+//! It has its own code for XDR, so that it proves something about the client's.
 
 use std::sync::Mutex;
 
@@ -24,7 +24,7 @@ pub(crate) struct Whims {
     pub(crate) most: usize,
     /// `maxread` and `maxwrite`.
     pub(crate) said: u64,
-    /// Every so many COMPOUNDs it asks to try again later; 0: never.
+    /// Every how many COMPOUNDs it answers NFS4ERR_DELAY; 0: never.
     pub(crate) delays: usize,
     /// OPENs that come too early.
     pub(crate) grace: usize,
@@ -70,7 +70,7 @@ struct State {
     compounds: usize,
     /// The next sequence number of the one owner.
     sequence: u32,
-    /// A stateid and whether it is confirmed; its sequence counts up.
+    /// A stateid, and whether it is confirmed; its sequence number grows.
     open: Option<(u32, bool)>,
     delegated: bool,
     confirmed: bool,
@@ -109,7 +109,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Results of an operation, and data that may be reduced behind them.
+/// Results of an operation, followed by data that may be reduced.
 #[derive(Default)]
 struct Results {
     octets: Vec<u8>,
@@ -143,7 +143,7 @@ impl Nfsd {
         Self { whims, state: Mutex::new(state) }
     }
 
-    /// Makes a file, and the directories on the way to it.
+    /// Creates a file, and the directories that lead to it.
     pub(crate) fn put(&self, path: &[String], data: Vec<u8>) {
         let mut state = self.state.lock().unwrap();
         let (name, directories) = path.split_last().unwrap();
@@ -341,7 +341,7 @@ impl Nfsd {
             return BAD_SEQID;
         }
         state.sequence += 1;
-        // How many have come is known by the number.
+        // The number says how many have come.
         if (sequence as usize) < self.whims.grace {
             return GRACE;
         }

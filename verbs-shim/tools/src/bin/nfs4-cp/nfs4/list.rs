@@ -18,7 +18,7 @@ pub(crate) struct Entry {
 const PAGE: u32 = 32_768;
 
 impl<V: Provider> Nfs4<V> {
-    /// Gives the entries of a directory, page by page, in the server's order, and returns how many there are.
+    /// Passes on the entries of a directory, page by page, in the server's order, and returns how many there are.
     pub(crate) fn list(
         &self,
         directory: &Found,

@@ -149,7 +149,7 @@ struct Transfer<V: Provider> {
     count: u32,
 }
 
-/// How long somebody is waited for whoever asks to try again later.
+/// How long to wait for a server that keeps asking to try again later.
 struct Patience {
     until: Option<Instant>,
     pause: Duration,

@@ -15,7 +15,7 @@ struct Data {
 }
 
 impl<V: Provider> Nfs4<V> {
-    /// Reads a whole file, and gives its octets in order, straight from where the adapter put them.
+    /// Reads a whole file, and passes on its octets in order, straight from where the adapter put them.
     pub(crate) fn read(&self, file: &Found, sink: &mut impl Write) -> Result<u64, Error> {
         if file.attributes.kind != Some(1) {
             return Err(Error::NotAFile(file.attributes.kind_name()));
