@@ -202,11 +202,12 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l until -d 'Show
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l interval -d 'Print one line per interval of this length (1s; also ns, us and ms), as soon as it ends, instead of the whole' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l json -d 'Print one JSON object'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l json -d 'Print one JSON object; with --interval, one per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l connection -d 'Show only this connection; may be repeated' -r

@@ -765,6 +765,27 @@ fn messages_are_shown_as_they_arrive() {
 }
 
 #[test]
+fn intervals_are_printed_as_they_end() {
+    let arguments = ["stats", "-q", "--interval", "1s"];
+    let expected = run(&[&arguments[..], &[&capture("nfs41")]].concat());
+    let mut expected = stdout(&expected).lines();
+    let (header, records) = records("nfs41");
+    let mut streamed = Streamed::start(&[&arguments[..], &["-"]].concat());
+    streamed.feed(&header);
+    // The second message ends more than one interval, and the rest is not there yet.
+    streamed.feed(&records[..60].concat());
+    for _ in 0..3 {
+        let line = streamed.lines.recv_timeout(Duration::from_secs(20)).expect("an interval has ended");
+        assert_eq!(Some(line.as_str()), expected.next());
+    }
+    streamed.feed(&records[60..].concat());
+    drop(streamed.child.stdin.take());
+    assert!(streamed.lines.iter().eq(expected), "the rest follows");
+    let refused = run(&["stats", "--interval", "0s", &capture("nfs41")]);
+    assert!(stderr(&refused).contains("an interval is longer than nothing"), "{}", stderr(&refused));
+}
+
+#[test]
 fn a_damaged_file_gives_what_is_before_the_damage() {
     let mut octets = std::fs::read(capture("nfs41")).unwrap();
     octets.truncate(20_000);

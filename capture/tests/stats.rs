@@ -8,8 +8,10 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::output::stats::{self, Forms, Inline, ProcedureStatistics, Range, Statistics, Stats};
-use rpcrdma_capture::{Capture, Config, Event, Events, Summary};
+use rpcrdma_capture::output::stats::{
+    self, Forms, Inline, IntervalStatistics, Intervals, ProcedureStatistics, Range, Statistics, Stats,
+};
+use rpcrdma_capture::{Capture, Config, Event, Events, Summary, Time, Transaction};
 
 fn events(name: &str) -> Events {
     let path = [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name, ".pcap"].concat();
@@ -222,4 +224,144 @@ fn memory_is_bounded_and_what_is_beyond_is_counted() {
     let counted: u64 = statistics.procedures.iter().map(|procedure| procedure.calls).sum();
     assert_eq!(counted + statistics.procedures_left_out, statistics.rpcs.total);
     assert!(text(&statistics).contains("more connections: 5"));
+}
+
+fn intervals(name: &str, length: u64) -> (Vec<IntervalStatistics>, Vec<Transaction>) {
+    let mut events = events(name);
+    let (mut intervals, mut all, mut transactions) = (Intervals::new(length), Vec::new(), Vec::new());
+    let mut keep = |interval: &IntervalStatistics| {
+        all.push(interval.clone());
+        Ok(())
+    };
+    while let Some(event) = events.next() {
+        let (event, first) = (event.unwrap(), events.summary().first.unwrap());
+        intervals.event(first, &event, &mut keep).unwrap();
+        if let Event::Transaction(transaction) = event {
+            transactions.push(*transaction);
+        }
+    }
+    intervals.finish(events.summary().last, &mut keep).unwrap();
+    (all, transactions)
+}
+
+/// When each call and each reply was complete, in nanoseconds.
+fn waits(transactions: &[Transaction]) -> Vec<(u64, u64)> {
+    let wait = |transaction: &Transaction| {
+        let (call, reply) = (transaction.call.as_ref().unwrap(), transaction.reply.as_ref().unwrap());
+        (call.stamp.time.0, reply.stamp.time.0)
+    };
+    transactions.iter().map(wait).collect()
+}
+
+#[test]
+fn intervals_together_are_the_whole_capture() {
+    for (name, length) in
+        [("nfs41", 1_000_000_000), ("nfs41_lossy", 100_000_000), ("nfs3", 7_000_000), ("nfs40", 1 << 60)]
+    {
+        let (all, transactions) = intervals(name, length);
+        let whole = statistics(name);
+        let sum = |of: fn(&IntervalStatistics) -> u64| all.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|interval| interval.rpcs.total), whole.rpcs.total, "{name}");
+        assert_eq!(sum(|interval| interval.messages.total), whole.messages.total, "{name}");
+        assert_eq!(sum(|interval| interval.rpcs.moved.write_octets), whole.rpcs.moved.write_octets, "{name}");
+        assert_eq!(sum(|interval| interval.length_ns), whole.capture.duration, "{name}");
+        assert!(all.windows(2).all(|pair| pair[0].start_ns + pair[0].length_ns == pair[1].start_ns), "{name}");
+        // Each call waits from its last packet to that of its reply.
+        let waits = waits(&transactions);
+        assert_eq!(
+            sum(|interval| interval.calls.waited_ns),
+            waits.iter().map(|(call, reply)| reply - call).sum::<u64>(),
+            "{name}"
+        );
+        let at = |time: u64| waits.iter().filter(|(call, reply)| (*call..*reply).contains(&time)).count() as u64;
+        let most = waits.iter().map(|(call, _)| at(*call)).max();
+        assert_eq!(all.iter().map(|interval| interval.calls.max).max(), most, "{name}");
+        assert_eq!(
+            (sum(|interval| interval.calls.at_limit_ns), all.last().unwrap().calls.granted.is_some()),
+            (0, true)
+        );
+    }
+}
+
+/// As if the server of nfs41_lossy granted fewer credits.
+#[test]
+fn the_time_at_the_limit_is_that_with_as_many_calls_as_credits() {
+    for granted in [1, 2, 3] {
+        let mut all = Vec::new();
+        let mut events = events("nfs41_lossy");
+        let mut intervals = Intervals::new(1_000_000_000);
+        let (mut transactions, mut take) = (Vec::new(), |interval: &IntervalStatistics| {
+            all.push(interval.calls.at_limit_ns);
+            Ok(())
+        });
+        while let Some(event) = events.next() {
+            let mut event = event.unwrap();
+            if let Event::Message(message) = &mut event
+                && message.rpc.as_ref().is_some_and(|rpc| rpc.direction == rpcrdma_capture::Direction::Reply)
+            {
+                message.octets[11] = granted;
+            }
+            intervals.event(events.summary().first.unwrap(), &event, &mut take).unwrap();
+            if let Event::Transaction(transaction) = event {
+                transactions.push(*transaction);
+            }
+        }
+        intervals.finish(events.summary().last, &mut take).unwrap();
+        let waits = waits(&transactions);
+        // Until the first reply, nothing is known to be granted.
+        let first = waits.iter().map(|(_, reply)| *reply).min().unwrap();
+        let mut times: Vec<u64> =
+            waits.iter().flat_map(|(call, reply)| [*call, *reply]).filter(|t| *t >= first).collect();
+        times.sort_unstable();
+        let at = |time: u64| waits.iter().filter(|(call, reply)| (*call..*reply).contains(&time)).count();
+        let limited = times.windows(2).filter(|pair| at(pair[0]) >= usize::from(granted)).map(|pair| pair[1] - pair[0]);
+        assert_eq!(all.iter().sum::<u64>(), limited.sum::<u64>(), "{granted} credits");
+        assert_eq!(all.iter().sum::<u64>() > 0, granted < 3, "two wait at most");
+    }
+}
+
+#[test]
+fn an_interval_without_messages_is_one_however_long() {
+    let (event, first) = {
+        let mut events = events("nfs3");
+        let event = events.find_map(|event| match event.unwrap() {
+            Event::Message(message) => Some(message),
+            _ => None,
+        });
+        (event.unwrap(), events.summary().first.unwrap())
+    };
+    let mut late = event.clone();
+    late.stamp.time = Time(u64::MAX);
+    let (mut intervals, mut starts) = (Intervals::new(1), Vec::new());
+    for message in [event, late] {
+        let take = |interval: &IntervalStatistics| {
+            starts.push((interval.start_ns, interval.messages.total));
+            Ok(())
+        };
+        intervals.event(first, &Event::Message(message), take).unwrap();
+    }
+    assert!(starts.len() <= 4, "{starts:?}");
+    assert_eq!(starts.iter().map(|(_, messages)| messages).sum::<u64>(), 1);
+}
+
+/// Octets of both messages as they were before they were reduced, which other tests compare with the files.
+#[test]
+fn rpcs_fit_inline_by_the_longer_of_their_messages() {
+    for name in ["nfs3", "nfs41"] {
+        let fits = statistics(name).rpcs.fit_inline;
+        let lengths: Vec<usize> = intervals(name, 1)
+            .1
+            .iter()
+            .map(|transaction| {
+                let length = |half: &Option<rpcrdma_capture::Half>| {
+                    half.as_ref().unwrap().message.as_ref().unwrap().octets.len()
+                };
+                28 + length(&transaction.call).max(length(&transaction.reply))
+            })
+            .collect();
+        let within = |octets| lengths.iter().filter(|length| **length <= octets).count() as u64;
+        let expected = [4096, 8192, 16_384, 65_536, 131_072].map(within);
+        assert_eq!([fits.kib_4, fits.kib_8, fits.kib_16, fits.kib_64, fits.kib_128], expected, "{name}");
+        assert_eq!(fits.rpcs, lengths.len() as u64, "{name}");
+    }
 }

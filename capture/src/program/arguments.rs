@@ -121,7 +121,7 @@ fn port(text: &str) -> Result<u16, &'static str> {
 }
 
 /// Nanoseconds.
-fn duration(text: &str) -> Result<u64, &'static str> {
+pub(super) fn duration(text: &str) -> Result<u64, &'static str> {
     const WRONG: &str = "not a time such as 50ms or 1.5s";
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(unit).ok_or(WRONG)?;

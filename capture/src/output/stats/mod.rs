@@ -5,6 +5,8 @@
 //! keeps the number. [`Statistics`] is the result.
 
 pub(super) mod histogram;
+mod in_flight;
+mod intervals;
 pub mod rank;
 mod report;
 #[cfg(feature = "text")]
@@ -27,11 +29,14 @@ use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Form, Half, Transaction};
 pub(in crate::output) use histogram::Histogram;
+pub use intervals::{CallsInFlight, IntervalStatistics, Intervals};
 pub use report::{
     CaptureStatistics, ChunkStatistics, ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, Inline,
-    Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, Range, RejectedStatistics,
-    RpcStatistics, Statistics, StatusStatistics,
+    InlineFits, Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, Range,
+    RejectedStatistics, RpcStatistics, Statistics, StatusStatistics,
 };
+#[cfg(feature = "text")]
+pub use text::interval_heading;
 
 /// The most connections that are listed.
 pub const CONNECTIONS: usize = 1000;
@@ -164,6 +169,9 @@ impl Stats {
                 count(&mut self.reasons, reason(error));
             }
         }
+        if let (Some(call), Some(reply)) = (length(call), length(reply)) {
+            rpcs.fit_inline.put(call.max(reply) + HEADER);
+        }
         let name = procedure_name(transaction);
         let failure = transaction.status.and_then(|status| failure_name(transaction, status));
         self.procedure(&name, transaction, failure.is_some());
@@ -250,6 +258,22 @@ impl Stats {
     }
 }
 
+impl InlineFits {
+    /// An RPC whose longer message takes so many octets in a Send.
+    fn put(&mut self, octets: usize) {
+        self.rpcs += 1;
+        for (counted, kib) in [
+            (&mut self.kib_4, 4),
+            (&mut self.kib_8, 8),
+            (&mut self.kib_16, 16),
+            (&mut self.kib_64, 64),
+            (&mut self.kib_128, 128),
+        ] {
+            *counted += u64::from(octets <= kib << 10);
+        }
+    }
+}
+
 impl PerProcedure {
     fn named(self, name: String) -> ProcedureStatistics {
         let Self { calls, replies, failed, moved, latency } = self;
@@ -286,6 +310,14 @@ impl Forms {
             Form::Continued => self.continued += 1,
         }
     }
+}
+
+/// Octets of a header of version 1 without chunks.
+const HEADER: usize = 28;
+
+/// Octets of an RPC message that was rebuilt.
+fn length(half: &Option<Half>) -> Option<usize> {
+    Some(half.as_ref()?.message.as_ref().ok()?.octets.len())
 }
 
 /// Whether a message is a call or a reply. A long call does not show what it calls before its chunk was pulled, but a

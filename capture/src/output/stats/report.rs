@@ -306,6 +306,8 @@ pub struct RpcStatistics {
     pub calls_sent: Forms,
     /// How replies were sent.
     pub replies_sent: Forms,
+    /// How many would need no chunks if inline thresholds were larger.
+    pub fit_inline: InlineFits,
     /// What was moved for them.
     #[cfg_attr(feature = "json", serde(flatten))]
     pub moved: Moved,
@@ -315,6 +317,26 @@ pub struct RpcStatistics {
     pub replies_not_rebuilt: u64,
     /// Why.
     pub not_rebuilt: Vec<NamedCount>,
+}
+
+/// How many RPCs would be inline, call and reply, if Sends in both directions could have so many octets. A header of 28 octets
+/// is part of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
+#[non_exhaustive]
+pub struct InlineFits {
+    /// RPCs whose call and reply were both rebuilt: those that the others are of.
+    pub rpcs: u64,
+    /// With 4 KiB.
+    pub kib_4: u64,
+    /// With 8 KiB.
+    pub kib_8: u64,
+    /// With 16 KiB.
+    pub kib_16: u64,
+    /// With 64 KiB.
+    pub kib_64: u64,
+    /// With 128 KiB.
+    pub kib_128: u64,
 }
 
 /// How RPC messages were sent (RFC 8166 section 3.5).

@@ -3,8 +3,12 @@
 use std::fmt::Display;
 use std::io;
 
-use super::report::{ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, Range, Statistics};
+use super::intervals::IntervalStatistics;
+use super::report::{ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, InlineFits, Range, Statistics};
 use crate::output::style::{DIM, Line, NAME, PLAIN};
+
+/// Columns of a line about an interval.
+const INTERVAL_WIDTH: usize = 120;
 
 impl Statistics {
     /// Writes the numbers as tables.
@@ -155,6 +159,12 @@ impl Statistics {
         text.table(&["", "short", "chunked", "long", "continued"], 1, rows)?;
         let (read, write) = (octets(rpcs.moved.read_octets), octets(rpcs.moved.write_octets));
         text.line(&format!("{} RPCs; {read} moved by RDMA Read, {write} by RDMA Write", grouped(rpcs.total)))?;
+        let InlineFits { rpcs: all, kib_4, kib_8, kib_16, kib_64, kib_128 } = rpcs.fit_inline;
+        if all > 0 {
+            let fits = [(kib_4, 4), (kib_8, 8), (kib_16, 16), (kib_64, 64), (kib_128, 128)];
+            let fits = fits.map(|(count, kib)| format!("{} with {kib}", grouped(count))).join(", ");
+            text.line(&format!("inline if Sends had so many KiB: {fits}; of {}", grouped(all)))?;
+        }
         text.some(rpcs.reverse, "RPCs in the reverse direction")?;
         text.some(rpcs.without_reply, "calls without a reply in the capture")?;
         text.some(rpcs.without_call, "replies without their call in the capture")?;
@@ -197,6 +207,39 @@ impl Statistics {
             .map(|failure| vec![failure.name.clone(), failure.status.clone(), grouped(failure.count)]);
         text.table(&[], 2, rows.collect())?;
         text.some(self.failures_left_out, "more failures")
+    }
+}
+
+/// Writes the headings of the columns of [`IntervalStatistics::write_text`].
+///
+/// # Errors
+/// Those of `out`.
+pub fn interval_heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+    let mut line = Line::new(colour, INTERVAL_WIDTH);
+    line.push(DIM, "     seconds     RPCs no reply   failed RDMA Read RDMA Write   p50 ms   p99 ms  in flight    max  grant  limit s");
+    line.write(out)
+}
+
+impl IntervalStatistics {
+    /// Writes the numbers as a line of at most 120 columns.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+        let Self { rpcs, calls, .. } = self;
+        let failed = self.procedures.iter().map(|procedure| procedure.failed).sum();
+        let [all, unanswered, failed] = [rpcs.total, rpcs.without_reply, failed].map(grouped);
+        let [read, write] = [rpcs.moved.read_octets, rpcs.moved.write_octets].map(short);
+        let latency = |latency: Option<u64>| latency.map_or("-".to_owned(), milliseconds);
+        let (median, p99) = (latency(self.latency.map(|latency| latency.median)), latency(self.latency.map(|l| l.p99)));
+        let mean = calls.waited_ns as f64 / self.length_ns.max(1) as f64;
+        let granted = calls.granted.map_or("-".to_owned(), |granted| granted.to_string());
+        let (start, limit) = (self.start_ns as f64 / 1e9, calls.at_limit_ns as f64 / 1e9);
+        let mut line = Line::new(colour, INTERVAL_WIDTH);
+        line.push(DIM, &format!("{start:>12.3} "));
+        line.push(PLAIN, &format!("{all:>8} {unanswered:>8} {failed:>8} {read:>9} {write:>10} {median:>8} {p99:>8} "));
+        line.push(PLAIN, &format!("{mean:>10.3} {:>6} {granted:>6} {limit:>8.3}", calls.max));
+        line.write(out)
     }
 }
 

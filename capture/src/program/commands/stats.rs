@@ -1,10 +1,12 @@
 //! `stats`: counts and latencies.
 
+use std::io::{self, Write};
+
 use clap::Args;
 
 use crate::dissector::Config;
-use crate::output::stats::Stats;
-use crate::program::arguments::{Color, InputArguments};
+use crate::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};
+use crate::program::arguments::{Color, InputArguments, duration};
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
 use crate::program::output;
@@ -23,19 +25,43 @@ What each end of a connection sent:
   failed           operations that it refused for good
   missed           packets that it sent and the capture does not hold
   orphans          data packets of operations whose beginning the capture does not hold
-The arrow → marks the end that requested the connection, ← the other.";
+The arrow → marks the end that requested the connection, ← the other.
+
+With --interval, the columns are:
+  seconds     from the first frame to the beginning of the interval
+  RPCs        those that ended in it, among them those without a reply, and those that failed
+  p50, p99    milliseconds that half of them, and 99 of 100, did not exceed
+  in flight   the mean number of calls that waited for a reply, and the most at a time
+  grant       the credits that the last reply granted
+  limit s     seconds during which a requester had as many calls waiting as credits
+Intervals without a message are printed as one.
+
+Examples:
+  rpcrdma stats nfs.pcap                 all of it
+  rpcrdma stats --interval 100ms nfs.pcap
+  tcpdump -i eth0 -w - udp port 4791 | rpcrdma stats --interval 1s -";
 
 #[derive(Args, Debug)]
 #[command(after_help = STATS_HELP)]
 pub(super) struct StatsArguments {
     #[command(flatten)]
     input: InputArguments,
-    /// Print one JSON object
+    /// Print one line per interval of this length (1s; also ns, us and ms), as soon as it ends, instead of the whole
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    interval: Option<u64>,
+    /// Print one JSON object; with --interval, one per line
     #[arg(long)]
     json: bool,
 }
 
+fn interval(text: &str) -> Result<u64, &'static str> {
+    duration(text).and_then(|length| if length > 0 { Ok(length) } else { Err("an interval is longer than nothing") })
+}
+
 pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    if let Some(length) = arguments.interval {
+        return intervals(arguments, length, color, quiet);
+    }
     let mut counts = Stats::default();
     let mut source = InputSource::new(Filters::all(&arguments.input))?;
     // The numbers themselves contain the warnings.
@@ -56,4 +82,39 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
     }
     output::write(&out)?;
     Ok(notices.status(&summary))
+}
+
+/// Prints the numbers of each interval when it ends.
+fn intervals(arguments: &StatsArguments, length: u64, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let colour = output::is_coloured(color);
+    let mut intervals = Intervals::new(length);
+    let mut source = InputSource::new(Filters::all(&arguments.input))?;
+    let show = Show { between: true, ..Show::listing(quiet) };
+    let mut lines = IntervalLines { json: arguments.json, colour, is_begun: false };
+    let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, out, known| {
+        intervals.event(known.first, event, |interval| lines.write(out, interval))
+    })?;
+    let mut out = Vec::new();
+    intervals.finish(summary.last, |interval| lines.write(&mut out, interval))?;
+    output::write(&out)?;
+    Ok(notices.status(&summary))
+}
+
+/// Lines about intervals, below a heading.
+struct IntervalLines {
+    json: bool,
+    colour: bool,
+    is_begun: bool,
+}
+
+impl IntervalLines {
+    fn write(&mut self, out: &mut impl Write, interval: &IntervalStatistics) -> io::Result<()> {
+        if self.json {
+            return interval.write_json(out);
+        }
+        if !core::mem::replace(&mut self.is_begun, true) {
+            interval_heading(out, self.colour)?;
+        }
+        interval.write_text(out, self.colour)
+    }
 }
