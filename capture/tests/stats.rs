@@ -244,6 +244,12 @@ fn intervals(name: &str, length: u64) -> (Vec<IntervalStatistics>, Vec<Transacti
     (all, transactions)
 }
 
+fn first_frame(name: &str) -> Time {
+    let mut events = events(name);
+    events.next();
+    events.summary().first.unwrap()
+}
+
 /// When each call and each reply was complete, in nanoseconds.
 fn waits(transactions: &[Transaction]) -> Vec<(u64, u64)> {
     let wait = |transaction: &Transaction| {
@@ -259,6 +265,7 @@ fn intervals_together_are_the_whole_capture() {
         [("nfs41", 1_000_000_000), ("nfs41_lossy", 100_000_000), ("nfs3", 7_000_000), ("nfs40", 1 << 60)]
     {
         let (all, transactions) = intervals(name, length);
+        let first = first_frame(name);
         let whole = statistics(name);
         let sum = |of: fn(&IntervalStatistics) -> u64| all.iter().map(of).sum::<u64>();
         assert_eq!(sum(|interval| interval.rpcs.total), whole.rpcs.total, "{name}");
@@ -266,8 +273,13 @@ fn intervals_together_are_the_whole_capture() {
         assert_eq!(sum(|interval| interval.rpcs.moved.write_octets), whole.rpcs.moved.write_octets, "{name}");
         assert_eq!(sum(|interval| interval.length_ns), whole.capture.duration, "{name}");
         assert!(all.windows(2).all(|pair| pair[0].start_ns + pair[0].length_ns == pair[1].start_ns), "{name}");
-        // Each call waits from its last packet to that of its reply.
+        // Each call waits from its last packet to that of its reply, and counts in the interval of the reply.
         let waits = waits(&transactions);
+        for interval in &all[..all.len() - 1] {
+            let times = interval.start_ns..interval.start_ns + interval.length_ns;
+            let ended = waits.iter().filter(|(_, reply)| times.contains(&(reply - first.0))).count() as u64;
+            assert_eq!(interval.rpcs.total, ended, "{name}: {times:?}");
+        }
         assert_eq!(
             sum(|interval| interval.calls.waited_ns),
             waits.iter().map(|(call, reply)| reply - call).sum::<u64>(),
