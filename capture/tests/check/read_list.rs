@@ -155,7 +155,13 @@ fn long_write(position: u32, length: u32, answered: bool) -> (u64, Vec<Broken>) 
 fn a_read_chunk_outside_the_arguments_is_not_said_to_be_no_item_too() {
     // GETATTR: 44 octets before the handle, which are the last four.
     let getattr = call(XID, [100_003, 3, 1], &words(&[4, 0xfeed]));
-    for (position, expected) in [(20, &[][..]), (44, &["ddp-not-eligible"]), (52, &["read-position-beyond"])] {
+    for (position, expected) in [
+        (20, &["read-position-beyond"][..]),
+        (36, &["read-position-beyond"]),
+        (40, &["ddp-not-eligible"]),
+        (44, &["ddp-not-eligible"]),
+        (52, &["read-position-beyond"]),
+    ] {
         let mut inline = Trace::new();
         inline.send(Client, &message(MSG, XID, &Lists::reads(&[(position, segment(4))]), &getattr));
         inline.refuse(1);

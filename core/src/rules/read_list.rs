@@ -4,6 +4,7 @@ use super::place::counted;
 use super::{Counted, Lists, Place, Report, Rule, SendRow, Sent, Severity, place, segments};
 use crate::error::Role;
 use crate::lists::ReadList;
+use crate::rpc::RpcCall;
 use crate::v1::{Body, Message};
 
 /// A reply has no Read list (RFC 8166 section 4.3.1).
@@ -111,7 +112,7 @@ pub(super) static RULES: [SendRow; 9] = [
             severity: Severity::Error,
             section: "RFC 8166 3.4.5",
             summary: "a Position is inside the unreduced Payload stream, where an item of the arguments begins",
-            reason: "The responder inserts the chunk when it reaches that place, and it never does.",
+            reason: "The responder inserts the chunk when it reaches that place in the arguments, and it never does.",
             correct: "A requester counts the Position from the start of the RPC message, with every reduced item in place.",
             answer: None,
         },
@@ -271,7 +272,19 @@ pub fn unreduced(message: &Message<'_>, length: usize) -> u64 {
     })
 }
 
-/// The Send alone shows where the stream ends; what is at a Position depends on the program.
+/// Octets of the shortest RPC call header (RFC 5531 section 9).
+const SHORTEST_CALL: usize = 40;
+
+/// Octets of a call's RPC header, as far as they are known: if it is not in the Send, those of the shortest one.
+fn before_arguments(message: &Message<'_>) -> usize {
+    match message.header.body {
+        Body::Nomsg(_) => SHORTEST_CALL,
+        _ => RpcCall::decode(message.payload)
+            .map_or(0, |(_, arguments)| message.payload.len().saturating_sub(arguments.len())),
+    }
+}
+
+/// The Send alone shows where the stream ends and the RPC header does; what else is at a Position depends on the program.
 fn read_position_beyond(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, reads)) = of_call(sent) else { return };
     let holds_stream = match message.header.body {
@@ -282,9 +295,14 @@ fn read_position_beyond(sent: &Sent<'_>, report: &mut Report<'_>) {
     if !holds_stream {
         return;
     }
-    let end = unreduced(&message, sent.length);
+    let (header, end) = (before_arguments(&message), unreduced(&message, sent.length));
     for chunk in reads.chunks().filter(|chunk| chunk.position != 0 && chunk.position % 4 == 0) {
-        if u64::from(chunk.position) > end.saturating_sub(chunk.segments.length()) && !report.is_full() {
+        if (chunk.position as usize) < header && !report.is_full() {
+            let index = first_at(reads, chunk.position).unwrap_or_default();
+            let values =
+                format_args!("a chunk at Position {}, in the {header} octets of the RPC header", chunk.position);
+            report.broken(place::read_segment(&message, index).saturating_add(4), values);
+        } else if u64::from(chunk.position) > end.saturating_sub(chunk.segments.length()) && !report.is_full() {
             let index = first_at(reads, chunk.position).unwrap_or_default();
             let values = format_args!(
                 "a chunk of {} octets at Position {}, and the Payload stream has {end} with all chunks",

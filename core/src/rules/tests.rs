@@ -192,9 +192,23 @@ fn lists_of_rdma_msgp_begin_after_its_two_words() {
 #[test]
 fn chunks_that_touch_or_are_of_one_position_do_not_overlap() {
     assert_eq!(found(&with(&[(28, 8)]), CALL), []);
-    // Position 8, 0 and 8 again.
-    let call = [7, 1, 32, 1, 1, 8, 9, 4, 0, 0, 1, 0, 9, 40, 0, 0, 1, 8, 9, 4, 0, 0, 0, 0, 0];
+    // Position 44, 0 and 44 again.
+    let call = [7, 1, 32, 1, 1, 44, 9, 4, 0, 0, 1, 0, 9, 44, 0, 0, 1, 44, 9, 4, 0, 0, 0, 0, 0];
     assert_eq!(found(&call, CALL), [("read-position-order", 44)]);
+}
+
+/// An RPC call header of 40 octets, with the credential and verifier AUTH_NONE, and one word of arguments.
+#[test]
+fn no_item_is_in_the_rpc_header() {
+    for (position, expected) in [(36, &[("read-position-beyond", 20)][..]), (40, &[]), (44, &[])] {
+        let lists = [7, 1, 32, 0, 1, position, 9, 4, 0, 0, 0, 0, 0];
+        let call = [7, 0, 2, 100_003, 3, 1, 0, 0, 0, 0, 4];
+        assert_eq!(found(&[&lists[..], &call].concat(), CALL), expected, "{position}");
+        // Of a long call it is known that the header is not shorter.
+        let long = [7, 1, 32, 1, 1, 0, 9, 44, 0, 0, 1, position, 9, 4, 0, 0, 0, 0, 0];
+        let expected: Vec<_> = expected.iter().map(|(slug, at)| (*slug, at + 24)).collect();
+        assert_eq!(found(&long, CALL), expected, "{position}");
+    }
 }
 
 #[test]
