@@ -111,7 +111,7 @@ pub enum MemoryUseKind {
         /// XID of a call that had advertised the memory, and was answered before.
         answered: Option<u32>,
     },
-    /// The owner's adapter refused the other end's last RDMA Read or RDMA Write, which stayed within a segment.
+    /// The owner's adapter refused an RDMA Read or RDMA Write of the other end, which stayed within a segment.
     Refused {
         /// It was an RDMA Write.
         write: bool,
@@ -121,6 +121,8 @@ pub enum MemoryUseKind {
         xid: u32,
         /// The frame in which the other end had invalidated the handle by a Send With Invalidate.
         invalidated: Option<u64>,
+        /// Handle and offset of an RDMA Write of the other end, if that may be what was refused, and not this RDMA Read.
+        other: Option<(u32, u64)>,
     },
     /// The requester reads a reply in Read chunks that the responder provides. That is allowed, but the requester has
     /// to report when it is done.

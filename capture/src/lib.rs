@@ -68,7 +68,7 @@ pub mod program;
 mod rpc;
 mod session;
 
-pub use carrier::connection::{Announced, Connection, Counts, Endpoint, Rejected, Shown};
+pub use carrier::connection::{Announced, Connection, Counts, Endpoint, RefusedAccess, Rejected, Shown};
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
 pub use carrier::iwarp::terminate::Terminate;
 pub use carrier::operation::{Progress, Side, Sides, Stamp};

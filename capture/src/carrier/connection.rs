@@ -100,8 +100,8 @@ pub struct Counts {
     pub not_ready: u64,
     /// Operations that this end refused permanently.
     pub failed: u64,
-    /// Refused operations that aimed at memory they may not access.
-    pub access_errors: u64,
+    /// What this end refused first because it aimed at memory that it may not access.
+    pub refused: Option<RefusedAccess>,
     /// Packets of this end that the capture does not hold.
     pub missed: u64,
     /// Data packets that belong to no operation the capture holds the start of.
@@ -124,6 +124,19 @@ impl Counts {
             RecoveryKind::Failed => self.failed += 1,
         }
     }
+}
+
+/// An RDMA operation that an end refused, as far as the refusal says which one that was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedAccess {
+    /// The one at this place in everything that the other end sends, in the carrier's own numbers.
+    At(u64),
+    /// An RDMA Write.
+    Write,
+    /// An RDMA Read request.
+    Read,
+    /// It may be either.
+    Unknown,
 }
 
 /// A connection request that was refused.

@@ -1,8 +1,9 @@
 //! RDMA operations and the memory they use (RFC 8166 sections 4.4 and 8.1).
 //!
-//! What an adapter refused is named by the memory rule that its operation broke. Requests are carried out in order, so
-//! it is the first Read without an answer, or the last Write. The owner of the memory broke the rule, unless the other
-//! end had invalidated the handle. After an operation that left its segment, nobody can tell which one was refused.
+//! What an adapter refused is named by the memory rule that its operation broke. InfiniBand says which request that is,
+//! and iWARP may say whether it is a Read or a Write. Requests are carried out in order, so then it is the first Read
+//! without an answer, or the last Write; if it may be either, both are named. The owner of the memory broke the rule,
+//! unless the other end had invalidated the handle.
 
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
@@ -140,8 +141,8 @@ fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
                 format_args!("{length} octets at handle {handle:#010x} offset {offset:#018x}, which no waiting call advertises"),
             ),
         },
-        MemoryUseKind::Refused { write, offset, invalidated, .. } if write == writes => {
-            refused((handle, offset), invalidated, report);
+        MemoryUseKind::Refused { write, offset, invalidated, other, .. } if write == writes => {
+            refused((handle, offset), other, invalidated, report);
         }
         _ => {}
     }
@@ -149,11 +150,17 @@ fn bounds(used: &MemoryUse, writes: bool, report: &mut Report<'_>) {
 
 /// The responder stayed within what a waiting call advertises. The owner may withdraw the memory of a call that it
 /// gives up (RFC 8166 section 8.1.4), at the price of the connection; memory that never was registered looks the same.
-fn refused((handle, offset): (u32, u64), invalidated: Option<u64>, report: &mut Report<'_>) {
+fn refused((handle, offset): (u32, u64), other: Option<(u32, u64)>, invalidated: Option<u64>, report: &mut Report<'_>) {
     let mut say = |by: core::fmt::Arguments<'_>| {
-        let advertised = "is advertised, and its owner's adapter refuses access:";
-        let message = format_args!("handle {handle:#010x} offset {offset:#018x} {advertised} {by}");
-        report.broken_as(Severity::Hazard, 0, message);
+        let advertised = "is advertised, and its owner's adapter refuses access";
+        let message = match other {
+            None => format!("handle {handle:#010x} offset {offset:#018x} {advertised}: {by}"),
+            Some((other, at)) => format!(
+                "handle {handle:#010x} offset {offset:#018x} {advertised} to it or to handle {other:#010x} offset {at:#018x}, \
+                 which was written: {by}"
+            ),
+        };
+        report.broken_as(Severity::Hazard, 0, format_args!("{message}"));
     };
     match invalidated {
         None => say(format_args!("the requester withdrew it, or never registered it")),
@@ -178,5 +185,28 @@ fn rdma_write_after_reply(used: &MemoryUse, report: &mut Report<'_>) {
 fn handle_shared(used: &MemoryUse, report: &mut Report<'_>) {
     if let MemoryUseKind::Shared { with, .. } = used.kind {
         report.broken(0, format_args!("handle {:#010x} is also advertised by {with:#010x}, which waits", used.handle));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rpcrdma::rules::Row;
+
+    use super::*;
+    use crate::carrier::operation::{Side, Stamp};
+
+    #[test]
+    fn where_it_is_not_known_what_was_refused_both_are_named() {
+        let kind = MemoryUseKind::Refused { write: false, offset: 1, xid: 7, invalidated: None, other: Some((0xb, 2)) };
+        let (stamp, owner) = (Stamp::default(), Side::Active);
+        let used = MemoryUse { connection: 1, stamp, owner, handle: 0xa, kind, known: true };
+        let mut said = Vec::new();
+        for Row { rule, judge } in &RULES {
+            judge(&used, &mut Report::new(rule, &mut |finding| said.push((rule.slug, finding.message.to_string()))));
+        }
+        let message = "handle 0x0000000a offset 0x0000000000000001 is advertised, and its owner's adapter refuses access to \
+                       it or to handle 0x0000000b offset 0x0000000000000002, which was written: the requester withdrew \
+                       it, or never registered it";
+        assert_eq!(said, [("rdma-read-bounds", message.to_owned())]);
     }
 }

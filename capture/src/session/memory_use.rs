@@ -19,10 +19,12 @@ impl Session {
         // The refused operation may have been missed, or may have come before the capture began.
         let known = connection.set_up && self.lost == Sides::default();
         let both = [Side::Active, Side::Passive];
-        for owner in both.into_iter().filter(|owner| counts.get(*owner).access_errors > 0) {
-            if let Aim::Segment(aimed) = *self.watch.aimed.get(owner.other()) {
-                let Aimed { stamp, write, address: (handle, offset), xid, invalidated } = aimed;
-                let kind = MemoryUseKind::Refused { write, offset, xid, invalidated };
+        for (owner, refused) in both.into_iter().filter_map(|owner| Some((owner, counts.get(owner).refused?))) {
+            if let Some((aimed, other)) = self.watch.aims.get(owner.other()).refused(refused) {
+                let Aimed { stamp, request, address: (handle, offset), xid, invalidated, .. } = aimed;
+                let write = request.is_none();
+                let other = other.map(|Aimed { address: (handle, offset), .. }| (handle, offset));
+                let kind = MemoryUseKind::Refused { write, offset, xid, invalidated, other };
                 self.tell(owner, stamp, handle, kind, known, context);
             }
             let calls = self.calls.values_mut().filter(|call| known && call.message.sender == owner);
@@ -61,7 +63,7 @@ impl Session {
             _ => return,
         };
         let owner = operation.from.other();
-        *self.watch.aimed.get_mut(operation.from) = Aim::Outside;
+        self.watch.aims.get_mut(operation.from).push(operation.places.first, Aim::Outside);
         let access = if write { Access::Write } else { Access::Read };
         let inside = inside.and_then(|place| {
             let call = self.calls.get(&place.call)?;
@@ -85,20 +87,23 @@ impl Session {
         (place, at): (SegmentPlace, u64),
         context: &mut Context<'_>,
     ) {
-        let (write, address, length) = match operation.kind {
-            OperationKind::Write { handle, offset, length, .. } => (true, (handle, offset), length as u64),
-            OperationKind::ReadRequest { handle, offset, length, .. } => (false, (handle, offset), u64::from(length)),
+        let (address, length, begins, request) = match operation.kind {
+            OperationKind::Write { handle, offset, length, first, .. } => {
+                ((handle, offset), length as u64, first, None)
+            }
+            OperationKind::ReadRequest { handle, offset, length, request } => {
+                ((handle, offset), u64::from(length), true, Some(request))
+            }
             _ => return,
         };
         let Some(call) = self.calls.get(&place.call) else { return };
         let xid = call.message.xid();
-        // Requests are carried out in order, so the first unanswered Read is the one that is refused.
-        let invalidated = self.memory.get(operation.from.other()).invalidated(address.0, place.call);
-        let aim = self.watch.aimed.get_mut(operation.from);
-        if matches!(aim, Aim::None | Aim::Segment(Aimed { write: true, .. })) {
-            *aim = Aim::Segment(Aimed { stamp: operation.stamp, write, address, xid, invalidated });
+        if begins {
+            let invalidated = self.memory.get(operation.from.other()).invalidated(address.0, place.call);
+            let aimed = Aimed { stamp: operation.stamp, request, address, xid, invalidated, is_answered: false };
+            self.watch.aims.get_mut(operation.from).push(operation.places.first, Aim::Segment(aimed));
         }
-        let pulled = call.answers.is_some() && !write;
+        let pulled = call.answers.is_some() && request.is_some();
         let room = call.segments.get(place.segment);
         if room.is_some_and(|segment| at + length > u64::from(segment.length)) {
             self.outside(connection, operation, Some(place), context);
@@ -106,14 +111,6 @@ impl Session {
         if pulled {
             let kind = MemoryUseKind::Pulled { xid, length };
             self.tell(operation.from.other(), operation.stamp, address.0, kind, true, context);
-        }
-    }
-
-    /// An end received data that it requested, so this Read was not refused.
-    pub(super) fn granted(&mut self, reader: Side) {
-        let aim = self.watch.aimed.get_mut(reader);
-        if matches!(aim, Aim::Segment(Aimed { write: false, .. })) {
-            *aim = Aim::None;
         }
     }
 

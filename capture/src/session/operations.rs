@@ -140,7 +140,9 @@ impl Session {
         length: usize,
     ) {
         let Operation { from, stamp, first_sent, places, .. } = *operation;
-        self.granted(from.other());
+        if at == 0 {
+            self.watch.aims.get_mut(from.other()).answer(request);
+        }
         let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request).copied();
         // Over InfiniBand, responses have the numbers of their request.
         if at == 0 && connection.carrier == Carrier::Iwarp {

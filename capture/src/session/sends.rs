@@ -6,6 +6,7 @@ use rpcrdma::rpc::MessageType;
 
 use super::assembly::{Assembled, Part};
 use super::state::{Context, Session};
+use super::watch::Aim;
 use crate::carrier::connection::Connection;
 use crate::carrier::operation::Side;
 use crate::event::Event;
@@ -22,6 +23,9 @@ impl Session {
                 return;
             }
             self.recognise(connection, context);
+        }
+        if part.first && context.operations {
+            self.watch.aims.get_mut(from).push(part.progress.sent, Aim::Send);
         }
         let (unfinished, send) = self.assemblies.get_mut(from).part(part);
         for send in unfinished.into_iter().chain(send) {

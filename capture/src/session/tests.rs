@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::call::CallSegment;
 use super::sequence::Sequence;
 use super::*;
-use crate::carrier::connection::{Connection, Counts, Endpoint};
+use crate::carrier::connection::{Connection, Counts, Endpoint, RefusedAccess};
 use crate::carrier::handler::Taken::{self, Done, Early};
 use crate::carrier::operation::Side::{self, Active, Passive};
 use crate::carrier::operation::{Operation, OperationKind, Places, Progress, Sides, Stamp};
@@ -191,7 +191,7 @@ impl Play {
     /// The connection ends, and one of the server's operations was refused.
     fn is_refused(&mut self) {
         let mut counts: Sides<Counts> = Sides::default();
-        counts.active.access_errors = 1;
+        counts.active.refused = Some(RefusedAccess::Unknown);
         self.with(|session, connection, context| session.refused(connection, &counts, context));
     }
 

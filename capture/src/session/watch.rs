@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use super::call::{Call, CallSegment};
 use super::memory::Access;
+use crate::carrier::connection::RefusedAccess;
 use crate::carrier::operation::{Progress, Side, Sides, Stamp};
 use crate::rpc::known::Direction;
 use crate::rpc::message::Detail;
 
-/// The most segments of ended calls that are remembered, of answered ones and of others.
+/// The most segments of ended calls that are remembered, of answered ones and of others, and the most operations of an end.
 const FORMERS: usize = 64;
 
 /// What is remembered to report how memory is used (`Context::operations`).
@@ -24,8 +25,8 @@ pub(super) struct Watch {
     pub(super) progress: Progress,
     /// Segments of calls that were answered.
     answered: VecDeque<Former>,
-    /// What the other end's adapter refused, if it refused anything that each end did.
-    pub(super) aimed: Sides<Aim>,
+    /// What each end did last that the other end's adapter may refuse.
+    pub(super) aims: Sides<Aims>,
 }
 
 impl Watch {
@@ -72,15 +73,18 @@ impl Watch {
 /// Memory of an end that the other accesses: whose, how, handle and offset.
 pub(super) type FormerMemory = (Side, Access, (u32, u64));
 
+/// The last operations of an end, by their places in everything that it sends.
+#[derive(Debug, Default)]
+pub(super) struct Aims(VecDeque<(u64, Aim)>);
+
 /// An operation of an end that may be refused.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Aim {
-    /// Nothing.
-    #[default]
-    None,
-    /// An RDMA operation within a segment: the last Write, or the first unanswered Read.
+    /// A Send.
+    Send,
+    /// An RDMA operation within a segment.
     Segment(Aimed),
-    /// An RDMA operation left its segment, or aimed at none: it may be that one or any other.
+    /// An RDMA operation left its segment, or aimed at none.
     Outside,
 }
 
@@ -111,13 +115,105 @@ impl Former {
     }
 }
 
+/// An RDMA operation within a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aimed {
     pub(super) stamp: Stamp,
-    pub(super) write: bool,
+    /// For a Read: the request, as its responses name it.
+    pub(super) request: Option<u64>,
     pub(super) address: (u32, u64),
     /// XID of the call.
     pub(super) xid: u32,
     /// The frame in which this end had invalidated the handle.
     pub(super) invalidated: Option<u64>,
+    /// Some of what a Read asked for came.
+    pub(super) is_answered: bool,
+}
+
+impl Aims {
+    pub(super) fn push(&mut self, place: u64, aim: Aim) {
+        if self.0.len() == FORMERS {
+            self.0.pop_front();
+        }
+        self.0.push_back((place, aim));
+    }
+
+    /// Data came that this Read request asked for, so it was not refused.
+    pub(super) fn answer(&mut self, request: u64) {
+        for (_, aim) in self.0.iter_mut().rev() {
+            if let Aim::Segment(aimed) = aim
+                && aimed.request == Some(request)
+            {
+                aimed.is_answered = true;
+                return;
+            }
+        }
+    }
+
+    /// What was refused, and if that is not certain, the other operation that it may have been. Requests are carried out
+    /// in order: without a place, it is the last Write, or the first Read without an answer, unless an operation that was
+    /// not within a segment may have been refused instead.
+    pub(super) fn refused(&self, which: RefusedAccess) -> Option<(Aimed, Option<Aimed>)> {
+        if let RefusedAccess::At(refused) = which {
+            let at = self.0.iter().rev().find(|(place, _)| *place <= refused);
+            return at.and_then(|(_, aim)| if let Aim::Segment(aimed) = aim { Some((*aimed, None)) } else { None });
+        }
+        if self.0.iter().any(|(_, aim)| matches!(aim, Aim::Outside)) {
+            return None;
+        }
+        let within =
+            || self.0.iter().filter_map(|(_, aim)| if let Aim::Segment(aimed) = aim { Some(*aimed) } else { None });
+        let write = within().rfind(|aimed| aimed.request.is_none() && which != RefusedAccess::Read);
+        let read =
+            within().find(|aimed| aimed.request.is_some() && !aimed.is_answered && which != RefusedAccess::Write);
+        read.map(|read| (read, write)).or(write.map(|write| (write, None)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn aimed(request: Option<u64>, handle: u32) -> Aim {
+        let (stamp, address) = (Stamp::default(), (handle, 0));
+        Aim::Segment(Aimed { stamp, request, address, xid: 7, invalidated: None, is_answered: false })
+    }
+
+    /// Handles of what was refused, and of what else that may have been.
+    fn handles(aims: &Aims, which: RefusedAccess) -> Option<(u32, Option<u32>)> {
+        let (aimed, other) = aims.refused(which)?;
+        Some((aimed.address.0, other.map(|other| other.address.0)))
+    }
+
+    #[test]
+    fn without_a_place_the_last_write_or_the_first_unanswered_read_was_refused() {
+        let mut aims = Aims::default();
+        aims.push(1, aimed(Some(1), 1));
+        aims.push(2, aimed(None, 2));
+        aims.push(3, aimed(Some(3), 3));
+        aims.push(4, aimed(Some(4), 4));
+        aims.push(5, aimed(None, 5));
+        aims.answer(1);
+        assert_eq!(handles(&aims, RefusedAccess::Write), Some((5, None)));
+        assert_eq!(handles(&aims, RefusedAccess::Read), Some((3, None)));
+        assert_eq!(handles(&aims, RefusedAccess::Unknown), Some((3, Some(5))));
+        aims.answer(3);
+        aims.answer(4);
+        assert_eq!(handles(&aims, RefusedAccess::Read), None);
+        assert_eq!(handles(&aims, RefusedAccess::Unknown), Some((5, None)));
+        aims.push(6, Aim::Outside);
+        assert_eq!(handles(&aims, RefusedAccess::Unknown), None, "it may be that one");
+        assert_eq!(handles(&aims, RefusedAccess::At(5)), Some((5, None)));
+        assert_eq!(handles(&aims, RefusedAccess::At(6)), None);
+    }
+
+    #[test]
+    fn a_send_that_was_refused_is_no_access_to_memory() {
+        let mut aims = Aims::default();
+        aims.push(10, aimed(None, 1));
+        aims.push(12, Aim::Send);
+        assert_eq!(handles(&aims, RefusedAccess::At(11)), Some((1, None)), "its second packet");
+        assert_eq!(handles(&aims, RefusedAccess::At(12)), None);
+        assert_eq!(handles(&aims, RefusedAccess::At(9)), None, "before what is known");
+    }
 }

@@ -154,6 +154,57 @@ fn memory_that_a_requester_withdrew_is_not_the_responders_fault() {
     assert_eq!(blamed(&trace.packets), [("rdma-read-bounds", Severity::Hazard, Blame::Receiver)]);
 }
 
+/// Two RDMA Writes and an RDMA Read are under way when the adapter refuses one of them.
+#[test]
+fn what_an_adapter_refused_is_told_by_its_number() {
+    for (refused, slug, handle) in [
+        (0, "rdma-write-bounds", 0xb00),
+        // It has two packets.
+        (1, "rdma-write-bounds", 0xb01),
+        (2, "rdma-write-bounds", 0xb01),
+        (3, "rdma-read-bounds", 0xb02),
+    ] {
+        let mut trace = Trace::new();
+        for (xid, lists, call) in [
+            (XID, Lists::writes(&[&[(0xb00, 0, 100)]]), read3(XID, 100)),
+            (XID + 1, Lists::writes(&[&[(0xb01, 0, 2000)]]), read3(XID + 1, 2000)),
+            (XID + 2, Lists::reads(&[(68, (0xb02, 0, 100))]), write3(XID + 2, 100)),
+        ] {
+            trace.send(Client, &message(MSG, xid, &lists, &call));
+        }
+        let first = trace.wire.server.next;
+        trace.write((0xb00, 0), &octets(2, 100));
+        trace.write((0xb01, 0), &octets(2, 2000));
+        let request = trace.wire.read_request(Server, (0xb02, 0), 100);
+        trace.packets.push(request);
+        trace.packets.push(trace.wire.access_error(Client, first + refused));
+        let found = judge(&trace.packets).0;
+        let found: Vec<_> = found.iter().map(|found| (found.rule.slug, &found.message[..17])).collect();
+        assert_eq!(found, [(slug, format!("handle {handle:#010x}").as_str())], "{refused}");
+    }
+}
+
+/// The last response to an RDMA Read is missing from the capture, as the number in the refusal of a later Write shows.
+#[test]
+fn a_read_whose_last_response_was_missed_was_not_refused() {
+    for is_missed in [false, true] {
+        let mut trace = Trace::new();
+        trace.send(Client, &message(MSG, XID, &Lists::reads(&[(68, segment(3000))]), &write3(XID, 3000)));
+        trace.send(Client, &message(MSG, 8, &Lists::writes(&[&[(0xb01, 0, 100)]]), &read3(8, 100)));
+        trace.read(Server, MEMORY, &octets(1, 3000));
+        if is_missed {
+            trace.packets.pop();
+        }
+        trace.write((0xb01, 0), &octets(2, 100));
+        trace.refuse_access();
+        let (found, counts) = judge(&trace.packets);
+        let found: Vec<_> = found.iter().map(|found| found.rule.slug).collect();
+        assert_eq!(found, if is_missed { vec![] } else { vec!["rdma-write-bounds"] });
+        let count = counts.iter().find(|count| count.rule.slug == "rdma-write-bounds").unwrap();
+        assert_eq!(count.not_judged, u64::from(is_missed));
+    }
+}
+
 #[test]
 fn a_handle_that_the_responder_had_invalidated_may_be_gone_by_either() {
     let mut trace = Trace::new();
@@ -200,16 +251,21 @@ fn a_read_after_the_reply_is_outside_what_is_advertised() {
 }
 
 #[test]
-fn what_may_have_been_refused_instead_of_a_write_outside_is_not_judged() {
-    let mut trace = Trace::new();
-    trace.send(Client, &message(MSG, XID, &Lists::writes(&[&[segment(100)]]), &read3(XID, 100)));
-    trace.write((MEMORY.0, MEMORY.1 + 100), &[0; 4]);
-    trace.write(MEMORY, &octets(2, 100));
-    trace.refuse_access();
-    // The client acknowledges nothing after what it refused, and says no more.
-    assert_eq!(blamed(&trace.packets), []);
-    trace.null(8);
-    assert_eq!(blamed(&trace.packets), [("rdma-write-bounds", Severity::Error, Blame::Sender)]);
+fn a_write_outside_that_was_refused_is_not_the_fault_of_who_refused_it() {
+    let refused = ("rdma-write-bounds", Severity::Hazard, Blame::Receiver);
+    let outside = ("rdma-write-bounds", Severity::Error, Blame::Sender);
+    for (number, expected) in [(0, vec![outside]), (1, vec![refused, outside])] {
+        let mut trace = Trace::new();
+        trace.send(Client, &message(MSG, XID, &Lists::writes(&[&[segment(100)]]), &read3(XID, 100)));
+        let first = trace.wire.server.next;
+        trace.write((MEMORY.0, MEMORY.1 + 100), &[0; 4]);
+        trace.write(MEMORY, &octets(2, 100));
+        trace.packets.push(trace.wire.access_error(Client, first + number));
+        // The client acknowledges nothing after what it refused, and says no more.
+        assert_eq!(blamed(&trace.packets), expected[..number as usize]);
+        trace.null(8);
+        assert_eq!(blamed(&trace.packets), expected);
+    }
 }
 
 fn broken_by_xid(packets: &[Packet]) -> Vec<(&'static str, Option<u32>)> {

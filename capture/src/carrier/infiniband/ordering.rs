@@ -30,7 +30,7 @@
 use super::held::{Arrival, HeldPacket, Packets};
 use super::stream::{GRACE, ReadRequest, RequestStream, extend};
 use super::transport::{PacketKind, Syndrome, Transport};
-use crate::carrier::connection::Counts;
+use crate::carrier::connection::{Counts, RefusedAccess};
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Signs};
@@ -170,6 +170,7 @@ impl Ordering {
             if self.streams.get(side).has_hole() {
                 self.skip_hole(side, sink);
             }
+            self.lose_responses(side, sink);
         }
     }
 
@@ -455,6 +456,17 @@ impl Ordering {
         }
     }
 
+    /// Responses to this end's Read requests must have been sent, and were not seen.
+    fn lose_responses<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
+        let missed = self.streams.get(side).missed_responses(self.mtu);
+        if missed > 0 {
+            let from = side.other();
+            self.counts.get_mut(from).missed += missed;
+            let (stamp, places, kind) = (Stamp::default(), Places::default(), OperationKind::Lost);
+            sink.take(Operation { from, stamp, retransmitted: 0, first_sent: None, places, kind }, true);
+        }
+    }
+
     /// Uses requests that the receiver seemed to have refused but accepted.
     fn take_refused<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
         loop {
@@ -487,17 +499,19 @@ impl Ordering {
 
     /// What a negative acknowledgement says.
     fn refusal<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) {
+        let of = arrival.from.other();
+        let number = extend(self.streams.get(of).next, arrival.packet.sequence);
         let kind = match arrival.packet.syndrome {
             Some(Syndrome::SequenceError) => RecoveryKind::SequenceError,
             Some(Syndrome::NotReady { wait }) => RecoveryKind::NotReady { wait },
             Some(Syndrome::Failed(code)) => {
-                self.counts.get_mut(arrival.from).access_errors += u64::from(code == REMOTE_ACCESS_ERROR);
+                if code == REMOTE_ACCESS_ERROR {
+                    self.counts.get_mut(arrival.from).refused.get_or_insert(RefusedAccess::At(number));
+                }
                 RecoveryKind::Failed
             }
             Some(Syndrome::Acknowledged) | None => return,
         };
-        let of = arrival.from.other();
-        let number = extend(self.streams.get(of).next, arrival.packet.sequence);
         self.recover(arrival, (of, number), kind, sink);
     }
 
@@ -719,6 +733,31 @@ mod tests {
         }
         ordering.let_go(&mut All);
         assert_eq!(ordering.held(), 0);
+    }
+
+    /// Four responses, of which some are there, and what the other end acknowledges after them.
+    #[test]
+    fn responses_before_what_was_acknowledged_or_refused_were_missed_if_they_were_not_seen() {
+        for (seen, last, missed) in [
+            (0..4, None, 0),
+            (0..3, None, 0),
+            (0..3, Some(0x1f), 1),
+            (0..3, Some(0x62), 1),
+            (2..4, Some(0x1f), 2),
+            (0..4, Some(0x62), 0),
+        ] {
+            let mut ordering = begun();
+            ordering.ask(Side::Active, 0, 1024);
+            for response in seen.clone() {
+                ordering.give(Side::Passive, READ_MIDDLE, response, &[0; 256]);
+            }
+            ordering.give(Side::Active, SEND, 4, &[]);
+            if let Some(syndrome) = last {
+                ordering.give(Side::Passive, ACKNOWLEDGE, 4, &[syndrome, 0, 0, 0]);
+            }
+            ordering.finish(&mut All);
+            assert_eq!(ordering.counts.passive.missed, missed, "{seen:?} {last:?}");
+        }
     }
 
     #[test]

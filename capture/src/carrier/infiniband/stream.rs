@@ -69,6 +69,14 @@ pub(super) struct RequestStream {
 }
 
 impl RequestStream {
+    /// Responses to Read requests before the last number that was acknowledged or refused, which were sent before that,
+    /// and that were not seen. 0 if that is not known.
+    pub(super) fn missed_responses(&self, mtu: Option<u32>) -> u64 {
+        let Some(acknowledged) = self.acknowledged.filter(|_| mtu.is_some() && self.ranges < RANGES) else { return 0 };
+        let reads = self.reads.iter().filter(|read| read.end(mtu) <= acknowledged);
+        reads.map(|read| read.missing(mtu)).sum()
+    }
+
     /// Whether something was sent at `next` or after it, while `next` itself is missing.
     pub(super) fn has_hole(&self) -> bool {
         self.next.is_some_and(|next| {
@@ -217,6 +225,12 @@ impl ReadRequest {
     /// MTU was unknown then.
     pub(super) fn end(&self, mtu: Option<u32>) -> u64 {
         mtu.map_or(self.end, |mtu| self.end.min(self.first + responses(self.length, mtu)))
+    }
+
+    /// Responses that were not seen.
+    pub(super) fn missing(&self, mtu: Option<u32>) -> u64 {
+        let seen: u64 = self.seen.iter().map(|(first, end)| end - first).sum();
+        (self.end(mtu) - self.first).saturating_sub(seen)
     }
 
     /// Octets of the answer before this response. Every part but the last holds a path MTU of octets; the last one ends

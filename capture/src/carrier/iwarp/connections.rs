@@ -252,11 +252,11 @@ impl<S> Connections<S> {
         let IwarpConnection { connection, session, is_iwarp, counts: ours, .. } = entry.known;
         let mut counts = entry.reassembly.counts;
         for side in [Side::Active, Side::Passive] {
-            let Counts { orphans, failed, access_errors, .. } = *ours.get(side);
+            let Counts { orphans, failed, refused, .. } = *ours.get(side);
             let counts = counts.get_mut(side);
             counts.orphans += orphans;
             counts.failed += failed;
-            counts.access_errors += access_errors;
+            counts.refused = refused;
         }
         if let Some(session) = session {
             handler.closed(&connection, session, &counts);
@@ -344,7 +344,7 @@ impl<S> IwarpConnection<S> {
                     Did::Operation(operation) => _ = sink.handler.operation(connection, session, operation, true),
                     Did::Terminate(terminate) => {
                         counts.failed += 1;
-                        counts.access_errors += u64::from(terminate.refuses_access());
+                        counts.refused = counts.refused.or(terminate.refused());
                         sink.handler.terminated(connection, session, from, (stamp, terminate));
                     }
                     Did::Orphan => counts.orphans += 1,

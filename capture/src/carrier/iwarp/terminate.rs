@@ -9,7 +9,8 @@
 
 use core::fmt;
 
-use super::ddp::DdpSegment;
+use super::ddp::{DdpSegment, Opcode};
+use crate::carrier::connection::RefusedAccess;
 
 const HAS_LENGTH: u8 = 0x80;
 const HAS_HEADER: u8 = 0x40;
@@ -48,11 +49,25 @@ impl Terminate {
         })
     }
 
-    /// The end refuses an RDMA Read or RDMA Write access to its memory: a remote protection error of RDMAP, or a tagged
-    /// buffer error of DDP, and nothing about invalidation.
+    /// The RDMA Read or RDMA Write that the end refuses access to its memory: a remote protection error of RDMAP, or a
+    /// tagged buffer error of DDP, and nothing about invalidation.
     #[must_use]
-    pub(super) const fn refuses_access(&self) -> bool {
-        matches!((self.layer, self.error_type, self.code), (0, 1, 0x00..=0x04) | (1, 1, 0x00..=0x03))
+    pub(super) fn refused(&self) -> Option<RefusedAccess> {
+        if !matches!((self.layer, self.error_type, self.code), (0, 1, 0x00..=0x04) | (1, 1, 0x00..=0x03)) {
+            return None;
+        }
+        let is = |opcode: Opcode| self.message == opcode.name();
+        // Data that this end asked for comes into its own memory.
+        if is(Opcode::READ_RESPONSE) {
+            return None;
+        }
+        Some(if is(Opcode::WRITE) {
+            RefusedAccess::Write
+        } else if is(Opcode::READ_REQUEST) {
+            RefusedAccess::Read
+        } else {
+            RefusedAccess::Unknown
+        })
     }
 
     /// The name of the layer; `None` if it has none.
@@ -158,6 +173,23 @@ mod tests {
         assert_eq!(text(&[0x00, 0x99, 0, 0]), "RDMAP, local catastrophic error");
         assert_eq!(text(&[0x97, 0x05, 0, 0]), "layer 0x9, type 0x7: code 0x05");
         assert_eq!(text(&[0x01, 0x77, 0, 0]), "RDMAP, remote protection error: code 0x77");
+    }
+
+    /// The DDP control octet and opcode of a segment: tagged for a Write and a Read response, untagged for a Read request.
+    #[test]
+    fn what_is_refused_is_an_access_to_memory_of_the_kind_that_it_names() {
+        let refused = |kind: &[u8], control: u8, ddp: [u8; 2]| {
+            // Read requests are in queue 1.
+            let header = [&ddp[..], &[0, 0, 0, 0, 0, 0, 0, 1], &[0; 8]].concat();
+            Terminate::decode(&[kind, &[control, 0, 0, 30], &header].concat()).unwrap().refused()
+        };
+        let protection = [0x01, 0x01];
+        assert_eq!(refused(&protection, 0xc0, [0xc1, 0x40]), Some(RefusedAccess::Write));
+        assert_eq!(refused(&protection, 0xc0, [0x41, 0x41]), Some(RefusedAccess::Read));
+        assert_eq!(refused(&protection, 0xc0, [0xc1, 0x42]), None, "data that this end asked for");
+        assert_eq!(refused(&protection, 0, [0, 0]), Some(RefusedAccess::Unknown));
+        assert_eq!(refused(&[0x11, 0x00], 0xc0, [0xc1, 0x40]), Some(RefusedAccess::Write), "by DDP");
+        assert_eq!(refused(&[0x02, 0x05], 0xc0, [0xc1, 0x40]), None, "another error");
     }
 
     #[test]
