@@ -31,6 +31,9 @@ _rpcrdma() {
             rpcrdma,decode)
                 cmd="rpcrdma__subcmd__decode"
                 ;;
+            rpcrdma,events)
+                cmd="rpcrdma__subcmd__events"
+                ;;
             rpcrdma,export)
                 cmd="rpcrdma__subcmd__export"
                 ;;
@@ -76,6 +79,9 @@ _rpcrdma() {
             rpcrdma__subcmd__help,decode)
                 cmd="rpcrdma__subcmd__help__subcmd__decode"
                 ;;
+            rpcrdma__subcmd__help,events)
+                cmd="rpcrdma__subcmd__help__subcmd__events"
+                ;;
             rpcrdma__subcmd__help,export)
                 cmd="rpcrdma__subcmd__help__subcmd__export"
                 ;;
@@ -113,7 +119,7 @@ _rpcrdma() {
 
     case "${cmd}" in
         rpcrdma)
-            opts="-q -h -V --color --quiet --help --version decode transactions slow pending top export annotate report stats compare check header completions man help"
+            opts="-q -h -V --color --quiet --help --version decode transactions slow pending events top export annotate report stats compare check header completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -380,6 +386,56 @@ _rpcrdma() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rpcrdma__subcmd__events)
+            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --connection)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rpcrdma__subcmd__export)
             opts="-o -q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --slower-than --output --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -473,7 +529,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__help)
-            opts="decode transactions slow pending top export annotate report stats compare check header completions man help"
+            opts="decode transactions slow pending events top export annotate report stats compare check header completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -543,6 +599,20 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__help__subcmd__decode)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__events)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -697,7 +767,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__man)
-            opts="-q -h --color --quiet --help decode transactions slow pending top export annotate report stats compare check header completions man"
+            opts="-q -h --color --quiet --help decode transactions slow pending events top export annotate report stats compare check header completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

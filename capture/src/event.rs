@@ -62,6 +62,8 @@ pub struct Recovered {
     pub kind: RecoveryKind,
     /// `rdma_xid` of what it is about, if that is known.
     pub xid: Option<u32>,
+    /// The end that is the client, if that is known.
+    pub client: Option<Address>,
 }
 
 /// Something that the capture lacks.

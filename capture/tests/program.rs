@@ -335,6 +335,46 @@ fn only_rpcs_that_took_so_long_are_slow() {
     assert!(stderr(&output).contains("1 call without a reply left out"), "{}", stderr(&output));
 }
 
+#[test]
+fn events_are_one_line_each_in_the_order_of_their_frames() {
+    let output = run(&["events", "-q", &capture("nfs41_lossy")]);
+    let lines: Vec<&str> = stdout(&output).lines().collect();
+    assert_eq!(lines.len(), 1 + 9 + 432 + 20 + 2);
+    assert_eq!(
+        lines[..3],
+        [
+            " frame     seconds  C from → to              rdma_xid   event",
+            "   292   11.068080  1 192.0.2.2 → 192.0.2.1  0xc73d34c3 NAK",
+            "   311   11.070138  1 192.0.2.1 → 192.0.2.2  0xc73d34c3 sent again, lost before",
+        ]
+    );
+    let late = "   353   13.369161  1 192.0.2.1 → 192.0.2.2  0xc73d34c3 time-out  after 2294.494 ms of silence";
+    assert!(lines.contains(&late));
+    assert!(lines.iter().all(|line| line.chars().count() <= 120));
+    let events = objects("events", &capture("nfs41_lossy"));
+    let frames: Vec<u64> = events.iter().map(|event| event["frame"].as_u64().unwrap()).collect();
+    assert!(frames.is_sorted());
+    let timeouts: Vec<_> = events.iter().filter(|event| event["event"] == "time-out").collect();
+    assert_eq!(timeouts[0]["silence_ns"], 2_294_494_000_u64);
+    assert_eq!((timeouts.len(), &timeouts[0]["rdma_xid"]), (2, &json!("0xc73d34c3")));
+}
+
+#[test]
+fn events_are_selected_as_messages_are() {
+    let count = |arguments: &[&str]| {
+        let output = run(&[&["events", "--json", "-q", &capture("nfs41_lossy")], arguments].concat());
+        (stdout(&output).lines().count(), output.status.code())
+    };
+    assert_eq!(count(&["--xid", "0xcf3d34c3"]), (7, Some(0)));
+    assert_eq!(count(&["--client", "192.0.2.2", "--server", "192.0.2.1"]), (463, Some(0)));
+    assert_eq!(count(&["--client", "192.0.2.1"]), (0, Some(1)), "that is the server");
+    assert_eq!(count(&["--connection", "2"]), (0, Some(1)));
+    assert_eq!(count(&["--until", "+11.07"]), (1, Some(0)));
+    let output = run(&["events", &capture("nfs41")]);
+    assert_eq!((stdout(&output), output.status.code()), ("", Some(0)));
+    assert!(stderr(&output).ends_with("rpcrdma: nothing shows that a packet was lost and sent again\n"));
+}
+
 /// What `pending` says of a capture that holds only these frames of another.
 fn pending(name: &str, holds: impl Fn(usize) -> bool) -> Vec<Value> {
     let (header, records) = records(name);

@@ -8,7 +8,8 @@ use rpcrdma::v2::Family;
 
 use super::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
 use crate::carrier::operation::Stamp;
-use crate::event::Terminated;
+use crate::carrier::recovery::RecoveryKind;
+use crate::event::{Recovered, Terminated};
 use crate::file::{Files, Time};
 use crate::link::Address;
 use crate::nfs::{self, Callback, CompoundOperation, Procedure};
@@ -115,6 +116,10 @@ impl At {
         Self { stamp: message.stamp, connection: message.connection, ends: (message.from, message.to) }
     }
 
+    const fn recovered(recovered: &Recovered) -> Self {
+        Self { stamp: recovered.stamp, connection: recovered.connection, ends: (recovered.from, recovered.to) }
+    }
+
     fn transaction(transaction: &Transaction) -> Self {
         let Transaction { connection, from, to, call, reply, .. } = transaction;
         let stamp = call.as_ref().or(reply.as_ref()).map(|half| half.stamp).unwrap_or_default();
@@ -184,6 +189,35 @@ impl Lines {
         let mut line = self.columns.begin(&At { stamp, connection, ends: (from, to) }, files).unlimited();
         line.push(FAULT, "Terminate");
         line.push(PLAIN, &format!("  {terminate}"));
+        line.write(out)
+    }
+
+    /// Writes the headings of the columns of [`recovered`](Self::recovered), above the `first`.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn recovered_heading(&mut self, out: &mut impl io::Write, first: &Recovered, files: &Files) -> io::Result<()> {
+        let mut line = self.columns.heading(&At::recovered(first), files);
+        line.push(DIM, "rdma_xid   event");
+        line.write(out)
+    }
+
+    /// Writes a sign that something was lost: frame, seconds, connection, who sent it to whom, `rdma_xid` of what it is about,
+    /// and what it is.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn recovered(&mut self, out: &mut impl io::Write, recovered: &Recovered, files: &Files) -> io::Result<()> {
+        let mut line = self.columns.begin(&At::recovered(recovered), files);
+        line.column(PLAIN, &recovered.xid.map(|xid| format!("{xid:#010x}")).unwrap_or_default(), 11);
+        line.push(WARNING, recovered.kind.name());
+        match recovered.kind {
+            RecoveryKind::TimedOut { silence } => {
+                line.push(PLAIN, &format!("  after {} ms of silence", milliseconds(silence)));
+            }
+            RecoveryKind::NotReady { wait } => line.push(PLAIN, &format!("  wait {} ms", milliseconds(wait))),
+            _ => {}
+        }
         line.write(out)
     }
 

@@ -53,9 +53,9 @@ pub(super) struct InputArguments {
     pub(super) v2_family: Option<Family>,
 }
 
-/// Which messages are shown.
+/// Between whom is what is shown.
 #[derive(Args, Debug)]
-pub(super) struct MessageArguments {
+pub(super) struct EndArguments {
     /// Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not
     /// show which end that is, either may have it. May be repeated
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
@@ -63,6 +63,13 @@ pub(super) struct MessageArguments {
     /// Show only what has this address as its server; may be repeated
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(super) server: Vec<Address>,
+}
+
+/// Which messages are shown.
+#[derive(Args, Debug)]
+pub(super) struct MessageArguments {
+    #[command(flatten)]
+    pub(super) ends: EndArguments,
     /// Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show
     /// what was called is left out
     #[arg(long, value_name = "NAME")]

@@ -1,9 +1,9 @@
 //! Which messages and RPCs are shown.
 
-use super::arguments::{InputArguments, MessageArguments, RpcArguments};
+use super::arguments::{EndArguments, InputArguments, MessageArguments, RpcArguments};
 use super::failure::Failure;
 use super::notices::{CLIENT, CONNECTION, OPERATION, SERVER, SINCE, SLOWER_THAN, STATUS, Select, UNTIL, XID};
-use crate::event::Event;
+use crate::event::{Event, Recovered};
 use crate::file::Time;
 use crate::link::Address;
 use crate::nfs::{self, Callback, CompoundOperation, Procedure};
@@ -18,6 +18,7 @@ const PREFIX_V2: &str = "RDMA2_";
 #[derive(Clone, Copy)]
 pub(super) struct Filters<'a> {
     pub(super) input: &'a InputArguments,
+    ends: Option<&'a EndArguments>,
     messages: Option<&'a MessageArguments>,
     /// Nanoseconds.
     slower_than: Option<u64>,
@@ -28,23 +29,40 @@ pub(super) struct Filters<'a> {
 impl<'a> Filters<'a> {
     /// For a command that shows messages.
     pub(super) const fn messages(input: &'a InputArguments, messages: &'a MessageArguments) -> Self {
-        Self { input, messages: Some(messages), slower_than: None, select: Select::Messages }
+        Self {
+            input,
+            ends: Some(&messages.ends),
+            messages: Some(messages),
+            slower_than: None,
+            select: Select::Messages,
+        }
     }
 
     /// For a command that shows RPCs.
     pub(super) const fn rpcs(input: &'a InputArguments, rpcs: &'a RpcArguments) -> Self {
         let RpcArguments { messages, slower_than } = rpcs;
-        Self { input, messages: Some(messages), slower_than: *slower_than, select: Select::Rpcs }
+        Self {
+            input,
+            ends: Some(&messages.ends),
+            messages: Some(messages),
+            slower_than: *slower_than,
+            select: Select::Rpcs,
+        }
     }
 
     /// For a command that shows RPCs, however long they took.
     pub(super) const fn calls(input: &'a InputArguments, messages: &'a MessageArguments) -> Self {
-        Self { input, messages: Some(messages), slower_than: None, select: Select::Rpcs }
+        Self { input, ends: Some(&messages.ends), messages: Some(messages), slower_than: None, select: Select::Rpcs }
+    }
+
+    /// For a command that shows what happens between two ends.
+    pub(super) const fn ends(input: &'a InputArguments, ends: &'a EndArguments) -> Self {
+        Self { input, ends: Some(ends), messages: None, slower_than: None, select: Select::Messages }
     }
 
     /// For a command that shows what it makes of both.
     pub(super) const fn all(input: &'a InputArguments) -> Self {
-        Self { input, messages: None, slower_than: None, select: Select::Both }
+        Self { input, ends: None, messages: None, slower_than: None, select: Select::Both }
     }
 
     /// The same, however long an RPC took.
@@ -60,8 +78,8 @@ impl<'a> Filters<'a> {
             (XID, !xid.is_empty()),
             (SINCE, since.is_some()),
             (UNTIL, until.is_some()),
-            (CLIENT, self.messages.is_some_and(|messages| !messages.client.is_empty())),
-            (SERVER, self.messages.is_some_and(|messages| !messages.server.is_empty())),
+            (CLIENT, self.ends.is_some_and(|ends| !ends.client.is_empty())),
+            (SERVER, self.ends.is_some_and(|ends| !ends.server.is_empty())),
             (OPERATION, self.messages.is_some_and(|messages| !messages.op.is_empty())),
             (STATUS, self.messages.is_some_and(|messages| !messages.status.is_empty())),
             (SLOWER_THAN, self.slower_than.is_some()),
@@ -75,7 +93,7 @@ impl<'a> Filters<'a> {
         match event {
             Event::Message(message) => {
                 input.wants_rpc(message.connection, message.rdma_xid(), message.stamp.time, first)
-                    && self.messages.is_none_or(|wanted| wanted.wants(&Filtered::message(message)))
+                    && self.wants_filtered(&Filtered::message(message))
             }
             Event::Transaction(transaction) => {
                 let is_slow = |least| transaction.latency().is_some_and(|latency| latency >= least);
@@ -87,14 +105,16 @@ impl<'a> Filters<'a> {
             Event::Rejected(_) => input.connection.is_empty(),
             Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => true,
             Event::Recovery(recovered) => {
-                let subject = Filtered { ends: Ends::Either([recovered.from, recovered.to]), ..Filtered::default() };
+                let Recovered { from, to, client, .. } = *recovered;
+                let ends = client.map(|client| Ends::of(client, if client == from { to } else { from }, false));
+                let subject = Filtered { ends: ends.unwrap_or(Ends::Either([from, to])), ..Filtered::default() };
                 input.wants_rpc(recovered.connection, recovered.xid, recovered.stamp.time, first)
-                    && self.messages.is_none_or(|wanted| wanted.wants(&subject))
+                    && self.wants_filtered(&subject)
             }
             Event::Terminated(terminated) => {
                 let subject = Filtered { ends: Ends::Either([terminated.from, terminated.to]), ..Filtered::default() };
                 input.wants_rpc(terminated.connection, None, terminated.stamp.time, first)
-                    && self.messages.is_none_or(|wanted| wanted.wants(&subject))
+                    && self.wants_filtered(&subject)
             }
         }
     }
@@ -109,11 +129,16 @@ impl<'a> Filters<'a> {
         }
     }
 
+    fn wants_filtered(&self, subject: &Filtered<'_>) -> bool {
+        self.ends.is_none_or(|wanted| wanted.wants(&subject.ends))
+            && self.messages.is_none_or(|wanted| wanted.wants(subject))
+    }
+
     fn wants_but_for_latency(&self, transaction: &Transaction, first: Time) -> bool {
         let Transaction { connection, xid, call, reply, .. } = transaction;
         let time = call.as_ref().or(reply.as_ref()).map(|half| half.stamp.time).unwrap_or_default();
         self.input.wants_rpc(*connection, Some(*xid), time, first)
-            && self.messages.is_none_or(|wanted| wanted.wants(&Filtered::transaction(transaction)))
+            && self.wants_filtered(&Filtered::transaction(transaction))
     }
 }
 
@@ -142,17 +167,20 @@ impl InputArguments {
     }
 }
 
-impl MessageArguments {
-    fn wants(&self, subject: &Filtered<'_>) -> bool {
+impl EndArguments {
+    fn wants(&self, ends: &Ends) -> bool {
         let is_any = |wanted: &[Address], ends: &[Address]| {
             wanted.is_empty() || wanted.iter().any(|address| ends.contains(address))
         };
-        let Filtered { ends, status, .. } = subject;
-        is_any(&self.client, ends.clients())
-            && is_any(&self.server, ends.servers())
-            && (self.op.is_empty() || self.op.iter().any(|name| subject.calls(name)))
+        is_any(&self.client, ends.clients()) && is_any(&self.server, ends.servers())
+    }
+}
+
+impl MessageArguments {
+    fn wants(&self, subject: &Filtered<'_>) -> bool {
+        (self.op.is_empty() || self.op.iter().any(|name| subject.calls(name)))
             && (self.status.is_empty()
-                || status.is_some_and(|status| self.status.iter().any(|name| subject.ended_with(status, name))))
+                || subject.status.is_some_and(|status| self.status.iter().any(|name| subject.ended_with(status, name))))
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct WaitingSign {
     pub(super) of: Side,
     pub(super) place: u64,
     pub(super) kind: RecoveryKind,
+    /// `rdma_xid` of what it is about, once that is known or will not be.
+    pub(super) xid: Option<Option<u32>>,
 }
 
 /// What is remembered to say which RPC a sign is about.

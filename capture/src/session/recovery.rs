@@ -43,16 +43,12 @@ impl Session {
         if self.number.is_none() || !self.recoveries.is_wanted {
             return;
         }
-        let sign = WaitingSign { from, stamp, of, place, kind };
+        let mut sign = WaitingSign { from, stamp, of, place, kind, xid: None };
         if place < self.recoveries.owners.get(of).known {
-            return self.assign(&sign, context);
-        }
-        if self.recoveries.waiting.len() == WAITING
-            && let Some(first) = self.recoveries.waiting.pop_front()
-        {
-            self.assign(&first, context);
+            self.assign(&mut sign);
         }
         self.recoveries.waiting.push_back(sign);
+        self.report(context);
     }
 
     /// All that an end sent up to the end of these places is known: signs that waited for that are for its calls.
@@ -66,36 +62,56 @@ impl Session {
     }
 
     fn assign_waiting(&mut self, context: &mut Context<'_>) {
-        let waiting = core::mem::take(&mut self.recoveries.waiting);
-        for sign in waiting {
+        let mut waiting = core::mem::take(&mut self.recoveries.waiting);
+        for sign in waiting.iter_mut().filter(|sign| sign.xid.is_none()) {
             if sign.place < self.recoveries.owners.get(sign.of).known {
-                self.assign(&sign, context);
-            } else {
-                self.recoveries.waiting.push_back(sign);
+                self.assign(sign);
             }
         }
+        self.recoveries.waiting = waiting;
+        self.report(context);
     }
 
     /// What the signs that still wait are about will not be known.
     pub(super) fn settle_all(&mut self, context: &mut Context<'_>) {
-        for sign in core::mem::take(&mut self.recoveries.waiting) {
-            self.assign(&sign, context);
-        }
+        let mut waiting = core::mem::take(&mut self.recoveries.waiting);
+        waiting.iter_mut().filter(|sign| sign.xid.is_none()).for_each(|sign| self.assign(sign));
+        self.recoveries.waiting = waiting;
+        self.report(context);
     }
 
-    /// Counts a sign for its RPC, and reports it.
-    fn assign(&mut self, sign: &WaitingSign, context: &mut Context<'_>) {
-        let WaitingSign { from, stamp, of, place, kind } = *sign;
-        let owners = self.recoveries.owners.get(of);
-        let owner = owners.find(place).filter(|_| place < owners.known).copied();
+    /// Counts a sign for its RPC.
+    fn assign(&mut self, sign: &mut WaitingSign) {
+        let owners = self.recoveries.owners.get(sign.of);
+        let owner = owners.find(sign.place).filter(|_| sign.place < owners.known).copied();
         self.recoveries.unassigned += u64::from(owner.is_none());
         if let Some(call) = owner.and_then(|owner| owner.call).and_then(|id| self.calls.get_mut(&id)) {
-            call.timeline.recover(kind, stamp);
+            call.timeline.recover(sign.kind, sign.stamp);
         }
-        if let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) {
-            let (from, to) = (*ends.get(from), *ends.get(from.other()));
-            let xid = owner.and_then(|owner| owner.xid);
-            context.events.push_back(Event::Recovery(Recovered { stamp, connection: number, from, to, kind, xid }));
+        sign.xid = Some(owner.and_then(|owner| owner.xid));
+    }
+
+    /// Reports the signs that are assigned, in the order in which they were captured.
+    fn report(&mut self, context: &mut Context<'_>) {
+        while let Some(first) = self.recoveries.waiting.front() {
+            if first.xid.is_none() && self.recoveries.waiting.len() <= WAITING {
+                return;
+            }
+            let Some(mut sign) = self.recoveries.waiting.pop_front() else { return };
+            if sign.xid.is_none() {
+                self.assign(&mut sign);
+            }
+            let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) else { continue };
+            let WaitingSign { from, stamp, kind, xid, .. } = sign;
+            context.events.push_back(Event::Recovery(Recovered {
+                stamp,
+                connection: number,
+                from: *ends.get(from),
+                to: *ends.get(from.other()),
+                kind,
+                xid: xid.flatten(),
+                client: self.client.map(|side| *ends.get(side)),
+            }));
         }
     }
 }

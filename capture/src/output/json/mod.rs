@@ -10,6 +10,7 @@ mod faults;
 mod message;
 #[cfg(feature = "text")]
 mod pending;
+mod recovered;
 mod rpc;
 mod salvaged;
 mod terminate;
@@ -24,7 +25,7 @@ use std::io;
 
 use super::fields::readable;
 use super::file_names::{FileNames, server};
-use crate::event::Terminated;
+use crate::event::{Recovered, Terminated};
 use crate::file::Files;
 #[cfg(feature = "text")]
 use crate::file::Time;
@@ -36,6 +37,7 @@ use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
 use arguments::ArgumentsObject;
 use message::{MessageObject, PlaceObject};
+use recovered::RecoveredObject;
 use salvaged::Salvaged;
 use terminate::TerminateObject;
 use transaction::TransactionObject;
@@ -90,6 +92,14 @@ pub fn pending(out: &mut impl io::Write, call: &PendingCall, last: Time, files: 
 #[cfg(feature = "text")]
 pub fn top(out: &mut impl io::Write, report: &TopReport) -> io::Result<()> {
     top::TopObject::all(report).try_for_each(|object| write_line(out, &object))
+}
+
+/// Writes a sign that something was lost, and a line feed.
+///
+/// # Errors
+/// Those of `out`.
+pub fn recovered(out: &mut impl io::Write, recovered: &Recovered, files: &Files) -> io::Result<()> {
+    write_line(out, &RecoveredObject::new(recovered, files))
 }
 
 /// Writes a Terminate and a line feed.

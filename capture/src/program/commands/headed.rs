@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::event::Terminated;
+use crate::event::{Recovered, Terminated};
 use crate::file::Time;
 use crate::output::text::Lines;
 use crate::output::tree;
@@ -49,6 +49,11 @@ impl HeadedLines {
 
     pub(super) fn terminated(&mut self, out: &mut Output, terminated: &Terminated, known: Known<'_>) -> io::Result<()> {
         self.lines(known.first, |_| Ok(()))?.terminated(out, terminated, known.files)
+    }
+
+    pub(super) fn recovered(&mut self, out: &mut Output, recovered: &Recovered, known: Known<'_>) -> io::Result<()> {
+        let lines = self.lines(known.first, |lines| lines.recovered_heading(out, recovered, known.files))?;
+        lines.recovered(out, recovered, known.files)
     }
 
     pub(super) fn transaction(

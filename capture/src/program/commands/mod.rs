@@ -4,6 +4,7 @@ mod annotate;
 mod check;
 mod compare;
 mod decode;
+mod events;
 mod export;
 mod headed;
 mod header;
@@ -22,6 +23,7 @@ use self::annotate::AnnotateArguments;
 use self::check::CheckArguments;
 use self::compare::CompareArguments;
 use self::decode::DecodeArguments;
+use self::events::EventsArguments;
 use self::export::ExportArguments;
 use self::header::HeaderArguments;
 use self::pending::PendingArguments;
@@ -43,6 +45,7 @@ Examples:
   rpcrdma transactions --json nfs.pcap*        one JSON object per RPC
   rpcrdma slow --top 3 nfs.pcap                the slowest RPCs, and where their time went
   rpcrdma pending nfs.pcap                     calls without a reply, and who owes what
+  rpcrdma events nfs.pcap                      what was sent again, and for which RPC
   rpcrdma top --by client nfs.pcap             who takes the time; or which operation, which file
   rpcrdma export nfs.pcap -o tcp.pcap          for Wireshark, as NFS over TCP
   rpcrdma annotate nfs.pcap -o out.pcapng      for Wireshark, with comments
@@ -86,6 +89,7 @@ const COMMANDS: &[&str] = &[
     "transactions",
     "slow",
     "pending",
+    "events",
     "top",
     "export",
     "annotate",
@@ -108,6 +112,8 @@ enum Command {
     Slow(SlowArguments),
     /// Print the calls without a reply, the oldest first, and who owes what
     Pending(PendingArguments),
+    /// Print what was sent again, and the other signs that packets were lost, one line each
+    Events(EventsArguments),
     /// Count RPCs, octets and latencies by client, operation, file and the like
     Top(TopArguments),
     /// Write the RPCs to a capture file as RPC over TCP
@@ -147,6 +153,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Transactions(command) => transactions::run(&command, color, quiet),
         Command::Slow(command) => slow::run(&command, color, quiet),
         Command::Pending(command) => pending::run(&command, color, quiet),
+        Command::Events(command) => events::run(&command, color, quiet),
         Command::Top(command) => top::run(&command, color, quiet),
         Command::Export(command) => export::run(&command, quiet),
         Command::Annotate(command) => annotate::run(&command, quiet),

@@ -1,0 +1,63 @@
+//! `events`: what was sent again, and the other signs that packets were lost.
+
+use clap::Args;
+
+use super::headed::HeadedLines;
+use crate::dissector::Config;
+use crate::event::Event;
+use crate::output::json;
+use crate::program::arguments::{Color, EndArguments, InputArguments};
+use crate::program::failure::{Failure, say};
+use crate::program::filters::Filters;
+use crate::program::source::{Done, InputSource, Show};
+
+const EVENTS_HELP: &str = "\
+Each line is one of:
+  sent again               a packet that the capture holds from before
+  sent again, lost before  a packet that the capture does not hold from before
+  time-out                 the sender of the packet sent again had waited in vain: that line follows
+  NAK                      the receiver misses a packet; for iWARP, a TCP acknowledgement says so
+  RNR NAK                  the receiver was not ready; the sender has to wait
+  duplicate                the same packet twice in a row: the network or the capture doubled it
+  refused                  the receiver refused an operation for good
+The XID is that of the RPC that it is about, if that is known. A packet that was the last one, until it
+was sent again, and was lost before it was captured leaves no sign.
+A line is printed when it is known which RPC it is about, so lines of two connections may not be in
+the order of their frames.
+Examples:
+  rpcrdma events nfs.pcap                         what was sent again, and why
+  rpcrdma events --xid 0xc73d34c3 nfs.pcap        the same for one RPC
+  rpcrdma events --json nfs.pcap | jq -r .event | sort | uniq -c
+                                                  how many there are of each kind";
+
+#[derive(Args, Debug)]
+#[command(after_help = EVENTS_HELP)]
+pub(super) struct EventsArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    #[command(flatten)]
+    ends: EndArguments,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let mut text = HeadedLines::new(color);
+    let mut count = 0_u64;
+    let mut source = InputSource::new(Filters::ends(&arguments.input, &arguments.ends))?;
+    let mut config = Config::for_messages();
+    config.recovery = true;
+    let Done { notices, summary, .. } = source.read_all(config, Show::listing(quiet), |event, out, known| {
+        let Event::Recovery(recovered) = event else { return Ok(()) };
+        count += 1;
+        match arguments.json {
+            true => json::recovered(out, recovered, known.files),
+            false => text.recovered(out, recovered, known),
+        }
+    })?;
+    if count == 0 && !notices.selects_nothing() && !quiet {
+        say("nothing shows that a packet was lost and sent again");
+    }
+    Ok(notices.status(&summary))
+}
