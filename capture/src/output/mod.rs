@@ -1,7 +1,7 @@
 //! Writing what was found: `json` for programs, `text`, `tree` and `findings` for people, [`stats`] in numbers, `export` for
-//! tools that read RPC over TCP, `annotate` for Wireshark, `report` for a ticket. Each that brings a package with it is
-//! behind the feature of that name; `tree`, `slow`, `pending` and `top` are with `text`, and `annotate` needs both `export`
-//! and `text`.
+//! tools that read RPC over TCP, `annotate` for Wireshark, `trace` for Perfetto, `report` for a ticket. Each that brings a
+//! package with it is behind the feature of that name; `tree`, `slow`, `pending` and `top` are with `text`, `trace` is with `json`, and `annotate`
+//! needs both `export` and `text`.
 
 #[cfg(all(feature = "export", feature = "text"))]
 pub mod annotate;
@@ -35,5 +35,7 @@ mod tcp;
 pub mod text;
 #[cfg(feature = "text")]
 pub mod top;
+#[cfg(feature = "json")]
+pub mod trace;
 #[cfg(feature = "text")]
 pub mod tree;

@@ -13,6 +13,7 @@ mod report;
 mod slow;
 mod stats;
 mod top;
+mod trace;
 mod transactions;
 
 use clap::builder::PossibleValuesParser;
@@ -31,6 +32,7 @@ use self::report::ReportArguments;
 use self::slow::SlowArguments;
 use self::stats::StatsArguments;
 use self::top::TopArguments;
+use self::trace::TraceArguments;
 use self::transactions::TransactionsArguments;
 use super::arguments::Color;
 use super::failure::Failure;
@@ -49,6 +51,7 @@ Examples:
   rpcrdma top --by client nfs.pcap             who takes the time; or which operation, which file
   rpcrdma export nfs.pcap -o tcp.pcap          for Wireshark, as NFS over TCP
   rpcrdma annotate nfs.pcap -o out.pcapng      for Wireshark, with comments
+  rpcrdma trace nfs.pcap -o trace.json         the RPCs on a time line
   rpcrdma report nfs.pcap -o report.html       all of it on one page, for a ticket
   rpcrdma stats nfs.pcap                       counts and latencies
   rpcrdma compare before.pcap after.pcap       what became slower
@@ -93,6 +96,7 @@ const COMMANDS: &[&str] = &[
     "top",
     "export",
     "annotate",
+    "trace",
     "report",
     "stats",
     "compare",
@@ -120,6 +124,8 @@ enum Command {
     Export(ExportArguments),
     /// Write the frames to a pcapng file, with comments on what they carry and which rules they break
     Annotate(AnnotateArguments),
+    /// Write the RPCs as trace events, for Perfetto and speedscope
+    Trace(TraceArguments),
     /// Write a report on a capture: one HTML file, for a ticket
     Report(ReportArguments),
     /// Count connections, messages, chunks, credits, retransmissions and latencies
@@ -157,6 +163,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Top(command) => top::run(&command, color, quiet),
         Command::Export(command) => export::run(&command, quiet),
         Command::Annotate(command) => annotate::run(&command, quiet),
+        Command::Trace(command) => trace::run(&command, quiet),
         Command::Report(command) => report::run(&command, quiet),
         Command::Stats(command) => stats::run(&command, color, quiet),
         Command::Compare(command) => compare::run(&command, color, quiet),

@@ -1,0 +1,49 @@
+//! `trace`: the RPCs on a time line.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::dissector::Config;
+use crate::event::Event;
+use crate::output::trace::Tracer;
+use crate::program::arguments::{InputArguments, RpcArguments};
+use crate::program::destination::Destination;
+use crate::program::failure::{DAMAGED, Failure, say};
+use crate::program::filters::Filters;
+use crate::program::notices::counted;
+use crate::program::source::{InputSource, Show};
+
+const TRACE_HELP: &str = "\
+The file has the Trace Event Format of Chrome: open it in Perfetto (ui.perfetto.dev) or speedscope.
+Each connection has lanes for its calls, and others for callbacks; each RPC is a slice, and its
+arguments say what was called, which frames it is in, and how long each phase took.
+RPCs whose latency is not known are left out.";
+
+#[derive(Args, Debug)]
+#[command(after_help = TRACE_HELP)]
+pub(super) struct TraceArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    #[command(flatten)]
+    rpcs: RpcArguments,
+    /// The JSON file to write, compressed if its name ends in .gz or .zst; - is standard output
+    #[arg(long, short, value_name = "OUT")]
+    output: PathBuf,
+}
+
+pub(super) fn run(arguments: &TraceArguments, quiet: bool) -> Result<u8, Failure> {
+    let destination = Destination::new(&arguments.output, &arguments.input.files)?;
+    let mut source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs))?;
+    let mut tracer = Tracer::new(destination.create()?).map_err(|error| destination.failed(error))?;
+    let status = source.read(Config::default(), Show::report(quiet), |event, _, _| match event {
+        Event::Transaction(transaction) => tracer.transaction(transaction),
+        _ => Ok(()),
+    })?;
+    let (write, traced) = tracer.finish().map_err(|error| destination.failed(error))?;
+    write.finish().map_err(|error| destination.failed(error))?;
+    if !quiet {
+        say(&format!("{} written", counted(traced, "RPC")));
+    }
+    Ok(if traced > 0 { status } else { status.max(DAMAGED) })
+}

@@ -1,0 +1,84 @@
+//! Trace events, against the RPCs that `transactions` prints.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::Value;
+
+fn run(command: &str, name: &str, arguments: &[&str]) -> String {
+    let path = [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name, ".pcap"].concat();
+    let mut program = Command::new(env!("CARGO_BIN_EXE_rpcrdma"));
+    let output = program.args([command, "-q", &path]).args(arguments).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+#[test]
+fn each_rpc_is_a_slice_as_long_as_it_took() {
+    for name in ["errors", "iwarp_nfs3_lossy", "nfs41_callback", "nfs41_lossy", "withdrawn"] {
+        let trace: Value = serde_json::from_str(&run("trace", name, &["-o", "-"])).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap();
+        let of = |xid: &str, connection: &Value| {
+            events.iter().find(|event| event["args"]["rdma_xid"] == xid && event["pid"] == *connection)
+        };
+        let rpcs: Vec<Value> =
+            run("transactions", name, &["--json"]).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let timed: Vec<_> = rpcs.iter().filter(|rpc| !rpc["latency_ns"].is_null()).collect();
+        assert!(!timed.is_empty());
+        let slices = events.iter().filter(|event| event["ph"] == "X" && event["args"].is_object()).count();
+        assert_eq!(slices, timed.len(), "{name}");
+        for rpc in timed {
+            let slice = of(rpc["rdma_xid"].as_str().unwrap(), &rpc["connection"]).unwrap();
+            assert_eq!((number(&slice["dur"]) * 1e3).round(), number(&rpc["latency_ns"]), "{name} {rpc}");
+            assert_eq!(slice["args"]["call_frame"], rpc["call_frame"], "{name}");
+            assert_eq!(slice["args"]["reply_frame"], rpc["reply_frame"], "{name}");
+            let phases = slice["args"]["phases_ns"].as_object();
+            let total: f64 = phases.map_or(0.0, |phases| phases.values().map(number).sum());
+            assert!(phases.is_none() || total == number(&rpc["latency_ns"]), "{name} {slice}");
+        }
+    }
+}
+
+/// What viewers ask for: of two slices on a thread, one is before the other or within it; and each thread has a name.
+#[test]
+fn slices_on_a_lane_do_not_overlap() {
+    for name in ["nfs3", "nfs41_callback", "nfs41_lossy", "nfs42_mtu9000"] {
+        let trace: Value = serde_json::from_str(&run("trace", name, &["-o", "-"])).unwrap();
+        let (mut lanes, mut named) = (BTreeMap::<_, Vec<(f64, f64)>>::new(), Vec::new());
+        for event in trace["traceEvents"].as_array().unwrap() {
+            let lane = (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap());
+            match event["ph"].as_str().unwrap() {
+                "X" if event["args"].is_object() => {
+                    lanes.entry(lane).or_default().push((number(&event["ts"]), number(&event["dur"])));
+                }
+                "X" => {
+                    let (ts, dur) = (number(&event["ts"]), number(&event["dur"]));
+                    let (from, length) = lanes[&lane].last().copied().unwrap();
+                    assert!(ts >= from - 1e-6 && ts + dur <= from + length + 1e-3, "{name} {event}");
+                }
+                _ if event["name"] == "thread_name" => named.push(lane),
+                _ => assert_eq!(event["name"], "process_name"),
+            }
+        }
+        assert!(lanes.keys().all(|lane| named.contains(lane)), "{name}");
+        for slices in lanes.values_mut() {
+            slices.sort_by(|a, b| a.0.total_cmp(&b.0));
+            // Doubles of microseconds are right to a nanosecond.
+            assert!(slices.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0 + 1e-3), "{name}");
+        }
+        // The client of `nfs41_lossy` has up to two calls in flight, and callbacks are apart from calls.
+        if name == "nfs41_lossy" {
+            assert!(lanes.len() >= 2, "{name}");
+        }
+        assert_eq!(lanes.keys().any(|(_, lane)| *lane >= 1_000_000), name == "nfs41_callback", "{name}");
+    }
+}
