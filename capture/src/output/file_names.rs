@@ -62,6 +62,7 @@ pub(super) const fn server(transaction: &Transaction) -> Address {
 }
 
 /// The address of the client.
+#[cfg(feature = "text")]
 pub(super) const fn client(transaction: &Transaction) -> Address {
     if transaction.reverse { transaction.to } else { transaction.from }
 }

@@ -155,6 +155,7 @@ pub fn lines(out: &mut impl io::Write, transaction: &Transaction, files: &Files,
 }
 
 /// The phase that took longest, and why.
+#[cfg(feature = "report")]
 pub(super) fn longest(phases: &Phases, transaction: &Transaction) -> String {
     sentences(phases, transaction).into_iter().next().unwrap_or_default()
 }

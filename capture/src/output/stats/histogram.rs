@@ -31,6 +31,7 @@ impl Histogram {
     }
 
     /// Takes the values of another one too.
+    #[cfg(feature = "text")]
     pub(in crate::output) fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -45,6 +46,7 @@ impl Histogram {
     }
 
     /// How many values of this one and of another fall into each part, from the lowest on.
+    #[cfg(all(feature = "json", feature = "text"))]
     pub(super) fn pairs<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (u64, u64)> + 'a {
         let count = |counts: &[u64], index| counts.get(index).copied().unwrap_or_default();
         let parts = self.counts.len().max(other.counts.len());

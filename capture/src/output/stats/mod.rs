@@ -7,6 +7,7 @@
 pub(super) mod histogram;
 mod in_flight;
 mod intervals;
+#[cfg(all(feature = "json", feature = "text"))]
 pub mod rank;
 mod report;
 #[cfg(feature = "text")]
