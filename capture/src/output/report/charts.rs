@@ -68,6 +68,22 @@ pub(super) fn throughput(series: &TimeSeries, first: u64) -> Markup {
     plot(&label, (series.intervals().len() as f64, HEIGHT), labels.into_iter(), &areas, series, first)
 }
 
+/// Packets that were sent again over time.
+pub(super) fn sent_again(series: &TimeSeries, first: u64) -> Markup {
+    let most = series.intervals().iter().map(|interval| interval.sent_again).max().unwrap_or_default();
+    if most == 0 {
+        return html! { p { "No packet was sent again." } };
+    }
+    let scale = |interval: &Interval| HEIGHT * (1.0 - interval.sent_again as f64 / most as f64);
+    let areas = html! {
+        path class="again" d=(area(series, scale)) {}
+        (tooltips(series, first, |interval| format!("{} packets sent again", grouped(interval.sent_again))))
+    };
+    let label = format!("Packets sent again over time, {} at most in an interval.", grouped(most));
+    let labels = [(0.0, grouped(most)), (1.0, "0".to_owned())];
+    plot(&label, (series.intervals().len() as f64, HEIGHT), labels.into_iter(), &areas, series, first)
+}
+
 /// Calls that wait for their reply over time, and the grant if there is room for it.
 pub(super) fn in_flight(series: &TimeSeries, first: u64) -> Markup {
     let calls = |interval: &Interval| series.in_flight(interval);

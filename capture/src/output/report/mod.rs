@@ -15,6 +15,7 @@ use std::io;
 use super::pending::Pending;
 use super::slow::Slowest;
 use super::stats::{Histogram, Latency, Statistics, Stats};
+use crate::carrier::recovery::RecoveryKind;
 use crate::check::Found;
 use crate::dissector::Summary;
 use crate::event::Event;
@@ -106,6 +107,12 @@ impl CaptureReport {
                 self.pending.take(transaction);
                 verdict::SlowestOne::replace(&mut self.slowest_one, transaction);
                 self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
+            }
+            Event::Recovery(recovered) => {
+                if matches!(recovered.kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) {
+                    self.series.sent_again(recovered.stamp.time.0);
+                }
+                Ok(())
             }
             _ => Ok(()),
         }

@@ -47,6 +47,8 @@ pub(super) fn page(finished: &Finished<'_>) -> Markup {
                         h3 { "Calls in flight" }
                         p.note { "The mean number of calls that wait for their reply. Calls without a reply are not counted." }
                         (charts::in_flight(finished.series, first))
+                        h3 { "Packets sent again" }
+                        (charts::sent_again(finished.series, first))
                     }))
                     (section("operations", "Operations", operations(finished)))
                     (section("slowest", "The slowest RPCs", slowest(finished)))
@@ -300,7 +302,7 @@ fn connections(finished: &Finished<'_>) -> Markup {
     html! {
         (table(
             "What each end of a connection sent",
-            &["#connection", "end", "carrier", "#packets", "#sent again", "#NAKs", "#RNR NAKs", "#refused", "#missed",
+            &["#connection", "end", "carrier", "#packets", "#sent again", "#time-outs", "#NAKs", "#RNR NAKs", "#refused", "#missed",
                 "credits granted"],
             html! {
                 @for connection in statistics.connections.iter().take(ROWS) {
@@ -321,7 +323,7 @@ fn end_row(connection: &ConnectionStatistics, end: &EndReport, arrow: &str) -> M
             (count(u64::from(connection.connection)))
             td { (arrow) " " (end.address) }
             td { (connection.carrier) }
-            (count(end.packets)) (count(end.retransmitted)) (count(end.sequence_errors)) (count(end.not_ready))
+            (count(end.packets)) (count(end.retransmitted + end.replaced)) (count(end.timeouts)) (count(end.sequence_errors)) (count(end.not_ready))
             (count(end.failed)) (count(end.missed))
             td {
                 @match (granted.min, granted.max) {

@@ -36,6 +36,8 @@ pub(super) struct Interval {
     pub(super) write_octets: u64,
     /// Nanoseconds in it during which RPCs waited for their reply, added up over all of them.
     waited: u64,
+    /// Packets that were sent again.
+    pub(super) sent_again: u64,
     /// The most credits that a reply in it granted.
     pub(super) granted: Option<u32>,
 }
@@ -71,6 +73,13 @@ impl TimeSeries {
     pub(super) fn grant(&mut self, time: u64, credits: u32) {
         if let Some(interval) = self.at(time) {
             interval.granted = interval.granted.max(Some(credits));
+        }
+    }
+
+    /// A packet was sent again.
+    pub(super) fn sent_again(&mut self, time: u64) {
+        if let Some(interval) = self.at(time) {
+            interval.sent_again += 1;
         }
     }
 
@@ -143,6 +152,7 @@ impl Interval {
         self.read_octets += other.read_octets;
         self.write_octets += other.write_octets;
         self.waited += other.waited;
+        self.sent_again += other.sent_again;
         self.granted = self.granted.max(other.granted);
     }
 }

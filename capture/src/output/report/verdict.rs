@@ -101,7 +101,7 @@ fn network(finished: &Finished<'_>) -> String {
     let ends =
         || finished.statistics.connections.iter().flat_map(|connection| [&connection.active, &connection.passive]);
     let sum = |of: fn(&EndReport) -> u64| ends().map(of).sum::<u64>();
-    let (packets, again) = (sum(|end| end.packets), sum(|end| end.retransmitted));
+    let (packets, again) = (sum(|end| end.packets), sum(|end| end.retransmitted + end.replaced));
     let (naks, not_ready, failed) = (sum(|end| end.sequence_errors), sum(|end| end.not_ready), sum(|end| end.failed));
     let again = match again {
         0 => "No packet was sent again".to_owned(),
@@ -114,6 +114,7 @@ fn network(finished: &Finished<'_>) -> String {
     let more = several([
         (naks, "negative acknowledgement", "negative acknowledgements"),
         (not_ready, "'receiver not ready'", "'receiver not ready'"),
+        (sum(|end| end.timeouts), "time-out", "time-outs"),
         (failed, "operation refused for good", "operations refused for good"),
     ]);
     if more.is_empty() { format!("{again}.") } else { format!("{again}; there were {more}.") }

@@ -39,8 +39,8 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     let mut source = InputSource::new(filters)?;
     let mut report = CaptureReport::new(name(&input.files));
     let mut checker = Checker::default();
-    // RPCs, and what the checker judges them by.
-    let config = Config { operations: true, ..Config::default() };
+    // RPCs, what was sent again, and what the checker judges by.
+    let config = Config { operations: true, recovery: true, ..Config::default() };
     let show = Show { all: true, between: true, ..Show::report(quiet) };
     let Done { notices, summary, .. } = source.read_all(config, show, |event, _, known| {
         checker.event(event);
