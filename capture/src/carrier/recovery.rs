@@ -21,8 +21,8 @@ pub enum RecoveryKind {
         /// For so many nanoseconds its sender had sent nothing.
         silence: u64,
     },
-    /// The receiver reported a hole: a negative acknowledgement of InfiniBand, or, of TCP, a
-    /// selective acknowledgement (RFC 2018) or the third duplicate one (RFC 5681 section 3.2).
+    /// The receiver reported a hole: by a negative acknowledgement (InfiniBand), or by a selective acknowledgement (RFC
+    /// 2018) or the third duplicate one (RFC 5681 section 3.2) of TCP.
     SequenceError,
     /// "Receiver not ready": the receiver had no Receive posted.
     NotReady {

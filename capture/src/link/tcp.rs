@@ -36,7 +36,7 @@ pub struct TcpSegment<'a> {
     pub sequence: u32,
     /// The number of the octet that the sender expects next, if the segment says so.
     pub acknowledges: Option<u32>,
-    /// How much its sender can receive, in units that the connection set-up fixed.
+    /// How much its sender can receive, in units agreed when the connection was set up.
     pub window: u16,
     flags: u8,
     /// As far as they were captured.

@@ -13,7 +13,7 @@ pub(super) type Xdr = &'static [Item];
 pub(super) enum Item {
     /// This many octets, a multiple of four: integers, enumerations, fixed-length opaque data (sections 4.1 to 4.9).
     Fixed(usize),
-    /// An item that arguments are known by.
+    /// An item that says what the arguments are about.
     Marked(Mark, &'static Item),
     /// A word: the program number of a client's callbacks.
     CallbackProgram,

@@ -18,7 +18,7 @@ const WIDTH: usize = 120;
 /// Columns of an operation's name.
 const OPERATION: usize = 24;
 
-/// What is counted of one capture.
+/// What is counted in one capture.
 #[derive(Debug, Default)]
 pub struct Comparand {
     operations: BTreeMap<String, PerOperation>,
@@ -81,7 +81,7 @@ struct ComparedOperation {
     operation: String,
     before: Option<ComparandObject>,
     after: Option<ComparandObject>,
-    /// By which part of the median before the median has grown.
+    /// The growth of the median, as a fraction of the median before.
     median_change: Option<f64>,
     p99_change: Option<f64>,
     /// How likely the difference is chance.
@@ -90,7 +90,7 @@ struct ComparedOperation {
     outcome: Outcome,
 }
 
-/// What became of the latency of an operation.
+/// How the latency of an operation changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Outcome {
@@ -132,7 +132,7 @@ struct ComparedFinding {
 }
 
 impl Comparison {
-    /// Compares two captures. A median that has grown by up to `tolerance`, a part of what it was, is tolerated.
+    /// Compares two captures. A median may grow by `tolerance`, a fraction of what it was.
     #[must_use]
     pub fn new(before: &Comparand, after: &Comparand, tolerance: f64) -> Self {
         let names: BTreeSet<_> = before.operations.keys().chain(after.operations.keys()).collect();

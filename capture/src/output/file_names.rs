@@ -1,4 +1,4 @@
-//! By which names files were looked up, opened or created, so that later operations on their handles can be named.
+//! The names by which files were looked up, opened or created: later operations have only their handles.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! Writing what was found: `json` for programs, `text`, `tree` and `findings` for people, [`stats`] in numbers, `export` for
 //! tools that read RPC over TCP, `annotate` for Wireshark, `trace` for Perfetto, `report` for a ticket. Each that brings a
-//! package with it is behind the feature of that name; `tree`, `slow`, `pending` and `top` are with `text`, `trace` is with `json`, and `annotate`
-//! needs both `export` and `text`.
+//! package with it is behind the feature of that name. `tree`, `slow`, `pending` and `top` are with `text`, `trace` is with
+//! `json`, `annotate` needs both `export` and `text`, and `compare` both `json` and `text`.
 
 #[cfg(all(feature = "export", feature = "text"))]
 pub mod annotate;

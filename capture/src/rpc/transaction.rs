@@ -54,7 +54,7 @@ pub struct Transaction {
     pub began: Option<Stamp>,
     /// Where its time went; they add up to [`latency`](Self::latency).
     pub phases: Result<Phases, NotTimed>,
-    /// What of it was spent because packets were lost.
+    /// How much of that time was spent because packets were lost.
     pub recovery: Result<Recovery, RecoveryUnknown>,
     /// How it waits for its reply, if the capture holds the call and no reply.
     pub waiting: Option<Waiting>,

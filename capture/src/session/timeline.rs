@@ -123,7 +123,7 @@ impl Timeline {
         self.not_timed.map_or(Ok(self.phases), Err)
     }
 
-    /// What of it was spent because packets were lost, when the call no longer waits.
+    /// How much of the time was spent because packets were lost, once the call no longer waits.
     pub(super) fn recovery(self) -> Result<Recovery, RecoveryUnknown> {
         match self.not_timed {
             Some(reason) => Err(RecoveryUnknown::NotTimed(reason)),

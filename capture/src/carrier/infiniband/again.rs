@@ -8,7 +8,7 @@ use super::transport::PacketKind;
 use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, timed_out};
 
 impl RequestStream {
-    /// A request is captured that was captured before; before it, its end was silent for so many nanoseconds.
+    /// Takes a request that was captured before. `silence`: for so many nanoseconds its sender had sent nothing.
     pub(super) fn copy(&mut self, number: u64, operation: PacketKind, silence: u64) -> Signs {
         let is_read = operation == PacketKind::ReadRequest;
         let is_asked = self.is_asked(number) || is_read && self.lacks_response();
@@ -26,8 +26,8 @@ impl RequestStream {
         [timed_out(is_asked, silence), Some(RecoveryKind::SentAgain)]
     }
 
-    /// A request is captured for the first time, after one that comes behind it. It was sent again, unless it may only be
-    /// late.
+    /// Takes a request that is captured for the first time, after one that follows it. It was sent again, unless it may
+    /// just be late.
     pub(super) fn filling(&mut self, number: u64, silence: u64) -> Option<Signs> {
         let is_asked = self.is_asked(number);
         if !is_asked && silence < SILENCE {

@@ -1,8 +1,7 @@
 //! Which segments TCP sent again, and why.
 //!
-//! TCP sends a segment again because duplicate acknowledgements say that it is missing (RFC 5681
-//! section 3.2, RFC 6675 section 2), or because no
-//! acknowledgement came in time (RFC 6298).
+//! TCP sends a segment again because duplicate acknowledgements say that it is missing (RFC 5681 section 3.2, RFC 6675
+//! section 2), or because no acknowledgement came in time (RFC 6298).
 
 use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, timed_out};
 use crate::file::Time;
@@ -64,8 +63,8 @@ impl Again {
         [timed_out(is_asked, silence), Some(RecoveryKind::SentAgain)]
     }
 
-    /// A segment that is captured for the first time, after one that comes behind it. It was sent again, unless it may only
-    /// be late.
+    /// Takes a segment that is captured for the first time, after one that follows it. It was sent again, unless it may
+    /// just be late.
     pub(super) fn filling(&mut self, (place, end): (u64, u64), silence: u64) -> Option<Signs> {
         let is_asked = self.is_asked(place);
         if !is_asked && silence < SILENCE {

@@ -260,7 +260,7 @@ impl Reassembly {
         }
     }
 
-    /// Octets come that were captured before.
+    /// Takes octets that were captured before.
     fn copy(&mut self, piece: &Piece<'_>, (silence, sent): (u64, u64), out: &mut impl FnMut(StreamStep<'_>)) {
         let end = piece.place + piece.length as u64;
         let again = &mut self.streams.get_mut(piece.from).again;
@@ -268,7 +268,7 @@ impl Reassembly {
         self.show(piece, signs, out);
     }
 
-    /// Octets come that others were captured before which come behind them.
+    /// Takes octets that were captured after others that follow them in the stream.
     fn fill(&mut self, piece: &mut Piece<'_>, silence: u64, out: &mut impl FnMut(StreamStep<'_>)) {
         let end = piece.place + piece.length as u64;
         let stream = self.streams.get_mut(piece.from);

@@ -11,7 +11,7 @@ use crate::check::{self, Blame, Found};
 
 /// The longest line that is read, in octets. A finding has less than a thousand.
 const LINE: u64 = 1 << 16;
-/// The most different findings.
+/// The most findings that are told apart.
 const KEPT: usize = 100_000;
 
 /// What `check --json` found before. Frames, times, XIDs and values differ from one capture to the next, so a finding is
@@ -19,7 +19,7 @@ const KEPT: usize = 100_000;
 #[derive(Debug, Default)]
 pub struct Baseline(HashSet<(&'static str, Severity, String)>);
 
-/// A baseline that is none.
+/// Why a file is not a baseline.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BaselineError {

@@ -7,8 +7,8 @@ use crate::link::Address;
 use crate::output::file_names::{FileNames, hash};
 use crate::rpc::arguments::OperationArguments;
 
-/// An operation, or a procedure without operations. A handle that was current before is not repeated by operations that say
-/// no more.
+/// An operation, or a procedure that has none. Operations that name nothing besides the filehandle that is current anyway
+/// are left out.
 #[derive(Serialize)]
 pub(super) struct ArgumentsObject<'a> {
     operation: &'static str,

@@ -25,7 +25,7 @@ pub(super) struct TopObject<'a> {
     share: f64,
 }
 
-/// What the RPCs have in common; of those that are not counted apart, how many keys they have.
+/// What the RPCs have in common. For the RPCs that are counted together as others: how many keys those have.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum KeyObject<'a> {

@@ -133,7 +133,7 @@ impl PhasesObject {
     }
 }
 
-/// What of it was spent because packets were lost.
+/// How much of the latency was spent because packets were lost.
 #[derive(Serialize)]
 struct RecoveryObject<'a> {
     ns: u64,

@@ -29,7 +29,7 @@ pub(super) fn heat_map(series: &TimeSeries, first: u64) -> Markup {
     let cells = html! {
         @for (column, interval) in intervals.iter().enumerate() {
             @for (step, count) in interval.latencies.iter().enumerate().filter(|(_, count)| **count > 0) {
-                // The root makes few visible beside many.
+                // The square root keeps small counts visible beside large ones.
                 rect x=(column) y=(highest - step) width="1" height="1"
                     fill-opacity=(format!("{:.2}", 0.15 + 0.85 * (f64::from(*count) / f64::from(most)).sqrt())) {
                     title {

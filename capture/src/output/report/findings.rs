@@ -6,7 +6,7 @@ use rpcrdma::rules::{Rule, Severity};
 
 use crate::check::{Blame, Found};
 
-/// The most different findings that are kept.
+/// The most findings that are told apart.
 const KEPT: usize = 1000;
 
 /// Findings, counted by rule and by who broke it.
