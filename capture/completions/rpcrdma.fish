@@ -97,7 +97,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l server -d 'Show
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l slower-than -d 'Show only RPCs that took this time or longer (50ms; also ns, us and s)' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l top -d 'Print so many RPCs at most' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l top -d 'Print at most this many RPCs' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
@@ -158,7 +158,7 @@ handle\t''
 name\t''
 status\t''
 connection\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l rows -d 'Print so many rows at most, and count the rest as others' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l rows -d 'Print at most this many rows, and count the rest as others' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
@@ -239,7 +239,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l until -d 'Show
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l interval -d 'Print one line per interval of this length (1s; also ns, us and ms), as soon as it ends, instead of the whole' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l interval -d 'Print one line per interval of this length (1s; also ns, us and ms) as soon as it ends, not one report on all of the capture' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
@@ -258,7 +258,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l client -d 'S
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l server -d 'Show only what has this address as its server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l tolerance -d 'By how many percent a median may grow' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l tolerance -d 'How much the median of an operation may grow, in percent' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"

@@ -15,13 +15,12 @@ use crate::program::output;
 use crate::program::source::{InputSource, Show};
 
 const COMPARE_HELP: &str = "\
-Times are in milliseconds, and an operation's RPCs are those whose latency is known. The significance
-is that of a rank test (Mann, Whitney and Wilcoxon): how likely a difference as large as this is
-chance. It takes at least 8 RPCs on either side. 'slower' and 'faster' are written where that is 1
-in 100 or less, and the median has changed by more than --tolerance.
-Below are the rules that are broken in either capture.
-The exit status is 1 if an operation is slower, or a rule is broken (severity error) that BEFORE does
-not break.";
+Times are in milliseconds. The last column says how likely it is that a difference as large as this
+is chance, by a rank test (Mann, Whitney and Wilcoxon), which takes at least 8 RPCs on each side. An
+operation is 'slower' or 'faster' if that is 1 in 100 or less, and the median has changed by more
+than --tolerance. Below the operations are the rules that are broken in either capture.
+The exit status is 1 if an operation is slower, or if a rule is broken (severity error) that BEFORE
+does not break.";
 
 #[derive(Args, Debug)]
 #[command(
@@ -37,7 +36,7 @@ pub(super) struct CompareArguments {
     input: InputArguments,
     #[command(flatten)]
     messages: MessageArguments,
-    /// By how many percent a median may grow
+    /// How much the median of an operation may grow, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
     tolerance: f64,
     /// Print one JSON object per line: one for each operation, one for each broken rule

@@ -20,10 +20,11 @@ Each line is one of:
   RNR NAK                  the receiver was not ready; the sender has to wait
   duplicate                the same packet twice in a row: the network or the capture doubled it
   refused                  the receiver refused an operation for good
-The XID is that of the RPC that it is about, if that is known. A packet that was the last one, until it
-was sent again, and was lost before it was captured leaves no sign.
-A line is printed when it is known which RPC it is about, so lines of two connections may not be in
+The XID is that of the RPC that the line is about, if that is known. If a packet is lost before it
+could be captured and is sent again before any other follows it, nothing shows that.
+A line is printed once it is known which RPC it is about, so lines of two connections may not be in
 the order of their frames.
+
 Examples:
   rpcrdma events nfs.pcap                         what was sent again, and why
   rpcrdma events --xid 0xc73d34c3 nfs.pcap        the same for one RPC

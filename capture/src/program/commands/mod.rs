@@ -62,7 +62,8 @@ Examples:
 
 Exit status:
   0    nothing is wrong
-  1    the input is damaged or incomplete, nothing is selected, or check finds an error
+  1    the input is damaged or incomplete, nothing is selected, check finds an error, or compare a
+       regression
   2    wrong usage, or a file cannot be read
   130  ended by Ctrl-C or SIGTERM, after printing the results so far";
 
@@ -190,6 +191,17 @@ mod tests {
     #[test]
     fn the_description_of_the_command_line_is_sound() {
         Arguments::command().debug_assert();
+    }
+
+    /// A terminal of 100 columns, beyond which clap does not go, would break longer lines.
+    #[test]
+    fn no_line_of_help_is_longer_than_help_is_wide() {
+        let command = Arguments::command();
+        for command in command.get_subcommands().chain([&command]) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let long: Vec<_> = help.lines().filter(|line| line.chars().count() > 100).collect();
+            assert!(long.is_empty(), "{}: {long:?}", command.get_name());
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(super) struct SlowArguments {
     input: InputArguments,
     #[command(flatten)]
     rpcs: RpcArguments,
-    /// Print so many RPCs at most
+    /// Print at most this many RPCs
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     top: u32,
     /// Print one JSON object per line, as 'transactions --json' does

@@ -46,7 +46,8 @@ Examples:
 pub(super) struct StatsArguments {
     #[command(flatten)]
     input: InputArguments,
-    /// Print one line per interval of this length (1s; also ns, us and ms), as soon as it ends, instead of the whole
+    /// Print one line per interval of this length (1s; also ns, us and ms) as soon as it ends, not one
+    /// report on all of the capture
     #[arg(long, value_name = "TIME", value_parser = interval)]
     interval: Option<u64>,
     /// Print one JSON object; with --interval, one per line

@@ -19,11 +19,11 @@ The columns:
   read        octets of file data in results, as of READ, however they were sent
   written     octets of file data in arguments, as of WRITE
   p50, p99    milliseconds that half of the RPCs, and 99 of 100, did not exceed, to one in a hundred
-  time        the part of the time of all RPCs, added up; RPCs that wait at once count each
-A COMPOUND is about its first operation that does not only lead up to another, as PUTFH and GETATTR
-do. Its file is the one that the operation names, or else the current one. --by handle shows the
-CRC-32 of the handle, as Wireshark does (nfs.fh.hash), and the name by which the file was looked up,
-opened or created, if the capture shows that.
+  time        the share of the latencies of all RPCs, added up
+A COMPOUND is counted by its first operation that does not just lead up to another, as PUTFH and
+GETATTR do. Its file is the one that this operation names, or else the current one. --by handle
+shows the CRC-32 of the handle, as Wireshark does (nfs.fh.hash), and the name by which the file was
+looked up, opened or created, if the capture shows that.
 No more than 1000 keys are counted apart at a time. If there are more, those that took the least
 time are counted as others, and one of them that comes back is counted from then on.
 
@@ -43,7 +43,7 @@ pub(super) struct TopArguments {
     /// Count the RPCs by this
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = By::Operation)]
     by: By,
-    /// Print so many rows at most, and count the rest as others
+    /// Print at most this many rows, and count the rest as others
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rows: u32,
     /// Print one JSON object per line
