@@ -63,6 +63,17 @@ impl Found {
         Self { rule, severity, stamp, connection, from, to, blame, xid, offset, message }
     }
 
+    /// The address of the end that broke the rule; of both if it may be either.
+    #[must_use]
+    pub fn broken_by(&self) -> String {
+        let Self { from, to, blame, .. } = self;
+        match blame {
+            Blame::Sender => from.to_string(),
+            Blame::Receiver => to.to_string(),
+            Blame::Either => format!("{from} or {to}"),
+        }
+    }
+
     pub(super) fn by(self, blame: Blame) -> Self {
         Self { blame, ..self }
     }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use super::capture_file::{PcapngFile, WrittenFrame};
 use super::text::{called_within, ended, milliseconds};
-use crate::check::{Blame, Found};
+use crate::check::Found;
 use crate::file::OwnedFrame;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::Phase;
@@ -119,13 +119,8 @@ impl<W: Write> Annotator<W> {
 
     /// Comments on the frame that shows that a rule was broken.
     pub fn finding(&mut self, found: &Found) {
-        let Found { rule, severity, stamp, from, to, blame, message, .. } = found;
-        let by = match blame {
-            Blame::Sender => format!("by {from}"),
-            Blame::Receiver => format!("by {to}"),
-            Blame::Either => format!("by {from} or {to}"),
-        };
-        let text = format!("{} {}, {by}: {message} ({})", severity.name(), rule.slug, rule.section);
+        let Found { rule, severity, stamp, message, .. } = found;
+        let text = format!("{} {}, by {}: {message} ({})", severity.name(), rule.slug, found.broken_by(), rule.section);
         self.comment(stamp.frame, text);
     }
 

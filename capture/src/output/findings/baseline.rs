@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
-use rpcrdma::rules::{Rule, Severity};
+use rpcrdma::rules::Severity;
 use serde::Deserialize;
 
-use crate::check::{self, Blame, Found};
+use crate::check::{self, Found};
 
 /// The longest line that is read, in octets. A finding has less than a thousand.
 const LINE: u64 = 1 << 16;
@@ -85,13 +85,7 @@ impl Baseline {
     /// Whether it has a finding like this one.
     #[must_use]
     pub fn contains(&self, found: &Found) -> bool {
-        let Found { rule: Rule { slug, .. }, severity, from, to, blame, .. } = found;
-        let by = match blame {
-            Blame::Sender => from.to_string(),
-            Blame::Receiver => to.to_string(),
-            Blame::Either => format!("{from} or {to}"),
-        };
-        self.0.contains(&(*slug, *severity, by))
+        self.0.contains(&(found.rule.slug, found.severity, found.broken_by()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rpcrdma::rules::{Rule, Severity};
 
-use crate::check::{Blame, Found};
+use crate::check::Found;
 
 /// The most findings that are told apart.
 const KEPT: usize = 1000;
@@ -34,12 +34,7 @@ pub(super) struct PeerFinding {
 
 impl FindingsByPeer {
     pub(super) fn take(&mut self, found: &Found) {
-        let by = match found.blame {
-            Blame::Sender => found.from.to_string(),
-            Blame::Receiver => found.to.to_string(),
-            Blame::Either => format!("{} or {}", found.from, found.to),
-        };
-        let key = (found.severity, found.rule.slug, by);
+        let key = (found.severity, found.rule.slug, found.broken_by());
         if let Some(finding) = self.counts.get_mut(&key) {
             finding.count += 1;
         } else if self.counts.len() < KEPT {
