@@ -38,6 +38,10 @@ pub enum TopBy {
 }
 
 impl TopBy {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Client, Self::Server, Self::Operation, Self::Handle, Self::Name, Self::Status, Self::Connection];
+
     /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -3,6 +3,7 @@
 use super::arguments::{EndArguments, InputArguments, MessageArguments, RpcArguments};
 use super::failure::Failure;
 use super::notices::{CLIENT, CONNECTION, OPERATION, SERVER, SINCE, SLOWER_THAN, STATUS, Select, UNTIL, XID};
+use crate::check::Found;
 use crate::event::{Event, Recovered};
 use crate::file::Time;
 use crate::link::Address;
@@ -160,6 +161,11 @@ impl InputArguments {
         (self.connection.is_empty() || self.connection.contains(&connection))
             && (self.xid.is_empty() || xid.is_some_and(|xid| self.xid.contains(&xid)))
             && self.is_between(time, first)
+    }
+
+    /// Whether a finding is one of those that were asked for.
+    pub(super) fn wants_finding(&self, found: &Found, first: Time) -> bool {
+        self.wants_rpc(found.connection, found.xid, found.stamp.time, first)
     }
 
     pub(super) fn is_between(&self, time: Time, first: Time) -> bool {

@@ -10,7 +10,7 @@ use rpcrdma::prefix::{self, Prefix};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::rules::SentV2;
 use rpcrdma::v1;
-use rpcrdma::v2::{self, ContinuationError, Family, family_a, family_b};
+use rpcrdma::v2::{self, ContinuationError, Credit, Family, family_a, family_b};
 
 use crate::carrier::operation::{Progress, Side, Stamp};
 use crate::link::Address;
@@ -261,6 +261,18 @@ impl Message {
     #[must_use]
     pub fn prefix(&self) -> Option<Prefix> {
         Prefix::decode(self.readable()).ok()
+    }
+
+    /// The credits that a call requests or a reply grants, if it is known what `rdma_credit` says. In the drafts of version 2
+    /// from -03 on, it may be a number of credits, or a limit on a count of messages.
+    #[must_use]
+    pub fn credits(&self) -> Option<u32> {
+        let credit = self.prefix()?.credit;
+        match self.dialect {
+            Dialect::Version1 => Some(credit),
+            Dialect::Version2(Family::A) => Some(Credit(credit).granted().into()),
+            Dialect::Version2(Family::B) | Dialect::Version2Unknown => None,
+        }
     }
 
     /// `rdma_xid`. It is the first word, so even a Send too short for the other three may have it.

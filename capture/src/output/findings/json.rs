@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::totals::{Excused, RuleTotals, Totals};
 use crate::check::Found;
 use crate::file::Files;
-use crate::output::json::{EndObject, Hex32, Seconds, is_false, write_line};
+use crate::output::json::{Hex32, PlaceObject, is_false, write_line};
 
 pub(super) fn finding(out: &mut impl io::Write, found: &Found, files: &Files, is_in_baseline: bool) -> io::Result<()> {
     write_line(out, &FindingObject { baseline: is_in_baseline, ..FindingObject::new(found, files) })
@@ -26,15 +26,8 @@ struct FindingObject<'a> {
     r#type: &'static str,
     rule: &'static str,
     severity: &'static str,
-    frame: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file_frame: Option<u64>,
-    time: Seconds,
-    connection: u32,
-    from: EndObject,
-    to: EndObject,
+    #[serde(flatten)]
+    place: PlaceObject<'a>,
     blame: &'static str,
     rdma_xid: Option<Hex32>,
     offset: Option<usize>,
@@ -50,18 +43,11 @@ struct FindingObject<'a> {
 
 impl<'a> FindingObject<'a> {
     fn new(found: &'a Found, files: &'a Files) -> Self {
-        let file = files.locate(found.stamp.frame);
         Self {
             r#type: "finding",
             rule: found.rule.slug,
             severity: found.severity.name(),
-            frame: found.stamp.frame,
-            file: file.map(|(file, _)| file),
-            file_frame: file.map(|(_, frame)| frame),
-            time: Seconds(found.stamp.time),
-            connection: found.connection,
-            from: EndObject(found.from),
-            to: EndObject(found.to),
+            place: PlaceObject::new(found.stamp, found.connection, (found.from, found.to), files),
             blame: found.blame.name(),
             rdma_xid: found.xid.map(Hex32),
             offset: found.offset,

@@ -8,53 +8,14 @@ use serde::{Serialize, Serializer};
 
 use super::chunks::{Plain, Reads, Writes};
 use super::faults::{Incomplete, Malformed, SendFindingObject};
+use super::place::{FIELDS, PlaceObject};
 use super::rpc::RpcObject;
 use super::v1::{ErrorObjectV1, WordsV1};
 use super::v2::{ErrorObjectV2, WordsV2};
-use super::values::{EndObject, Hex32, Seconds};
+use super::values::Hex32;
 use crate::check::send::findings;
-use crate::file::Files;
 use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::message::{Captured, Message};
-
-/// At least as many fields as every message has: `serde_json` asks whether there are any.
-const FIELDS: usize = 1;
-
-/// Where and when a message was seen.
-#[derive(Clone, Copy)]
-pub(super) struct PlaceObject<'a> {
-    frame: u64,
-    file: Option<(&'a str, u64)>,
-    time: Seconds,
-    connection: u32,
-    from: EndObject,
-    to: EndObject,
-}
-
-impl<'a> PlaceObject<'a> {
-    pub(super) fn new(message: &Message, files: &'a Files) -> Self {
-        Self {
-            frame: message.stamp.frame,
-            file: files.locate(message.stamp.frame),
-            time: Seconds(message.stamp.time),
-            connection: message.connection,
-            from: EndObject(message.from),
-            to: EndObject(message.to),
-        }
-    }
-
-    fn entries<M: SerializeStruct>(&self, object: &mut M) -> Result<(), M::Error> {
-        object.serialize_field("frame", &self.frame)?;
-        if let Some((file, frame)) = self.file {
-            object.serialize_field("file", file)?;
-            object.serialize_field("file_frame", &frame)?;
-        }
-        object.serialize_field("time", &self.time)?;
-        object.serialize_field("connection", &self.connection)?;
-        object.serialize_field("from", &self.from)?;
-        object.serialize_field("to", &self.to)
-    }
-}
 
 /// A message.
 pub(super) struct MessageObject<'a> {

@@ -10,6 +10,7 @@ mod faults;
 mod message;
 #[cfg(feature = "text")]
 mod pending;
+mod place;
 mod recovered;
 mod rpc;
 mod salvaged;
@@ -36,19 +37,20 @@ use crate::output::top::TopReport;
 use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
 use arguments::ArgumentsObject;
-use message::{MessageObject, PlaceObject};
+use message::MessageObject;
+pub(super) use place::PlaceObject;
 use recovered::RecoveredObject;
 use salvaged::Salvaged;
 use terminate::TerminateObject;
 use transaction::TransactionObject;
-pub(super) use values::{EndObject, Hex32, Seconds, is_false, write_line};
+pub(super) use values::{Hex32, is_false, write_line};
 
 /// Writes a message and a line feed.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn message(out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
-    line(out, message, Some(PlaceObject::new(message, files)))
+    line(out, message, Some(PlaceObject::new(message.stamp, message.connection, (message.from, message.to), files)))
 }
 
 /// Writes a message that is not from a capture, such as one typed in by hand: without frame, time, connection and

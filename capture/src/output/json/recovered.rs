@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::values::{EndObject, Hex32, Seconds};
+use super::place::PlaceObject;
+use super::values::Hex32;
 use crate::carrier::recovery::RecoveryKind;
 use crate::event::Recovered;
 use crate::file::Files;
@@ -10,15 +11,8 @@ use crate::file::Files;
 #[derive(Serialize)]
 pub(super) struct RecoveredObject<'a> {
     r#type: &'static str,
-    frame: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file_frame: Option<u64>,
-    time: Seconds,
-    connection: u32,
-    from: EndObject,
-    to: EndObject,
+    #[serde(flatten)]
+    place: PlaceObject<'a>,
     rdma_xid: Option<Hex32>,
     event: &'static str,
     silence_ns: Option<u64>,
@@ -28,7 +22,6 @@ pub(super) struct RecoveredObject<'a> {
 impl<'a> RecoveredObject<'a> {
     pub(super) fn new(recovered: &Recovered, files: &'a Files) -> Self {
         let Recovered { stamp, connection, from, to, kind, xid, .. } = *recovered;
-        let file = files.locate(stamp.frame);
         let (silence_ns, wait_ns) = match kind {
             RecoveryKind::TimedOut { silence } => (Some(silence), None),
             RecoveryKind::NotReady { wait } => (None, Some(wait)),
@@ -36,13 +29,7 @@ impl<'a> RecoveredObject<'a> {
         };
         Self {
             r#type: "event",
-            frame: stamp.frame,
-            file: file.map(|(file, _)| file),
-            file_frame: file.map(|(_, frame)| frame),
-            time: Seconds(stamp.time),
-            connection,
-            from: EndObject(from),
-            to: EndObject(to),
+            place: PlaceObject::new(stamp, connection, (from, to), files),
             rdma_xid: xid.map(Hex32),
             event: kind.name(),
             silence_ns,

@@ -2,22 +2,15 @@
 
 use serde::Serialize;
 
-use super::values::{EndObject, Seconds};
+use super::place::PlaceObject;
 use crate::event::Terminated;
 use crate::file::Files;
 
 #[derive(Serialize)]
 pub(super) struct TerminateObject<'a> {
     r#type: &'static str,
-    frame: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file_frame: Option<u64>,
-    time: Seconds,
-    connection: u32,
-    from: EndObject,
-    to: EndObject,
+    #[serde(flatten)]
+    place: PlaceObject<'a>,
     layer: u8,
     error_type: u8,
     code: u8,
@@ -29,16 +22,9 @@ pub(super) struct TerminateObject<'a> {
 impl<'a> TerminateObject<'a> {
     pub(super) fn new(terminated: &Terminated, files: &'a Files) -> Self {
         let Terminated { stamp, connection, from, to, terminate } = *terminated;
-        let file = files.locate(stamp.frame);
         Self {
             r#type: "terminate",
-            frame: stamp.frame,
-            file: file.map(|(file, _)| file),
-            file_frame: file.map(|(_, frame)| frame),
-            time: Seconds(stamp.time),
-            connection,
-            from: EndObject(from),
-            to: EndObject(to),
+            place: PlaceObject::new(stamp, connection, (from, to), files),
             layer: terminate.layer,
             error_type: terminate.error_type,
             code: terminate.code,

@@ -3,8 +3,9 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::series::{Interval, STEPS, TimeSeries, latency_of};
-use super::verdict::{duration, grouped, octets};
+use super::verdict::octets;
 use crate::output::stats::Latency;
+use crate::output::stats::text::{duration, grouped};
 use crate::rpc::phases::{Phase, Phases};
 
 /// Height of a line chart in its own units.
@@ -138,7 +139,7 @@ pub(super) fn phases(phases: &Phases) -> Markup {
     let total = phases.total().max(1) as f64;
     let share = |phase: Phase| 100.0 * phases.of(phase) as f64 / total;
     let used = || Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0);
-    let words = used().map(|phase| format!("{} {}", phase.name(), duration(phases.of(phase) as f64)));
+    let words = used().map(|phase| format!("{} {}", phase.name(), duration(phases.of(phase))));
     let words = words.collect::<Vec<_>>().join(", ");
     html! {
         div.phases role="img" aria-label=(words) title=(words) {

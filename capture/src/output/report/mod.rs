@@ -20,6 +20,7 @@ use crate::check::Found;
 use crate::dissector::Summary;
 use crate::event::Event;
 use crate::file::{Files, Time};
+use crate::rpc::known::Direction;
 use findings::FindingsByPeer;
 use series::TimeSeries;
 
@@ -96,7 +97,8 @@ impl CaptureReport {
         match event {
             Event::Message(message) => {
                 self.series.begin(message.stamp.time.0);
-                if let Some(credits) = verdict::granted(message) {
+                let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Reply);
+                if let Some(credits) = message.credits().filter(|_| is_reply && message.is_malformed().is_none()) {
                     self.series.grant(message.stamp.time.0, credits);
                 }
                 Ok(())

@@ -7,10 +7,11 @@ use rpcrdma::rules::Severity;
 
 use super::date::utc;
 use super::findings::PeerFinding;
-use super::verdict::{duration, grouped, octets, sentences};
+use super::verdict::{octets, sentences};
 use super::{Finished, charts};
 use crate::file::Files;
 use crate::output::pending::PendingCall;
+use crate::output::stats::text::{duration, grouped};
 use crate::output::stats::{ConnectionStatistics, EndReport, ProcedureStatistics};
 use crate::output::text::{called_within, ended};
 use crate::rpc::transaction::Transaction;
@@ -71,7 +72,7 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
             h1 { "NFS over RDMA: " (finished.name) }
             p.note {
                 (grouped(capture.frames)) " frames, " (octets(capture.octets as f64)) ", "
-                (duration(capture.duration as f64))
+                (duration(capture.duration))
                 @if capture.frames > 0 { ", from " (utc(first)) }
             }
             ul.verdict { @for sentence in sentences(finished) { li { (sentence) } } }
@@ -143,8 +144,8 @@ fn operations(finished: &Finished<'_>) -> Markup {
     html! {
         (table("RPCs by operation, with their latency", &headings, rows))
         p.note {
-            "Spread: from the least latency to the greatest on a scale of powers of ten, " (duration(scale.0 as f64))
-            " to " (duration(scale.1 as f64)) ", with the median and the 99th percentile."
+            "Spread: from the least latency to the greatest on a scale of powers of ten, " (duration(scale.0))
+            " to " (duration(scale.1)) ", with the median and the 99th percentile."
         }
         (left_out(finished.statistics.procedures_left_out, "RPCs of other operations"))
         @if !finished.statistics.failures.is_empty() {
@@ -158,7 +159,7 @@ fn operations(finished: &Finished<'_>) -> Markup {
 }
 
 fn operation(procedure: &ProcedureStatistics, scale: (u64, u64)) -> Markup {
-    let time = |nanoseconds: u64| number(nanoseconds, duration(nanoseconds as f64));
+    let time = |nanoseconds: u64| number(nanoseconds, duration(nanoseconds));
     html! {
         tr {
             th scope="row" { (procedure.name) }
@@ -186,7 +187,7 @@ pub(super) fn slowest_row(out: &mut Vec<u8>, transaction: &Transaction, files: &
     let frames = [&transaction.call, &transaction.reply];
     let row = html! {
         tr {
-            (number(latency, duration(latency as f64)))
+            (number(latency, duration(latency)))
             td {
                 (called_within(CALLED, transaction))
                 @for (_, note) in ended(transaction) { " " em { (note) } }
@@ -232,7 +233,7 @@ fn hung(finished: &Finished<'_>) -> Markup {
         let age = call.age(finished.last);
         html! {
             tr {
-                (number(age, duration(age as f64)))
+                (number(age, duration(age)))
                 td { (call.called()) }
                 td { (call.from) " → " (call.to) }
                 td { (format!("{:#010x}", call.xid)) }

@@ -165,8 +165,8 @@ fn step(latency: u64) -> usize {
 }
 
 /// The latency at which a step begins, in nanoseconds.
-pub(super) fn latency_of(step: usize) -> f64 {
-    10_f64.powf(FIRST_DECADE + step as f64 / STEPS_PER_DECADE)
+pub(super) fn latency_of(step: usize) -> u64 {
+    10_f64.powf(FIRST_DECADE + step as f64 / STEPS_PER_DECADE).round() as u64
 }
 
 #[cfg(test)]
@@ -179,7 +179,7 @@ mod tests {
             assert_eq!(step(latency), expected, "{latency}");
         }
         assert_eq!(step(u64::MAX), STEPS - 1);
-        assert!((latency_of(12) - 1e6).abs() < 1.0);
+        assert_eq!(latency_of(12), 1_000_000);
     }
 
     /// A wait of 2.5 ms from 0.5 ms on, and one of a millisecond at 4 s.

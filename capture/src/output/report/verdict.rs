@@ -1,15 +1,12 @@
 //! What is to be said of a capture in five sentences, each with its figures.
 
 use rpcrdma::rules::Severity;
-use rpcrdma::v2::{Credit, Family};
 
 use super::Finished;
 use crate::output::slow::longest;
 use crate::output::stats::EndReport;
+use crate::output::stats::text::{counted, duration, grouped, three_digits};
 use crate::output::text::called_within;
-use crate::rpc::header::Dialect;
-use crate::rpc::known::Direction;
-use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
 
 /// Columns for what the slowest RPC calls.
@@ -41,17 +38,6 @@ impl SlowestOne {
     }
 }
 
-/// The credits that a reply grants, where it is known what the word means.
-pub(super) fn granted(message: &Message) -> Option<u32> {
-    let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Reply);
-    let prefix = message.prefix().filter(|_| is_reply && message.is_malformed().is_none())?;
-    match message.dialect {
-        Dialect::Version1 => Some(prefix.credit),
-        Dialect::Version2(Family::A) => Some(Credit(prefix.credit).granted().into()),
-        Dialect::Version2(Family::B) | Dialect::Version2Unknown => None,
-    }
-}
-
 /// The sentences.
 pub(super) fn sentences(finished: &Finished<'_>) -> Vec<String> {
     [
@@ -74,7 +60,7 @@ fn traffic(finished: &Finished<'_>) -> String {
         "{} on {} in {}",
         counted(rpcs.total, "RPC"),
         counted(connections, "connection"),
-        duration(statistics.capture.duration as f64)
+        duration(statistics.capture.duration)
     );
     match (rpcs.total, rpcs.without_reply) {
         (0, _) => format!("{text}."),
@@ -90,10 +76,10 @@ fn latency(finished: &Finished<'_>) -> Option<String> {
     let longest = slowest.longest.as_ref().map(|longest| format!(" ({longest})")).unwrap_or_default();
     Some(format!(
         "Half of the RPCs took no more than {}, 99 of 100 no more than {}; the slowest, {}{frame}, took {}{longest}.",
-        duration(latency.median as f64),
-        duration(latency.p99 as f64),
+        duration(latency.median),
+        duration(latency.p99),
         slowest.called,
-        duration(slowest.latency as f64)
+        duration(slowest.latency)
     ))
 }
 
@@ -162,45 +148,14 @@ fn several<const N: usize>(counts: [(u64, &str, &str); N]) -> String {
     any.collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn counted(count: u64, name: &str) -> String {
-    if count == 1 { format!("1 {name}") } else { format!("{} {name}s", grouped(count)) }
-}
-
-/// Digits in groups of three.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// Nanoseconds in a unit that suits them, with three digits that matter.
-pub(super) fn duration(nanoseconds: f64) -> String {
-    scaled(nanoseconds, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
-}
-
-/// Octets, likewise.
+/// Octets in a unit that suits them, with three digits that matter.
 pub(super) fn octets(octets: f64) -> String {
-    scaled(octets, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")])
-}
-
-fn scaled(value: f64, units: &[(f64, &str)]) -> String {
-    let unit = units.iter().find(|(factor, _)| value >= *factor).or(units.last());
-    let Some(&(factor, unit)) = unit else { return value.to_string() };
-    let value = value / factor;
-    let decimals = if factor == 1.0 || value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.decimals$} {unit}")
+    match octets {
+        1e9.. => three_digits(octets / 1e9, "GB"),
+        1e6.. => three_digits(octets / 1e6, "MB"),
+        1e3.. => three_digits(octets / 1e3, "kB"),
+        _ => format!("{octets:.0} B"),
+    }
 }
 
 #[cfg(test)]
@@ -210,13 +165,13 @@ mod tests {
     #[test]
     fn numbers_have_three_digits_that_matter_and_a_unit() {
         for (nanoseconds, expected) in [
-            (0.0, "0 ns"),
-            (999.0, "999 ns"),
-            (1_234.0, "1.23 µs"),
-            (4_091_796_000.0, "4.09 s"),
-            (12_345_678.0, "12.3 ms"),
-            (812_345_678.0, "812 ms"),
-            (3.6e12, "3600 s"),
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_234, "1.23 µs"),
+            (4_091_796_000, "4.09 s"),
+            (12_345_678, "12.3 ms"),
+            (812_345_678, "812 ms"),
+            (3_600_000_000_000, "3600 s"),
         ] {
             assert_eq!(duration(nanoseconds), expected);
         }

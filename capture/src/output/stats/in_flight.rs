@@ -2,13 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rpcrdma::v2::{Credit, Family};
-
 use super::direction;
 use crate::carrier::operation::{Side, Sides};
 use crate::carrier::table::Map;
 use crate::event::Event;
-use crate::rpc::header::Dialect;
 use crate::rpc::known::Direction;
 use crate::rpc::message::Message;
 
@@ -74,7 +71,7 @@ impl InFlight {
                 None
             }
             Direction::Reply => {
-                let granted = granted(message);
+                let granted = message.credits();
                 self.change(message.connection, message.sender.other(), |end| end.granted = granted.or(end.granted));
                 granted
             }
@@ -98,15 +95,5 @@ impl InFlight {
     /// Whether a requester has as many calls waiting as it has credits.
     pub(super) const fn is_at_limit(&self) -> bool {
         self.at_limit > 0
-    }
-}
-
-/// The credits that a reply grants, if its dialect is known to grant any.
-fn granted(message: &Message) -> Option<u32> {
-    let credit = message.prefix()?.credit;
-    match message.dialect {
-        Dialect::Version1 => Some(credit),
-        Dialect::Version2(Family::A) => Some(Credit(credit).granted().into()),
-        Dialect::Version2(Family::B) | Dialect::Version2Unknown => None,
     }
 }

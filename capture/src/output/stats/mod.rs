@@ -16,7 +16,6 @@ pub(super) mod text;
 use std::collections::BTreeMap;
 
 use rpcrdma::lists;
-use rpcrdma::v2::{Credit, Family};
 
 use super::reason::{count, reason};
 use crate::carrier::connection::Rejected;
@@ -24,7 +23,6 @@ use crate::carrier::connection::service_port;
 use crate::dissector::Summary;
 use crate::event::{Event, Report};
 use crate::nfs::{self, CompoundOperation};
-use crate::rpc::header::Dialect;
 use crate::rpc::known::{Direction, Status};
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -129,14 +127,10 @@ impl Stats {
             Some(Direction::Reply) => counts.replies += 1,
             None => {}
         }
-        let (Some(prefix), None) = (message.prefix(), malformed) else { return };
-        let credit = match message.dialect {
-            Dialect::Version1 => Some(prefix.credit),
-            Dialect::Version2(Family::A) => Some(Credit(prefix.credit).granted().into()),
-            // It may be a number of credits, or a limit on a count of messages.
-            Dialect::Version2(Family::B) | Dialect::Version2Unknown => None,
-        };
-        match (direction, credit) {
+        if malformed.is_some() {
+            return;
+        }
+        match (direction, message.credits()) {
             (Some(Direction::Call), Some(credit)) => connection.credits.requested.put(credit),
             (Some(Direction::Reply), Some(credit)) => connection.credits.granted.put(credit),
             _ => {}

@@ -32,7 +32,7 @@ impl Statistics {
     fn capture<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
         let capture = &self.capture;
         text.heading("Capture")?;
-        text.line(&format!("{}, {}, {}", frames(capture.frames), octets(capture.octets), time(capture.duration)))?;
+        text.line(&format!("{}, {}, {}", frames(capture.frames), octets(capture.octets), duration(capture.duration)))?;
         if let Some(first) = &capture.first {
             text.line(&format!("from {first} (seconds since 1970-01-01 UTC)"))?;
         }
@@ -351,7 +351,8 @@ fn octets(count: u64) -> String {
     counted(count, "octet")
 }
 
-fn counted(count: u64, name: &str) -> String {
+/// A number of things whose name takes an `s`.
+pub(in crate::output) fn counted(count: u64, name: &str) -> String {
     format!("{} {name}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
@@ -387,13 +388,11 @@ pub(in crate::output) fn short(octets: u64) -> String {
         1_000_000..1_000_000_000 => (1e6, "MB"),
         _ => (1e9, "GB"),
     };
-    let value = octets as f64 / unit;
-    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
-    format!("{value:.decimals$} {name}")
+    three_digits(octets as f64 / unit, name)
 }
 
 /// A time of so many nanoseconds, in three digits or more.
-fn time(nanoseconds: u64) -> String {
+pub(in crate::output) fn duration(nanoseconds: u64) -> String {
     let value = nanoseconds as f64;
     let (value, unit) = match nanoseconds {
         0..1_000 => return format!("{nanoseconds} ns"),
@@ -401,6 +400,11 @@ fn time(nanoseconds: u64) -> String {
         1_000_000..1_000_000_000 => (value / 1e6, "ms"),
         _ => (value / 1e9, "s"),
     };
+    three_digits(value, unit)
+}
+
+/// A number of 1 or more with its unit, in three digits or more.
+pub(in crate::output) fn three_digits(value: f64, unit: &str) -> String {
     let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
     format!("{value:.decimals$} {unit}")
 }
@@ -422,7 +426,7 @@ mod tests {
 
     #[test]
     fn times_have_three_digits() {
-        let times = [12, 1_234, 12_345, 123_456, 1_234_567, 2_000_000_000, 123_456_000_000].map(time);
+        let times = [12, 1_234, 12_345, 123_456, 1_234_567, 2_000_000_000, 123_456_000_000].map(duration);
         assert_eq!(times, ["12 ns", "1.23 µs", "12.3 µs", "123 µs", "1.23 ms", "2.00 s", "123 s"]);
         let times = [12_345, 123_456, 1_234_567, 12_345_678, 2_412_379_000].map(milliseconds);
         assert_eq!(times, ["0.012", "0.123", "1.23", "12.3", "2,412"]);

@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
         }
         checker.event(event);
         while let Some(found) = checker.finding() {
-            if arguments.input.wants_rpc(found.connection, found.xid, found.stamp.time, known.first) {
+            if arguments.input.wants_finding(&found, known.first) {
                 annotator.finding(&found);
             }
         }

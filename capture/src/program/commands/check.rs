@@ -160,7 +160,7 @@ impl CheckArguments {
 
     /// Whether a finding is one of those that were asked for.
     fn wants(&self, found: &Found, first: Time) -> bool {
-        self.wants_rule(found.rule.slug) && self.input.wants_rpc(found.connection, found.xid, found.stamp.time, first)
+        self.wants_rule(found.rule.slug) && self.input.wants_finding(found, first)
     }
 
     fn wants_rule(&self, slug: &str) -> bool {

@@ -84,7 +84,7 @@ fn read(
         }
         checker.event(event);
         while let Some(found) = checker.finding() {
-            if input.wants_rpc(found.connection, found.xid, found.stamp.time, known.first) {
+            if input.wants_finding(&found, known.first) {
                 comparand.finding(&found);
             }
         }

@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     let Done { notices, summary, .. } = source.read_all(config, show, |event, _, known| {
         checker.event(event);
         while let Some(found) = checker.finding() {
-            if input.wants_rpc(found.connection, found.xid, found.stamp.time, known.first) {
+            if input.wants_finding(&found, known.first) {
                 report.finding(&found);
             }
         }

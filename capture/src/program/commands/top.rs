@@ -1,5 +1,6 @@
 //! `top`: RPCs by what they have in common.
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use crate::dissector::Config;
@@ -41,8 +42,8 @@ pub(super) struct TopArguments {
     #[command(flatten)]
     rpcs: RpcArguments,
     /// Count the RPCs by this
-    #[arg(long, value_name = "WHAT", value_enum, default_value_t = By::Operation)]
-    by: By,
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = TopBy::Operation)]
+    by: TopBy,
     /// Print at most this many rows, and count the rest as others
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rows: u32,
@@ -51,34 +52,18 @@ pub(super) struct TopArguments {
     json: bool,
 }
 
-/// What RPCs are counted by.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum By {
-    Client,
-    Server,
-    Operation,
-    Handle,
-    Name,
-    Status,
-    Connection,
-}
+impl ValueEnum for TopBy {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
 
-impl From<By> for TopBy {
-    fn from(by: By) -> Self {
-        match by {
-            By::Client => Self::Client,
-            By::Server => Self::Server,
-            By::Operation => Self::Operation,
-            By::Handle => Self::Handle,
-            By::Name => Self::Name,
-            By::Status => Self::Status,
-            By::Connection => Self::Connection,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
     }
 }
 
 pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
-    let mut top = Top::new(arguments.by.into());
+    let mut top = Top::new(arguments.by);
     let mut source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs))?;
     // What was looked up before the RPCs that were asked for names their files.
     let show = Show { all: true, ..Show::report(quiet) };
