@@ -143,7 +143,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__annotate)
-            opts="-o -q -h --connection --xid --since --until --port --verify-crc --v2-family --output --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --output --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -162,6 +162,26 @@ _rpcrdma() {
                     return 0
                     ;;
                 --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slower-than)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -193,7 +213,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__check)
-            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --rule --ignore --known --baseline --explain --list --json --color --quiet --help"
+            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --rule --ignore --known --baseline --explain --list --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -212,6 +232,26 @@ _rpcrdma() {
                     return 0
                     ;;
                 --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slower-than)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -255,7 +295,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__compare)
-            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --tolerance --json --color --quiet --help"
+            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --tolerance --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -277,14 +317,6 @@ _rpcrdma() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --port)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --v2-family)
-                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
-                    return 0
-                    ;;
                 --client)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -299,6 +331,18 @@ _rpcrdma() {
                     ;;
                 --status)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slower-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
                     return 0
                     ;;
                 --tolerance)
@@ -335,7 +379,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__decode)
-            opts="-v -q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --verbose --json --color --quiet --help"
+            opts="-v -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --verbose --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -355,122 +399,6 @@ _rpcrdma() {
                     ;;
                 --until)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --port)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --v2-family)
-                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
-                    return 0
-                    ;;
-                --client)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --server)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --op)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --status)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        rpcrdma__subcmd__events)
-            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --json --color --quiet --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --connection)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --xid)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --since)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --until)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --port)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --v2-family)
-                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
-                    return 0
-                    ;;
-                --client)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --server)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        rpcrdma__subcmd__export)
-            opts="-o -q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --slower-than --output --color --quiet --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --connection)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --xid)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --since)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --until)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --port)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --v2-family)
-                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
                     return 0
                     ;;
                 --client)
@@ -491,6 +419,138 @@ _rpcrdma() {
                     ;;
                 --slower-than)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__events)
+            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --connection)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slower-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__export)
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --output --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --connection)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slower-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -805,7 +865,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__pending)
-            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --json --color --quiet --help"
+            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -825,14 +885,6 @@ _rpcrdma() {
                     ;;
                 --until)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --port)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --v2-family)
-                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
                     return 0
                     ;;
                 --client)
@@ -851,6 +903,18 @@ _rpcrdma() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --slower-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -863,7 +927,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__report)
-            opts="-o -q -h --connection --xid --since --until --port --verify-crc --v2-family --output --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --output --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -882,6 +946,26 @@ _rpcrdma() {
                     return 0
                     ;;
                 --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slower-than)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -913,7 +997,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__slow)
-            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --slower-than --top --json --color --quiet --help"
+            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --top --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -933,14 +1017,6 @@ _rpcrdma() {
                     ;;
                 --until)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --port)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --v2-family)
-                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
                     return 0
                     ;;
                 --client)
@@ -963,6 +1039,14 @@ _rpcrdma() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
                 --top)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -979,7 +1063,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__stats)
-            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --interval --json --color --quiet --help"
+            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --interval --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -998,6 +1082,26 @@ _rpcrdma() {
                     return 0
                     ;;
                 --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slower-than)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1025,7 +1129,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__top)
-            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --slower-than --by --rows --json --color --quiet --help"
+            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --by --rows --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1047,14 +1151,6 @@ _rpcrdma() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --port)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --v2-family)
-                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
-                    return 0
-                    ;;
                 --client)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1073,6 +1169,14 @@ _rpcrdma() {
                     ;;
                 --slower-than)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
                     return 0
                     ;;
                 --by)
@@ -1095,7 +1199,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__trace)
-            opts="-o -q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --slower-than --output --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --output --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1117,14 +1221,6 @@ _rpcrdma() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --port)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --v2-family)
-                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
-                    return 0
-                    ;;
                 --client)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1143,6 +1239,14 @@ _rpcrdma() {
                     ;;
                 --slower-than)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -1165,7 +1269,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__transactions)
-            opts="-q -h --connection --xid --since --until --port --verify-crc --v2-family --client --server --op --status --slower-than --json --color --quiet --help"
+            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1187,14 +1291,6 @@ _rpcrdma() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --port)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --v2-family)
-                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
-                    return 0
-                    ;;
                 --client)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1213,6 +1309,14 @@ _rpcrdma() {
                     ;;
                 --slower-than)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
                     return 0
                     ;;
                 --color)

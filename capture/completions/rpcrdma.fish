@@ -51,13 +51,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l connection -d
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l server -d 'Show only what has this address as its server; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
@@ -70,14 +71,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l connect
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l server -d 'Show only what has this address as its server; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l slower-than -d 'Show only RPCs that took this time or longer (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
@@ -89,14 +90,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l connection -d '
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l server -d 'Show only what has this address as its server; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l slower-than -d 'Show only RPCs that took this time or longer (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l top -d 'Print at most this many RPCs' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
@@ -109,13 +110,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l connection -
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l server -d 'Show only what has this address as its server; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
@@ -127,11 +129,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l connection -d
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l server -d 'Show only what has this address as its server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
@@ -143,14 +148,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l connection -d 'S
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l server -d 'Show only what has this address as its server; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l slower-than -d 'Show only RPCs that took this time or longer (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l by -d 'Count the RPCs by this' -r -f -a "client\t''
 server\t''
 operation\t''
@@ -170,14 +175,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l connection -d
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l server -d 'Show only what has this address as its server; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l slower-than -d 'Show only RPCs that took this time or longer (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -s o -l output -d 'The file to write: pcapng if its name ends in .pcapng, otherwise pcap, and compressed if .gz or .zst follows; - is standard output' -r -F
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
@@ -189,6 +194,11 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l connection 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
@@ -203,14 +213,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l connection -d 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l server -d 'Show only what has this address as its server; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l slower-than -d 'Show only RPCs that took this time or longer (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -s o -l output -d 'The JSON file to write, compressed if its name ends in .gz or .zst; - is standard output' -r -F
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
@@ -222,6 +232,11 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l connection -d
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
@@ -236,6 +251,11 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l connection -d 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
@@ -251,13 +271,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l connection -
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l server -d 'Show only what has this address as its server; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show what was called is left out' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l tolerance -d 'How much the median of an operation may grow, in percent' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
@@ -270,6 +291,11 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l connection -d 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l server -d 'Show only what has this address as its server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"

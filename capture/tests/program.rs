@@ -618,6 +618,11 @@ fn a_filter_that_selects_nothing_says_so() {
         ("slow", &["--status", "NFS4ERR_STALE"], "RPCs matches --status\n"),
         ("export", &["--server", "192.0.2.7", "-o", "-"], "RPCs matches --server\n"),
         ("transactions", &["--slower-than", "99s"], "RPCs matches --slower-than\n"),
+        ("stats", &["--op", "READ"], "matches --op\n"),
+        ("events", &["--op", "READ"], "nothing selected: none of 46 messages matches --op\n"),
+        ("check", &["--status", "NFS4ERR_STALE"], "matches --status\n"),
+        ("annotate", &["--op", "READ", "-o", "-"], "matches --op\n"),
+        ("report", &["--client", "192.0.2.9", "-o", "-"], "matches --client\n"),
         ("check", &["--rule", "answer", "--ignore", "answer"], "nothing selected: --rule and --ignore leave no rule\n"),
     ] {
         let output = run(&[&[command, &path], options].concat());
@@ -653,6 +658,77 @@ fn messages_and_rpcs_are_selected_by_their_ends_and_what_became_of_them() {
         let output = run(&[&[command, "--json", "-q", &capture(name)], options].concat());
         assert_eq!(stdout(&output).lines().count(), count, "{command} {name} {options:?}");
     }
+}
+
+/// Messages, signs of loss and findings of an RPC are selected by what the RPC is and how it ended: the same ones as are found
+/// by joining all of them with the RPCs that are selected.
+#[test]
+fn what_belongs_to_an_rpc_is_selected_with_it() {
+    let path = capture("nfs41_lossy");
+    let select = |command, options: &[&str]| {
+        let output = run(&[&[command, "--json", "-q", &path], options].concat());
+        let lines =
+            stdout(&output).lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>();
+        lines.into_iter().filter(|line| line["connection"].is_number()).collect::<Vec<_>>()
+    };
+    let rpc = |object: &Value| (object["connection"].clone(), object["rdma_xid"].clone());
+    let mut numbers = Vec::new();
+    for options in [&["--op", "READ"][..], &["--slower-than", "1s"], &["--op", "WRITE", "--slower-than", "5ms"]] {
+        let rpcs: Vec<_> = select("transactions", options).iter().map(rpc).collect();
+        for command in ["decode", "events", "check"] {
+            let mut expected = select(command, &[]);
+            expected.retain(|object| rpcs.contains(&rpc(object)));
+            let mut selected = select(command, options);
+            // They are printed when their RPC ends.
+            selected.sort_by_key(|object| object["frame"].as_u64());
+            expected.sort_by_key(|object| object["frame"].as_u64());
+            assert_eq!(selected, expected, "{command} {options:?}");
+            numbers.push(selected.len());
+        }
+    }
+    assert_eq!(numbers, [18, 403, 0, 6, 293, 0, 6, 60, 0]);
+}
+
+#[test]
+fn counts_are_of_the_rpcs_that_are_selected() {
+    let stats = |options: &[&str]| {
+        let output = run(&[&["stats", "--json", "-q", &capture("nfs41_lossy")], options].concat());
+        let object: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        [&object["rpcs"]["total"], &object["messages"]["total"]].map(|count| count.as_u64().unwrap())
+    };
+    assert_eq!(stats(&["--op", "READ"]), [9, 18]);
+    assert_eq!(stats(&["--slower-than", "1s"]), [3, 6]);
+    assert_eq!(stats(&["--client", "192.0.2.2"]), [62, 124]);
+    assert_eq!(stats(&["--client", "192.0.2.1"]), [0, 0], "that is the server");
+}
+
+#[test]
+fn findings_are_selected_by_the_client_of_their_rpc() {
+    let broken = |option, address| {
+        let output = run(&["check", "--json", "-q", option, address, &capture("nfs41_lossy")]);
+        stdout(&output).lines().filter(|line| line.contains("\"type\":\"finding\"")).count()
+    };
+    assert_eq!([broken("--client", "192.0.2.2"), broken("--server", "192.0.2.1")], [1, 1]);
+    assert_eq!([broken("--client", "192.0.2.1"), broken("--server", "192.0.2.2")], [0, 0]);
+}
+
+#[test]
+fn a_report_says_what_it_leaves_out() {
+    let page = |options: &[&str]| {
+        let output = run(&[&["report", "-q", "-o", "-", &capture("nfs41")], options].concat());
+        stdout(&output).to_owned()
+    };
+    let said = "not all of the capture is shown: only what matches --op READ --slower-than 5000000ns";
+    assert!(page(&["--op", "READ", "--slower-than", "5ms"]).contains(said));
+    assert!(!page(&[]).contains("not all of the capture"));
+}
+
+#[test]
+fn calls_that_wait_are_selected_by_their_age() {
+    let pending = |least| run(&["pending", "--json", "--slower-than", least, &capture("withdrawn")]);
+    assert_eq!(stdout(&pending("1ms")).lines().count(), 1);
+    assert_eq!(stdout(&pending("99s")), "");
+    assert!(stderr(&pending("99s")).contains("none of 1 waiting call matches --slower-than\n"));
 }
 
 #[test]

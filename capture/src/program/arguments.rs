@@ -40,6 +40,24 @@ pub(super) struct InputArguments {
     /// Show nothing after this time
     #[arg(long, value_name = "TIME")]
     pub(super) until: Option<Moment>,
+    /// Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not
+    /// show which end that is, either may have it. May be repeated
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(super) client: Vec<Address>,
+    /// Show only what has this address as its server; may be repeated
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(super) server: Vec<Address>,
+    /// Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was
+    /// called is left out
+    #[arg(long, value_name = "NAME")]
+    pub(super) op: Vec<String>,
+    /// Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or
+    /// RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated
+    #[arg(long, value_name = "STATUS")]
+    pub(super) status: Vec<String>,
+    /// Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) slower_than: Option<u64>,
     /// Also treat this port as RPC-over-RDMA, besides 20049; may be repeated
     #[arg(long, value_name = "P", value_parser = port)]
     pub(super) port: Vec<u16>,
@@ -51,43 +69,6 @@ pub(super) struct InputArguments {
     /// in only one of them decides for its connection
     #[arg(long, value_name = "FORMAT")]
     pub(super) v2_family: Option<Family>,
-}
-
-/// Between whom is what is shown.
-#[derive(Args, Debug)]
-pub(super) struct EndArguments {
-    /// Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not
-    /// show which end that is, either may have it. May be repeated
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    pub(super) client: Vec<Address>,
-    /// Show only what has this address as its server; may be repeated
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    pub(super) server: Vec<Address>,
-}
-
-/// Which messages are shown.
-#[derive(Args, Debug)]
-pub(super) struct MessageArguments {
-    #[command(flatten)]
-    pub(super) ends: EndArguments,
-    /// Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. A message that does not show
-    /// what was called is left out
-    #[arg(long, value_name = "NAME")]
-    pub(super) op: Vec<String>,
-    /// Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or
-    /// RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated
-    #[arg(long, value_name = "STATUS")]
-    pub(super) status: Vec<String>,
-}
-
-/// Which RPCs are shown.
-#[derive(Args, Debug)]
-pub(super) struct RpcArguments {
-    #[command(flatten)]
-    pub(super) messages: MessageArguments,
-    /// Show only RPCs that took this time or longer (50ms; also ns, us and s)
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(super) slower_than: Option<u64>,
 }
 
 /// A wire format of version 2.

@@ -1,8 +1,11 @@
 //! Which messages and RPCs are shown.
 
-use super::arguments::{EndArguments, InputArguments, MessageArguments, RpcArguments};
+use super::arguments::InputArguments;
 use super::failure::Failure;
+use super::moment::Moment;
 use super::notices::{CLIENT, CONNECTION, OPERATION, SERVER, SINCE, SLOWER_THAN, STATUS, Select, UNTIL, XID};
+use crate::carrier::connection::Connection;
+use crate::carrier::operation::Sides;
 use crate::check::Found;
 use crate::event::{Event, Recovered};
 use crate::file::Time;
@@ -19,51 +22,31 @@ const PREFIX_V2: &str = "RDMA2_";
 #[derive(Clone, Copy)]
 pub(super) struct Filters<'a> {
     pub(super) input: &'a InputArguments,
-    ends: Option<&'a EndArguments>,
-    messages: Option<&'a MessageArguments>,
     /// Nanoseconds.
     slower_than: Option<u64>,
     /// What they select.
     pub(super) select: Select,
 }
 
+/// Whether something is one of those that were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Wanted,
+    Unwanted,
+    /// It is if the RPC is to which it belongs, and that has not ended.
+    AsItsRpc(RpcKey),
+}
+
+/// What tells the RPCs that wait for their replies apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RpcKey {
+    pub(super) connection: u32,
+    pub(super) xid: u32,
+}
+
 impl<'a> Filters<'a> {
-    /// For a command that shows messages.
-    pub(super) const fn messages(input: &'a InputArguments, messages: &'a MessageArguments) -> Self {
-        Self {
-            input,
-            ends: Some(&messages.ends),
-            messages: Some(messages),
-            slower_than: None,
-            select: Select::Messages,
-        }
-    }
-
-    /// For a command that shows RPCs.
-    pub(super) const fn rpcs(input: &'a InputArguments, rpcs: &'a RpcArguments) -> Self {
-        let RpcArguments { messages, slower_than } = rpcs;
-        Self {
-            input,
-            ends: Some(&messages.ends),
-            messages: Some(messages),
-            slower_than: *slower_than,
-            select: Select::Rpcs,
-        }
-    }
-
-    /// For a command that shows RPCs, however long they took.
-    pub(super) const fn calls(input: &'a InputArguments, messages: &'a MessageArguments) -> Self {
-        Self { input, ends: Some(&messages.ends), messages: Some(messages), slower_than: None, select: Select::Rpcs }
-    }
-
-    /// For a command that shows what happens between two ends.
-    pub(super) const fn ends(input: &'a InputArguments, ends: &'a EndArguments) -> Self {
-        Self { input, ends: Some(ends), messages: None, slower_than: None, select: Select::Messages }
-    }
-
-    /// For a command that shows what it makes of both.
-    pub(super) const fn all(input: &'a InputArguments) -> Self {
-        Self { input, ends: None, messages: None, slower_than: None, select: Select::Both }
+    pub(super) const fn new(input: &'a InputArguments, select: Select) -> Self {
+        Self { input, slower_than: input.slower_than, select }
     }
 
     /// The same, however long an RPC took.
@@ -73,51 +56,110 @@ impl<'a> Filters<'a> {
 
     /// The names of those that are given.
     pub(super) fn names(&self) -> Vec<&'static str> {
-        let InputArguments { connection, xid, since, until, .. } = self.input;
+        self.given(Time::default()).into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// Those that are given, as on the command line; times are UTC.
+    pub(super) fn options(&self, first: Time) -> Option<String> {
+        let option = |(name, values): (&'static str, Vec<String>)| {
+            values.into_iter().map(move |value| format!("{name} {value}"))
+        };
+        let options: Vec<_> = self.given(first).into_iter().flat_map(option).collect();
+        (!options.is_empty()).then(|| options.join(" "))
+    }
+
+    fn given(&self, first: Time) -> Vec<(&'static str, Vec<String>)> {
+        fn texts<T: ToString>(values: &[T]) -> Vec<String> {
+            values.iter().map(T::to_string).collect()
+        }
+        let InputArguments { connection, xid, since, until, client, server, op, status, .. } = self.input;
+        let time = |moment: Option<Moment>| moment.map(|moment| moment.at(first).to_string()).into_iter().collect();
         let given = [
-            (CONNECTION, !connection.is_empty()),
-            (XID, !xid.is_empty()),
-            (SINCE, since.is_some()),
-            (UNTIL, until.is_some()),
-            (CLIENT, self.ends.is_some_and(|ends| !ends.client.is_empty())),
-            (SERVER, self.ends.is_some_and(|ends| !ends.server.is_empty())),
-            (OPERATION, self.messages.is_some_and(|messages| !messages.op.is_empty())),
-            (STATUS, self.messages.is_some_and(|messages| !messages.status.is_empty())),
-            (SLOWER_THAN, self.slower_than.is_some()),
+            (CONNECTION, texts(connection)),
+            (XID, xid.iter().map(|xid| format!("{xid:#010x}")).collect()),
+            (SINCE, time(*since)),
+            (UNTIL, time(*until)),
+            (CLIENT, texts(client)),
+            (SERVER, texts(server)),
+            (OPERATION, texts(op)),
+            (STATUS, texts(status)),
+            (SLOWER_THAN, self.slower_than.map(|least| format!("{least}ns")).into_iter().collect()),
         ];
-        given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+        given.into_iter().filter(|(_, values)| !values.is_empty()).collect()
+    }
+
+    /// Whether it takes the end of an RPC to tell what of it is wanted.
+    pub(super) const fn ask_for_rpcs(&self) -> bool {
+        self.names_rpcs() || self.slower_than.is_some()
+    }
+
+    /// Whether it takes the RPC of a finding to tell whether the finding is wanted.
+    pub(super) const fn select_findings_by_rpc(&self) -> bool {
+        self.ask_for_rpcs() || self.input.names_ends()
     }
 
     /// Whether an event is one of those that were asked for.
-    pub(super) fn wants(&self, event: &Event, first: Time) -> bool {
+    pub(super) fn judge(&self, event: &Event, first: Time) -> Verdict {
         let input = self.input;
-        match event {
-            Event::Message(message) => {
-                input.wants_rpc(message.connection, message.rdma_xid(), message.stamp.time, first)
-                    && self.wants_filtered(&Filtered::message(message))
-            }
+        let is_wanted = match event {
+            Event::Message(message) => return self.judge_message(message, first),
+            Event::Recovery(recovered) => return self.judge_recovered(recovered, first),
             Event::Transaction(transaction) => {
                 let is_slow = |least| transaction.latency().is_some_and(|latency| latency >= least);
                 self.slower_than.is_none_or(is_slow) && self.wants_but_for_latency(transaction, first)
             }
             Event::Connection(report) => {
-                input.connection.is_empty() || report.number.is_some_and(|number| input.connection.contains(&number))
+                input.wants_connection(report.number) && input.wants_ends(&Ends::of_connection(&report.connection))
             }
-            Event::Rejected(_) => input.connection.is_empty(),
+            Event::Rejected(rejected) => {
+                input.connection.is_empty() && input.wants_ends(&Ends::Either([rejected.from, rejected.to]))
+            }
             Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => true,
-            Event::Recovery(recovered) => {
-                let Recovered { from, to, client, .. } = *recovered;
-                let ends = client.map(|client| Ends::of(client, if client == from { to } else { from }, false));
-                let subject = Filtered { ends: ends.unwrap_or(Ends::Either([from, to])), ..Filtered::default() };
-                input.wants_rpc(recovered.connection, recovered.xid, recovered.stamp.time, first)
-                    && self.wants_filtered(&subject)
-            }
             Event::Terminated(terminated) => {
-                let subject = Filtered { ends: Ends::Either([terminated.from, terminated.to]), ..Filtered::default() };
                 input.wants_rpc(terminated.connection, None, terminated.stamp.time, first)
-                    && self.wants_filtered(&subject)
+                    && input.wants_ends(&Ends::Either([terminated.from, terminated.to]))
+                    && !self.ask_for_rpcs()
             }
+        };
+        if is_wanted { Verdict::Wanted } else { Verdict::Unwanted }
+    }
+
+    /// Whether a finding is one of those that were asked for.
+    pub(super) fn judge_finding(&self, found: &Found, first: Time) -> Verdict {
+        let Found { connection, xid, stamp, from, to, .. } = *found;
+        let is_wanted = self.input.wants_rpc(connection, xid, stamp.time, first)
+            && self.input.wants_ends(&Ends::Either([from, to]));
+        self.judge_part(is_wanted, connection, xid, self.select_findings_by_rpc())
+    }
+
+    fn judge_message(&self, message: &Message, first: Time) -> Verdict {
+        let (connection, xid) = (message.connection, message.rdma_xid());
+        let is_wanted = self.input.wants_rpc(connection, xid, message.stamp.time, first)
+            && self.input.wants(&Filtered::message(message));
+        self.judge_part(is_wanted, connection, xid, self.slower_than.is_some())
+    }
+
+    fn judge_recovered(&self, recovered: &Recovered, first: Time) -> Verdict {
+        let Recovered { connection, xid, stamp, from, to, client, .. } = *recovered;
+        let ends = client.map(|client| Ends::of(client, if client == from { to } else { from }, false));
+        let is_wanted = self.input.wants_rpc(connection, xid, stamp.time, first)
+            && self.input.wants_ends(&ends.unwrap_or(Ends::Either([from, to])));
+        self.judge_part(is_wanted, connection, xid, self.ask_for_rpcs())
+    }
+
+    /// What belongs to an RPC may have to wait for its end; what belongs to none is not asked for where RPCs are.
+    const fn judge_part(&self, is_wanted: bool, connection: u32, xid: Option<u32>, by_rpc: bool) -> Verdict {
+        match (is_wanted, xid) {
+            (false, _) => Verdict::Unwanted,
+            (true, Some(xid)) if by_rpc => Verdict::AsItsRpc(RpcKey { connection, xid }),
+            (true, None) if by_rpc && self.ask_for_rpcs() => Verdict::Unwanted,
+            (true, _) => Verdict::Wanted,
         }
+    }
+
+    /// Whether RPCs are asked for by what they are, and how they ended.
+    const fn names_rpcs(&self) -> bool {
+        !self.input.op.is_empty() || !self.input.status.is_empty()
     }
 
     /// An RPC would be wanted if it were known how long it took.
@@ -130,16 +172,11 @@ impl<'a> Filters<'a> {
         }
     }
 
-    fn wants_filtered(&self, subject: &Filtered<'_>) -> bool {
-        self.ends.is_none_or(|wanted| wanted.wants(&subject.ends))
-            && self.messages.is_none_or(|wanted| wanted.wants(subject))
-    }
-
     fn wants_but_for_latency(&self, transaction: &Transaction, first: Time) -> bool {
         let Transaction { connection, xid, call, reply, .. } = transaction;
         let time = call.as_ref().or(reply.as_ref()).map(|half| half.stamp.time).unwrap_or_default();
         self.input.wants_rpc(*connection, Some(*xid), time, first)
-            && self.wants_filtered(&Filtered::transaction(transaction))
+            && self.input.wants(&Filtered::transaction(transaction))
     }
 }
 
@@ -163,28 +200,29 @@ impl InputArguments {
             && self.is_between(time, first)
     }
 
-    /// Whether a finding is one of those that were asked for.
-    pub(super) fn wants_finding(&self, found: &Found, first: Time) -> bool {
-        self.wants_rpc(found.connection, found.xid, found.stamp.time, first)
-    }
-
     pub(super) fn is_between(&self, time: Time, first: Time) -> bool {
         self.since.is_none_or(|since| time >= since.at(first)) && self.until.is_none_or(|until| time <= until.at(first))
     }
-}
 
-impl EndArguments {
-    fn wants(&self, ends: &Ends) -> bool {
+    fn wants_connection(&self, number: Option<u32>) -> bool {
+        self.connection.is_empty() || number.is_some_and(|number| self.connection.contains(&number))
+    }
+
+    /// Whether it is asked for by its ends.
+    const fn names_ends(&self) -> bool {
+        !self.client.is_empty() || !self.server.is_empty()
+    }
+
+    fn wants_ends(&self, ends: &Ends) -> bool {
         let is_any = |wanted: &[Address], ends: &[Address]| {
             wanted.is_empty() || wanted.iter().any(|address| ends.contains(address))
         };
         is_any(&self.client, ends.clients()) && is_any(&self.server, ends.servers())
     }
-}
 
-impl MessageArguments {
     fn wants(&self, subject: &Filtered<'_>) -> bool {
-        (self.op.is_empty() || self.op.iter().any(|name| subject.calls(name)))
+        self.wants_ends(&subject.ends)
+            && (self.op.is_empty() || self.op.iter().any(|name| subject.calls(name)))
             && (self.status.is_empty()
                 || subject.status.is_some_and(|status| self.status.iter().any(|name| subject.ended_with(status, name))))
     }
@@ -219,6 +257,15 @@ impl Ends {
         match is_reverse {
             false => Self::Known { client: [requester], server: [responder] },
             true => Self::Known { client: [responder], server: [requester] },
+        }
+    }
+
+    /// Those of a connection: the client asks for it.
+    const fn of_connection(connection: &Connection) -> Self {
+        let Sides { active, passive } = &connection.ends;
+        match connection.set_up {
+            true => Self::of(active.address, passive.address, false),
+            false => Self::Either([active.address, passive.address]),
         }
     }
 

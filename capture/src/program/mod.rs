@@ -7,12 +7,14 @@ mod destination;
 mod failure;
 mod filters;
 mod interrupt;
+mod judge;
 mod manual;
 mod moment;
 mod notices;
 mod output;
 mod reading;
 mod source;
+mod undecided;
 
 use std::io;
 use std::path::Path;

@@ -47,6 +47,8 @@ pub(super) struct Notices {
     pub(super) outside: u64,
     /// RPCs that would be shown if it were known how long they took.
     pub(super) untimed: u64,
+    /// Parts of RPCs that might have been shown, if there had been room for them until the RPCs ended.
+    pub(super) undecided: u64,
     /// Messages that the filters let pass.
     messages_selected: u64,
     /// RPCs that the filters let pass.
@@ -74,6 +76,7 @@ impl Notices {
             overlaps: 0,
             outside: 0,
             untimed: 0,
+            undecided: 0,
             messages_selected: 0,
             rpcs_selected: 0,
             connections: 0,
@@ -88,18 +91,25 @@ impl Notices {
         }
     }
 
-    /// Takes note of an event, and of whether the filters let it pass.
-    pub(super) fn event(&mut self, event: &Event, is_selected: bool) {
+    /// Takes note of an event that the filters let pass.
+    pub(super) const fn selected(&mut self, event: &Event) {
+        match event {
+            Event::Message(_) => self.messages_selected += 1,
+            Event::Transaction(_) => self.rpcs_selected += 1,
+            _ => {}
+        }
+    }
+
+    /// Takes note of an event.
+    pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::Message(message) => {
                 self.messages += 1;
-                self.messages_selected += u64::from(is_selected);
                 self.connections = self.connections.max(message.connection);
                 self.incomplete += u64::from(message.captured != Captured::Whole);
             }
             Event::Transaction(transaction) => {
                 self.rpcs += 1;
-                self.rpcs_selected += u64::from(is_selected);
                 self.rpcs_incomplete += u64::from(is_incomplete(transaction));
             }
             Event::Connection(report) => self.connection(report),
@@ -202,6 +212,11 @@ impl Notices {
         say(self.rpcs_incomplete, format!("{rpcs} not rebuilt: the capture does not hold every octet"));
         let untimed = counted(self.untimed, "RPC");
         say(self.untimed, format!("{untimed} left out by --slower-than: latency not known"));
+        let undecided = counted(self.undecided, "line");
+        say(
+            self.undecided,
+            format!("{undecided} left out: too many waited for their RPCs to end, to be selected by them"),
+        );
         let missed = counted(self.missed, "packet");
         say(self.missed, format!("{missed} of RPC-over-RDMA connections missing from the capture"));
         let cut = counted(summary.cut, "frame");

@@ -154,16 +154,26 @@ impl Gathered {
 impl ReadingStep {
     /// Octets of frames and messages in it.
     fn octets(&self) -> usize {
+        match self {
+            Self::Frame(frame) => frame.data.len(),
+            Self::Found(event) => event.octets(),
+            Self::Unread(_) | Self::Begun(_) | Self::Overlaps => 0,
+        }
+    }
+}
+
+impl Event {
+    /// Octets of messages in it.
+    pub(super) fn octets(&self) -> usize {
         let half = |half: &Option<Half>| {
             half.as_ref().and_then(|half| half.message.as_ref().ok()).map_or(0, |message| message.octets.len())
         };
         match self {
-            Self::Frame(frame) => frame.data.len(),
-            Self::Found(Event::Message(message)) => {
+            Self::Message(message) => {
                 let call = message.detail.as_ref().and_then(|detail| detail.answers.as_ref());
                 message.octets.len() + call.map_or(0, |answers| answers.call.octets.len())
             }
-            Self::Found(Event::Transaction(transaction)) => {
+            Self::Transaction(transaction) => {
                 let Transaction { call, reply, .. } = transaction.as_ref();
                 half(call) + half(reply)
             }

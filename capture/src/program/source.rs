@@ -8,11 +8,12 @@ use indicatif::ProgressBar;
 
 use super::capture::Inputs;
 use super::failure::{Failure, say};
-use super::filters::Filters;
+use super::filters::{Filters, Verdict};
 use super::interrupt::Interrupt;
 use super::notices::Notices;
 use super::output::Output;
 use super::reading::{Batch, Batches, ReadingStep};
+use super::undecided::Undecided;
 use crate::dissector::{Config, Dissector, Summary};
 use crate::event::Event;
 use crate::file::{Files, Frame, OwnedFrame, Time};
@@ -34,6 +35,9 @@ pub(super) struct Show {
 pub(super) enum Given<'a> {
     Frame(OwnedFrame),
     Event(&'a Event),
+    /// An event that is wanted, as is known now that its RPC has ended. If all events are given, this one was before, as not
+    /// wanted.
+    Late(&'a Event),
 }
 
 impl Show {
@@ -96,14 +100,15 @@ impl<'a> InputSource<'a> {
         show: Show,
         mut take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
     ) -> Result<Done, Failure> {
-        self.read_frames(config, show, |given, out, known| match given {
+        self.read_given(config, show, |given, out, known| match given {
             Given::Event(event) => take(event, out, known),
-            Given::Frame(_) => Ok(()),
+            Given::Late(event) if !show.all => take(event, out, known),
+            Given::Late(_) | Given::Frame(_) => Ok(()),
         })
     }
 
-    /// As [`read_all`](Self::read_all); gives the frames too, if `show` asks for them.
-    pub(super) fn read_frames(
+    /// As [`read_all`](Self::read_all); gives the frames too, if `show` asks for them, and says which events are late.
+    pub(super) fn read_given(
         &mut self,
         config: Config,
         show: Show,
@@ -112,6 +117,7 @@ impl<'a> InputSource<'a> {
         let input = self.filters.input;
         let mut config = Config { verify_crc: input.verify_crc, v2_family: input.v2_family.map(Into::into), ..config };
         config.ports.extend(&input.port);
+        config.transactions |= self.filters.ask_for_rpcs();
         let interrupt = Interrupt::new().map_err(|error| Failure::Said(format!("cannot handle signals: {error}")))?;
         let (batches, found) = Batches::new();
         let (capture, bar) = self.inputs.open(&batches, &interrupt, show.bar);
@@ -119,7 +125,8 @@ impl<'a> InputSource<'a> {
             say(&self.inputs.order());
         }
         let filters = &self.filters;
-        let mut shown = Showing { filters, show, notices: Notices::new(filters.select), files: Files::default() };
+        let notices = Notices::new(filters.select);
+        let mut shown = Showing { filters, show, notices, files: Files::default(), undecided: Undecided::default() };
         let (result, (summary, outside)) = thread::scope(|scope| {
             let stop = interrupt.clone();
             let window = |first, time| !show.between || input.is_between(time, first);
@@ -134,7 +141,8 @@ impl<'a> InputSource<'a> {
         });
         result?;
         bar.finish_and_clear();
-        let Showing { mut notices, files, .. } = shown;
+        let Showing { mut notices, files, undecided, .. } = shown;
+        notices.undecided = undecided.left_out;
         notices.interrupted = interrupt.is_signalled();
         notices.outside = outside;
         if show.notices {
@@ -159,6 +167,7 @@ struct Showing<'a> {
     show: Show,
     notices: Notices,
     files: Files,
+    undecided: Undecided<Event>,
 }
 
 impl Showing<'_> {
@@ -187,14 +196,10 @@ impl Showing<'_> {
             for step in batch.steps {
                 match step {
                     ReadingStep::Found(event) => {
-                        let wanted = self.filters.wants(&event, batch.first);
-                        self.notices.event(&event, wanted);
-                        self.notices.untimed += u64::from(self.filters.cannot_tell(&event, batch.first));
-                        if self.show.all || wanted {
-                            let known = Known { first: batch.first, files: &self.files, is_wanted: wanted };
-                            take(Given::Event(&event), &mut output, known)?;
-                            output.whole()?;
-                        }
+                        self.found(event, batch.first, |given, known| {
+                            take(given, &mut output, known)?;
+                            output.whole()
+                        })?;
                     }
                     ReadingStep::Frame(frame) => {
                         let known = Known { first: batch.first, files: &self.files, is_wanted: true };
@@ -210,5 +215,37 @@ impl Showing<'_> {
                 }
             }
         }
+    }
+
+    /// Gives an event, if it is wanted or all are, and those that waited for it.
+    fn found(
+        &mut self,
+        event: Event,
+        first: Time,
+        mut take: impl FnMut(Given<'_>, Known<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let verdict = self.filters.judge(&event, first);
+        let is_wanted = verdict == Verdict::Wanted;
+        self.notices.event(&event);
+        self.notices.untimed += u64::from(self.filters.cannot_tell(&event, first));
+        if is_wanted {
+            self.notices.selected(&event);
+        }
+        let known = |is_wanted| Known { first, files: &self.files, is_wanted };
+        if self.show.all || is_wanted {
+            take(Given::Event(&event), known(is_wanted))?;
+        }
+        if !self.filters.ask_for_rpcs() {
+            return Ok(());
+        }
+        let mut late = self.undecided.settle(&event, is_wanted, Event::octets);
+        if let Verdict::AsItsRpc(rpc) = verdict {
+            late.extend(self.undecided.take(rpc, event.octets(), event));
+        }
+        for event in &late {
+            self.notices.selected(event);
+            take(Given::Late(event), known(true))?;
+        }
+        Ok(())
     }
 }

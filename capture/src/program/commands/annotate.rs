@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::check::Checker;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::annotate::Annotator;
@@ -12,6 +11,8 @@ use crate::program::arguments::InputArguments;
 use crate::program::destination::Destination;
 use crate::program::failure::{Failure, say};
 use crate::program::filters::Filters;
+use crate::program::judge::Judge;
+use crate::program::notices::Select;
 use crate::program::source::{Given, InputSource, Show};
 
 const ANNOTATE_HELP: &str = "\
@@ -35,32 +36,31 @@ pub(super) struct AnnotateArguments {
 pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Failure> {
     let destination = Destination::new(&arguments.output, &arguments.input.files)?;
     destination.refuse_pcap()?;
-    let filters = Filters::all(&arguments.input);
-    let mut source = InputSource::new(filters)?;
+    let filters = Filters::new(&arguments.input, Select::Both);
+    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
     let mut write = destination.create()?;
     let mut annotator = Annotator::new(&mut write).map_err(|error| destination.failed(error))?;
-    let mut checker = Checker::default();
     // RPCs, and what the checker judges them by.
     let config = Config { operations: true, ..Config::default() };
     let show = Show { all: true, frames: true, ..Show::report(quiet) };
-    let done = source.read_frames(config, show, |given, _, known| {
+    let done = source.read_given(config, show, |given, _, known| {
         let event = match given {
             Given::Frame(frame) => return annotator.frame(frame),
             Given::Event(event) => event,
+            // There are comments on RPCs and findings alone.
+            Given::Late(_) => return Ok(()),
         };
         if let Event::Transaction(transaction) = event
-            && filters.wants(event, known.first)
+            && known.is_wanted
         {
             annotator.transaction(transaction);
         }
-        checker.event(event);
-        while let Some(found) = checker.finding() {
-            if arguments.input.wants_finding(&found, known.first) {
-                annotator.finding(&found);
-            }
-        }
-        Ok(())
+        judge.event(event, known, |found| {
+            annotator.finding(found);
+            Ok(())
+        })
     })?;
+    judge.say_left_out();
     let annotated = annotator.finish().map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
     if !quiet {

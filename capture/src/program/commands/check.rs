@@ -9,15 +9,17 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use crate::check::{self, Checker, Found};
+use crate::check::{self, Found};
 use crate::dissector::Config;
-use crate::file::Time;
+use crate::file::{Files, Time};
 use crate::output::findings::{self, Baseline, BaselineError, Findings};
 use crate::program::arguments::{Color, InputArguments};
 use crate::program::failure::{DAMAGED, Failure, say};
 use crate::program::filters::Filters;
+use crate::program::judge::Judge;
+use crate::program::notices::Select;
 use crate::program::output;
-use crate::program::source::{Done, InputSource, Known, Show};
+use crate::program::source::{Done, InputSource, Show};
 
 #[derive(Args, Debug)]
 pub(super) struct CheckArguments {
@@ -115,19 +117,19 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
     if let Some(path) = &arguments.baseline {
         findings = findings.beyond(baseline(path)?);
     }
-    let mut source = InputSource::new(Filters::all(&arguments.input))?;
-    let mut checker = Checker::default();
-    let config = Config::for_checker();
+    let filters = Filters::new(&arguments.input, Select::Both);
+    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let config = Config { transactions: filters.select_findings_by_rpc(), ..Config::for_checker() };
     let show = Show { all: true, ..Show::listing(quiet) };
     let Done { notices, summary, files } = source.read_all(config, show, |event, out, known| {
-        checker.event(event);
-        arguments.show(&mut checker, &mut findings, out, known)
+        judge.event(event, known, |found| arguments.show(found, &mut findings, out, known.first, known.files))
     })?;
     let mut out = Vec::new();
-    let known = Known { first: summary.first.unwrap_or_default(), files: &files, is_wanted: true };
-    arguments.show(&mut checker, &mut findings, &mut out, known)?;
-    findings.summary(&mut out, checker.counts().filter(|count| arguments.wants_rule(count.rule.slug)))?;
+    let first = summary.first.unwrap_or_default();
+    judge.rest(first, |found| arguments.show(found, &mut findings, &mut out, first, &files))?;
+    findings.summary(&mut out, judge.counts().filter(|count| arguments.wants_rule(count.rule.slug)))?;
     output::write(&out)?;
+    judge.say_left_out();
     Ok(notices.status_of(notices.damaged || findings.errors() > 0))
 }
 
@@ -141,26 +143,20 @@ fn baseline(path: &Path) -> Result<Baseline, Failure> {
 }
 
 impl CheckArguments {
-    /// Prints what was found and is wanted.
+    /// Prints what was found, if its rule is wanted.
     fn show(
         &self,
-        checker: &mut Checker,
+        found: &Found,
         findings: &mut Findings,
         out: &mut impl Write,
-        known: Known<'_>,
+        first: Time,
+        files: &Files,
     ) -> io::Result<()> {
-        while let Some(found) = checker.finding() {
-            if self.wants(&found, known.first) {
-                findings.starts_at(known.first);
-                findings.finding(out, &found, known.files)?;
-            }
+        if !self.wants_rule(found.rule.slug) {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Whether a finding is one of those that were asked for.
-    fn wants(&self, found: &Found, first: Time) -> bool {
-        self.wants_rule(found.rule.slug) && self.input.wants_finding(found, first)
+        findings.starts_at(first);
+        findings.finding(out, found, files)
     }
 
     fn wants_rule(&self, slug: &str) -> bool {

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::check::Checker;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::compare::{Comparand, Comparison};
-use crate::program::arguments::{Color, InputArguments, MessageArguments};
+use crate::program::arguments::{Color, InputArguments};
 use crate::program::failure::{DAMAGED, Failure};
 use crate::program::filters::Filters;
+use crate::program::judge::Judge;
+use crate::program::notices::Select;
 use crate::program::output;
 use crate::program::source::{InputSource, Show};
 
@@ -34,8 +35,6 @@ does not break.";
 pub(super) struct CompareArguments {
     #[command(flatten)]
     input: InputArguments,
-    #[command(flatten)]
-    messages: MessageArguments,
     /// How much the median of an operation may grow, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
     tolerance: f64,
@@ -45,12 +44,12 @@ pub(super) struct CompareArguments {
 }
 
 pub(super) fn run(arguments: &CompareArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
-    let CompareArguments { input, messages, tolerance, json } = arguments;
+    let CompareArguments { input, tolerance, json } = arguments;
     let [before, after] = input.files.as_slice() else {
         return Err(Failure::Said("compare takes two files, BEFORE and AFTER".to_owned()));
     };
-    let (before, damaged_before) = read(input, before, messages, quiet)?;
-    let (after, damaged_after) = read(input, after, messages, quiet)?;
+    let (before, damaged_before) = read(input, before, quiet)?;
+    let (after, damaged_after) = read(input, after, quiet)?;
     let comparison = Comparison::new(&before, &after, tolerance / 100.0);
     let mut out = Vec::new();
     if *json {
@@ -64,32 +63,25 @@ pub(super) fn run(arguments: &CompareArguments, color: Color, quiet: bool) -> Re
 }
 
 /// Reads one capture; also returns the exit status.
-fn read(
-    input: &InputArguments,
-    file: &Path,
-    messages: &MessageArguments,
-    quiet: bool,
-) -> Result<(Comparand, u8), Failure> {
+fn read(input: &InputArguments, file: &Path, quiet: bool) -> Result<(Comparand, u8), Failure> {
     let input = InputArguments { files: vec![file.to_owned()], ..input.clone() };
-    let filters = Filters::calls(&input, messages);
-    let mut source = InputSource::new(filters)?;
-    let (mut comparand, mut checker) = (Comparand::default(), Checker::default());
+    let filters = Filters::new(&input, Select::Rpcs);
+    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let mut comparand = Comparand::default();
     // RPCs, and what the checker judges them by.
     let config = Config { operations: true, ..Config::default() };
     let done = source.read_all(config, Show { all: true, ..Show::report(quiet) }, |event, _, known| {
         if let Event::Transaction(transaction) = event
-            && filters.wants(event, known.first)
+            && known.is_wanted
         {
             comparand.transaction(transaction);
         }
-        checker.event(event);
-        while let Some(found) = checker.finding() {
-            if input.wants_finding(&found, known.first) {
-                comparand.finding(&found);
-            }
-        }
-        Ok(())
+        judge.event(event, known, |found| {
+            comparand.finding(found);
+            Ok(())
+        })
     })?;
+    judge.say_left_out();
     Ok((comparand, done.notices.status(&done.summary)))
 }
 

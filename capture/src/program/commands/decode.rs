@@ -6,17 +6,16 @@ use super::headed::HeadedLines;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
-use crate::program::arguments::{Color, InputArguments, MessageArguments};
+use crate::program::arguments::{Color, InputArguments};
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
+use crate::program::notices::Select;
 use crate::program::source::{InputSource, Show};
 
 #[derive(Args, Debug)]
 pub(super) struct DecodeArguments {
     #[command(flatten)]
     input: InputArguments,
-    #[command(flatten)]
-    messages: MessageArguments,
     /// Print each field of the header with its offset
     #[arg(long, short, conflicts_with = "json")]
     verbose: bool,
@@ -29,7 +28,7 @@ pub(super) fn run(arguments: &DecodeArguments, color: Color, quiet: bool) -> Res
     let config = Config::for_messages();
     let mut text = HeadedLines::new(color);
     let show = Show::listing(quiet);
-    let filters = Filters::messages(&arguments.input, &arguments.messages);
+    let filters = Filters::new(&arguments.input, Select::Messages);
     InputSource::new(filters)?.read(config, show, |event, out, known| match event {
         Event::Message(message) if arguments.json => json::message(out, message, known.files),
         Event::Message(message) => text.message(out, message, known, arguments.verbose),

@@ -6,9 +6,10 @@ use super::headed::HeadedLines;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
-use crate::program::arguments::{Color, EndArguments, InputArguments};
+use crate::program::arguments::{Color, InputArguments};
 use crate::program::failure::{Failure, say};
 use crate::program::filters::Filters;
+use crate::program::notices::Select;
 use crate::program::source::{Done, InputSource, Show};
 
 const EVENTS_HELP: &str = "\
@@ -36,8 +37,6 @@ Examples:
 pub(super) struct EventsArguments {
     #[command(flatten)]
     input: InputArguments,
-    #[command(flatten)]
-    ends: EndArguments,
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
@@ -46,7 +45,7 @@ pub(super) struct EventsArguments {
 pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut text = HeadedLines::new(color);
     let mut count = 0_u64;
-    let mut source = InputSource::new(Filters::ends(&arguments.input, &arguments.ends))?;
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Messages))?;
     let mut config = Config::for_messages();
     config.recovery = true;
     let Done { notices, summary, .. } = source.read_all(config, Show::listing(quiet), |event, out, known| {

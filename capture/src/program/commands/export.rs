@@ -7,18 +7,17 @@ use clap::Args;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::export::Exporter;
-use crate::program::arguments::{InputArguments, RpcArguments};
+use crate::program::arguments::InputArguments;
 use crate::program::destination::Destination;
 use crate::program::failure::{DAMAGED, Failure, say};
 use crate::program::filters::Filters;
+use crate::program::notices::Select;
 use crate::program::source::{InputSource, Show};
 
 #[derive(Args, Debug)]
 pub(super) struct ExportArguments {
     #[command(flatten)]
     input: InputArguments,
-    #[command(flatten)]
-    rpcs: RpcArguments,
     /// The file to write: pcapng if its name ends in .pcapng, otherwise pcap, and compressed if .gz or .zst follows; - is
     /// standard output
     #[arg(long, short, value_name = "OUT")]
@@ -27,7 +26,7 @@ pub(super) struct ExportArguments {
 
 pub(super) fn run(arguments: &ExportArguments, quiet: bool) -> Result<u8, Failure> {
     let destination = Destination::new(&arguments.output, &arguments.input.files)?;
-    let mut source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs))?;
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
     let mut write = destination.create()?;
     let begun = if destination.is_pcapng() { Exporter::pcapng(&mut write) } else { Exporter::new(&mut write) };
     let mut exporter = begun.map_err(|error| destination.failed(error))?;

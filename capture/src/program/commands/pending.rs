@@ -6,10 +6,10 @@ use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
 use crate::output::pending::{self, Pending};
-use crate::program::arguments::{Color, InputArguments, MessageArguments};
+use crate::program::arguments::{Color, InputArguments};
 use crate::program::failure::{Failure, say};
 use crate::program::filters::Filters;
-use crate::program::notices::counted;
+use crate::program::notices::{Select, counted};
 use crate::program::output;
 use crate::program::source::{Done, InputSource, Show};
 
@@ -19,15 +19,13 @@ What is owed:
   RDMA Read responses  by the requester: the responder asked for data that did not come
 It is not known who owes what if packets may be missing from the capture, or what was moved may
 be for another call. The age is that at the last frame of the capture. Calls that wait do not make
-the exit status 1.";
+the exit status 1. With --slower-than, only calls of that age or older are printed.";
 
 #[derive(Args, Debug)]
 #[command(after_help = PENDING_HELP)]
 pub(super) struct PendingArguments {
     #[command(flatten)]
     input: InputArguments,
-    #[command(flatten)]
-    messages: MessageArguments,
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
@@ -37,7 +35,7 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     let colour = output::is_coloured(color);
     let mut pending = Pending::default();
     let show = Show::report(quiet);
-    let mut source = InputSource::new(Filters::calls(&arguments.input, &arguments.messages))?;
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs).of_any_latency())?;
     let Done { notices, summary, files } = source.read_all(Config::default(), show, |event, _, _| {
         if let Event::Transaction(transaction) = event {
             pending.take(transaction);
@@ -50,11 +48,17 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     if pending.newer() > 0 {
         say(&format!("{} left out: only the oldest are kept", counted(pending.newer(), "call")));
     }
-    let calls = pending.into_calls();
-    if calls.is_empty() && !notices.selects_nothing() && !quiet {
+    let last = summary.last.unwrap_or_default();
+    let mut calls = pending.into_calls();
+    let waiting = calls.len() as u64;
+    let least = arguments.input.slower_than.unwrap_or(0);
+    calls.retain(|call| last.0.saturating_sub(call.call.time.0) >= least);
+    if waiting == 0 && !notices.selects_nothing() && !quiet {
         say("no call is without a reply");
     }
-    let last = summary.last.unwrap_or_default();
+    if waiting > 0 && calls.is_empty() && !quiet {
+        say(&format!("nothing selected: none of {} matches --slower-than", counted(waiting, "waiting call")));
+    }
     let mut out = Vec::new();
     if !arguments.json && !calls.is_empty() {
         pending::heading(&mut out, colour)?;

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::check::Checker;
 use crate::dissector::Config;
 use crate::output::report::CaptureReport;
 use crate::program::arguments::InputArguments;
 use crate::program::destination::Destination;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
-use crate::program::source::{Done, InputSource, Show};
+use crate::program::judge::Judge;
+use crate::program::notices::Select;
+use crate::program::source::{Done, Given, InputSource, Show};
 
 const REPORT_HELP: &str = "\
 The page needs no other file and no network. Its first lines say what was captured, how long RPCs
@@ -35,23 +36,28 @@ pub(super) struct ReportArguments {
 pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failure> {
     let ReportArguments { input, output } = arguments;
     let destination = Destination::new(output, &input.files)?;
-    let filters = Filters::all(input);
-    let mut source = InputSource::new(filters)?;
+    let filters = Filters::new(input, Select::Both);
+    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
     let mut report = CaptureReport::new(name(&input.files));
-    let mut checker = Checker::default();
     // RPCs, what was sent again, and what the checker judges by.
     let config = Config { operations: true, recovery: true, ..Config::default() };
     let show = Show { all: true, between: true, ..Show::report(quiet) };
-    let Done { notices, summary, .. } = source.read_all(config, show, |event, _, known| {
-        checker.event(event);
-        while let Some(found) = checker.finding() {
-            if input.wants_finding(&found, known.first) {
-                report.finding(&found);
-            }
+    let Done { notices, summary, .. } = source.read_given(config, show, |given, _, known| match given {
+        Given::Event(event) => {
+            judge.event(event, known, |found| {
+                report.finding(found);
+                Ok(())
+            })?;
+            if known.is_wanted { report.event(event, known.files) } else { Ok(()) }
         }
-        if filters.wants(event, known.first) { report.event(event, known.files) } else { Ok(()) }
+        Given::Late(event) => report.event(event, known.files),
+        Given::Frame(_) => Ok(()),
     })?;
-    let notes = source.notes(&notices, &summary);
+    judge.say_left_out();
+    let mut notes = source.notes(&notices, &summary);
+    if let Some(options) = filters.options(summary.first.unwrap_or_default()) {
+        notes.insert(0, format!("not all of the capture is shown: only what matches {options}"));
+    }
     let mut write = destination.create()?;
     let written = report.write(&mut write, &summary, &notes);
     written.and_then(|()| write.flush()).and_then(|()| write.finish()).map_err(|error| destination.failed(error))?;

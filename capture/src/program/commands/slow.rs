@@ -7,10 +7,10 @@ use crate::event::Event;
 use crate::output::file_names::FileNames;
 use crate::output::json;
 use crate::output::slow::{self, Slowest};
-use crate::program::arguments::{Color, InputArguments, RpcArguments};
+use crate::program::arguments::{Color, InputArguments};
 use crate::program::failure::{DAMAGED, Failure, say};
 use crate::program::filters::Filters;
-use crate::program::notices::counted;
+use crate::program::notices::{Select, counted};
 use crate::program::output;
 use crate::program::source::{Done, InputSource, Show};
 
@@ -36,8 +36,6 @@ Calls without a reply are left out.";
 pub(super) struct SlowArguments {
     #[command(flatten)]
     input: InputArguments,
-    #[command(flatten)]
-    rpcs: RpcArguments,
     /// Print at most this many RPCs
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     top: u32,
@@ -48,12 +46,12 @@ pub(super) struct SlowArguments {
 
 pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let colour = output::is_coloured(color);
-    let mut slowest = Slowest::new(arguments.top as usize, arguments.rpcs.slower_than.unwrap_or(0));
+    let mut slowest = Slowest::new(arguments.top as usize, arguments.input.slower_than.unwrap_or(0));
     // What was looked up before the RPCs that were asked for names their files.
     let mut names = FileNames::default();
     let show = Show { all: arguments.json, ..Show::report(quiet) };
     // Those that are not slow enough are counted here, apart from calls without a reply.
-    let mut source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs).of_any_latency())?;
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs).of_any_latency())?;
     let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, known| match event {
         Event::Transaction(transaction) => {
             if arguments.json {

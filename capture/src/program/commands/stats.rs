@@ -9,6 +9,7 @@ use crate::output::stats::{IntervalStatistics, Intervals, Stats, interval_headin
 use crate::program::arguments::{Color, InputArguments, duration};
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
+use crate::program::notices::Select;
 use crate::program::output;
 use crate::program::source::{Done, InputSource, Show};
 
@@ -64,7 +65,7 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
         return intervals(arguments, length, color, quiet);
     }
     let mut counts = Stats::default();
-    let mut source = InputSource::new(Filters::all(&arguments.input))?;
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Both))?;
     // The numbers themselves contain the warnings.
     let show = Show { notices: false, between: true, ..Show::report(quiet) };
     let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, _| {
@@ -89,7 +90,7 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
 fn intervals(arguments: &StatsArguments, length: u64, color: Color, quiet: bool) -> Result<u8, Failure> {
     let colour = output::is_coloured(color);
     let mut intervals = Intervals::new(length);
-    let mut source = InputSource::new(Filters::all(&arguments.input))?;
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Both))?;
     let show = Show { between: true, ..Show::listing(quiet) };
     let mut lines = IntervalLines { json: arguments.json, colour, is_begun: false };
     let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, out, known| {

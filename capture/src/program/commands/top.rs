@@ -7,10 +7,10 @@ use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
 use crate::output::top::{Top, TopBy};
-use crate::program::arguments::{Color, InputArguments, RpcArguments};
+use crate::program::arguments::{Color, InputArguments};
 use crate::program::failure::{Failure, say};
 use crate::program::filters::Filters;
-use crate::program::notices::counted;
+use crate::program::notices::{Select, counted};
 use crate::program::output;
 use crate::program::source::{Done, InputSource, Show};
 
@@ -39,8 +39,6 @@ Examples:
 pub(super) struct TopArguments {
     #[command(flatten)]
     input: InputArguments,
-    #[command(flatten)]
-    rpcs: RpcArguments,
     /// Count the RPCs by this
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = TopBy::Operation)]
     by: TopBy,
@@ -64,7 +62,7 @@ impl ValueEnum for TopBy {
 
 pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut top = Top::new(arguments.by);
-    let mut source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs))?;
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
     // What was looked up before the RPCs that were asked for names their files.
     let show = Show { all: true, ..Show::report(quiet) };
     let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, known| {

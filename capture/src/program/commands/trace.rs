@@ -7,11 +7,11 @@ use clap::Args;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::trace::Tracer;
-use crate::program::arguments::{InputArguments, RpcArguments};
+use crate::program::arguments::InputArguments;
 use crate::program::destination::Destination;
 use crate::program::failure::{DAMAGED, Failure, say};
 use crate::program::filters::Filters;
-use crate::program::notices::counted;
+use crate::program::notices::{Select, counted};
 use crate::program::source::{InputSource, Show};
 
 const TRACE_HELP: &str = "\
@@ -25,8 +25,6 @@ RPCs whose latency is not known are left out.";
 pub(super) struct TraceArguments {
     #[command(flatten)]
     input: InputArguments,
-    #[command(flatten)]
-    rpcs: RpcArguments,
     /// The JSON file to write, compressed if its name ends in .gz or .zst; - is standard output
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
@@ -34,7 +32,7 @@ pub(super) struct TraceArguments {
 
 pub(super) fn run(arguments: &TraceArguments, quiet: bool) -> Result<u8, Failure> {
     let destination = Destination::new(&arguments.output, &arguments.input.files)?;
-    let mut source = InputSource::new(Filters::rpcs(&arguments.input, &arguments.rpcs))?;
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
     let mut tracer = Tracer::new(destination.create()?).map_err(|error| destination.failed(error))?;
     let status = source.read(Config::default(), Show::report(quiet), |event, _, _| match event {
         Event::Transaction(transaction) => tracer.transaction(transaction),

@@ -7,17 +7,16 @@ use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::file_names::FileNames;
 use crate::output::json;
-use crate::program::arguments::{Color, InputArguments, RpcArguments};
+use crate::program::arguments::{Color, InputArguments};
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
+use crate::program::notices::Select;
 use crate::program::source::{InputSource, Show};
 
 #[derive(Args, Debug)]
 pub(super) struct TransactionsArguments {
     #[command(flatten)]
     input: InputArguments,
-    #[command(flatten)]
-    rpcs: RpcArguments,
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
@@ -28,7 +27,7 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
     // What was looked up before the RPCs that were asked for names their files.
     let mut names = FileNames::default();
     let show = Show { all: arguments.json, ..Show::listing(quiet) };
-    let filters = Filters::rpcs(&arguments.input, &arguments.rpcs);
+    let filters = Filters::new(&arguments.input, Select::Rpcs);
     InputSource::new(filters)?.read(Config::default(), show, |event, out, known| match event {
         Event::Transaction(transaction) if arguments.json && known.is_wanted => {
             json::transaction(out, transaction, known.files, &mut names)

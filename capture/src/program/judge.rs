@@ -1,0 +1,66 @@
+//! The findings that were asked for.
+
+use std::io;
+
+use super::failure::say;
+use super::filters::{Filters, Verdict};
+use super::notices::counted;
+use super::source::Known;
+use super::undecided::Undecided;
+use crate::check::{Checker, Count, Found};
+use crate::event::Event;
+use crate::file::Time;
+
+/// Takes events, and gives the findings that the filters let pass.
+pub(super) struct Judge<'a> {
+    filters: Filters<'a>,
+    checker: Checker,
+    undecided: Undecided<Found>,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(filters: Filters<'a>) -> Self {
+        Self { filters, checker: Checker::default(), undecided: Undecided::default() }
+    }
+
+    /// Takes an event, and what is known of it; gives `show` what follows from it and is wanted.
+    pub(super) fn event(
+        &mut self,
+        event: &Event,
+        known: Known<'_>,
+        mut show: impl FnMut(&Found) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.checker.event(event);
+        self.rest(known.first, &mut show)?;
+        if self.filters.select_findings_by_rpc() {
+            self.undecided.settle(event, known.is_wanted, |_| 0).iter().try_for_each(show)?;
+        }
+        Ok(())
+    }
+
+    /// Gives `show` what is left and wanted.
+    pub(super) fn rest(&mut self, first: Time, mut show: impl FnMut(&Found) -> io::Result<()>) -> io::Result<()> {
+        while let Some(found) = self.checker.finding() {
+            let shown = match self.filters.judge_finding(&found, first) {
+                Verdict::Wanted => Some(found),
+                Verdict::Unwanted => None,
+                Verdict::AsItsRpc(rpc) => self.undecided.take(rpc, 0, found),
+            };
+            shown.iter().try_for_each(&mut show)?;
+        }
+        Ok(())
+    }
+
+    /// Says for how many findings there was no room until their RPCs ended.
+    pub(super) fn say_left_out(&self) {
+        let count = self.undecided.left_out;
+        if count > 0 {
+            say(&format!("{} left out: too many waited for their RPCs to end", counted(count, "finding")));
+        }
+    }
+
+    /// The outcome for each rule.
+    pub(super) fn counts(&self) -> impl Iterator<Item = Count> + '_ {
+        self.checker.counts()
+    }
+}
