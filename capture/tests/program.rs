@@ -693,7 +693,7 @@ fn what_belongs_to_an_rpc_is_selected_with_it() {
 fn counts_are_of_the_rpcs_that_are_selected() {
     let stats = |options: &[&str]| {
         let output = run(&[&["stats", "--json", "-q", &capture("nfs41_lossy")], options].concat());
-        let object: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let object: Value = serde_json::from_str(stdout(&output)).unwrap();
         [&object["rpcs"]["total"], &object["messages"]["total"]].map(|count| count.as_u64().unwrap())
     };
     assert_eq!(stats(&["--op", "READ"]), [9, 18]);
