@@ -213,7 +213,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__check)
-            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --rule --ignore --known --baseline --explain --list --json --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --rule --ignore --known --baseline --explain --list --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -281,6 +281,14 @@ _rpcrdma() {
                     ;;
                 --explain)
                     COMPREPLY=($(compgen -W "header-short version proc-unknown msgp-sent done-sent error-from-requester list-flag list-truncated nomsg-empty nomsg-trailing msg-no-payload xid-mismatch error-range error-trailing credit-zero-grant credit-zero-request read-position-align read-in-reply read-position-zero-in-msg read-position-order read-overlap long-call-roundup segment-wraps segment-empty read-position-beyond reply-chunk-in-msg reply-chunk-unused-nomsg long-reply-roundup write-list-echo write-length write-fill-order write-unused-form write-empty-respected reply-chunk-echo credit-exceeded credit-initial reverse-credit inline-exceeded read-length read-roundup write-roundup write-unwritten write-ignored ddp-not-eligible gss-reduced read-not-pulled invalidate-foreign reply-chunk-missing error-echo rdma-read-bounds rdma-write-bounds rdma-write-after-reply handle-shared reply-unexpected reverse-version pull-not-notified answer private-data-version private-data-absent v2-reserved-flag v2-response-flag v2-more-type v2-more-sequence v2-more-chunks v2-tpmore v2-credit-zero v2-first-message v2-inv-handle v2-property v2-continuation v2-htype v2-grant-xid v2-trailing v2-xid-mismatch v2-no-payload v2-external v2-read-order v2-direction" -- "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -379,7 +387,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__decode)
-            opts="-v -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --verbose --json --color --quiet --help"
+            opts="-v -j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --verbose --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -427,6 +435,14 @@ _rpcrdma() {
                     ;;
                 --v2-family)
                     COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -441,7 +457,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__events)
-            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -489,6 +505,14 @@ _rpcrdma() {
                     ;;
                 --v2-family)
                     COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -865,7 +889,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__pending)
-            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -913,6 +937,14 @@ _rpcrdma() {
                     ;;
                 --v2-family)
                     COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -997,7 +1029,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__slow)
-            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --top --json --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --top --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1051,6 +1083,14 @@ _rpcrdma() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1063,7 +1103,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__stats)
-            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --interval --json --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --interval --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1117,6 +1157,14 @@ _rpcrdma() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1129,7 +1177,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__top)
-            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --by --rows --json --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --by --rows --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1184,6 +1232,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --rows)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1269,7 +1325,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__transactions)
-            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1317,6 +1373,14 @@ _rpcrdma() {
                     ;;
                 --v2-family)
                     COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --color)

@@ -59,12 +59,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l slower-than -
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -s v -l verbose -d 'Print each field of the header with its offset'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l json -d 'Print one JSON object per line'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l connection -d 'Show only this connection; may be repeated' -r
@@ -79,11 +81,13 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l slower-
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l json -d 'Print one JSON object per line'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l connection -d 'Show only this connection; may be repeated' -r
@@ -99,11 +103,13 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l port -d 'Also t
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l top -d 'Print at most this many RPCs' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l json -d 'Print one JSON object per line, as \'transactions --json\' does'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l connection -d 'Show only this connection; may be repeated' -r
@@ -118,11 +124,13 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l slower-than 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l json -d 'Print one JSON object per line'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l connection -d 'Show only this connection; may be repeated' -r
@@ -137,11 +145,13 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l slower-than -
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l json -d 'Print one JSON object per line'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l connection -d 'Show only this connection; may be repeated' -r
@@ -164,11 +174,13 @@ name\t''
 status\t''
 connection\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l rows -d 'Print at most this many rows, and count the rest as others' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l json -d 'Print one JSON object per line'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l connection -d 'Show only this connection; may be repeated' -r
@@ -260,11 +272,13 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l port -d 'Also 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l interval -d 'Print one line per interval of this length (1s; also ns, us and ms) as soon as it ends, not one report on all of the capture' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l json -d 'Print one JSON object; with --interval, one per line'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l connection -d 'Show only this connection; may be repeated' -r
@@ -535,12 +549,14 @@ v2-no-payload\t'a header with a Payload stream is followed by octets of it; RDMA
 v2-external\t'RDMA2_CALL_EXTERNAL has a Call chunk, RDMA2_REPLY_EXTERNAL a Reply chunk; only the Call chunk is at Position 0 (drafts -03 to -07)'
 v2-read-order\t'Positions are multiples of four and do not decrease'
 v2-direction\t'the header of a Call carries a Call, the header of a Reply a Reply (drafts -03 to -07)'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l list -d 'List all rules; reads no file'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l json -d 'Print one JSON object per line: findings, then a summary'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand header" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07' -r -f -a "a\t''

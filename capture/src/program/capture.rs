@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::failure::{Failure, say};
 use super::interrupt::Interrupt;
 use super::reading::Batches;
+use super::spool::is_spooled;
 use crate::file::{Capture, FileError, Reader, Time};
 
 /// The size from which a file gets a progress bar, in octets.
@@ -78,7 +79,7 @@ impl Inputs {
     ///
     /// Of several files, each is opened only when its turn comes.
     pub(super) fn open(&mut self, found: &Batches, interrupt: &Interrupt, bar_wanted: bool) -> (Capture, ProgressBar) {
-        let is_shown = bar_wanted && self.length >= LONG && io::stderr().is_terminal();
+        let is_shown = bar_wanted && self.length >= LONG && io::stderr().is_terminal() && !is_spooled();
         let bar = if is_shown { bar(self.length) } else { ProgressBar::hidden() };
         let mut only = self.only.take();
         let streams = self.files.iter().map(|(path, _)| {

@@ -3,6 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
+pub(super) use super::spool::say;
+
 /// The input was damaged or incomplete.
 pub(super) const DAMAGED: u8 = 1;
 /// Wrong usage, or a file that cannot be read.
@@ -27,11 +29,4 @@ impl From<io::Error> for Failure {
 pub(super) fn fail(text: &str) -> ExitCode {
     say(text);
     ExitCode::from(UNUSABLE)
-}
-
-/// Writes a line to standard error, all of it at once: others may write there too.
-pub(super) fn say(text: &str) {
-    use std::io::Write as _;
-    // If this fails, there is nobody left to tell.
-    let _written = io::stderr().write_all(format!("rpcrdma: {text}\n").as_bytes());
 }

@@ -13,14 +13,20 @@ mod unix {
     use std::fs::File;
     use std::io::{self, Write};
     use std::os::unix::net::UnixStream;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Mutex, PoisonError};
 
     use rustix::event::{PollFd, PollFlags, poll};
     use signal_hook::consts::{SIGINT, SIGTERM};
-    use signal_hook::{flag, low_level::pipe};
+    use signal_hook::low_level::{pipe, unregister};
+    use signal_hook::{SigId, flag};
 
     use crate::program::interrupt::INTERRUPTED;
+
+    const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
+
+    /// Whether a signal came to the process, once the signals are handled.
+    static SIGNALLED: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
 
     /// Whether reading has to end, and what wakes a thread that waits for input.
     #[derive(Clone, Debug)]
@@ -32,6 +38,31 @@ mod unix {
         stopped: AtomicBool,
         wake: UnixStream,
         woken: UnixStream,
+        /// What writes to `wake` when a signal comes.
+        wakers: Vec<SigId>,
+    }
+
+    impl Drop for Inner {
+        fn drop(&mut self) {
+            for waker in self.wakers.drain(..) {
+                unregister(waker);
+            }
+        }
+    }
+
+    /// Handles the signals from now on: the first one sets a flag, and the second one ends the program.
+    fn signalled() -> io::Result<Arc<AtomicBool>> {
+        let mut signalled = SIGNALLED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(signalled) = &*signalled {
+            return Ok(Arc::clone(signalled));
+        }
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in SIGNALS {
+            // In this order: the first signal sets the flag by which the second ends the program.
+            flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&flag))?;
+            flag::register(signal, Arc::clone(&flag))?;
+        }
+        Ok(Arc::clone(signalled.insert(flag)))
     }
 
     impl Interrupt {
@@ -42,14 +73,13 @@ mod unix {
         pub(crate) fn new() -> io::Result<Self> {
             let (wake, woken) = UnixStream::pair()?;
             wake.set_nonblocking(true)?;
-            let signalled = Arc::new(AtomicBool::new(false));
-            for signal in [SIGINT, SIGTERM] {
-                // In this order: the first signal sets the flag by which the second ends the program.
-                flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&signalled))?;
-                flag::register(signal, Arc::clone(&signalled))?;
-                pipe::register(signal, wake.try_clone()?)?;
+            // The flag is set before a thread is woken to look at it: actions run in the order of their registration.
+            let (signalled, stopped) = (signalled()?, AtomicBool::new(false));
+            let mut inner = Inner { signalled, stopped, wake, woken, wakers: Vec::new() };
+            for signal in SIGNALS {
+                inner.wakers.push(pipe::register(signal, inner.wake.try_clone()?)?);
             }
-            Ok(Self(Arc::new(Inner { signalled, stopped: AtomicBool::new(false), wake, woken })))
+            Ok(Self(Arc::new(inner)))
         }
 
         /// Whether a signal came.

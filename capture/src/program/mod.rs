@@ -14,6 +14,7 @@ mod notices;
 mod output;
 mod reading;
 mod source;
+mod spool;
 mod undecided;
 
 use std::io;

@@ -6,6 +6,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use super::arguments::Color;
 use super::failure::Failure;
+use super::spool;
 
 /// Octets that are gathered before they are written.
 const FULL: usize = 64 << 10;
@@ -45,8 +46,7 @@ impl Write for Output {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        let mut stdout = io::stdout().lock();
-        let written = stdout.write_all(&self.buffer).and_then(|()| stdout.flush());
+        let written = spool::print(&self.buffer);
         self.buffer.clear();
         written
     }
@@ -54,9 +54,7 @@ impl Write for Output {
 
 /// Writes a whole report, and returns the exit status.
 pub(super) fn write(octets: &[u8]) -> Result<u8, Failure> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(octets)?;
-    stdout.flush()?;
+    spool::print(octets)?;
     Ok(0)
 }
 

@@ -43,7 +43,8 @@ use recovered::RecoveredObject;
 use salvaged::Salvaged;
 use terminate::TerminateObject;
 use transaction::TransactionObject;
-pub(super) use values::{Hex32, is_false, write_line};
+pub(crate) use values::write_line;
+pub(super) use values::{Hex32, is_false};
 
 /// Writes a message and a line feed.
 ///

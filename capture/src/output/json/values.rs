@@ -9,7 +9,7 @@ use crate::file::Time;
 use crate::link::Address;
 
 /// Writes an object and a line feed.
-pub(in crate::output) fn write_line(out: &mut impl io::Write, object: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write_line(out: &mut impl io::Write, object: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, object)?;
     out.write_all(b"\n")
 }

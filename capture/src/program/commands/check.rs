@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use super::separate::Separable;
 use crate::check::{self, Found};
 use crate::dissector::Config;
 use crate::file::{Files, Time};
@@ -21,7 +22,7 @@ use crate::program::notices::Select;
 use crate::program::output;
 use crate::program::source::{Done, InputSource, Show};
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(super) struct CheckArguments {
     #[command(flatten)]
     input: InputArguments,
@@ -92,6 +93,16 @@ impl TypedValueParser for RuleName {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(Self::names()))
+    }
+}
+
+impl Separable for CheckArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn is_json(&self) -> bool {
+        self.json
     }
 }
 

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::headed::HeadedLines;
+use super::separate::Separable;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
@@ -12,7 +13,7 @@ use crate::program::filters::Filters;
 use crate::program::notices::Select;
 use crate::program::source::{InputSource, Show};
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(super) struct DecodeArguments {
     #[command(flatten)]
     input: InputArguments,
@@ -22,6 +23,16 @@ pub(super) struct DecodeArguments {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
+}
+
+impl Separable for DecodeArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn is_json(&self) -> bool {
+        self.json
+    }
 }
 
 pub(super) fn run(arguments: &DecodeArguments, color: Color, quiet: bool) -> Result<u8, Failure> {

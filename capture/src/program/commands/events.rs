@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::headed::HeadedLines;
+use super::separate::Separable;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
@@ -32,7 +33,7 @@ Examples:
   rpcrdma events --json nfs.pcap | jq -r .event | sort | uniq -c
                                                   how many there are of each kind";
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_help = EVENTS_HELP)]
 pub(super) struct EventsArguments {
     #[command(flatten)]
@@ -40,6 +41,16 @@ pub(super) struct EventsArguments {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
+}
+
+impl Separable for EventsArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn is_json(&self) -> bool {
+        self.json
+    }
 }
 
 pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {

@@ -10,6 +10,7 @@ mod headed;
 mod header;
 mod pending;
 mod report;
+mod separate;
 mod slow;
 mod stats;
 mod top;
@@ -29,6 +30,7 @@ use self::export::ExportArguments;
 use self::header::HeaderArguments;
 use self::pending::PendingArguments;
 use self::report::ReportArguments;
+use self::separate::SeparateArguments;
 use self::slow::SlowArguments;
 use self::stats::StatsArguments;
 use self::top::TopArguments;
@@ -110,17 +112,17 @@ const COMMANDS: &[&str] = &[
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Print the messages, one line each
-    Decode(DecodeArguments),
+    Decode(SeparateArguments<DecodeArguments>),
     /// Print the RPCs, one line each: call, reply, and the data that RDMA moved
-    Transactions(TransactionsArguments),
+    Transactions(SeparateArguments<TransactionsArguments>),
     /// Print the slowest RPCs, and where their time went
-    Slow(SlowArguments),
+    Slow(SeparateArguments<SlowArguments>),
     /// Print the calls without a reply, the oldest first, and who owes what
-    Pending(PendingArguments),
+    Pending(SeparateArguments<PendingArguments>),
     /// Print what was sent again, and the other signs that packets were lost, one line each
-    Events(EventsArguments),
+    Events(SeparateArguments<EventsArguments>),
     /// Count RPCs, octets and latencies by client, operation, file and the like
-    Top(TopArguments),
+    Top(SeparateArguments<TopArguments>),
     /// Write the RPCs to a capture file as RPC over TCP
     Export(ExportArguments),
     /// Write the frames to a pcapng file, with comments on what they carry and which rules they break
@@ -132,11 +134,11 @@ enum Command {
     /// Count connections, messages, chunks, credits, retransmissions and latencies
     ///
     /// With --since or --until, only the frames in that time are counted, as if the capture started and ended there.
-    Stats(StatsArguments),
+    Stats(SeparateArguments<StatsArguments>),
     /// Compare two captures: which operations became slower, which rules are broken now
     Compare(CompareArguments),
     /// Report which rules of RPC-over-RDMA the messages and RDMA operations break
-    Check(CheckArguments),
+    Check(SeparateArguments<CheckArguments>),
     /// Decode one Send from a hex dump, and report what is wrong with it
     Header(HeaderArguments),
     /// Print a completion script for a shell
@@ -156,19 +158,19 @@ enum Command {
 pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
     let Arguments { command, color, quiet } = arguments;
     match command {
-        Command::Decode(command) => decode::run(&command, color, quiet),
-        Command::Transactions(command) => transactions::run(&command, color, quiet),
-        Command::Slow(command) => slow::run(&command, color, quiet),
-        Command::Pending(command) => pending::run(&command, color, quiet),
-        Command::Events(command) => events::run(&command, color, quiet),
-        Command::Top(command) => top::run(&command, color, quiet),
+        Command::Decode(command) => command.run(quiet, |command| decode::run(command, color, quiet)),
+        Command::Transactions(command) => command.run(quiet, |command| transactions::run(command, color, quiet)),
+        Command::Slow(command) => command.run(quiet, |command| slow::run(command, color, quiet)),
+        Command::Pending(command) => command.run(quiet, |command| pending::run(command, color, quiet)),
+        Command::Events(command) => command.run(quiet, |command| events::run(command, color, quiet)),
+        Command::Top(command) => command.run(quiet, |command| top::run(command, color, quiet)),
         Command::Export(command) => export::run(&command, quiet),
         Command::Annotate(command) => annotate::run(&command, quiet),
         Command::Trace(command) => trace::run(&command, quiet),
         Command::Report(command) => report::run(&command, quiet),
-        Command::Stats(command) => stats::run(&command, color, quiet),
+        Command::Stats(command) => command.run(quiet, |command| stats::run(command, color, quiet)),
         Command::Compare(command) => compare::run(&command, color, quiet),
-        Command::Check(command) => check::run(&command, color, quiet),
+        Command::Check(command) => command.run(quiet, |command| check::run(command, color, quiet)),
         Command::Header(command) => header::run(&command, color, quiet),
         Command::Completions { shell } => {
             let mut command = Arguments::command();

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::separate::Separable;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
@@ -21,7 +22,7 @@ It is not known who owes what if packets may be missing from the capture, or wha
 be for another call. The age is that at the last frame of the capture. Calls that wait do not make
 the exit status 1. With --slower-than, only calls of that age or older are printed.";
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_help = PENDING_HELP)]
 pub(super) struct PendingArguments {
     #[command(flatten)]
@@ -29,6 +30,16 @@ pub(super) struct PendingArguments {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
+}
+
+impl Separable for PendingArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn is_json(&self) -> bool {
+        self.json
+    }
 }
 
 pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Result<u8, Failure> {

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::separate::Separable;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::file_names::FileNames;
@@ -31,7 +32,7 @@ from when packets were first sent, or the next ones were, until they were sent a
 known of a packet that was the last, until it was sent again, and was lost before the capture.
 Calls without a reply are left out.";
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_help = SLOW_HELP)]
 pub(super) struct SlowArguments {
     #[command(flatten)]
@@ -42,6 +43,16 @@ pub(super) struct SlowArguments {
     /// Print one JSON object per line, as 'transactions --json' does
     #[arg(long)]
     json: bool,
+}
+
+impl Separable for SlowArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn is_json(&self) -> bool {
+        self.json
+    }
 }
 
 pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Result<u8, Failure> {

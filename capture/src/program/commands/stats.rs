@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 
+use super::separate::Separable;
 use crate::dissector::Config;
 use crate::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};
 use crate::program::arguments::{Color, InputArguments, duration};
@@ -42,7 +43,7 @@ Examples:
   rpcrdma stats --interval 100ms nfs.pcap
   tcpdump -i eth0 -w - udp port 4791 | rpcrdma stats --interval 1s -";
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_help = STATS_HELP)]
 pub(super) struct StatsArguments {
     #[command(flatten)]
@@ -58,6 +59,16 @@ pub(super) struct StatsArguments {
 
 fn interval(text: &str) -> Result<u64, &'static str> {
     duration(text).and_then(|length| if length > 0 { Ok(length) } else { Err("an interval is longer than nothing") })
+}
+
+impl Separable for StatsArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn is_json(&self) -> bool {
+        self.json
+    }
 }
 
 pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {

@@ -3,6 +3,7 @@
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use super::separate::Separable;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
@@ -34,7 +35,7 @@ Examples:
   rpcrdma top --by name --rows 10 nfs.pcap          the ten files that took the most time
   rpcrdma top --by handle --json nfs.pcap           one JSON object per file";
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_help = TOP_HELP)]
 pub(super) struct TopArguments {
     #[command(flatten)]
@@ -57,6 +58,16 @@ impl ValueEnum for TopBy {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(PossibleValue::new(self.name()))
+    }
+}
+
+impl Separable for TopArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn is_json(&self) -> bool {
+        self.json
     }
 }
 

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::headed::HeadedLines;
+use super::separate::Separable;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::file_names::FileNames;
@@ -13,13 +14,23 @@ use crate::program::filters::Filters;
 use crate::program::notices::Select;
 use crate::program::source::{InputSource, Show};
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(super) struct TransactionsArguments {
     #[command(flatten)]
     input: InputArguments,
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
+}
+
+impl Separable for TransactionsArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn is_json(&self) -> bool {
+        self.json
+    }
 }
 
 pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
