@@ -156,7 +156,8 @@ impl World {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let threshold = [1024, 4096][random.below(2)];
         let remote_invalidation = random.below(2) == 0;
-        let terms = Terms { call_threshold: threshold, reply_threshold: threshold, remote_invalidation };
+        let terms =
+            Terms { call_threshold: threshold, reply_threshold: threshold, remote_invalidation, ..Terms::default() };
         let limits = Limits::new().with_chunks(4, 4).with_segments(40).with_octets(100_000);
         let segment_length = [700, 4096, 0x1_0000][random.below(3)];
         let most_reads = [1, 3, 1000][random.below(3)];
@@ -331,6 +332,7 @@ impl World {
             End::Cancelled => return self.counts.cancelled += 1,
             End::Lost => return self.counts.lost += 1,
             End::NotRegistered => panic!("all memory can be registered"),
+            End::ErrorV2(_) | End::BadReply => panic!("version 1 has neither"),
         };
         assert!(whole == inline, "xid {}", called.xid);
         for ((item, room), &length) in paired() {

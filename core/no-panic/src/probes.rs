@@ -3,7 +3,7 @@
 use core::fmt::{self, Display, Write};
 use core::hint::black_box;
 
-use rpcrdma::endpoint::{CallId, Direction, Item, Limits, Requester, Responder, Terms, requester, responder};
+use rpcrdma::endpoint::{CallId, Direction, Item, Limits, Requester, Responder, Terms, Version, requester, responder};
 use rpcrdma::error::{DecodeError, EncodeError, Reaction, Role};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::prefix::{Prefix, Procedure};
@@ -212,6 +212,17 @@ fn reply(input: &[u8], output: &mut [u8]) {
         Ok(reply) => {
             let reply = if black_box(false) { reply.with_reads(provided.reads) } else { reply };
             see((reply.procedure(), reply.encoded_len()));
+            encoded(reply.encode(output));
+        }
+        Err(error) => reply_error(error),
+    }
+    let family = black_box(v2::Family::A);
+    let made = v2::ReplyHeaderV2::new(family, call.xid, v2::Credit(call.credit), &provided)
+        .with_writes(written.get(..black_box(1)).unwrap_or_default())
+        .and_then(|reply| if black_box(false) { reply.with_reply(black_box(9)) } else { Ok(reply) });
+    match made {
+        Ok(reply) => {
+            see(reply.encoded_len());
             encoded(reply.encode(output));
         }
         Err(error) => reply_error(error),
@@ -530,7 +541,8 @@ fn counted(input: &[u8]) {
 
 fn terms() -> Terms {
     let agreement = Agreement::new(black_box(None), black_box(None));
-    if black_box(true) { Terms::forward(&agreement) } else { Terms::reverse(&agreement) }
+    let terms = if black_box(true) { Terms::forward(&agreement) } else { Terms::reverse(&agreement) };
+    Terms { version: black_box(Version::Two(v2::Family::A)), ..terms }
 }
 
 fn limits() -> Limits {

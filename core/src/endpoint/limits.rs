@@ -7,8 +7,9 @@ use core::mem;
 use heapless::Vec;
 
 use super::stream::{Item, in_order, taken};
-use crate::lists::Chunks;
+use super::wire::{CallForm, CallLists, ReceivedCall};
 use crate::segment::Segment;
+use crate::v2::{ErrorBodyV2, ErrorCode};
 
 /// How large a Call may be. A larger one is answered with `ERR_CHUNK` before anything is pulled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,45 +72,83 @@ pub(super) struct Assembly<const CHUNKS: usize> {
 }
 
 impl Limits {
-    /// Judges the chunks of a Call that has `inline` octets of Payload stream after its header; `None` if the Call is
-    /// to be answered with `ERR_CHUNK`.
+    /// Judges the chunks of a Call.
+    ///
+    /// # Errors
+    /// What it is answered with, in the terms of version 2.
+    #[inline]
     pub(super) fn assembly<const CHUNKS: usize>(
         &self,
-        chunks: &Chunks<'_>,
-        long: bool,
-        inline: usize,
-    ) -> Option<Assembly<CHUNKS>> {
-        if !self.allow(chunks) {
-            return None;
-        }
-        let (mut first, mut items) = (None, Vec::new());
-        for chunk in chunks.reads.chunks() {
-            let length = u32::try_from(chunk.segments.length()).ok()?;
-            if chunk.position > 0 {
-                insert(&mut items, Item { position: chunk.position, length })?;
-            } else if first.replace(length).is_some() {
-                return None;
-            }
-        }
-        // A Call is in one place: the Send or a Position Zero chunk.
-        let source = match (long, first) {
-            (true, Some(length)) if inline == 0 && length > 0 => u64::from(length),
-            (false, None) => inline as u64,
-            _ => return None,
+        call: &ReceivedCall<'_>,
+    ) -> Result<Assembly<CHUNKS>, ErrorBodyV2> {
+        let inline = call.payload.len() as u64;
+        let (items, source) = if call.lists.is_empty() {
+            (Vec::new(), (call.form == CallForm::Inline).then_some(inline))
+        } else {
+            self.allow(&call.lists)?;
+            let (first, items) = self.items(&call.lists)?;
+            // A Call is in one place: the Send or a Position Zero chunk.
+            let source = match (call.form, first) {
+                (CallForm::Long, Some(length)) if inline == 0 && length > 0 => Some(u64::from(length)),
+                (CallForm::Inline, None) => Some(inline),
+                _ => None,
+            };
+            (items, source)
         };
-        let length = source.saturating_add(taken(&items));
-        let sound = items.len() <= self.read_chunks && length <= u64::from(self.octets) && in_order(&items, length);
-        Some(Assembly { items, length: u32::try_from(length).ok().filter(|_| sound)? })
+        let length = source.ok_or(MALFORMED)?.saturating_add(taken(&items));
+        if !in_order(&items, length) {
+            return Err(MALFORMED);
+        }
+        match u32::try_from(length) {
+            Ok(length) if length <= self.octets => Ok(Assembly { items, length }),
+            // The drafts have no code for this.
+            _ => Err(ErrorBodyV2::Void(ErrorCode::SYSTEM)),
+        }
     }
 
-    fn allow(&self, chunks: &Chunks<'_>) -> bool {
-        let writes = || chunks.writes.iter().chain(chunks.reply);
-        let count = writes().fold(chunks.reads.len(), |sum, chunk| sum.saturating_add(chunk.len()));
-        chunks.writes.len() <= self.write_chunks
-            && count <= self.segments
-            && !chunks.reads.iter().any(|read| read.target.wraps())
-            && !writes().any(|chunk| chunk.iter().any(Segment::wraps))
+    /// The length of the chunk that holds the Payload stream, if there is one, and the items in the other Read chunks.
+    fn items<const CHUNKS: usize>(
+        &self,
+        lists: &CallLists<'_>,
+    ) -> Result<(Option<u32>, Vec<Item, CHUNKS>), ErrorBodyV2> {
+        let (mut first, mut items) = (None, Vec::new());
+        for chunk in lists.call.chunks().chain(lists.chunks.reads.chunks()) {
+            let length = u32::try_from(chunk.segments.length()).map_err(|_| MALFORMED)?;
+            if chunk.position == 0 {
+                if first.replace(length).is_some() {
+                    return Err(MALFORMED);
+                }
+            } else if items.len() >= self.read_chunks.min(CHUNKS) {
+                return Err(ErrorBodyV2::ReadChunks { max_chunks: count(self.read_chunks.min(CHUNKS)) });
+            } else {
+                insert(&mut items, Item { position: chunk.position, length }).ok_or(MALFORMED)?;
+            }
+        }
+        Ok((first, items))
     }
+
+    fn allow(&self, lists: &CallLists<'_>) -> Result<(), ErrorBodyV2> {
+        let CallLists { chunks, call, .. } = lists;
+        let reads = || call.iter().chain(chunks.reads.iter());
+        let writes = || chunks.writes.iter().chain(chunks.reply);
+        if reads().any(|read| read.target.wraps()) || writes().any(|chunk| chunk.iter().any(Segment::wraps)) {
+            return Err(MALFORMED);
+        }
+        if chunks.writes.len() > self.write_chunks {
+            return Err(ErrorBodyV2::WriteChunks { max_chunks: count(self.write_chunks) });
+        }
+        let segments = chunks.reads.len().saturating_add(call.len());
+        if writes().fold(segments, |sum, chunk| sum.saturating_add(chunk.len())) > self.segments {
+            return Err(ErrorBodyV2::Segments { max_segments: count(self.segments) });
+        }
+        Ok(())
+    }
+}
+
+const MALFORMED: ErrorBodyV2 = ErrorBodyV2::Void(ErrorCode::BAD_XDR);
+
+fn count(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// Puts an item among those before it, by Position: RFC 8166 requires no order in a Read list. `None` if there is no

@@ -1,5 +1,5 @@
-//! Requester and Responder of version 1 (RFC 8166). They decide what to do with what arrives, and leave doing it to a
-//! driver.
+//! Requester and Responder of version 1 (RFC 8166), and of both formats of version 2. They decide what to do with what
+//! arrives, and leave doing it to a driver.
 //!
 //! Neither has a socket, a clock, an adapter or memory of its own. A driver reports what happened
 //! ([`requester::Input`], [`responder::Input`]) and carries out what it is asked for ([`requester::Output`],
@@ -92,7 +92,9 @@ pub mod requester;
 pub mod responder;
 mod slots;
 mod stream;
+mod version;
 mod window;
+mod wire;
 
 pub use direction::Direction;
 pub use input_error::InputError;
@@ -101,6 +103,7 @@ pub use requester::Requester;
 pub use responder::Responder;
 pub use slots::CallId;
 pub use stream::{Item, Ranges};
+pub use version::Version;
 
 use crate::private_data::{Agreement, PrivateData};
 use crate::rpc::{Flavor, GssCredential, GssService, RpcCall};
@@ -112,8 +115,11 @@ pub struct Terms {
     pub call_threshold: u32,
     /// The inline threshold for Replies, in octets.
     pub reply_threshold: u32,
-    /// Whether both peers have announced remote invalidation (RFC 8797 section 4.1).
+    /// Whether memory may be invalidated remotely. In version 1: whether both peers have announced that (RFC 8797 section
+    /// 4.1). In version 2, where each Call offers a handle or none: whether this end takes part.
     pub remote_invalidation: bool,
+    /// The version of the connection.
+    pub version: Version,
 }
 
 impl Terms {
@@ -124,6 +130,7 @@ impl Terms {
             call_threshold: agreement.client_to_server,
             reply_threshold: agreement.server_to_client,
             remote_invalidation: agreement.remote_invalidation,
+            version: Version::One,
         }
     }
 
@@ -134,6 +141,7 @@ impl Terms {
             call_threshold: agreement.server_to_client,
             reply_threshold: agreement.client_to_server,
             remote_invalidation: agreement.remote_invalidation,
+            version: Version::One,
         }
     }
 }
@@ -145,6 +153,7 @@ impl Default for Terms {
             call_threshold: PrivateData::SMALLEST_SIZE,
             reply_threshold: PrivateData::SMALLEST_SIZE,
             remote_invalidation: false,
+            version: Version::One,
         }
     }
 }

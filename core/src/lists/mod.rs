@@ -10,10 +10,13 @@
 //! Lists are checked once, while the header is decoded. From then on they are slices, and looking at them cannot fail.
 
 mod read_list;
+mod reply_room;
 mod write_chunk;
 mod write_list;
 
 pub use read_list::{ReadChunk, ReadChunks, ReadList, ReadSegments};
+pub use reply_room::ReplyError;
+pub(crate) use reply_room::ReplyRoom;
 pub use write_chunk::{Filled, Segments, WriteChunk};
 pub use write_list::{WriteChunks, WriteList};
 

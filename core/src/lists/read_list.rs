@@ -40,6 +40,13 @@ impl<'a> ReadList<'a> {
         Self { entries }
     }
 
+    /// The entries at Position 0 at its beginning, and those after them.
+    pub(crate) fn split_position_zero(&self) -> (Self, Self) {
+        let count = self.iter().take_while(|read| read.position == 0).count();
+        let (zero, others) = self.entries.split_at_checked(count).unwrap_or_default();
+        (Self::new(zero), Self::new(others))
+    }
+
     #[inline(always)]
     pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut start = *reader;

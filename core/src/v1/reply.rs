@@ -4,11 +4,10 @@
 //! lengths, to what it has written. The Read list stays empty, except between peers that both know responder-provided
 //! Read chunks (RFC 5666 section 3.5).
 
-use core::fmt;
-
 use super::VERSION;
 use crate::error::EncodeError;
-use crate::lists::{Chunks, ReadList, Returned, WriteChunk, WriteList};
+pub use crate::lists::ReplyError;
+use crate::lists::{Chunks, ReadList, ReplyRoom};
 use crate::prefix::{Prefix, Procedure};
 use crate::sink::{self, Emit, Sink};
 
@@ -40,25 +39,7 @@ pub struct ReplyHeader<'a> {
     credit: u32,
     procedure: Procedure,
     reads: ReadList<'a>,
-    writes: WriteList<'a>,
-    reply: Option<WriteChunk<'a>>,
-    written: &'a [u64],
-    reply_length: u64,
-}
-
-/// What a Responder cannot return.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ReplyError {
-    /// The Call provided no such chunk.
-    NoChunk,
-    /// More octets than the chunk has room for.
-    ChunkTooSmall {
-        /// Octets to return in the chunk.
-        length: u64,
-        /// Octets the chunk has room for.
-        room: u64,
-    },
+    room: ReplyRoom<'a>,
 }
 
 impl<'a> ReplyHeader<'a> {
@@ -66,16 +47,7 @@ impl<'a> ReplyHeader<'a> {
     #[inline]
     #[must_use]
     pub const fn new(xid: u32, credit: u32, provided: &Chunks<'a>) -> Self {
-        Self {
-            xid,
-            credit,
-            procedure: Procedure::RDMA_MSG,
-            reads: ReadList::new(&[]),
-            writes: provided.writes,
-            reply: provided.reply,
-            written: &[],
-            reply_length: 0,
-        }
+        Self { xid, credit, procedure: Procedure::RDMA_MSG, reads: ReadList::new(&[]), room: ReplyRoom::of(provided) }
     }
 
     /// The same with `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
@@ -83,11 +55,7 @@ impl<'a> ReplyHeader<'a> {
     /// # Errors
     /// A [`ReplyError`] if there are more numbers than Write chunks, or one is more than its chunk has room for.
     pub fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
-        let mut chunks = self.writes.iter();
-        for &length in written {
-            fits(chunks.next(), length)?;
-        }
-        Ok(Self { written, ..self })
+        Ok(Self { room: self.room.with_writes(written)?, ..self })
     }
 
     /// The same as a Long Reply: an `RDMA_NOMSG` with the Payload stream, `length` octets, in the Reply chunk (section
@@ -96,8 +64,7 @@ impl<'a> ReplyHeader<'a> {
     /// # Errors
     /// A [`ReplyError`] if there is no Reply chunk, or not enough room in it.
     pub fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
-        fits(self.reply, length)?;
-        Ok(Self { procedure: Procedure::RDMA_NOMSG, reply_length: length, ..self })
+        Ok(Self { procedure: Procedure::RDMA_NOMSG, room: self.room.with_reply(length)?, ..self })
     }
 
     /// The same as an `RDMA_NOMSG` with the Payload stream in a Position Zero chunk that the Responder provides (RFC
@@ -132,37 +99,21 @@ impl<'a> ReplyHeader<'a> {
     }
 }
 
-fn fits(chunk: Option<WriteChunk<'_>>, length: u64) -> Result<(), ReplyError> {
-    let room = chunk.ok_or(ReplyError::NoChunk)?.length();
-    if length > room { Err(ReplyError::ChunkTooSmall { length, room }) } else { Ok(()) }
-}
-
 impl Emit for ReplyHeader<'_> {
     #[inline]
     fn emit<S: Sink>(&self, sink: &mut S) {
         let Self { xid, credit, procedure, .. } = *self;
         Prefix { xid, version: VERSION, credit, procedure }.emit(sink);
-        let chunks = Chunks { reads: self.reads, writes: self.writes, reply: self.reply };
-        chunks.emit(sink, Some(Returned { writes: self.written, reply: self.reply_length }));
+        self.room.chunks(self.reads).emit(sink, Some(self.room.returned()));
     }
 }
-
-impl fmt::Display for ReplyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoChunk => f.write_str("the Call provided no such chunk"),
-            Self::ChunkTooSmall { length, room } => write!(f, "{length} octets for a chunk with room for {room}"),
-        }
-    }
-}
-
-impl core::error::Error for ReplyError {}
 
 #[cfg(test)]
 mod tests {
     use std::vec::Vec;
 
     use super::*;
+    use crate::lists::WriteChunk;
     use crate::segment::{ReadSegment, Segment};
 
     #[test]

@@ -30,6 +30,7 @@ mod message;
 mod negotiation;
 mod property;
 mod recognise;
+mod reply;
 
 pub use chunk_lists::ChunkLists;
 pub use continuation::{Continuation, ContinuationError, Part};
@@ -41,6 +42,7 @@ pub use negotiation::{FIRST_MESSAGE, Outcome, Refusal};
 pub use property::{
     Properties, Property, PropertyId, PropertyIter, PropertySet, PropertySubset, PropertyValue, ReverseDirection,
 };
+pub use reply::ReplyHeaderV2;
 
 /// `rdma_vers` of every header this module encodes and decodes.
 pub const VERSION: u32 = 2;

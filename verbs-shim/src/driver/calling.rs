@@ -718,7 +718,8 @@ impl<R> Ticket<R> {
                 }
             }
             End::Error(error) => Err(CallError::Error(error)),
-            End::NoRoom(_) => Err(CallError::NoReply),
+            End::ErrorV2(error) => Err(CallError::ErrorV2(error)),
+            End::NoRoom(_) | End::BadReply => Err(CallError::NoReply),
             End::NotRegistered => Err(CallError::NotRegistered),
             End::Cancelled => Err(CallError::TimedOut(self.progress)),
             End::Lost => Err(CallError::Lost(ended.cloned().unwrap_or(Ended::Peer), self.progress)),

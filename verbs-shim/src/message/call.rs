@@ -6,6 +6,7 @@ use std::ops::Range;
 use rpcrdma::endpoint::requester;
 use rpcrdma::rpc::{self, Auth, AuthSys, Flavor};
 use rpcrdma::v1::ErrorBody;
+use rpcrdma::v2::ErrorBodyV2;
 
 use crate::message::ended::Ended;
 use crate::message::reply::{self, ReplyError};
@@ -64,7 +65,10 @@ pub enum CallError {
     NotRegistered,
     /// The other side says that it cannot answer this call; making it again does not help (RFC 8166 section 4.5).
     Error(ErrorBody),
-    /// What was received outside a Send is not a reply to this call, or is longer than the room that was announced.
+    /// The other side answers `RDMA2_ERROR`, of version 2.
+    ErrorV2(ErrorBodyV2),
+    /// What was received outside a Send is not a reply to this call, or is longer than the room that was announced. In
+    /// version 2, also a reply whose chunks are not those of the call.
     NoReply,
     /// The call took too long and was given up. If it was sent, the other side may still use its buffers: they are not
     /// in the [`Call`], but are freed when its reply has come, or [returned](crate::Connection::returned).
@@ -226,6 +230,7 @@ impl fmt::Display for CallError {
             Self::Refused(error) => write!(f, "the call cannot be made: {error}"),
             Self::NotRegistered => f.write_str("the memory of the call could not be registered"),
             Self::Error(error) => write!(f, "the other side answers with an error: {error}"),
+            Self::ErrorV2(error) => write!(f, "the other side answers with an error: {error}"),
             Self::NoReply => f.write_str("what came is no reply to this call, or too long for its room"),
             Self::TimedOut(Progress::NotSent) => f.write_str("not sent within the time that was set"),
             Self::TimedOut(Progress::Sent) => f.write_str("no reply within the time that was set"),

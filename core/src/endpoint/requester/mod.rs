@@ -38,12 +38,14 @@ use slot::{Access, How, Slot, Stage, Step};
 use super::queue::Queue;
 use super::slots::Slots;
 use super::stream::{self, Ranges};
+use super::version::Version;
 use super::window::Window;
+use super::wire::ReceivedReply;
 use super::{CallId, InputError, Terms, is_protected};
 use crate::error::EncodeError;
 use crate::rpc;
 use crate::segment::Segment;
-use crate::v1::{Body, Header, Message};
+use crate::v1::{Body, Header};
 
 /// The Requester of one connection: at most `CALLS` calls at a time, with at most `SEGMENTS` segments each.
 #[derive(Debug)]
@@ -261,7 +263,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
 
     fn send(&mut self, id: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let Some(slot) = self.slots.get(id) else { return Ok(None) };
-        let header = slot.encode(self.window.requested, buffer)?;
+        let header = slot.encode(self.window.requested, &self.how.terms, buffer)?;
         self.window.send();
         slot.stage = Stage::Sent;
         slot.sending = true;
@@ -382,9 +384,8 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             self.release = Some(receive);
         }
         // Only if both sides announced it, and only memory of the Call that is answered (RFC 8797 section 4.1).
-        let may = self.how.terms.remote_invalidation;
         if let Some(handle) = invalidated
-            && !(may && slot.is_some_and(|slot| slot.invalidated_remotely(handle)))
+            && !slot.is_some_and(|slot| slot.invalidated_remotely(handle, &self.how.terms))
         {
             self.fail();
         }
@@ -396,13 +397,21 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     }
 
     /// Finds the Call that a Send answers. Anything that is not a sound reply to a Call is dropped silently (section
-    /// 4.5).
+    /// 4.5); in version 2 it ends the Call.
     fn answer(&mut self, receive: u32, octets: &[u8]) -> Option<CallId> {
-        let message = Message::decode(octets).ok()?;
-        let id = self.awaited(message.header.xid)?;
+        let version = self.how.terms.version;
+        let message = ReceivedReply::decode(version, octets)?;
+        let id = self.awaited(message.xid)?;
         let slot = self.slots.get(id)?;
-        slot.answered(receive, octets.len(), &message)?;
-        self.window.grant(message.header.credit);
+        if slot.answered(receive, octets.len(), &message).is_none() {
+            match version {
+                Version::One => return None,
+                Version::Two(_) => slot.spoiled(),
+            }
+        }
+        if let Some(credit) = message.credit {
+            self.window.grant(credit);
+        }
         if !slot.keeps_credit() {
             self.window.answered();
         }

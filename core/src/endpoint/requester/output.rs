@@ -6,6 +6,7 @@ use crate::endpoint::CallId;
 use crate::endpoint::stream::Ranges;
 use crate::segment::Segment;
 use crate::v1::ErrorBody;
+use crate::v2::ErrorBodyV2;
 
 /// What is to be done.
 #[derive(Clone, Debug)]
@@ -98,6 +99,11 @@ pub enum End {
     LongReply(u32),
     /// The Responder answered `RDMA_ERROR`; calling again does not help (section 4.5).
     Error(ErrorBody),
+    /// The Responder answered `RDMA2_ERROR`.
+    ErrorV2(ErrorBodyV2),
+    /// What came as the reply of version 2 is none: it has no Payload stream, or chunks that are not those of the Call
+    /// (version two draft -07 section 7.2). In version 1, such a Send is ignored.
+    BadReply,
     /// The Responder provides a reply of this many octets; there is no room for it, or it has too many segments. It is
     /// not pulled.
     NoRoom(u64),

@@ -8,12 +8,12 @@ use heapless::Vec;
 use super::call::Call;
 use super::output::{End, Memory};
 use crate::endpoint::stream::{self, Item, Piece, Ranges, roundup};
-use crate::endpoint::{InputError, Terms};
+use crate::endpoint::wire::{AnyReplyHeader, CallForm, CallParts, ReceivedReply, ReplyBody};
+use crate::endpoint::{InputError, Terms, Version};
 use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use crate::rpc::MessageType;
 use crate::segment::{ReadSegment, Segment};
-use crate::v1::{Body, Header, Message, ReplyHeader};
 
 /// How far a Call has got, in this order. Stages that hold a credit are marked with a C.
 #[derive(Clone, Debug, Default)]
@@ -35,20 +35,11 @@ pub(super) enum Stage {
     Ending(End),
 }
 
-/// How a Call carries its Payload stream.
-#[derive(Clone, Copy, Debug, Default)]
-enum CallForm {
-    /// After the header, without the items that are reduced: `RDMA_MSG`.
-    #[default]
-    Inline,
-    /// In a Position Zero Read chunk, with each reduced item in a chunk of its own: `RDMA_NOMSG`, a Long Call (section 3.5.3).
-    Long,
-}
-
 /// One Call.
 #[derive(Debug, Default)]
 pub(super) struct Slot<const SEGMENTS: usize> {
     pub(super) xid: u32,
+    version: Version,
     pub(super) stage: Stage,
     /// Whether the Requester's `ready` queue holds it.
     pub(super) queued: bool,
@@ -120,24 +111,24 @@ pub(super) enum Step {
 
 impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// Clears everything of the previous call. Vectors are cleared in place, because new ones would be written in full.
-    fn begin(&mut self, of: u32, octets: u32) {
+    fn begin(&mut self, of: u32, octets: u32, spoken: Version) {
         // This names every field.
         #[rustfmt::skip]
         let Self {
-            xid, stage, queued, sending, form, length, items, results, regions, room, provided, pulled, reading,
+            xid, version, stage, queued, sending, form, length, items, results, regions, room, provided, pulled, reading,
         } = self;
         items.clear();
         results.clear();
         regions.clear();
         provided.clear();
-        (*xid, *length, *stage, *form) = (of, octets, Stage::Waiting, CallForm::Inline);
+        (*xid, *version, *length, *stage, *form) = (of, spoken, octets, Stage::Waiting, CallForm::Inline);
         (*queued, *sending) = (false, false);
         (*room, *pulled, *reading) = (None, 0, 0);
     }
 
     /// Chooses the form of the Call, and the memory it needs; `None` if that is too much.
     pub(super) fn plan(&mut self, xid: u32, call: &Call<'_>, protected: bool, how: &How) -> Option<()> {
-        self.begin(xid, call.length);
+        self.begin(xid, call.length, how.terms.version);
         let How { terms, segment_length: most, pull } = *how;
         let (arguments, results) = if protected { (&[][..], &[][..]) } else { (call.arguments, call.results) };
         // What was to come in Write chunks now comes with the rest.
@@ -220,11 +211,18 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.regions.iter().filter(move |region| region.kind == kind).map(|region| region.segment)
     }
 
-    /// The chunks of the Call, as they are known so far.
+    /// The chunks of the Call, as they are known so far; in its Read list, Position Zero comes first.
+    #[inline(always)]
     fn with_chunks<R>(&self, then: impl FnOnce(Chunks<'_>) -> R) -> R {
         if self.regions.is_empty() && self.results.is_empty() {
+            // Most Calls have none.
             return then(Chunks::default());
         }
+        self.with_lists(then)
+    }
+
+    #[inline(never)]
+    fn with_lists<R>(&self, then: impl FnOnce(Chunks<'_>) -> R) -> R {
         let (mut reads, mut memory): (Vec<_, SEGMENTS>, Vec<_, SEGMENTS>) = (Vec::new(), Vec::new());
         for region in &self.regions {
             // There are no more of either than there are regions.
@@ -247,26 +245,27 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         then(Chunks { reads: ReadList::new(&reads), writes: WriteList::from_chunks(&writes), reply })
     }
 
-    fn with_header<R>(&self, credit: u32, then: impl FnOnce(&Header<'_>) -> R) -> R {
-        self.with_chunks(|chunks| {
-            let body = match self.form {
-                CallForm::Inline => Body::Msg(chunks),
-                CallForm::Long => Body::Nomsg(chunks),
-            };
-            then(&Header { xid: self.xid, credit, body })
-        })
+    fn with_parts<R>(&self, credit: u32, inv_handle: u32, then: impl FnOnce(&CallParts<'_>) -> R) -> R {
+        self.with_chunks(|chunks| then(&CallParts { xid: self.xid, credit, form: self.form, inv_handle, chunks }))
     }
 
     fn header_length(&self) -> usize {
-        self.with_header(0, |header| header.encoded_len())
+        self.with_parts(0, 0, |parts| parts.encoded_len(self.version))
     }
 
     fn reply_header_length(&self) -> u64 {
-        self.with_chunks(|chunks| ReplyHeader::new(self.xid, 0, &chunks).encoded_len() as u64)
+        self.with_chunks(|chunks| AnyReplyHeader::longest(self.version, self.xid, &chunks) as u64)
     }
 
-    pub(super) fn encode(&self, credit: u32, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        self.with_header(credit, |header| header.encode(buffer))
+    pub(super) fn encode(&self, credit: u32, terms: &Terms, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        let inv_handle = self.offered(terms).unwrap_or(0);
+        self.with_parts(credit, inv_handle, |parts| parts.encode(self.version, buffer))
+    }
+
+    /// The handle that a Reply of version 2 may invalidate, if there is one.
+    fn offered(&self, terms: &Terms) -> Option<u32> {
+        let handle = self.regions.first()?.segment.handle;
+        (terms.remote_invalidation && terms.version != Version::One && handle != 0).then_some(handle)
     }
 
     /// The part of the Payload stream that goes with the header.
@@ -352,8 +351,17 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// The reply's Send has invalidated `handle`: whether it belongs to this Call, and was exposed until then.
-    pub(super) fn invalidated_remotely(&mut self, handle: u32) -> bool {
+    /// The reply's Send has invalidated `handle`: whether that was allowed, it belongs to this Call, and was exposed
+    /// until then. In version 1 it may be any handle of the Call, if both sides announced that; in version 2 it is the one
+    /// that the Call has offered.
+    pub(super) fn invalidated_remotely(&mut self, handle: u32, terms: &Terms) -> bool {
+        let may = match self.version {
+            Version::One => terms.remote_invalidation,
+            Version::Two(_) => self.offered(terms) == Some(handle),
+        };
+        if !may {
+            return false;
+        }
         let exposed = |region: &&mut Region| region.access == Access::Exposed && region.segment.handle == handle;
         let Some(region) = self.regions.iter_mut().find(exposed) else { return false };
         region.access = Access::Local;
@@ -391,12 +399,13 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     /// Takes a message as the reply; `None`, and nothing is done, if it is not a sound reply to this Call.
-    pub(super) fn answered(&mut self, receive: u32, length: usize, message: &Message<'_>) -> Option<()> {
+    pub(super) fn answered(&mut self, receive: u32, length: usize, message: &ReceivedReply<'_>) -> Option<()> {
         let cancelled = matches!(self.stage, Stage::Cancelled);
         let end = |end| if cancelled { End::Cancelled } else { end };
-        self.stage = match message.header.body {
-            Body::Error(error) => Stage::Ending(end(End::Error(error))),
-            Body::Msg(chunks) => {
+        self.stage = match message.body {
+            ReplyBody::Error(error) => Stage::Ending(end(End::Error(error))),
+            ReplyBody::ErrorV2(error) => Stage::Ending(end(End::ErrorV2(error))),
+            ReplyBody::Inline(chunks) => {
                 let reply = MessageType::peek(message.payload) == Some((self.xid, MessageType::REPLY));
                 if !reply || !chunks.reads.is_empty() {
                     return None;
@@ -404,18 +413,24 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
                 self.returned(&chunks)?;
                 Stage::Ending(end(End::Reply { receive, payload: message.header_length..length }))
             }
-            Body::Nomsg(chunks) if chunks.reads.is_empty() && message.payload.is_empty() => {
+            ReplyBody::Long(chunks) if chunks.reads.is_empty() && message.payload.is_empty() => {
                 let reply = chunks.reply.filter(|chunk| !chunk.is_empty())?;
                 let length = filled(self.chunk(Kind::Reply), reply).filter(|&length| length > 0)?;
                 self.returned(&chunks)?;
                 Stage::Ending(end(End::LongReply(length)))
             }
-            Body::Nomsg(chunks) if message.payload.is_empty() => {
+            ReplyBody::Long(chunks) if message.payload.is_empty() => {
                 Stage::Pulling(end(self.provided(&chunks, cancelled)?))
             }
-            _ => return None,
+            ReplyBody::Long(_) => return None,
         };
         Some(())
+    }
+
+    /// The Responder has sent something that is no reply to this Call, and cannot send another.
+    pub(super) fn spoiled(&mut self) {
+        let end = if matches!(self.stage, Stage::Cancelled) { End::Cancelled } else { End::BadReply };
+        self.stage = Stage::Ending(end);
     }
 
     /// A reply in a Position Zero chunk of the Responder (RFC 5666 section 3.5). It is pulled if there is room for it,

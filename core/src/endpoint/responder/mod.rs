@@ -39,12 +39,19 @@ use super::limits::Assembly;
 use super::queue::Queue;
 use super::slots::Slots;
 use super::stream::{self, Ranges};
+use super::wire::{AnyReplyHeader, CallForm, CallReceived, ReceivedCall};
 use super::{CallId, InputError, Limits, Terms, is_protected};
-use crate::error::{EncodeError, Reaction, Role};
+use crate::error::EncodeError;
 use crate::lists::Chunks;
 use crate::prefix::Prefix;
 use crate::rpc::{self, MessageType};
-use crate::v1::{self, Body, ErrorReply, ReplyHeader};
+use crate::segment::ReadSegment;
+use crate::v2::{ErrorBodyV2, ErrorCode};
+
+/// The answer to what cannot be understood; `ERR_CHUNK` in version 1.
+const MALFORMED: ErrorBodyV2 = ErrorBodyV2::Void(ErrorCode::BAD_XDR);
+/// The answer where this side has no means; `ERR_CHUNK` in version 1.
+const SYSTEM: ErrorBodyV2 = ErrorBodyV2::Void(ErrorCode::SYSTEM);
 
 /// The Responder of one connection: at most `CALLS` calls at a time, with headers of at most `HEADER` octets, and at most
 /// `CHUNKS` Read chunks and as many Write chunks each.
@@ -191,7 +198,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// The chunks of a Call: the room for results.
     #[must_use]
     pub fn chunks(&self, call: CallId) -> Option<Chunks<'_>> {
-        self.slots.peek(call).map(|slot| slot.chunks())
+        self.slots.peek(call).map(|slot| slot.lists().chunks)
     }
 
     /// Tells the Responder what happened.
@@ -252,7 +259,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
         let form = slot.plan(reply, &terms, may_provide).unwrap_or(Form::Refused);
         slot.stage = match form {
-            Form::Refused => Stage::Refusing(slot.prefix, Reaction::ErrChunk),
+            Form::Refused => Stage::Refusing(slot.prefix, ErrorBodyV2::ReplyResource { length_needed: reply.length }),
             Form::Provided => Stage::Register,
             Form::Short | Form::Long => Stage::Answering,
         };
@@ -267,7 +274,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// [`ReplyFault::NoCall`] if there is no such call.
     pub fn refuse(&mut self, call: CallId) -> Result<(), ReplyFault> {
         let slot = self.delivered(call)?;
-        slot.stage = Stage::Refusing(slot.prefix, Reaction::ErrChunk);
+        slot.stage = Stage::Refusing(slot.prefix, MALFORMED);
         self.ready(call);
         Ok(())
     }
@@ -342,7 +349,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             (slot.stage, slot.queued) = (Stage::Provided, false);
         }
         let Some(slot) = (if provided { self.slots.get(call) } else { self.slots.free(call) }) else { return Ok(None) };
-        let invalidate = if answering && self.terms.remote_invalidation { slot.first_handle() } else { None };
+        let invalidate = if answering && self.terms.remote_invalidation { slot.invalidated_handle() } else { None };
         let inline = answering && slot.form == Form::Short;
         let payload = if inline { Ranges::new(&slot.items, slot.length) } else { Ranges::empty() };
         Ok(Some(Output::Send { call, header, payload, invalidate }))
@@ -365,7 +372,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             (Stage::Answering, _) if slot.has_written() => false,
             _ => return Err(InputError::Unexpected),
         };
-        (slot.stage, slot.reading) = (Stage::Refusing(slot.prefix, Reaction::ErrChunk), 0);
+        (slot.stage, slot.reading) = (Stage::Refusing(slot.prefix, SYSTEM), 0);
         if pulling {
             self.read(call);
         }
@@ -396,7 +403,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         let slot = slot.ok_or(InputError::Unexpected)?;
         (slot.memory, slot.stage) = (memory, Stage::Answering);
         if memory.is_none() {
-            slot.stage = Stage::Refusing(slot.prefix, Reaction::ErrChunk);
+            slot.stage = Stage::Refusing(slot.prefix, SYSTEM);
             self.provided = self.provided.saturating_sub(1);
         }
         self.ready(call);
@@ -429,53 +436,43 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if self.release.is_some() {
             return Err(InputError::NotPolled);
         }
-        let reaction = match v1::Message::decode(octets) {
-            Ok(message) => match message.header.body {
-                Body::Done => {
-                    self.done(message.header.xid);
-                    Reaction::Discard
-                }
-                Body::Error(_) => Reaction::Discard,
-                _ => {
-                    self.called(receive, &message, octets);
-                    return Ok(());
-                }
-            },
-            // An error is never answered, whatever version it refuses (section 4.2.4).
-            Err(_) if ErrorReply::decode(octets).is_ok() => Reaction::Discard,
-            Err(error) => error.reaction(Role::Responder),
-        };
-        match Prefix::decode(octets) {
-            Ok(prefix) if reaction != Reaction::Discard => {
-                self.admit(receive, Stage::Refusing(prefix, reaction), prefix);
+        match CallReceived::decode(self.terms.version, octets) {
+            CallReceived::Call(prefix, call) => self.called(receive, (prefix, &call), octets),
+            CallReceived::Fault(prefix, error) => {
+                self.admit(receive, Stage::Refusing(prefix, error), prefix);
             }
-            _ => self.release = Some(receive),
+            CallReceived::Done(xid) => {
+                self.done(xid);
+                self.release = Some(receive);
+            }
+            CallReceived::Nothing => self.release = Some(receive),
         }
         Ok(())
     }
 
     /// A Call whose header can be read.
-    fn called(&mut self, receive: u32, message: &v1::Message<'_>, octets: &[u8]) {
-        let prefix = message.header.prefix();
-        let judged = self.judge(message).and_then(|(chunks, assembly)| {
-            let header = if chunks.is_empty() { &[][..] } else { octets.get(..message.header_length)? };
-            (header.len() <= HEADER).then_some((chunks, assembly, header))
-        });
-        let Some((chunks, assembly, header)) = judged.filter(|_| !self.is_refused(prefix.xid)) else {
-            self.admit(receive, Stage::Refusing(prefix, Reaction::ErrChunk), prefix);
-            return;
+    fn called(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
+        let judged = self.judge(prefix.xid, call, octets);
+        let (assembly, header) = match judged {
+            Ok(judged) if !self.is_refused(prefix.xid) => judged,
+            Ok(_) => return self.answer(receive, prefix, MALFORMED),
+            Err(error) => return self.answer(receive, prefix, error),
         };
         if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
             if !header.is_empty() {
                 // There is room, as was checked.
                 slot.header = Vec::from_slice(header).unwrap_or_default();
             }
-            slot.from = message.header_length;
+            slot.from = call.header_length;
             (slot.items, slot.length) = (assembly.items, assembly.length);
-            slot.form = if matches!(message.header.body, Body::Nomsg(_)) { Form::Long } else { Form::Short };
-            slot.protected = !chunks.writes.is_empty()
-                && rpc::RpcCall::decode(message.payload).is_ok_and(|(call, _)| is_protected(&call));
+            slot.form = if call.form == CallForm::Long { Form::Long } else { Form::Short };
+            slot.protected = !call.lists.chunks.writes.is_empty()
+                && rpc::RpcCall::decode(call.payload).is_ok_and(|(call, _)| is_protected(&call));
         }
+    }
+
+    fn answer(&mut self, receive: u32, prefix: Prefix, error: ErrorBodyV2) {
+        self.admit(receive, Stage::Refusing(prefix, error), prefix);
     }
 
     /// Whether a Call must not be tried again. This can be asked once.
@@ -491,33 +488,46 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         true
     }
 
-    /// The chunks of a Call, and how it is put together; `None` if it is answered with `ERR_CHUNK`.
-    fn judge<'a>(&self, message: &v1::Message<'a>) -> Option<(Chunks<'a>, Assembly<CHUNKS>)> {
-        let (chunks, long) = match message.header.body {
-            Body::Msg(chunks) => (chunks, false),
-            Body::Nomsg(chunks) => (chunks, true),
-            _ => return None,
-        };
-        if !long && MessageType::peek(message.payload) != Some((message.header.xid, MessageType::CALL)) {
-            return None;
+    /// How a Call is put together, and its header if it has chunks; or the error that it is answered with, in the terms of
+    /// version 2.
+    fn judge<'a>(
+        &self,
+        xid: u32,
+        call: &ReceivedCall<'_>,
+        octets: &'a [u8],
+    ) -> Result<(Assembly<CHUNKS>, &'a [u8]), ErrorBodyV2> {
+        let inline = call.form == CallForm::Inline;
+        if inline && MessageType::peek(call.payload) != Some((xid, MessageType::CALL)) {
+            return Err(MALFORMED);
         }
-        if chunks.writes.len() > CHUNKS || !self.can_answer(message.header.xid, &chunks) {
-            return None;
+        if call.lists.chunks.writes.len() > CHUNKS {
+            return Err(ErrorBodyV2::WriteChunks { max_chunks: u32::try_from(CHUNKS).unwrap_or(u32::MAX) });
         }
-        Some((chunks, self.limits.assembly(&chunks, long, message.payload.len())?))
+        self.can_answer(xid, &call.lists.chunks)?;
+        let assembly = self.limits.assembly(call)?;
+        let header = if call.lists.is_empty() { &[][..] } else { octets.get(..call.header_length).unwrap_or_default() };
+        if header.len() > HEADER { Err(self.fewer_segments()) } else { Ok((assembly, header)) }
     }
 
     /// Whether the smallest reply to a Call with these chunks fits. All of them come back in its header, so a Call may
     /// have too many: it would be carried out, and its reply could not be sent.
-    fn can_answer(&self, xid: u32, chunks: &Chunks<'_>) -> bool {
+    fn can_answer(&self, xid: u32, chunks: &Chunks<'_>) -> Result<(), ErrorBodyV2> {
         /// Octets of an RPC reply without results.
         const SMALLEST: u64 = 24;
         if chunks.writes.is_empty() && chunks.reply.is_none() {
-            return true;
+            return Ok(());
         }
         let long = chunks.reply.is_some_and(|chunk| chunk.length() >= SMALLEST);
-        let header = ReplyHeader::new(xid, 0, chunks).encoded_len() as u64;
-        header.saturating_add(if long { 0 } else { SMALLEST }) <= u64::from(self.terms.reply_threshold)
+        let header = AnyReplyHeader::longest(self.terms.version, xid, chunks) as u64;
+        let fits = header.saturating_add(if long { 0 } else { SMALLEST }) <= u64::from(self.terms.reply_threshold);
+        if fits { Ok(()) } else { Err(self.fewer_segments()) }
+    }
+
+    /// The answer to a Call with more segments than a header has room for.
+    fn fewer_segments(&self) -> ErrorBodyV2 {
+        let room = u32::try_from(HEADER).unwrap_or(u32::MAX).min(self.terms.reply_threshold);
+        let most = usize::try_from(room).unwrap_or(usize::MAX).checked_div(ReadSegment::LEN).unwrap_or(0);
+        ErrorBodyV2::Segments { max_segments: u32::try_from(most).unwrap_or(u32::MAX) }
     }
 
     /// Gives a Call a place. A peer that sends more than it was ever granted is cut off; before the first grant, one
@@ -531,7 +541,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             self.fail();
             return None;
         };
-        slot.begin(receive, stage, prefix);
+        slot.begin(receive, stage, prefix, self.terms.version);
         self.ready(id);
         self.slots.get(id)
     }

@@ -7,13 +7,14 @@ use heapless::Vec;
 
 use super::output::CallMessage;
 use super::reply::{Form, Reply};
-use crate::endpoint::Terms;
 use crate::endpoint::stream::{self, Item, Piece, Ranges};
-use crate::error::{EncodeError, Reaction};
-use crate::lists::{Chunks, ReadList};
+use crate::endpoint::wire::{AnyReplyHeader, CallLists, CallReceived, ErrorHeader};
+use crate::endpoint::{Terms, Version};
+use crate::error::EncodeError;
+use crate::lists::ReadList;
 use crate::prefix::Prefix;
 use crate::segment::{ReadSegment, Segment};
-use crate::v1::{ErrorReply, Header, ReplyHeader};
+use crate::v2::ErrorBodyV2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
@@ -28,7 +29,7 @@ pub(super) enum Stage {
     Invalidate,
     Invalidating,
     /// An `RDMA_ERROR` goes back.
-    Refusing(Prefix, Reaction),
+    Refusing(Prefix, ErrorBodyV2),
 }
 
 /// One Call.
@@ -36,6 +37,7 @@ pub(super) enum Stage {
 pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     pub(super) stage: Stage,
     pub(super) queued: bool,
+    version: Version,
     pub(super) prefix: Prefix,
     /// The transport header, where it has chunks.
     pub(super) header: Vec<u8, HEADER>,
@@ -87,6 +89,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> 
         Self {
             stage: Stage::Pulling,
             queued: false,
+            version: Version::One,
             prefix,
             header: Vec::new(),
             receive: None,
@@ -108,17 +111,17 @@ impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> 
 
 impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     /// Clears everything of the previous call. Vectors are cleared in place, because new ones would be written in full.
-    pub(super) fn begin(&mut self, received: u32, first: Stage, of: Prefix) {
+    pub(super) fn begin(&mut self, received: u32, first: Stage, of: Prefix, spoken: Version) {
         // This names every field.
         #[rustfmt::skip]
         let Self {
-            stage, queued, prefix, header, receive, from, protected, reading, items, length, form, memory, written,
+            stage, queued, version, prefix, header, receive, from, protected, reading, items, length, form, memory, written,
             part, moved, last, postponed,
         } = self;
         header.clear();
         items.clear();
         written.clear();
-        (*stage, *prefix, *receive) = (first, of, Some(received));
+        (*stage, *version, *prefix, *receive) = (first, spoken, of, Some(received));
         (*queued, *protected, *form, *memory, *postponed) = (false, false, Form::Short, None, false);
         (*from, *reading, *length, *part, *moved, *last) = (0, 0, 0, 0, 0, 0);
     }
@@ -129,18 +132,24 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 
     /// The chunks of the Call. Its header was decoded before.
-    pub(super) fn chunks(&self) -> Chunks<'_> {
-        if self.header.is_empty() {
-            return Chunks::default();
+    #[inline(always)]
+    pub(super) fn lists(&self) -> CallLists<'_> {
+        if self.header.is_empty() { CallLists::default() } else { self.read_lists() }
+    }
+
+    #[inline(never)]
+    fn read_lists(&self) -> CallLists<'_> {
+        match CallReceived::decode(self.version, &self.header) {
+            CallReceived::Call(_, call) => call.lists,
+            _ => CallLists::default(),
         }
-        Header::decode(&self.header).ok().and_then(|(header, _)| header.chunks()).unwrap_or_default()
     }
 
     /// Chooses the form of the reply, and what goes into which chunk; `None` if there is no room. What fits nowhere is
     /// provided, if it `may` be.
     pub(super) fn plan(&mut self, reply: &Reply<'_>, terms: &Terms, may: bool) -> Option<Form> {
         let (mut items, mut written): (Vec<_, CHUNKS>, Vec<_, CHUNKS>) = (Vec::new(), Vec::new());
-        let chunks = self.chunks();
+        let chunks = self.lists().chunks;
         if !reply.protected && !self.protected {
             for (chunk, &item) in chunks.writes.iter().zip(reply.results) {
                 // The result of an empty chunk stays where it is (section 4.3.2.3).
@@ -152,8 +161,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             }
         }
         let left = u64::from(reply.length).saturating_sub(stream::taken(&items));
-        let header = ReplyHeader::new(self.prefix.xid, 0, &chunks).with_writes(&written).ok()?;
-        let fits = |header: &ReplyHeader<'_>, payload: u64| {
+        let header = AnyReplyHeader::new(self.version, self.prefix.xid, 0, &chunks).with_writes(&written).ok()?;
+        let fits = |header: &AnyReplyHeader<'_>, payload: u64| {
             payload.saturating_add(header.encoded_len() as u64) <= u64::from(terms.reply_threshold)
         };
         let form = if fits(&header, left) {
@@ -162,7 +171,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             Form::Long
         } else {
             let entries = provided::<CHUNKS>(&items, reply.length, (0, 0)).filter(|_| may)?;
-            fits(&header.with_reads(ReadList::new(&entries)), 0).then_some(Form::Provided)?
+            fits(&header.with_reads(ReadList::new(&entries))?, 0).then_some(Form::Provided)?
         };
         (self.part, self.moved) = (0, 0);
         (self.items, self.written, self.length, self.form) = (items, written, reply.length, form);
@@ -170,12 +179,12 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 
     pub(super) fn encode(&self, grant: u32, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        if let Stage::Refusing(prefix, reaction) = self.stage {
-            return ErrorReply::new(&prefix, grant, reaction).map_or(Ok(0), |reply| reply.encode(buffer));
+        if let Stage::Refusing(prefix, error) = self.stage {
+            return ErrorHeader::new(self.version, &prefix, grant, error).encode(buffer);
         }
-        let chunks = self.chunks();
+        let chunks = self.lists().chunks;
         // `plan` has checked that everything fits.
-        let header = ReplyHeader::new(self.prefix.xid, grant, &chunks);
+        let header = AnyReplyHeader::new(self.version, self.prefix.xid, grant, &chunks);
         let header = header.with_writes(&self.written).unwrap_or(header);
         match self.form {
             Form::Long => {
@@ -185,16 +194,19 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             Form::Provided => {
                 let memory = self.memory.unwrap_or_default();
                 let entries = provided::<CHUNKS>(&self.items, self.length, memory).unwrap_or_default();
-                header.with_reads(ReadList::new(&entries)).encode(buffer)
+                header.with_reads(ReadList::new(&entries)).unwrap_or(header).encode(buffer)
             }
             Form::Short | Form::Refused => header.encode(buffer),
         }
     }
 
-    /// The one handle that the reply may invalidate: any of the Call's. An empty segment needs no memory, so its handle
-    /// may be anything; 0 stands for none.
-    pub(super) fn first_handle(&self) -> Option<u32> {
-        let chunks = self.chunks();
+    /// The one handle that the reply may invalidate: in version 1 any of the Call's, in version 2 the one that it offers. An
+    /// empty segment needs no memory, so its handle may be anything; 0 stands for none.
+    pub(super) fn invalidated_handle(&self) -> Option<u32> {
+        let CallLists { chunks, inv_handle, .. } = self.lists();
+        if self.version != Version::One {
+            return Some(inv_handle).filter(|&handle| handle != 0);
+        }
         let reads = chunks.reads.iter().map(|read| read.target);
         let writes = chunks.writes.iter().chain(chunks.reply).flat_map(|chunk| chunk.iter());
         let names_memory = |segment: &Segment| segment.length > 0 && segment.handle != 0;
@@ -256,7 +268,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 
     fn pull(&mut self, may_read: bool, transfer: u32) -> Step {
-        if !self.chunks().reads.is_empty() {
+        if self.lists().have_reads() {
             // Everything that is copied comes before everything that is pulled, because this side then no longer
             // touches the memory.
             if let Some(receive) = self.receive {
@@ -297,18 +309,17 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     /// The next piece of the Call that is pulled: of each Read chunk, then of a Position Zero chunk.
     fn next_read(&mut self, transfer: u32) -> Option<Piece> {
         loop {
-            let reads = self.chunks().reads;
-            let segments = |position| {
-                let chunk = reads.chunks().find(|chunk| chunk.position == position)?;
-                Some(chunk.segments.iter().map(|read| read.target))
-            };
+            let lists = self.lists();
             let (piece, last) = match self.items.get(self.part) {
                 Some(item) => {
                     let range = stream::whole(item.position, item.length);
-                    (stream::piece(range, segments(item.position)?, self.moved), false)
+                    (stream::piece(range, lists.segments_at(item.position)?, self.moved), false)
                 }
                 // Only a Long Call has a Position Zero chunk.
-                None => (stream::piece(Ranges::new(&self.items, self.length), segments(0)?, self.moved), true),
+                None => {
+                    let ranges = Ranges::new(&self.items, self.length);
+                    (stream::piece(ranges, lists.segments_at(0)?, self.moved), true)
+                }
             };
             if let ControlFlow::Break(found) = self.go_on(piece.map(|piece| piece.first(transfer)), last) {
                 return found;
@@ -338,7 +349,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             return None;
         }
         loop {
-            let chunks = self.chunks();
+            let chunks = self.lists().chunks;
             let (piece, last) = match self.items.get(self.part) {
                 Some(item) => {
                     let chunk = chunks.writes.iter().filter(|chunk| !chunk.is_empty()).nth(self.part)?;

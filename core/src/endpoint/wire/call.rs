@@ -1,0 +1,251 @@
+//! The header of a Call: written by a Requester, read by a Responder.
+
+use crate::endpoint::version::Version;
+use crate::error::{DecodeError, EncodeError, Reaction, Role};
+use crate::lists::{Chunks, ReadList};
+use crate::prefix::Prefix;
+use crate::v1::{self, Body, ErrorReply};
+use crate::v2::family_a::{self, HeaderFlags};
+use crate::v2::{
+    self, ChunkLists, Credit, ErrorBodyV2, ErrorCode, ErrorReplyV2, Family, HeaderV2, MessageV2, ReactionV2, family_b,
+};
+
+/// How a Call carries its Payload stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::endpoint) enum CallForm {
+    /// After the header, without the items that are reduced.
+    #[default]
+    Inline,
+    /// In a chunk, with each reduced item in a chunk of its own: a Long Call (RFC 8166 section 3.5.3).
+    Long,
+}
+
+/// What the header of a Call is made of.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::endpoint) struct CallParts<'a> {
+    pub(in crate::endpoint) xid: u32,
+    /// Credits that are requested; version 2 has its own place for them.
+    pub(in crate::endpoint) credit: u32,
+    pub(in crate::endpoint) form: CallForm,
+    /// The handle that the Responder may invalidate in version 2; 0 for none.
+    pub(in crate::endpoint) inv_handle: u32,
+    /// In the Read list, entries at Position 0 come first.
+    pub(in crate::endpoint) chunks: Chunks<'a>,
+}
+
+impl<'a> CallParts<'a> {
+    #[inline(always)]
+    pub(in crate::endpoint) fn encoded_len(&self, version: Version) -> usize {
+        match version {
+            Version::One => self.version_1().encoded_len(),
+            Version::Two(family) => self.version_2(family, |header| header.encoded_len()),
+        }
+    }
+
+    #[inline(always)]
+    pub(in crate::endpoint) fn encode(&self, version: Version, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        match version {
+            Version::One => self.version_1().encode(buffer),
+            Version::Two(family) => self.version_2(family, |header| header.encode(buffer)),
+        }
+    }
+
+    #[inline(always)]
+    fn version_1(&self) -> v1::Header<'a> {
+        let body = match self.form {
+            CallForm::Inline => Body::Msg(self.chunks),
+            CallForm::Long => Body::Nomsg(self.chunks),
+        };
+        v1::Header { xid: self.xid, credit: self.credit, body }
+    }
+
+    // Apart from version 1, which it would slow down.
+    #[inline(never)]
+    fn version_2<R>(&self, family: Family, then: impl FnOnce(HeaderV2<'a>) -> R) -> R {
+        then(match family {
+            Family::A => HeaderV2::A(self.family_a()),
+            Family::B => HeaderV2::B(self.family_b()),
+        })
+    }
+
+    fn family_a(&self) -> family_a::Header<'a> {
+        use family_a::Body;
+        let lists = ChunkLists { inv_handle: self.inv_handle, chunks: self.chunks };
+        let body = match self.form {
+            CallForm::Inline => Body::Msg(lists),
+            CallForm::Long => Body::Nomsg(lists),
+        };
+        family_a::Header { xid: self.xid, credit: Credit(0), flags: HeaderFlags::empty(), body }
+    }
+
+    fn family_b(&self) -> family_b::Header<'a> {
+        use family_b::{Body, CallExternal};
+        let (call, reads) = self.chunks.reads.split_position_zero();
+        let lists = ChunkLists { inv_handle: self.inv_handle, chunks: Chunks { reads, ..self.chunks } };
+        let body = match self.form {
+            CallForm::Inline => Body::CallInline(lists),
+            CallForm::Long => Body::CallExternal(CallExternal { lists, call }),
+        };
+        family_b::Header { xid: self.xid, credit: Credit(0), body }
+    }
+}
+
+/// The chunks of a Call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::endpoint) struct CallLists<'a> {
+    pub(in crate::endpoint) chunks: Chunks<'a>,
+    /// The Call chunk of family B. Elsewhere it is in the Read list, at Position 0.
+    pub(in crate::endpoint) call: ReadList<'a>,
+    /// The handle that the Reply may invalidate, 0 for none. Version 1 has no such field.
+    pub(in crate::endpoint) inv_handle: u32,
+}
+
+/// A Call that was received.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::endpoint) struct ReceivedCall<'a> {
+    pub(in crate::endpoint) form: CallForm,
+    pub(in crate::endpoint) lists: CallLists<'a>,
+    pub(in crate::endpoint) header_length: usize,
+    /// What follows the header.
+    pub(in crate::endpoint) payload: &'a [u8],
+}
+
+/// What a Send means to a Responder.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::endpoint) enum CallReceived<'a> {
+    /// A Call that parses.
+    Call(Prefix, ReceivedCall<'a>),
+    /// `RDMA_DONE` of version 1, with this XID.
+    Done(u32),
+    /// It is not answered.
+    Nothing,
+    /// It is answered with this error; version 1 has fewer of them, see [`ErrorHeader`](super::ErrorHeader).
+    Fault(Prefix, ErrorBodyV2),
+}
+
+impl<'a> CallReceived<'a> {
+    #[inline(always)]
+    pub(in crate::endpoint) fn decode(version: Version, octets: &'a [u8]) -> Self {
+        match version {
+            Version::One => Self::decode_1(octets),
+            Version::Two(family) => Self::decode_2(family, octets),
+        }
+    }
+
+    #[inline(always)]
+    fn decode_1(octets: &'a [u8]) -> Self {
+        let v1::Message { header, header_length, payload } = match v1::Message::decode(octets) {
+            Ok(message) => message,
+            // An error is never answered, whatever version it refuses (RFC 8166 section 4.2.4).
+            Err(_) if ErrorReply::decode(octets).is_ok() => return Self::Nothing,
+            Err(error) => return Self::undecodable_1(octets, error),
+        };
+        let (form, chunks) = match header.body {
+            Body::Msg(chunks) => (CallForm::Inline, chunks),
+            Body::Nomsg(chunks) => (CallForm::Long, chunks),
+            Body::Msgp { .. } => return Self::Fault(header.prefix(), ErrorBodyV2::Void(ErrorCode::BAD_XDR)),
+            Body::Done => return Self::Done(header.xid),
+            Body::Error(_) => return Self::Nothing,
+        };
+        let lists = CallLists { chunks, ..CallLists::default() };
+        Self::Call(header.prefix(), ReceivedCall { form, lists, header_length, payload })
+    }
+
+    #[cold]
+    fn undecodable_1(octets: &[u8], error: DecodeError) -> Self {
+        match (error.reaction(Role::Responder), Prefix::decode(octets)) {
+            (Reaction::ErrVers, Ok(prefix)) => {
+                Self::Fault(prefix, ErrorBodyV2::Vers { low: v1::VERSION, high: v1::VERSION })
+            }
+            (Reaction::ErrChunk, Ok(prefix)) => Self::Fault(prefix, ErrorBodyV2::Void(ErrorCode::BAD_XDR)),
+            (Reaction::Discard, _) | (_, Err(_)) => Self::Nothing,
+        }
+    }
+
+    #[inline(never)]
+    fn decode_2(family: Family, octets: &'a [u8]) -> Self {
+        let MessageV2 { header, header_length, payload } = match MessageV2::decode(family, octets) {
+            Ok(message) => message,
+            Err(_) if ErrorReplyV2::decode(family, octets).is_ok() => return Self::Nothing,
+            Err(error) => return Self::undecodable_2(octets, error),
+        };
+        let (form, lists) = match header {
+            HeaderV2::A(header) if header.is_grant() || header.flags.contains(HeaderFlags::RESPONSE) => {
+                return Self::Nothing;
+            }
+            HeaderV2::A(header) => match header.body {
+                family_a::Body::Msg(lists) => (CallForm::Inline, CallLists::of(lists, ReadList::new(&[]))),
+                family_a::Body::Nomsg(lists) => (CallForm::Long, CallLists::of(lists, ReadList::new(&[]))),
+                _ => return Self::Nothing,
+            },
+            HeaderV2::B(header) => match header.body {
+                family_b::Body::CallInline(lists) => (CallForm::Inline, CallLists::of(lists, ReadList::new(&[]))),
+                family_b::Body::CallExternal(external) => {
+                    (CallForm::Long, CallLists::of(external.lists, external.call))
+                }
+                _ => return Self::Nothing,
+            },
+        };
+        if lists.are_sound(family, form) {
+            Self::Call(header.prefix(), ReceivedCall { form, lists, header_length, payload })
+        } else {
+            Self::Fault(header.prefix(), ErrorBodyV2::Void(ErrorCode::BAD_XDR))
+        }
+    }
+
+    #[cold]
+    fn undecodable_2(octets: &[u8], error: DecodeError) -> Self {
+        // Version 1 is one of those that the end may support; which one this connection uses is for its `Channel` to
+        // say.
+        let answer = ReactionV2::to(error, Role::Responder).error(v2::VERSION, v2::VERSION);
+        match (Prefix::decode(octets), answer) {
+            (Ok(prefix), Some(error)) => Self::Fault(prefix, error),
+            _ => Self::Nothing,
+        }
+    }
+}
+
+impl<'a> CallLists<'a> {
+    const fn of(lists: ChunkLists<'a>, call: ReadList<'a>) -> Self {
+        Self { chunks: lists.chunks, call, inv_handle: lists.inv_handle }
+    }
+
+    /// Whether the Read lists are as version 2 wants them: Positions that are multiples of four and do not descend
+    /// (drafts -02 and later, "XDR Errors"), and in family B the Payload stream in the Call chunk and nowhere else
+    /// (-07 sections 6.3.5 and 6.3.7).
+    fn are_sound(&self, family: Family, form: CallForm) -> bool {
+        let ascend = self.chunks.reads.iter().map(|read| read.position).is_sorted();
+        let aligned = self.chunks.reads.iter().all(|read| read.position.is_multiple_of(4));
+        let placed = match (family, form) {
+            (Family::A, _) => true,
+            (Family::B, form) => {
+                let has_call = form == CallForm::Long;
+                self.call.is_empty() != has_call
+                    && self.call.iter().all(|read| read.position == 0)
+                    && self.chunks.reads.iter().all(|read| read.position > 0)
+            }
+        };
+        ascend && aligned && placed
+    }
+
+    /// Whether there is no chunk at all.
+    #[inline]
+    pub(in crate::endpoint) const fn is_empty(&self) -> bool {
+        self.chunks.is_empty() && self.call.is_empty()
+    }
+
+    /// Whether there is anything to pull.
+    pub(in crate::endpoint) const fn have_reads(&self) -> bool {
+        !self.chunks.reads.is_empty() || !self.call.is_empty()
+    }
+
+    /// The segments of the chunk at this Position.
+    pub(in crate::endpoint) fn segments_at(
+        &self,
+        position: u32,
+    ) -> Option<impl Iterator<Item = crate::segment::Segment> + use<'a>> {
+        let mut chunks = self.call.chunks().chain(self.chunks.reads.chunks());
+        let chunk = chunks.find(|chunk| chunk.position == position)?;
+        Some(chunk.segments.iter().map(|read| read.target))
+    }
+}

@@ -1,0 +1,22 @@
+//! What Calls and Replies look like in each version. Everything else in `endpoint` deals with chunks and ranges, which
+//! are the same in all of them.
+//!
+//! ```text
+//!             version 1        version 2, family A     version 2, family B
+//! Call        RDMA_MSG         RDMA2_MSG               RDMA2_CALL_INLINE
+//!             RDMA_NOMSG       RDMA2_NOMSG             RDMA2_CALL_EXTERNAL
+//! Reply       RDMA_MSG         RDMA2_MSG               RDMA2_REPLY_INLINE
+//!             RDMA_NOMSG       RDMA2_NOMSG             RDMA2_REPLY_EXTERNAL
+//! error       RDMA_ERROR       RDMA2_ERROR             RDMA2_ERROR
+//! ```
+//!
+//! Version 2 has no Reply chunk in an inline Reply, has a Call chunk of its own in family B, and names the one handle
+//! that may be invalidated.
+
+mod call;
+mod error;
+mod reply;
+
+pub(super) use call::{CallForm, CallLists, CallParts, CallReceived, ReceivedCall};
+pub(super) use error::ErrorHeader;
+pub(super) use reply::{AnyReplyHeader, ReceivedReply, ReplyBody};

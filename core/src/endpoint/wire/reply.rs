@@ -1,0 +1,162 @@
+//! The header of a Reply: written by a Responder, read by a Requester.
+
+use crate::endpoint::version::Version;
+use crate::error::EncodeError;
+use crate::lists::{Chunks, ReadList, ReplyError};
+use crate::v1::{self, Body, ErrorBody};
+use crate::v2::family_a::{self, HeaderFlags};
+use crate::v2::{Credit, ErrorBodyV2, Family, HeaderV2, MessageV2, ReplyHeaderV2, family_b};
+
+/// The header of a Reply to send.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::endpoint) enum AnyReplyHeader<'a> {
+    V1(v1::ReplyHeader<'a>),
+    V2(ReplyHeaderV2<'a>),
+}
+
+impl<'a> AnyReplyHeader<'a> {
+    /// An inline Reply to a Call that `provided` these chunks, all of them unused. Credits of version 2 have a place of
+    /// their own.
+    #[inline]
+    pub(in crate::endpoint) const fn new(version: Version, xid: u32, credit: u32, provided: &Chunks<'a>) -> Self {
+        match version {
+            Version::One => Self::V1(v1::ReplyHeader::new(xid, credit, provided)),
+            Version::Two(family) => Self::V2(ReplyHeaderV2::new(family, xid, Credit(0), provided)),
+        }
+    }
+
+    /// The same with octets in the Write chunks.
+    #[inline]
+    pub(in crate::endpoint) fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
+        match self {
+            Self::V1(header) => header.with_writes(written).map(Self::V1),
+            Self::V2(header) => header.with_writes(written).map(Self::V2),
+        }
+    }
+
+    /// The same with the Payload stream in the Reply chunk.
+    #[inline]
+    pub(in crate::endpoint) fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
+        match self {
+            Self::V1(header) => header.with_reply(length).map(Self::V1),
+            Self::V2(header) => header.with_reply(length).map(Self::V2),
+        }
+    }
+
+    /// The same with the Payload stream in Read chunks of the Responder; `None` in version 2, which does not have that.
+    pub(in crate::endpoint) const fn with_reads(self, reads: ReadList<'a>) -> Option<Self> {
+        match self {
+            Self::V1(header) => Some(Self::V1(header.with_reads(reads))),
+            Self::V2(_) => None,
+        }
+    }
+
+    #[inline]
+    pub(in crate::endpoint) fn encoded_len(&self) -> usize {
+        match self {
+            Self::V1(header) => header.encoded_len(),
+            Self::V2(header) => length_2(header),
+        }
+    }
+
+    #[inline]
+    pub(in crate::endpoint) fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        match self {
+            Self::V1(header) => header.encode(buffer),
+            Self::V2(header) => encode_2(header, buffer),
+        }
+    }
+
+    /// Octets of the longest header of a Reply to a Call with these chunks.
+    #[inline]
+    pub(in crate::endpoint) fn longest(version: Version, xid: u32, provided: &Chunks<'a>) -> usize {
+        let inline = Self::new(version, xid, 0, provided);
+        match version {
+            // It has all chunks in any case.
+            Version::One => inline.encoded_len(),
+            Version::Two(_) => inline.with_reply(0).unwrap_or(inline).encoded_len(),
+        }
+    }
+}
+
+// Apart from version 1, which they would slow down.
+#[inline(never)]
+fn length_2(header: &ReplyHeaderV2<'_>) -> usize {
+    header.encoded_len()
+}
+
+#[inline(never)]
+fn encode_2(header: &ReplyHeaderV2<'_>, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+    header.encode(buffer)
+}
+
+/// A Reply or an error that was received.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::endpoint) struct ReceivedReply<'a> {
+    pub(in crate::endpoint) xid: u32,
+    /// Credits that are granted; version 2 counts them elsewhere.
+    pub(in crate::endpoint) credit: Option<u32>,
+    pub(in crate::endpoint) body: ReplyBody<'a>,
+    pub(in crate::endpoint) header_length: usize,
+    /// What follows the header.
+    pub(in crate::endpoint) payload: &'a [u8],
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(in crate::endpoint) enum ReplyBody<'a> {
+    /// The Payload stream follows the header.
+    Inline(Chunks<'a>),
+    /// The Payload stream is in a chunk.
+    Long(Chunks<'a>),
+    Error(ErrorBody),
+    ErrorV2(ErrorBodyV2),
+}
+
+impl<'a> ReceivedReply<'a> {
+    /// Reads a Reply or an error; `None` if the Send is something else.
+    #[inline(always)]
+    pub(in crate::endpoint) fn decode(version: Version, octets: &'a [u8]) -> Option<Self> {
+        match version {
+            Version::One => Self::decode_1(octets),
+            Version::Two(family) => Self::decode_2(family, octets),
+        }
+    }
+
+    #[inline(always)]
+    fn decode_1(octets: &'a [u8]) -> Option<Self> {
+        let v1::Message { header, header_length, payload } = v1::Message::decode(octets).ok()?;
+        let body = match header.body {
+            Body::Msg(chunks) => ReplyBody::Inline(chunks),
+            Body::Nomsg(chunks) => ReplyBody::Long(chunks),
+            Body::Error(error) => ReplyBody::Error(error),
+            Body::Msgp { .. } | Body::Done => return None,
+        };
+        Some(Self { xid: header.xid, credit: Some(header.credit), body, header_length, payload })
+    }
+
+    #[inline(never)]
+    fn decode_2(family: Family, octets: &'a [u8]) -> Option<Self> {
+        let MessageV2 { header, header_length, payload } = MessageV2::decode(family, octets).ok()?;
+        let body = match header {
+            HeaderV2::A(header) if !header.flags.contains(HeaderFlags::RESPONSE) => return None,
+            HeaderV2::A(header) => match header.body {
+                family_a::Body::Msg(lists) => ReplyBody::Inline(lists.chunks),
+                family_a::Body::Nomsg(lists) => ReplyBody::Long(lists.chunks),
+                family_a::Body::Error(error) => known(error)?,
+                family_a::Body::Connprop(_) | family_a::Body::Grant => return None,
+            },
+            HeaderV2::B(b) => match b.body {
+                family_b::Body::ReplyInline { .. } => ReplyBody::Inline(header.chunks()?),
+                family_b::Body::ReplyExternal { .. } => ReplyBody::Long(header.chunks()?),
+                family_b::Body::Error(error) => known(error)?,
+                _ => return None,
+            },
+        };
+        Some(Self { xid: header.xid(), credit: None, body, header_length, payload })
+    }
+}
+
+/// An error whose code is not known is discarded (version two draft -07 section 7).
+fn known<'a>(error: ErrorBodyV2) -> Option<ReplyBody<'a>> {
+    error.code().name().map(|_| ReplyBody::ErrorV2(error))
+}

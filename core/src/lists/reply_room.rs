@@ -1,0 +1,82 @@
+//! The room that a Call provides for its results and its Reply, and what the Responder puts there.
+
+use core::fmt;
+
+use super::{Chunks, ReadList, Returned, WriteChunk, WriteList};
+
+/// The Write chunks and the Reply chunk of a Call, and how many octets are returned in each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplyRoom<'a> {
+    pub(crate) writes: WriteList<'a>,
+    pub(crate) reply: Option<WriteChunk<'a>>,
+    written: &'a [u64],
+    reply_length: u64,
+}
+
+/// What a Responder cannot return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReplyError {
+    /// The Call provided no such chunk.
+    NoChunk,
+    /// More octets than the chunk has room for.
+    ChunkTooSmall {
+        /// Octets to return in the chunk.
+        length: u64,
+        /// Octets the chunk has room for.
+        room: u64,
+    },
+}
+
+impl<'a> ReplyRoom<'a> {
+    /// That of a Call with these chunks, all of it unused.
+    #[inline]
+    pub(crate) const fn of(provided: &Chunks<'a>) -> Self {
+        Self { writes: provided.writes, reply: provided.reply, written: &[], reply_length: 0 }
+    }
+
+    /// The same with `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
+    #[inline]
+    pub(crate) fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
+        let mut chunks = self.writes.iter();
+        for &length in written {
+            fits(chunks.next(), length)?;
+        }
+        Ok(Self { written, ..self })
+    }
+
+    /// The same with this many octets in the Reply chunk.
+    #[inline]
+    pub(crate) fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
+        fits(self.reply, length)?;
+        Ok(Self { reply_length: length, ..self })
+    }
+
+    /// All chunks as they were provided, with this Read list.
+    #[inline(always)]
+    pub(crate) const fn chunks(&self, reads: ReadList<'a>) -> Chunks<'a> {
+        Chunks { reads, writes: self.writes, reply: self.reply }
+    }
+
+    /// What was put into them.
+    #[inline(always)]
+    pub(crate) const fn returned(&self) -> Returned<'a> {
+        Returned { writes: self.written, reply: self.reply_length }
+    }
+}
+
+fn fits(chunk: Option<WriteChunk<'_>>, length: u64) -> Result<(), ReplyError> {
+    let room = chunk.ok_or(ReplyError::NoChunk)?.length();
+    if length > room { Err(ReplyError::ChunkTooSmall { length, room }) } else { Ok(()) }
+}
+
+impl fmt::Display for ReplyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoChunk => f.write_str("the Call provided no such chunk"),
+            Self::ChunkTooSmall { length, room } => write!(f, "{length} octets for a chunk with room for {room}"),
+        }
+    }
+}
+
+impl core::error::Error for ReplyError {}

@@ -1,0 +1,118 @@
+//! The header of a Reply of version 2, made from the chunks that its Call provided.
+//!
+//! As in version 1, the Responder returns the chunks with the lengths that it has written. An inline Reply has no Reply
+//! chunk, whether or not one was provided (version two draft -02, "XDR Errors"; -07 section 6.3.10).
+
+use super::family_a::{self, HeaderFlags};
+use super::{Credit, Family, VERSION, family_b};
+use crate::error::EncodeError;
+use crate::lists::{Chunks, ReadList, ReplyError, ReplyRoom, WriteChunk};
+use crate::prefix::{Prefix, Procedure};
+use crate::sink::{self, Emit, Sink};
+
+/// The header of a Reply of version 2.
+///
+/// ```
+/// use rpcrdma::lists::{Chunks, WriteChunk};
+/// use rpcrdma::segment::Segment;
+/// use rpcrdma::v2::{Credit, Family, HeaderV2, ReplyHeaderV2};
+///
+/// let memory = [Segment { handle: 1, length: 64, offset: 0x1000 }.to_octets()];
+/// let provided = Chunks { reply: Some(WriteChunk::new(&memory)), ..Chunks::default() };
+///
+/// // A Reply of 24 octets, inline: RDMA2_REPLY_INLINE, without the Reply chunk.
+/// let reply = ReplyHeaderV2::new(Family::B, 7, Credit(32), &provided);
+/// let mut send = [0; 1024];
+/// assert_eq!(reply.encode(&mut send).unwrap(), 20);
+///
+/// // The same in the Reply chunk: RDMA2_REPLY_EXTERNAL.
+/// let length = reply.with_reply(24)?.encode(&mut send).unwrap();
+/// let (header, _) = HeaderV2::decode(Family::B, &send[..length]).unwrap();
+/// assert_eq!(header.chunks().and_then(|chunks| chunks.reply).map(|chunk| chunk.length()), Some(24));
+/// # Ok::<(), rpcrdma::v1::ReplyError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ReplyHeaderV2<'a> {
+    family: Family,
+    xid: u32,
+    credit: Credit,
+    place: ReplyPlace,
+    room: ReplyRoom<'a>,
+}
+
+/// Where the Payload stream of a Reply is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReplyPlace {
+    /// After the header.
+    Inline,
+    ReplyChunk,
+}
+
+impl<'a> ReplyHeaderV2<'a> {
+    /// The Reply to a Call that `provided` these chunks, all of them unused, with its Payload stream after the header.
+    #[must_use]
+    pub const fn new(family: Family, xid: u32, credit: Credit, provided: &Chunks<'a>) -> Self {
+        Self { family, xid, credit, place: ReplyPlace::Inline, room: ReplyRoom::of(provided) }
+    }
+
+    /// The same with `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
+    ///
+    /// # Errors
+    /// A [`ReplyError`] if there are more numbers than Write chunks, or one is more than its chunk has room for.
+    pub fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
+        Ok(Self { room: self.room.with_writes(written)?, ..self })
+    }
+
+    /// The same with the Payload stream, `length` octets, in the Reply chunk.
+    ///
+    /// # Errors
+    /// A [`ReplyError`] if there is no Reply chunk, or not enough room in it.
+    pub fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
+        Ok(Self { place: ReplyPlace::ReplyChunk, room: self.room.with_reply(length)?, ..self })
+    }
+
+    /// Octets the header has on the wire.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        sink::encoded_len(self)
+    }
+
+    /// Writes the header at the start of `buffer` and returns its length.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        sink::encode(self, buffer)
+    }
+
+    const fn header_type(&self) -> u32 {
+        match (self.family, self.place) {
+            (Family::A, ReplyPlace::Inline) => family_a::HeaderType::RDMA2_MSG.0,
+            (Family::A, ReplyPlace::ReplyChunk) => family_a::HeaderType::RDMA2_NOMSG.0,
+            (Family::B, ReplyPlace::Inline) => family_b::HeaderType::RDMA2_REPLY_INLINE.0,
+            (Family::B, ReplyPlace::ReplyChunk) => family_b::HeaderType::RDMA2_REPLY_EXTERNAL.0,
+        }
+    }
+}
+
+impl Emit for ReplyHeaderV2<'_> {
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        let Self { family, xid, credit, place, room } = *self;
+        Prefix { xid, version: VERSION, credit: credit.0, procedure: Procedure(self.header_type()) }.emit(sink);
+        let reply = room.reply.filter(|_| place == ReplyPlace::ReplyChunk);
+        let returned = room.returned();
+        match (family, place) {
+            (Family::A, _) => {
+                sink.word(HeaderFlags::RESPONSE.bits());
+                // `rdma_inv_handle`, which has no meaning here.
+                sink.word(0);
+                Chunks { reply, ..room.chunks(ReadList::new(&[])) }.emit(sink, Some(returned));
+            }
+            (Family::B, ReplyPlace::Inline) => room.writes.emit(sink, Some(returned.writes)),
+            (Family::B, ReplyPlace::ReplyChunk) => {
+                room.writes.emit(sink, Some(returned.writes));
+                WriteChunk::emit_optional(reply, sink, Some(returned.reply));
+            }
+        }
+    }
+}
