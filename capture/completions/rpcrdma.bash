@@ -34,6 +34,9 @@ _rpcrdma() {
             rpcrdma,events)
                 cmd="rpcrdma__subcmd__events"
                 ;;
+            rpcrdma,explain)
+                cmd="rpcrdma__subcmd__explain"
+                ;;
             rpcrdma,export)
                 cmd="rpcrdma__subcmd__export"
                 ;;
@@ -85,6 +88,9 @@ _rpcrdma() {
             rpcrdma__subcmd__help,events)
                 cmd="rpcrdma__subcmd__help__subcmd__events"
                 ;;
+            rpcrdma__subcmd__help,explain)
+                cmd="rpcrdma__subcmd__help__subcmd__explain"
+                ;;
             rpcrdma__subcmd__help,export)
                 cmd="rpcrdma__subcmd__help__subcmd__export"
                 ;;
@@ -125,7 +131,7 @@ _rpcrdma() {
 
     case "${cmd}" in
         rpcrdma)
-            opts="-q -h -V --color --quiet --help --version decode transactions slow pending events top export annotate trace report stats compare check header completions man help"
+            opts="-q -h -V --color --quiet --help --version decode transactions slow explain pending events top export annotate trace report stats compare check header completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -526,6 +532,68 @@ _rpcrdma() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rpcrdma__subcmd__explain)
+            opts="-q -h --connection --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --xid --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --connection)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slower-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --xid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rpcrdma__subcmd__export)
             opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --output --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -619,7 +687,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__help)
-            opts="decode transactions slow pending events top export annotate trace report stats compare check header completions man help"
+            opts="decode transactions slow explain pending events top export annotate trace report stats compare check header completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -703,6 +771,20 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__help__subcmd__events)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__explain)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -871,7 +953,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__man)
-            opts="-q -h --color --quiet --help decode transactions slow pending events top export annotate trace report stats compare check header completions man"
+            opts="-q -h --color --quiet --help decode transactions slow explain pending events top export annotate trace report stats compare check header completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -18,6 +18,7 @@ use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::event::{Event, Report, Terminated};
 use crate::file::{Frame, Time};
 use crate::link::{self, Content, TcpSegment};
+use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;
 use crate::session::{Context, Session};
 
@@ -47,6 +48,8 @@ pub struct Config {
     pub operations: bool,
     /// Report each sign that something was lost on its way: packets that were sent again, negative acknowledgements, time-outs.
     pub recovery: bool,
+    /// Of which RPCs to keep what both ends did, packet by packet ([`Transaction::steps`](crate::Transaction::steps)).
+    pub steps: StepsWanted,
     /// The wire format of version 2. Without this, the first message of a connection that can be of only one format
     /// decides.
     pub v2_family: Option<Family>,
@@ -77,6 +80,7 @@ impl Default for Config {
             memory: 256 << 20,
             operations: false,
             recovery: false,
+            steps: StepsWanted::None,
             v2_family: None,
             verify_crc: false,
         }
@@ -258,6 +262,7 @@ impl DissectorState {
             transactions: self.config.transactions,
             operations: self.config.operations,
             recovery: self.config.recovery,
+            steps: &self.config.steps,
             last_number: &mut self.last_number,
             events: &mut self.events,
         }
@@ -284,6 +289,11 @@ impl Handler for DissectorState {
         last: bool,
     ) -> Taken {
         session.operation(connection, &operation, last, &mut self.context())
+    }
+
+    #[inline]
+    fn acknowledged(&mut self, session: &mut Session, by: (Side, Stamp), place: u64) {
+        session.acknowledged(by, place);
     }
 
     fn account(&mut self) -> &mut Account {

@@ -335,6 +335,100 @@ fn only_rpcs_that_took_so_long_are_slow() {
     assert!(stderr(&output).contains("1 call without a reply left out"), "{}", stderr(&output));
 }
 
+/// What a section of `explain` says, by its first word.
+fn section<'a>(text: &'a str, title: &str) -> &'a str {
+    let after = text.split_once(&format!("\n\n{title}")).unwrap_or_else(|| panic!("no {title}")).1;
+    after.split_once('\n').unwrap().1.split("\n\n").next().unwrap()
+}
+
+/// READ: call 246, reply 406. `tests/steps.rs` compares all steps with tshark.
+#[test]
+fn an_rpc_is_explained_by_what_its_ends_sent_each_other() {
+    let output = run(&["explain", "-q", "--xid", "0xc73d34c3", &capture("nfs41_lossy")]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        text.starts_with("0xc73d34c3  SEQUENCE PUTFH READ  2313.392 ms\nconnection 1, requester 192.0.2.2,"),
+        "{text}"
+    );
+    let ladder = section(text, " frames ");
+    for line in [
+        "    246      0.000             │ Send: call, 228 octets ──────────────────────▶│",
+        "    247      0.723      0.723  │◀─────────────────────────── call acknowledged │",
+        "248–270      2.462      1.739  │◀──── RDMA Write × 23, 23,552 octets, 1.974 ms │",
+        "    292      8.263      0.073  │ NAK: a packet is missing ────────────────────▶│",
+        "    353   2309.344   2294.494  │    time-out: had sent nothing for 2294.494 ms │",
+        "    406   2313.392      0.001  │◀───────── Send: reply, sent again, 156 octets │",
+    ] {
+        assert!(ladder.lines().any(|other| other == line), "{line} is not in\n{ladder}");
+    }
+    assert!(section(text, "Time").contains("push          2310.929 ms  99.9 %  2308.950 ms of it recovery"), "{text}");
+    assert!(
+        section(text, "Operations").contains("READ      NFS4_OK  offset 0, count 65,536, handle 0x25bd1dd4"),
+        "{text}"
+    );
+    assert!(section(text, "RDMA_MSG from 192.0.2.2 in frame 246").contains("offset 0xc73d34c34e88c000"), "{text}");
+    assert!(section(text, "RDMA_MSG from 192.0.2.1 in frame 406").contains("Send invalidates  0x0000073e"), "{text}");
+}
+
+#[test]
+fn an_rpc_is_explained_in_json_as_in_text() {
+    let output = run(&["explain", "-q", "--json", "--xid", "0xc73d34c3", &capture("nfs41_lossy")]);
+    let object: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
+    assert_eq!((&object["type"], &object["connection"]), (&json!("explain"), &json!(1)));
+    let steps = object["steps"].as_array().unwrap();
+    let frames = |step: &Value| (step["first_frame"].as_u64().unwrap(), step["last_frame"].as_u64().unwrap());
+    assert_eq!(steps[..3].iter().map(frames).collect::<Vec<_>>(), [(246, 246), (247, 247), (248, 270)]);
+    let timeout = steps.iter().find(|step| step["recovery"] == "time-out").unwrap();
+    assert_eq!((&timeout["silence_ns"], &timeout["first_frame"]), (&json!(2_294_494_000_u64), &json!(353)));
+    let sum = |steps: &[Value], name: &str| steps.iter().map(|step| step[name].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(sum(object["stretches"].as_array().unwrap(), "duration_ns"), 2_313_392_000);
+    let lasted = steps.iter().map(|step| step["last_time_ns"].as_u64().unwrap() - step["time_ns"].as_u64().unwrap());
+    assert_eq!(sum(steps, "since_before_ns") + lasted.sum::<u64>(), 2_313_392_000);
+    assert_eq!(object["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(object["transaction"]["latency_ns"], 2_313_392_000_u64);
+    // In that capture the first reply that invalidates shows that the server may not.
+    let output = run(&["explain", "-q", "--json", "--xid", "0xae3d34c3", &capture("nfs41_lossy")]);
+    let object: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
+    assert_eq!(object["findings"][0]["rule"], "invalidate-foreign", "{object}");
+}
+
+#[test]
+fn every_rpc_is_explained_within_80_columns() {
+    for name in ["nfs41_lossy", "iwarp_nfs3_lossy", "errors", "withdrawn", "reduced_reply", "nfs41_callback", "delays"]
+    {
+        let transactions = objects("transactions", &capture(name));
+        let rpcs = transactions.iter().filter(|object| object["type"] == "transaction");
+        let xids: Vec<String> = rpcs.map(|rpc| rpc["rdma_xid"].as_str().unwrap().to_owned()).collect();
+        let arguments: Vec<&str> = xids.iter().take(20).flat_map(|xid| ["--xid", xid]).collect();
+        let output = run(&[&["explain", "-q", &capture(name)], &arguments[..]].concat());
+        assert!(xids.len().min(20) <= stdout(&output).matches("\nconnection ").count(), "{name}");
+        for line in stdout(&output).lines().filter(|line| !line.starts_with("        ")) {
+            assert!(line.chars().count() <= 80, "{name}: {line}");
+        }
+        let ladders = stdout(&output).lines().filter(|line| line.ends_with('│')).count();
+        assert!(ladders >= 2 * xids.len().min(20) - 2, "{name}: {ladders}");
+    }
+}
+
+#[test]
+fn what_cannot_be_explained_is_said() {
+    let output = run(&["explain", &capture("nfs41")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--xid"), "{}", stderr(&output));
+    let output = run(&["explain", "--xid", "7", &capture("nfs41")]);
+    assert_eq!((stdout(&output), output.status.code()), ("", Some(1)));
+    assert!(stderr(&output).contains("rpcrdma: nothing selected: "), "{}", stderr(&output));
+    // Nine connections use the same XIDs.
+    let connections = |arguments: &[&str]| {
+        let xid = objects("transactions", &capture("errors"))[0]["rdma_xid"].as_str().unwrap().to_owned();
+        let output = run(&[&["explain", "-q", "--json", "--xid", &xid, &capture("errors")], arguments].concat());
+        let rpcs = stdout(&output).lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        rpcs.filter(|rpc| rpc["type"] == "explain").map(|rpc| rpc["connection"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(connections(&["--connection", "1"]), [1]);
+}
+
 #[test]
 fn events_are_one_line_each_in_the_order_of_their_frames() {
     let output = run(&["events", "-q", &capture("nfs41_lossy")]);

@@ -1,6 +1,6 @@
 //! What the two ends of a connection did, in the order they did it, whatever carried it.
 
-use super::recovery::RecoveryKind;
+use super::recovery::Sign;
 use crate::file::Time;
 
 /// A capture may show packets out of order by this many frames: as many as are held up for a missing one.
@@ -98,6 +98,32 @@ impl Places {
     }
 }
 
+/// What a packet carries part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationType {
+    /// A Send.
+    Send,
+    /// An RDMA Write.
+    Write,
+    /// The request of an RDMA Read.
+    ReadRequest,
+    /// The answer to one.
+    ReadResponse,
+}
+
+impl OperationType {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Send => "Send",
+            Self::Write => "RDMA Write",
+            Self::ReadRequest => "RDMA Read request",
+            Self::ReadResponse => "RDMA Read response",
+        }
+    }
+}
+
 /// A step of one end of a connection; repetitions, losses and disorder of the carrier have been undone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation<'a> {
@@ -171,13 +197,15 @@ pub(crate) enum OperationKind<'a> {
     /// The capture does not hold some of what this end sent next.
     Lost,
     /// Something was lost on its way, or seemed to be: a sign of that, when it was captured. Unlike the others it may come
-    /// before what it is about.
-    Recovery {
+    /// before what it is about, and of a packet that was discarded it comes only when the packet comes again.
+    Sign {
         /// Whose numbers `place` is one of: of a negative acknowledgement and of an InfiniBand Read response, the other end's.
         of: Side,
         /// What it is about: its place in what that end sends.
         place: u64,
         /// The sign.
-        kind: RecoveryKind,
+        sign: Sign,
+        /// What the packet that shows it carries, if it is one that was sent again and the carrier knows.
+        operation: Option<OperationType>,
     },
 }

@@ -47,6 +47,26 @@ impl RecoveryKind {
             Self::Failed => "refused",
         }
     }
+
+    /// Whether it says of a packet that carries something that this came before.
+    pub(crate) const fn is_of_packet(self) -> bool {
+        matches!(self, Self::SentAgain | Self::Replaced | Self::Duplicate)
+    }
+
+    /// Whether it shows a packet that was sent again.
+    #[must_use]
+    pub const fn is_sent_again(self) -> bool {
+        matches!(self, Self::SentAgain | Self::Replaced)
+    }
+}
+
+/// What is known of a packet besides what it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// It shows that something was lost.
+    Recovery(RecoveryKind),
+    /// Its receiver threw it away, because it had missed one before it. It was sent again later.
+    Discarded,
 }
 
 /// What a packet shows: that its sender had waited in vain, and what the packet is.

@@ -1,6 +1,7 @@
 //! Writing what was found: `json` for programs, `text`, `tree` and `findings` for people, [`stats`] in numbers, `export` for
 //! tools that read RPC over TCP, `annotate` for Wireshark, `trace` for Perfetto, `report` for a ticket. Each that brings a
-//! package with it is behind the feature of that name. `tree`, `slow`, `pending` and `top` are with `text`, `trace` is with
+//! package with it is behind the feature of that name. `tree`, `slow`, `pending`, `top`
+//! and `explain` are with `text`, `trace` is with
 //! `json`, `annotate` needs both `export` and `text`, and `compare` both `json` and `text`.
 
 #[cfg(all(feature = "export", feature = "text"))]
@@ -9,6 +10,8 @@ pub mod annotate;
 mod capture_file;
 #[cfg(all(feature = "json", feature = "text"))]
 pub mod compare;
+#[cfg(feature = "text")]
+pub mod explain;
 #[cfg(feature = "export")]
 pub mod export;
 #[cfg(any(feature = "json", feature = "text"))]
@@ -19,6 +22,8 @@ pub mod file_names;
 pub mod findings;
 #[cfg(feature = "json")]
 pub mod json;
+#[cfg(feature = "text")]
+mod ladder;
 #[cfg(feature = "text")]
 pub mod pending;
 pub(crate) mod reason;

@@ -193,7 +193,7 @@ fn what(phase: Phase, transaction: &Transaction) -> String {
 }
 
 /// What was done because packets were lost.
-fn done(recovery: &Recovery) -> String {
+pub(super) fn done(recovery: &Recovery) -> String {
     let resent = recovery.resent_from.map(|frame| format!(" sent again from frame {frame}")).unwrap_or_default();
     let wait = format!(" (wait {} ms)", milliseconds(recovery.rnr_wait));
     let done = [

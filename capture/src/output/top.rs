@@ -354,6 +354,7 @@ mod tests {
             began: Some(Stamp { frame: 1, time: Time(0) }),
             phases: Err(NotTimed::Missed),
             recovery: Err(RecoveryUnknown::NotTimed(NotTimed::Missed)),
+            steps: None,
             waiting: None,
         }
     }

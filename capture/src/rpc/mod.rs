@@ -10,5 +10,6 @@ pub(crate) mod not_rebuilt;
 pub(crate) mod phases;
 pub(crate) mod ranges;
 pub(crate) mod recovery;
+pub(crate) mod steps;
 pub(crate) mod transaction;
 pub(crate) mod waiting;

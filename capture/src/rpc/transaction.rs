@@ -4,6 +4,7 @@ use super::known::{Security, Status};
 use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phases};
 use super::recovery::{Recovery, RecoveryUnknown};
+use super::steps::Steps;
 use super::waiting::Waiting;
 use crate::carrier::operation::{Side, Stamp};
 use crate::link::Address;
@@ -56,6 +57,9 @@ pub struct Transaction {
     pub phases: Result<Phases, NotTimed>,
     /// How much of that time was spent because packets were lost.
     pub recovery: Result<Recovery, RecoveryUnknown>,
+    /// What both ends did for it, packet by packet, if [`Config::steps`](crate::Config::steps) asks for it and the capture
+    /// holds the call.
+    pub steps: Option<Box<Steps>>,
     /// How it waits for its reply, if the capture holds the call and no reply.
     pub waiting: Option<Waiting>,
 }

@@ -16,6 +16,12 @@ pub enum Step {
     ReadResponse,
     /// The responder wrote data with an RDMA Write.
     Write,
+    /// The responder sent the reply.
+    Reply,
+    /// The requester sent RDMA_DONE: it has read the reply.
+    Done,
+    /// The responder's adapter acknowledged the whole call.
+    Acknowledgement,
 }
 
 impl Step {
@@ -27,6 +33,9 @@ impl Step {
             Self::ReadRequest => "RDMA Read request",
             Self::ReadResponse => "RDMA Read response",
             Self::Write => "RDMA Write",
+            Self::Reply => "reply",
+            Self::Done => "RDMA_DONE",
+            Self::Acknowledgement => "acknowledgement",
         }
     }
 }

@@ -1,11 +1,14 @@
 //! A Send put together from its parts.
 
+use super::step_log::SendPart;
 use crate::carrier::operation::{Places, Progress, Stamp};
 use crate::file::Time;
 use crate::rpc::message::Captured;
 
 /// The most octets of a Send that are kept: the largest possible inline threshold (RFC 8797 section 4.2).
 const LARGEST: usize = 262_144;
+/// The most packets of a Send that are kept apart.
+const PARTS: usize = 1024;
 
 /// The frames between which something was captured. What was sent again may have been captured behind what comes after it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,11 +47,15 @@ pub(crate) struct Assembled {
     pub(crate) progress: Progress,
     pub(crate) retransmitted: u32,
     pub(crate) places: Places,
+    /// Its packets, if they are kept.
+    pub(super) parts: Vec<SendPart>,
 }
 
 /// The Send that one end is sending.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
+    /// Whether the packets of a Send are kept apart.
+    pub(super) keeps_parts: bool,
     current: Option<Assembled>,
 }
 
@@ -82,8 +89,12 @@ impl Assembly {
             progress: part.progress,
             retransmitted: 0,
             places: part.places,
+            parts: Vec::new(),
         });
         send.append(part);
+        if self.keeps_parts {
+            send.keep(part);
+        }
         if part.last {
             return (unfinished, Some(send));
         }
@@ -93,7 +104,7 @@ impl Assembly {
 
     /// Octets of memory it takes.
     pub(crate) fn held(&self) -> usize {
-        self.current.as_ref().map_or(0, |send| send.octets.len())
+        self.current.as_ref().map_or(0, |send| send.octets.len() + send.parts.capacity() * size_of::<SendPart>())
     }
 
     /// What comes next is missing from the capture.
@@ -107,6 +118,16 @@ impl Assembly {
 }
 
 impl Assembled {
+    /// Keeps where a part is.
+    fn keep(&mut self, part: &Part<'_>) {
+        let Part { stamp, length: octets, .. } = *part;
+        let is_full = self.parts.len() == PARTS;
+        match self.parts.last_mut().filter(|_| is_full) {
+            Some(last) => last.octets += octets,
+            None => self.parts.push(SendPart { stamp, octets }),
+        }
+    }
+
     fn append(&mut self, part: &Part<'_>) {
         self.stamp = part.stamp;
         self.span.take(part);

@@ -6,7 +6,7 @@ use rpcrdma::rpc::MessageType;
 use super::chunk::{self, Chunk};
 use super::memory::{Access, Extents};
 use super::timeline::Timeline;
-use crate::carrier::operation::Stamp;
+use crate::carrier::operation::{Side, Stamp};
 use crate::rpc::describe::{self, Called, Described, Way};
 use crate::rpc::header::{Header, PayloadPlace, read_chunks};
 use crate::rpc::known::{Direction, Rpc};
@@ -128,6 +128,14 @@ impl Call {
         }
     }
 
+    /// The end that called.
+    pub(super) const fn requester(&self) -> Side {
+        match self.answers {
+            Some(_) => self.message.sender.other(),
+            None => self.message.sender,
+        }
+    }
+
     /// Another call that waits advertises a handle of this one: which of the two is meant is not known.
     pub(super) fn shares_memory(&mut self) {
         self.followed = Followed::No;
@@ -232,7 +240,7 @@ impl Call {
             self.message.octets.len() + self.message.earlier.as_ref().map_or(0, |earlier| earlier.octets.len());
         let answers = self.answers.as_ref().map_or(0, |call| call.held());
         let segments = self.segments.len() * Self::SEGMENT;
-        size_of::<Self>() + message + segments + self.moved() + answers + Timeline::HELD
+        size_of::<Self>() + message + segments + self.moved() + answers + self.timeline.held()
     }
 
     /// Octets of memory that a segment takes, here and in the list of what is advertised.

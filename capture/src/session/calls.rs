@@ -5,6 +5,7 @@ use super::memory::SegmentPlace;
 use super::provided::provides;
 use super::reply::Reply;
 use super::state::{CALLS, Context, Session};
+use super::step_log::StepLog;
 use super::timeline::Timeline;
 use crate::carrier::connection::Connection;
 use crate::carrier::operation::Sides;
@@ -15,7 +16,7 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::{Detail, Message};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::WaitEnd;
+use crate::rpc::waiting::{Step, WaitEnd};
 
 impl Session {
     /// Records a call, and returns its message with what is known about it.
@@ -45,7 +46,12 @@ impl Session {
             let walked = described.as_ref().map(Described::to_walked);
             Box::new(Detail { walked, ..self.watch.detail(Direction::Call) })
         });
-        let timeline = Timeline::new(self.span);
+        let steps = context.steps.includes(message.xid()).then(|| {
+            let mut steps = StepLog::new();
+            steps.add_send(requester, Step::Call, &self.parts);
+            steps
+        });
+        let timeline = Timeline::new(self.span, steps);
         let mut call = Call::new(message.clone(), timeline, (called, described), way, context.transactions);
         if self.replaces(&mut call, context) {
             self.wait(call, context);
@@ -116,6 +122,7 @@ impl Session {
         self.held += call.held();
         self.calls.insert(id, call);
         self.own_for(requester, self.places.first, id);
+        self.await_acknowledgement(requester, id);
         if self.calls.len() > CALLS
             && let Some((&oldest, _)) = self.calls.first_key_value()
         {
@@ -184,6 +191,7 @@ impl Session {
         let mut call = id.and_then(|id| self.take(id));
         if let Some(call) = &mut call {
             call.timeline.reply(self.span);
+            call.timeline.log_send(message.sender, Step::Reply, &self.parts);
             if message.is_broken() {
                 call.timeline.refuse(NotTimed::Missed);
             }

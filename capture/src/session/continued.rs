@@ -40,11 +40,14 @@ impl Session {
             Ok(v2::Part::Payload { offset, is_last: false }) => {
                 sequence.begin(offset, self.span.began, header.xid(), payload);
                 sequence.put(offset, payload);
+                sequence.keep(&self.parts);
                 false
             }
             Ok(v2::Part::Payload { offset, is_last: true }) => {
                 sequence.begin(offset, self.span.began, header.xid(), payload);
                 self.span.began = sequence.began;
+                sequence.keep(&self.parts);
+                self.parts = sequence.take_parts();
                 message.earlier = sequence.end(offset).map(Box::new);
                 true
             }

@@ -90,6 +90,7 @@ impl Transaction {
             began: None,
             phases: Err(NotTimed::CallMissing),
             recovery: Err(RecoveryUnknown::NotTimed(NotTimed::CallMissing)),
+            steps: None,
             waiting: None,
         };
         if let Some(call) = call {
@@ -120,6 +121,7 @@ impl Transaction {
         }
         self.began = Some(call.timeline.began);
         self.phases = call.timeline.phases();
+        self.steps = call.timeline.steps();
         self.recovery = call.timeline.recovery();
         self.read_octets = call.read_octets;
         self.write_octets = call.write_octets;

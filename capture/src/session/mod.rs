@@ -4,7 +4,8 @@
 //! operations ─┬─→ assembly ─→ sends ─→ continued ─→ direction ─→ calls ─→ ended
 //!             └─→ memory, call                                     └ reply
 //! ```
-//! `timeline` says where the time of a call goes, and `recovery` which of them lost packets belong to. `memory_use` tells the checker how memory is used.
+//! `timeline` says where the time of a call goes, `recovery` which of them lost packets belong to, and `step_log` what both
+//! ends did for it. `memory_use` tells the checker how memory is used.
 //!
 //! A client chooses the program number of its callbacks. The session keeps the numbers that SETCLIENTID, CREATE_SESSION
 //! and BACKCHANNEL_CTL announce on the connection. If it saw none, it takes a transient program number (RFC 5531
@@ -27,6 +28,7 @@ mod reply;
 mod sends;
 mod sequence;
 mod state;
+mod step_log;
 #[cfg(test)]
 mod tests;
 mod timeline;

@@ -11,6 +11,7 @@ use crate::carrier::handler::Taken;
 use crate::carrier::operation::{Operation, OperationKind, Side, Stamp};
 use crate::event::{Event, Lost};
 use crate::link::Carrier;
+use crate::rpc::steps::PacketRun;
 use crate::rpc::waiting::Step;
 
 impl Session {
@@ -23,7 +24,7 @@ impl Session {
         last: bool,
         context: &mut Context<'_>,
     ) -> Taken {
-        if matches!(operation.kind, OperationKind::Recovery { .. }) {
+        if matches!(operation.kind, OperationKind::Sign { .. }) {
             self.recover(operation, context);
             return Taken::Done;
         }
@@ -41,7 +42,7 @@ impl Session {
                 self.send(connection, from, &part, context);
                 Taken::Done
             }
-            OperationKind::Lost | OperationKind::Recovery { .. } => {
+            OperationKind::Lost | OperationKind::Sign { .. } => {
                 self.loss(connection, operation, context);
                 return Taken::Done;
             }
@@ -119,6 +120,7 @@ impl Session {
                     call.write_octets += length as u64;
                     call.responder_last = Some((Step::Write, stamp));
                     call.timeline.write(stamp, first_sent);
+                    call.timeline.log(PacketRun::one(from, Some(Step::Write), stamp, length as u64), held);
                     call.moves(place.segment, at, length as u64, held);
                 });
             }
@@ -152,11 +154,12 @@ impl Session {
             }
         }
         match read {
-            Some((_, place, base, before)) => self.put(place, base + at, data, |call, _| {
+            Some((_, place, base, before)) => self.put(place, base + at, data, |call, held| {
                 // Responses come in the order of the requests, so what they skip was missed.
                 call.lacks_response |= call.read_octets != before + at;
                 call.read_octets += length as u64;
                 call.requester_last = (Step::ReadResponse, stamp);
+                call.timeline.log(PacketRun::one(from, Some(Step::ReadResponse), stamp, length as u64), held);
                 call.timeline.read(call.is_pulled(), stamp, first_sent);
             }),
             None => self.unplaced.add(stamp.frame),
@@ -204,12 +207,14 @@ impl Session {
     }
 
     fn read(&mut self, operation: &Operation<'_>, request: u64, place: SegmentPlace, at: u64, length: u32) {
-        let Operation { stamp, first_sent, .. } = *operation;
+        let Operation { from, stamp, first_sent, .. } = *operation;
         let mut before = 0;
         if let Some(call) = self.calls.get_mut(&place.call) {
             before = call.asked_octets;
             call.asked_octets += u64::from(length);
             call.responder_last = Some((Step::ReadRequest, stamp));
+            let packet = PacketRun::one(from, Some(Step::ReadRequest), stamp, u64::from(length));
+            call.timeline.log(packet, &mut self.held);
             call.timeline.read(call.is_pulled(), stamp, first_sent);
             call.moves(place.segment, at, u64::from(length), &mut self.held);
         }

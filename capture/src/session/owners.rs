@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::carrier::operation::{Side, Sides, Stamp};
-use crate::carrier::recovery::RecoveryKind;
+use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
+use crate::carrier::recovery::Sign;
 
 /// The most operations of one end that are remembered, more than are under way at a time.
 const OWNERS: usize = 128;
@@ -36,7 +36,9 @@ pub(super) struct WaitingSign {
     pub(super) stamp: Stamp,
     pub(super) of: Side,
     pub(super) place: u64,
-    pub(super) kind: RecoveryKind,
+    pub(super) sign: Sign,
+    /// What the packet carries, if it is one that was sent again and the carrier knows.
+    pub(super) operation: Option<OperationType>,
     /// `rdma_xid` of what it is about, once that is known or will not be.
     pub(super) xid: Option<Option<u32>>,
 }

@@ -5,9 +5,12 @@
 //! refused is used only when it comes again; then it waits.
 
 use super::owners::{Owner, WAITING, WaitingSign};
-use super::state::{Context, Session};
-use crate::carrier::operation::{Operation, OperationKind, Places, Side};
+use super::state::{CALLS, Context, Session};
+use crate::carrier::operation::{Operation, OperationKind, OperationType, Places, Side, Stamp};
+use crate::carrier::recovery::Sign;
 use crate::event::{Event, Recovered};
+use crate::rpc::steps::PacketRun;
+use crate::rpc::waiting::Step;
 
 impl Session {
     /// What an end sends from a place on is for this call.
@@ -37,17 +40,18 @@ impl Session {
 
     /// Takes a sign of loss.
     pub(super) fn recover(&mut self, operation: &Operation<'_>, context: &mut Context<'_>) {
-        let Operation { from, stamp, kind: OperationKind::Recovery { of, place, kind }, .. } = *operation else {
+        let Operation { from, stamp, kind: OperationKind::Sign { of, place, sign, operation }, .. } = *operation else {
             return;
         };
-        if self.number.is_none() || !self.recoveries.is_wanted {
+        let is_of_use = sign != Sign::Discarded || context.steps.is_any();
+        if self.number.is_none() || !self.recoveries.is_wanted || !is_of_use {
             return;
         }
-        let mut sign = WaitingSign { from, stamp, of, place, kind, xid: None };
+        let mut waiting = WaitingSign { from, stamp, of, place, sign, operation, xid: None };
         if place < self.recoveries.owners.get(of).known {
-            self.assign(&mut sign);
+            self.assign(&mut waiting);
         }
-        self.recoveries.waiting.push_back(sign);
+        self.recoveries.waiting.push_back(waiting);
         self.report(context);
     }
 
@@ -82,11 +86,16 @@ impl Session {
 
     /// Counts a sign for its RPC.
     fn assign(&mut self, sign: &mut WaitingSign) {
-        let owners = self.recoveries.owners.get(sign.of);
-        let owner = owners.find(sign.place).filter(|_| sign.place < owners.known).copied();
-        self.recoveries.unassigned += u64::from(owner.is_none());
+        let WaitingSign { from, stamp, of, place, sign: shown, operation, .. } = *sign;
+        let owners = self.recoveries.owners.get(of);
+        let owner = owners.find(place).filter(|_| place < owners.known).copied();
+        self.recoveries.unassigned += u64::from(owner.is_none() && shown != Sign::Discarded);
         if let Some(call) = owner.and_then(|owner| owner.call).and_then(|id| self.calls.get_mut(&id)) {
-            call.timeline.recover(sign.kind, sign.stamp);
+            if let Sign::Recovery(kind) = shown {
+                call.timeline.recover(kind, stamp);
+            }
+            let step = operation.map(|operation| step(operation, from == call.requester()));
+            call.timeline.log(PacketRun::shown(shown, (from, stamp), step), &mut self.held);
         }
         sign.xid = Some(owner.and_then(|owner| owner.xid));
     }
@@ -102,7 +111,7 @@ impl Session {
                 self.assign(&mut sign);
             }
             let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) else { continue };
-            let WaitingSign { from, stamp, kind, xid, .. } = sign;
+            let WaitingSign { from, stamp, sign: Sign::Recovery(kind), xid, .. } = sign else { continue };
             context.events.push_back(Event::Recovery(Recovered {
                 stamp,
                 connection: number,
@@ -113,5 +122,40 @@ impl Session {
                 client: self.client.map(|side| *ends.get(side)),
             }));
         }
+    }
+
+    /// A call waits to be acknowledged, if that is kept.
+    pub(super) fn await_acknowledgement(&mut self, requester: Side, id: u64) {
+        let call = self.calls.get(&id).filter(|call| call.timeline.is_followed() && call.answers.is_none());
+        if call.is_some() {
+            let waiting = self.unacknowledged.get_mut(requester);
+            waiting.push_back((self.places.end.saturating_sub(1), id));
+            if waiting.len() > CALLS {
+                waiting.pop_front();
+            }
+        }
+    }
+
+    /// An end acknowledged what the other sends, up to this place.
+    pub(crate) fn acknowledged(&mut self, (from, stamp): (Side, Stamp), place: u64) {
+        let waiting = self.unacknowledged.get_mut(from.other());
+        while let Some((_, id)) = waiting.front().copied().filter(|(last, _)| *last <= place) {
+            waiting.pop_front();
+            // What the responder did before shows the same.
+            if let Some(call) = self.calls.get_mut(&id).filter(|call| call.responder_last.is_none()) {
+                call.timeline.log(PacketRun::one(from, Some(Step::Acknowledgement), stamp, 0), &mut self.held);
+            }
+        }
+    }
+}
+
+/// What a packet did for an RPC.
+const fn step(operation: OperationType, is_requester: bool) -> Step {
+    match operation {
+        OperationType::Send if is_requester => Step::Call,
+        OperationType::Send => Step::Reply,
+        OperationType::Write => Step::Write,
+        OperationType::ReadRequest => Step::ReadRequest,
+        OperationType::ReadResponse => Step::ReadResponse,
     }
 }

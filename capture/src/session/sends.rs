@@ -13,6 +13,7 @@ use crate::event::Event;
 use crate::rpc::header::{self, Decoded, Dialect};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{self, Captured, Message};
+use crate::rpc::waiting::Step;
 
 impl Session {
     pub(super) fn send(&mut self, connection: &Connection, from: Side, part: &Part<'_>, context: &mut Context<'_>) {
@@ -37,12 +38,13 @@ impl Session {
         &mut self,
         connection: &Connection,
         sender: Side,
-        send: Assembled,
+        mut send: Assembled,
         context: &mut Context<'_>,
     ) {
         let Some(number) = self.number else { return };
         self.watch.progress = send.progress;
         self.span = send.span;
+        self.parts = core::mem::take(&mut send.parts);
         self.places = send.places;
         let mut message = self.assembled(connection, (number, sender), send);
         if message.msgp().is_some() {
@@ -66,7 +68,8 @@ impl Session {
             message.detail = Some(Box::new(self.watch.detail(Direction::Call)));
         }
         context.events.push_back(Event::Message(message));
-        if let Some(provided) = done.and_then(|id| self.take(id)) {
+        if let Some(mut provided) = done.and_then(|id| self.take(id)) {
+            provided.timeline.log_send(sender, Step::Done, &self.parts);
             self.conclude(provided, context);
         }
     }

@@ -3,12 +3,15 @@
 use rpcrdma::rpc::MessageType;
 use rpcrdma::v2::Continuation;
 
+use super::step_log::SendPart;
 use crate::carrier::operation::Stamp;
 use crate::rpc::message::Earlier;
 use crate::rpc::not_rebuilt::NotRebuilt;
 
 /// The most octets that are kept of a Payload stream in several Sends.
 const STREAM: usize = 16 << 20;
+/// The most packets of its Sends that are kept apart.
+const PARTS: usize = 1024;
 
 /// What an end has sent of a Payload stream in several Sends (version 2).
 #[derive(Debug, Default)]
@@ -17,6 +20,8 @@ pub(super) struct Sequence {
     pub(super) octets: Vec<u8>,
     /// The frame that its first part began with.
     pub(super) began: Stamp,
+    /// The packets of its parts so far, if they are kept.
+    parts: Vec<SendPart>,
     /// Whether what the end sent before is known.
     follows: bool,
     /// Why `octets` is not everything.
@@ -31,10 +36,27 @@ impl Sequence {
         }
         self.began = began;
         self.octets.clear();
+        self.parts.clear();
         // After a loss the rest of a stream looks like one of its own, except for its first words.
         let is_start = self.follows || MessageType::peek(payload).is_some_and(|(first, _)| first == xid);
         self.missing = (!is_start).then_some(NotRebuilt::Earlier);
         self.follows = true;
+    }
+
+    /// Keeps the packets of a Send.
+    pub(super) fn keep(&mut self, parts: &[SendPart]) {
+        let room = PARTS.saturating_sub(self.parts.len());
+        self.parts.extend(parts.iter().take(room));
+    }
+
+    /// The packets that were kept.
+    pub(super) fn take_parts(&mut self) -> Vec<SendPart> {
+        core::mem::take(&mut self.parts)
+    }
+
+    /// Octets of memory that it takes.
+    pub(super) fn held(&self) -> usize {
+        self.octets.len() + self.parts.capacity() * size_of::<SendPart>()
     }
 
     /// What was brought before the last part, which is at `offset`, if anything was.

@@ -9,6 +9,7 @@ use super::call::Call;
 use super::memory::{Memory, SegmentPlace};
 use super::owners::Recoveries;
 use super::sequence::Sequence;
+use super::step_log::SendPart;
 use super::unplaced::Unplaced;
 use super::watch::Watch;
 use crate::carrier::connection::Connection;
@@ -17,6 +18,7 @@ use crate::carrier::table::Map;
 use crate::event::{Event, Opened};
 use crate::link::Address;
 use crate::rpc::describe::Way;
+use crate::rpc::steps::StepsWanted;
 use crate::rpc::transaction::Transaction;
 
 /// The most calls of one end that wait for their replies; past that, the oldest is given up. There are far fewer
@@ -33,6 +35,8 @@ pub(crate) struct Context<'a> {
     pub(crate) operations: bool,
     /// Whether signs of loss are reported.
     pub(crate) recovery: bool,
+    /// Of which RPCs it is kept what both ends did.
+    pub(crate) steps: &'a StepsWanted,
     /// The number of the last connection that was recognised.
     pub(crate) last_number: &'a mut u32,
     pub(crate) events: &'a mut VecDeque<Event>,
@@ -63,8 +67,12 @@ pub(crate) struct Session {
     pub(super) assemblies: Sides<Assembly>,
     /// Where the message that is looked at was captured; of a Payload stream in several Sends (version 2), all of those.
     pub(super) span: Span,
+    /// The packets that it was captured in, if they are kept.
+    pub(super) parts: Vec<SendPart>,
     pub(super) sequences: Sides<Sequence>,
     pub(super) calls: BTreeMap<u64, Call>,
+    /// Calls of each end whose packets are kept and that the other end has not acknowledged, with their last places.
+    pub(super) unacknowledged: Sides<VecDeque<(u64, u64)>>,
     /// Octets of memory that the calls take.
     pub(super) held: usize,
     pub(super) last_call: u64,
@@ -96,6 +104,9 @@ impl Session {
             let number = *context.last_number;
             self.number = Some(number);
             self.recoveries.is_wanted = context.transactions || context.recovery;
+            for side in [Side::Active, Side::Passive] {
+                self.assemblies.get_mut(side).keeps_parts = context.steps.is_any();
+            }
             let Sides { active, passive } = connection.ends;
             self.addresses = Some(Sides { active: active.address, passive: passive.address });
             if context.operations {
@@ -109,8 +120,15 @@ impl Session {
     /// Octets of memory taken by what waits.
     pub(crate) fn held(&self) -> usize {
         let assemblies = self.assemblies.active.held() + self.assemblies.passive.held();
-        let sequences = self.sequences.active.octets.len() + self.sequences.passive.octets.len();
+        let sequences = self.sequences.active.held() + self.sequences.passive.held();
         let recoveries = self.recoveries.held();
-        self.held + recoveries + assemblies + sequences + self.reads.len() * size_of::<(u64, SegmentPlace, u64, u64)>()
+        let unacknowledged = self.unacknowledged.active.len() + self.unacknowledged.passive.len();
+        let unacknowledged = unacknowledged * size_of::<(u64, u64)>();
+        self.held
+            + recoveries
+            + unacknowledged
+            + assemblies
+            + sequences
+            + self.reads.len() * size_of::<(u64, SegmentPlace, u64, u64)>()
     }
 }

@@ -15,6 +15,7 @@ use crate::link::{Address, Carrier};
 use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
+use crate::rpc::steps::StepsWanted;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::WaitEnd;
 
@@ -153,7 +154,14 @@ impl Play {
         act(
             session,
             connection,
-            &mut Context { transactions: true, operations: true, recovery: true, last_number, events },
+            &mut Context {
+                transactions: true,
+                operations: true,
+                recovery: true,
+                steps: &StepsWanted::None,
+                last_number,
+                events,
+            },
         )
     }
 

@@ -4,11 +4,14 @@
 use rpcrdma::error::Role;
 
 use super::assembly::Span;
-use crate::carrier::operation::Stamp;
+use super::step_log::{SendPart, StepLog};
+use crate::carrier::operation::{Side, Stamp};
 use crate::carrier::recovery::RecoveryKind;
 use crate::file::Time;
 use crate::rpc::phases::{NotTimed, Phase, Phases};
 use crate::rpc::recovery::{Recovery, RecoveryUnknown};
+use crate::rpc::steps::{PacketRun, Steps};
+use crate::rpc::waiting::Step;
 
 /// What was going on when something last happened for the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +43,8 @@ pub(super) struct Timeline {
     unassigned: u64,
     /// What was done about lost packets; nothing until there are some.
     lost: Option<Box<LostPackets>>,
+    /// What both ends did, if that is kept.
+    steps: Option<Box<StepLog>>,
 }
 
 /// What was done about lost packets of a call.
@@ -53,8 +58,8 @@ struct LostPackets {
 }
 
 impl Timeline {
-    /// A call that was sent in these packets.
-    pub(super) fn new(Span { began, ended, first_sent }: Span) -> Self {
+    /// A call that was sent in these packets. What both ends do is kept if there are `steps`.
+    pub(super) fn new(Span { began, ended, first_sent }: Span, steps: Option<StepLog>) -> Self {
         let mut timeline = Self {
             phases: Phases::default(),
             began,
@@ -66,6 +71,7 @@ impl Timeline {
             missed: 0,
             unassigned: 0,
             lost: None,
+            steps: steps.map(Box::new),
         };
         timeline.spend(Phase::Call, ended, first_sent);
         timeline.called = timeline.latest.frame;
@@ -140,8 +146,39 @@ impl Timeline {
         }
     }
 
-    /// Octets of memory that it takes besides itself. They count from the start, as any packet may show a loss.
-    pub(super) const HELD: usize = size_of::<LostPackets>() + Recovery::HELD;
+    /// Notes a packet, if they are kept, and adds the octets of memory that this takes to what is `held`.
+    #[inline]
+    pub(super) fn log(&mut self, packet: PacketRun, held: &mut usize) {
+        if let Some(steps) = &mut self.steps {
+            let before = steps.held();
+            steps.add(packet);
+            *held = *held + steps.held() - before;
+        }
+    }
+
+    /// Notes the packets of a Send, if they are kept, once the call does not wait any longer.
+    pub(super) fn log_send(&mut self, from: Side, step: Step, parts: &[SendPart]) {
+        if let Some(steps) = &mut self.steps {
+            steps.add_send(from, step, parts);
+        }
+    }
+
+    /// Whether what both ends do is kept.
+    pub(super) const fn is_followed(&self) -> bool {
+        self.steps.is_some()
+    }
+
+    /// What both ends did, if that was kept.
+    pub(super) fn steps(&mut self) -> Option<Box<Steps>> {
+        self.steps.take().map(|steps| Box::new(steps.finish()))
+    }
+
+    /// Octets of memory that it takes besides itself. Those for lost packets count from the start, as any packet may show a
+    /// loss.
+    pub(super) fn held(&self) -> usize {
+        let steps = self.steps.as_ref().map_or(0, |steps| steps.held());
+        size_of::<LostPackets>() + Recovery::HELD + steps
+    }
 
     /// Where the time went before something happens.
     fn phase_before(&self, next: Activity) -> Phase {
@@ -163,6 +200,9 @@ impl Timeline {
         match (stamp.frame >= self.latest.frame, elapsed) {
             (true, Some(elapsed)) => {
                 *self.phases.of_mut(phase) += elapsed;
+                if let Some(steps) = &mut self.steps {
+                    steps.spend(phase, self.latest.time, stamp.time);
+                }
                 if let Some(lost) = &mut self.lost {
                     *lost.recovery.phases.of_mut(phase) += core::mem::take(&mut lost.since);
                 }
@@ -197,7 +237,7 @@ mod tests {
     }
 
     fn called() -> Timeline {
-        Timeline::new(span(at(1, 100), at(2, 101)))
+        Timeline::new(span(at(1, 100), at(2, 101)), None)
     }
 
     #[test]

@@ -33,7 +33,7 @@ use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::connection::{Counts, RefusedAccess};
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
-use crate::carrier::recovery::{RecoveryKind, Signs};
+use crate::carrier::recovery::{RecoveryKind, Sign, Signs};
 use crate::file::Time;
 
 /// After this many repetitions in a row, the sender must have started over with other numbers.
@@ -66,6 +66,8 @@ impl Early {
 pub(super) trait OperationSink {
     /// An end did something; `last` says that no later packet will explain it, so it cannot be early.
     fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken;
+    /// An end acknowledged what the other sends, up to this number.
+    fn acknowledged(&mut self, by: (Side, Stamp), number: u64);
 }
 
 /// Puts the packets of one connection in order.
@@ -262,6 +264,7 @@ impl Ordering {
             arrival.retransmitted = held.retransmitted + 1;
             arrival.first_sent = Some(held.first_sent());
             let signs = stream.copy(number, operation, silence);
+            pass_discarded(&held, number, sink);
             self.show(arrival, number, signs, sink);
         } else if let Some(later) = self.first_after(arrival.from, number)
             && let Some(signs) = self.streams.get_mut(arrival.from).filling(number, silence)
@@ -297,7 +300,11 @@ impl Ordering {
         sink: &mut S,
     ) {
         self.counts.get_mut(arrival.from).recover(kind);
-        sink.take(arrival.operation(place, OperationKind::Recovery { of, place, kind }), true);
+        let operation = arrival.packet.operation_type();
+        sink.take(
+            arrival.operation(place, OperationKind::Sign { of, place, sign: Sign::Recovery(kind), operation }),
+            true,
+        );
     }
 
     fn number(&self, arrival: &Arrival<'_>) -> (u64, Option<u64>) {
@@ -490,15 +497,15 @@ impl Ordering {
             }
             PacketKind::ReadResponse => self.response(arrival, sink),
             PacketKind::Acknowledge => {
-                self.refusal(arrival, sink);
+                self.acknowledgement(arrival, sink);
                 Ok(())
             }
             PacketKind::AtomicAcknowledge | PacketKind::Other => Ok(()),
         }
     }
 
-    /// What a negative acknowledgement says.
-    fn refusal<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) {
+    /// What an acknowledgement says.
+    fn acknowledgement<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) {
         let of = arrival.from.other();
         let number = extend(self.streams.get(of).next, arrival.packet.sequence);
         let kind = match arrival.packet.syndrome {
@@ -510,7 +517,8 @@ impl Ordering {
                 }
                 RecoveryKind::Failed
             }
-            Some(Syndrome::Acknowledged) | None => return,
+            Some(Syndrome::Acknowledged) => return sink.acknowledged((arrival.from, arrival.stamp), number),
+            None => return,
         };
         self.recover(arrival, (of, number), kind, sink);
     }
@@ -615,6 +623,18 @@ impl<S: OperationSink> OperationSink for Surely<'_, S> {
         self.0.take(operation, true);
         Taken::Done
     }
+
+    fn acknowledged(&mut self, by: (Side, Stamp), number: u64) {
+        self.0.acknowledged(by, number);
+    }
+}
+
+/// Says of a packet that was refused, and came again, that its receiver threw it away.
+fn pass_discarded<S: OperationSink>(held: &HeldPacket, number: u64, sink: &mut S) {
+    let Ok(packet) = Transport::decode(&held.octets, held.length) else { return };
+    let operation = packet.operation_type();
+    let kind = OperationKind::Sign { of: held.from, place: number, sign: Sign::Discarded, operation };
+    sink.take(held.arrival(packet).operation(number, kind), true);
 }
 
 #[cfg(test)]
@@ -629,6 +649,8 @@ mod tests {
         fn take(&mut self, _operation: Operation<'_>, _last: bool) -> Taken {
             Taken::Done
         }
+
+        fn acknowledged(&mut self, _by: (Side, Stamp), _number: u64) {}
     }
 
     const SEND: u8 = 0x04;

@@ -421,6 +421,10 @@ impl<H: Handler> OperationSink for ToSession<'_, H> {
     fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken {
         self.handler.operation(self.connection, self.session, operation, last)
     }
+
+    fn acknowledged(&mut self, by: (Side, Stamp), place: u64) {
+        self.handler.acknowledged(self.session, by, place);
+    }
 }
 
 impl<S> QueuePairEntry<S> {

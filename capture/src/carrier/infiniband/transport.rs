@@ -12,6 +12,8 @@
 
 use rpcrdma::reader::{EndOfInput, Reader};
 
+use crate::carrier::operation::OperationType;
+
 /// What a packet of a reliable connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketKind {
@@ -178,6 +180,17 @@ impl<'a> Transport<'a> {
     #[must_use]
     pub(crate) const fn is_request(&self) -> bool {
         matches!(self.operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadRequest | PacketKind::Atomic)
+    }
+
+    /// What it carries part of, if that is anything that RPC-over-RDMA uses.
+    pub(crate) const fn operation_type(&self) -> Option<OperationType> {
+        match self.operation {
+            PacketKind::Send => Some(OperationType::Send),
+            PacketKind::Write => Some(OperationType::Write),
+            PacketKind::ReadRequest => Some(OperationType::ReadRequest),
+            PacketKind::ReadResponse => Some(OperationType::ReadResponse),
+            _ => None,
+        }
     }
 }
 

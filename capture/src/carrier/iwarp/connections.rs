@@ -12,6 +12,7 @@ use super::tcp::{Piece, Reassembly, StreamStep, TcpSign};
 use crate::carrier::connection::{Announced, Connection, Counts, Endpoint, Rejected, port_service};
 use crate::carrier::handler::Handler;
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
+use crate::carrier::recovery::Sign;
 use crate::carrier::table::Table;
 use crate::link::{Address, Carrier, TcpSegment};
 
@@ -317,8 +318,15 @@ impl<S> IwarpConnection<S> {
                 self.lose((*from, *stamp), sink);
             }
             StreamStep::Recovery((from, stamp), TcpSign { of, place, kind }) => {
-                let kind = OperationKind::Recovery { of: *of, place: *place, kind: *kind };
+                let sign = Sign::Recovery(*kind);
+                let kind = OperationKind::Sign { of: *of, place: *place, sign, operation: None };
                 self.report((*from, *stamp), kind, sink);
+            }
+            StreamStep::Acknowledged(by, place) => {
+                if let Some(session) = &mut self.session {
+                    // The last octet that arrived is before this place.
+                    sink.handler.acknowledged(session, *by, place.saturating_sub(1));
+                }
             }
         }
     }

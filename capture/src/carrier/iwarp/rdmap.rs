@@ -259,7 +259,7 @@ mod tests {
                     OperationKind::ReadRequest { request, length, .. } => format!("Request {request} for {length}"),
                     OperationKind::ReadResponse { request, at, .. } => format!("Response {request} at {at}"),
                     OperationKind::Lost => "Lost".to_owned(),
-                    OperationKind::Recovery { kind, .. } => kind.name().to_owned(),
+                    OperationKind::Sign { .. } => "Sign".to_owned(),
                 },
                 Did::Terminate(_) => "Terminate".to_owned(),
                 Did::Orphan => "Orphan".to_owned(),

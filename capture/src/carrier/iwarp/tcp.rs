@@ -65,6 +65,8 @@ pub(super) enum StreamStep<'a> {
     Lost(Side, Stamp, u64),
     /// A segment of an end shows that something was lost on its way.
     Recovery((Side, Stamp), TcpSign),
+    /// A segment of an end that is nothing else acknowledges what the other sends, up to this place.
+    Acknowledged((Side, Stamp), u64),
 }
 
 /// A sign that something was lost on its way.
@@ -303,6 +305,8 @@ impl Reassembly {
             let kind = RecoveryKind::SequenceError;
             self.counts.get_mut(from).recover(kind);
             out(StreamStep::Recovery((from, stamp), TcpSign { of, place: received, kind }));
+        } else if is_bare {
+            out(StreamStep::Acknowledged((from, stamp), received));
         }
     }
 
@@ -511,7 +515,7 @@ mod tests {
         match step {
             StreamStep::Octets(piece) => *out.get_mut(piece.from) += core::str::from_utf8(piece.octets).unwrap(),
             StreamStep::Lost(from, ..) => out.get_mut(from).push('!'),
-            StreamStep::Recovery(..) => {}
+            StreamStep::Recovery(..) | StreamStep::Acknowledged(..) => {}
         }
     }
 

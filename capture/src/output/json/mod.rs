@@ -6,6 +6,8 @@
 
 mod arguments;
 mod chunks;
+#[cfg(feature = "text")]
+mod explained;
 mod faults;
 mod message;
 #[cfg(feature = "text")]
@@ -24,12 +26,19 @@ mod values;
 
 use std::io;
 
+#[cfg(feature = "text")]
+use serde_json::value::RawValue;
+
 use super::fields::readable;
 use super::file_names::{FileNames, server};
+#[cfg(feature = "text")]
+use super::findings::Findings;
 use crate::event::{Recovered, Terminated};
 use crate::file::Files;
 #[cfg(feature = "text")]
 use crate::file::Time;
+#[cfg(feature = "text")]
+use crate::output::explain::ExplainedRpc;
 #[cfg(feature = "text")]
 use crate::output::pending::PendingCall;
 #[cfg(feature = "text")]
@@ -37,6 +46,8 @@ use crate::output::top::TopReport;
 use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
 use arguments::ArgumentsObject;
+#[cfg(feature = "text")]
+use explained::ExplainedParts;
 use message::MessageObject;
 pub(super) use place::PlaceObject;
 use recovered::RecoveredObject;
@@ -103,6 +114,34 @@ pub fn top(out: &mut impl io::Write, report: &TopReport) -> io::Result<()> {
 /// Those of `out`.
 pub fn recovered(out: &mut impl io::Write, recovered: &Recovered, files: &Files) -> io::Result<()> {
     write_line(out, &RecoveredObject::new(recovered, files))
+}
+
+/// Writes an RPC with all that is known of it, and a line feed. `names` are those of files.
+///
+/// # Errors
+/// Those of `out`.
+#[cfg(feature = "text")]
+pub fn explained(out: &mut impl io::Write, rpc: &ExplainedRpc, files: &Files, names: &mut FileNames) -> io::Result<()> {
+    let mut findings = Findings::json();
+    let parts = ExplainedParts {
+        transaction: raw(|out| transaction(out, &rpc.transaction, files, names))?,
+        messages: rpc.messages.iter().map(|one| raw(|out| message(out, one, files))).collect::<io::Result<_>>()?,
+        findings: rpc
+            .findings
+            .iter()
+            .map(|found| raw(|out| findings.finding(out, found, files)))
+            .collect::<io::Result<_>>()?,
+        events_after: rpc.after.iter().map(|one| raw(|out| recovered(out, one, files))).collect::<io::Result<_>>()?,
+    };
+    write_line(out, &explained::ExplainedObject::new(rpc, parts))
+}
+
+/// An object as it is written on a line of its own.
+#[cfg(feature = "text")]
+fn raw(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<Box<RawValue>> {
+    let mut line = Vec::new();
+    write(&mut line)?;
+    Ok(serde_json::from_slice(&line)?)
 }
 
 /// Writes a Terminate and a line feed.

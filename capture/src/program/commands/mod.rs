@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod decode;
 mod events;
+mod explain;
 mod export;
 mod headed;
 mod header;
@@ -26,6 +27,7 @@ use self::check::CheckArguments;
 use self::compare::CompareArguments;
 use self::decode::DecodeArguments;
 use self::events::EventsArguments;
+use self::explain::ExplainArguments;
 use self::export::ExportArguments;
 use self::header::HeaderArguments;
 use self::pending::PendingArguments;
@@ -48,6 +50,7 @@ Examples:
                                                messages as they arrive
   rpcrdma transactions --json nfs.pcap*        one JSON object per RPC
   rpcrdma slow --top 3 nfs.pcap                the slowest RPCs, and where their time went
+  rpcrdma explain --xid 0x5a7a4583 nfs.pcap    one RPC, packet by packet
   rpcrdma pending nfs.pcap                     calls without a reply, and who owes what
   rpcrdma events nfs.pcap                      what was sent again, and for which RPC
   rpcrdma top --by client nfs.pcap             who takes the time; or which operation, which file
@@ -94,6 +97,7 @@ const COMMANDS: &[&str] = &[
     "decode",
     "transactions",
     "slow",
+    "explain",
     "pending",
     "events",
     "top",
@@ -117,6 +121,8 @@ enum Command {
     Transactions(SeparateArguments<TransactionsArguments>),
     /// Print the slowest RPCs, and where their time went
     Slow(SeparateArguments<SlowArguments>),
+    /// Print one RPC with all that is known of it: what its ends sent each other, and where its time went
+    Explain(ExplainArguments),
     /// Print the calls without a reply, the oldest first, and who owes what
     Pending(SeparateArguments<PendingArguments>),
     /// Print what was sent again, and the other signs that packets were lost, one line each
@@ -161,6 +167,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Decode(command) => command.run(quiet, |command| decode::run(command, color, quiet)),
         Command::Transactions(command) => command.run(quiet, |command| transactions::run(command, color, quiet)),
         Command::Slow(command) => command.run(quiet, |command| slow::run(command, color, quiet)),
+        Command::Explain(command) => explain::run(&command, color, quiet),
         Command::Pending(command) => command.run(quiet, |command| pending::run(command, color, quiet)),
         Command::Events(command) => command.run(quiet, |command| events::run(command, color, quiet)),
         Command::Top(command) => command.run(quiet, |command| top::run(command, color, quiet)),

@@ -1,0 +1,112 @@
+//! `explain`: one RPC, with all that is known of it.
+
+use std::io::{self, IsTerminal};
+
+use clap::Args;
+
+use crate::dissector::Config;
+use crate::event::Event;
+use crate::output::explain::{self, Explanations};
+use crate::output::file_names::FileNames;
+use crate::output::json;
+use crate::program::arguments::{Color, InputArguments};
+use crate::program::failure::{DAMAGED, Failure, say};
+use crate::program::filters::Filters;
+use crate::program::judge::Judge;
+use crate::program::notices::{Select, counted};
+use crate::program::output;
+use crate::program::source::{Done, Given, InputSource, Show};
+use crate::rpc::steps::StepsWanted;
+
+const EXPLAIN_HELP: &str = "\
+The ladder has the requester on the left and the responder on the right. A line is a packet, or
+several in a row that did the same (× 63): their frames, the milliseconds since the first packet
+of the RPC, the milliseconds since the line before, and an arrow from who sent them. Then come
+where the time went, what was asked for, the rules that the RPC breaks, and the messages, field by
+field.
+An acknowledgement is shown only if it is the first of the whole call. If several RPCs have the
+XID, all are shown, at most 20; --connection, --since and --until choose among them.
+
+Examples:
+  rpcrdma slow nfs.pcap                           which RPCs to look at
+  rpcrdma explain --xid 0xc73d34c3 nfs.pcap       one of them
+  rpcrdma explain --json --xid 0xc73d34c3 nfs.pcap | jq '.steps[] | select(.recovery != null)'
+                                                  what was sent again for it";
+
+/// The columns of output that is not on a terminal.
+const WIDTH: usize = 80;
+
+#[derive(Args, Debug)]
+#[command(after_help = EXPLAIN_HELP, mut_arg("xid", |argument| argument.required(true)))]
+pub(super) struct ExplainArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let ExplainArguments { input, json } = arguments;
+    let filters = Filters::new(input, Select::Both);
+    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let mut explanations = Explanations::default();
+    // What was looked up before the RPC names its files.
+    let mut names = FileNames::default();
+    let steps = StepsWanted::Xids(input.xid.clone());
+    let config = Config { operations: true, recovery: true, steps, ..Config::default() };
+    let show = Show { all: true, ..Show::report(quiet) };
+    let Done { notices, summary, files } = source.read_given(config, show, |given, _, known| {
+        let event = match given {
+            Given::Event(event) => event,
+            Given::Late(event) => {
+                explanations.event(event);
+                return Ok(());
+            }
+            Given::Frame(_) => return Ok(()),
+        };
+        if let Event::Transaction(transaction) = event {
+            names.learn(transaction, &transaction.arguments());
+        }
+        if known.is_wanted {
+            explanations.event(event);
+        }
+        judge.event(event, known, |found| {
+            explanations.finding(found);
+            Ok(())
+        })
+    })?;
+    judge.say_left_out();
+    let left_out = [(explanations.left_out(), "RPC"), (explanations.unkept(), "finding or sign of loss")];
+    for (count, what) in left_out.into_iter().filter(|(count, _)| *count > 0) {
+        say(&format!("{} left out: choose with --connection, --since and --until", counted(count, what)));
+    }
+    let rpcs = explanations.into_rpcs();
+    if rpcs.is_empty() {
+        if !notices.selects_nothing() && !quiet {
+            say("no RPC has this XID: 'rpcrdma transactions' lists those there are");
+        }
+        return Ok(notices.status(&summary).max(DAMAGED));
+    }
+    let mut out = Vec::new();
+    for (index, rpc) in rpcs.iter().enumerate() {
+        if *json {
+            json::explained(&mut out, rpc, &files, &mut names)?;
+            continue;
+        }
+        if index > 0 {
+            out.extend(b"\n\n");
+        }
+        explain::lines(&mut out, rpc, (&files, &names), width(), output::is_coloured(color))?;
+    }
+    output::write(&out)?;
+    Ok(notices.status(&summary))
+}
+
+/// The columns of the terminal.
+fn width() -> usize {
+    match io::stdout().is_terminal() {
+        true => terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0)),
+        false => WIDTH,
+    }
+}

@@ -1,0 +1,210 @@
+//! What both ends did for an RPC, packet by packet.
+//!
+//! The packets are kept one by one, as far as there is room, and put in order when the RPC is over: what shows that a packet
+//! was lost may become known long after the frame that showed it.
+
+use super::phases::Phase;
+use super::waiting::Step;
+use crate::carrier::operation::{Side, Stamp};
+use crate::carrier::recovery::{RecoveryKind, Sign};
+use crate::file::Time;
+
+/// A time between two packets is long if it is this part of the time of the RPC, and no shorter than so many nanoseconds.
+const PARTS: u64 = 20;
+const SHORT: u64 = 100_000;
+
+/// Of which RPCs the [`Steps`] are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StepsWanted {
+    /// Of none.
+    #[default]
+    None,
+    /// Of those with one of these `rdma_xid`.
+    Xids(Vec<u32>),
+    /// Of all.
+    All,
+}
+
+impl StepsWanted {
+    /// Whether those of any RPC are kept.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        *self != Self::None
+    }
+
+    /// Whether those of an RPC with this `rdma_xid` are kept.
+    #[must_use]
+    pub fn includes(&self, xid: u32) -> bool {
+        match self {
+            Self::None => false,
+            Self::Xids(xids) => xids.contains(&xid),
+            Self::All => true,
+        }
+    }
+}
+
+/// One packet, or several in a row that did the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PacketRun {
+    /// Who sent them.
+    pub from: Side,
+    /// What they did. Unknown of a TCP segment that was sent again and brought nothing new; nothing if they are a negative
+    /// acknowledgement, or stand for a time-out.
+    pub step: Option<Step>,
+    /// What they show about packets that were lost.
+    pub recovery: Option<RecoveryKind>,
+    /// Whether their receiver threw them away, because it had missed a packet before them; they were sent again later.
+    pub is_discarded: bool,
+    /// The first of them.
+    pub first: Stamp,
+    /// The last of them.
+    pub last: Stamp,
+    /// How many there are.
+    pub packets: u64,
+    /// Octets that they brought, or, if they are RDMA Read requests, asked for.
+    pub octets: u64,
+}
+
+impl PacketRun {
+    /// One packet.
+    pub(crate) const fn one(from: Side, step: Option<Step>, stamp: Stamp, octets: u64) -> Self {
+        Self { from, step, recovery: None, is_discarded: false, first: stamp, last: stamp, packets: 1, octets }
+    }
+
+    /// What is known of a packet besides what it carries.
+    pub(crate) fn shown(sign: Sign, (from, stamp): (Side, Stamp), step: Option<Step>) -> Self {
+        let packet = Self::one(from, step, stamp, 0);
+        match sign {
+            Sign::Discarded => Self { is_discarded: true, ..packet },
+            Sign::Recovery(kind) if kind.is_of_packet() => Self { recovery: Some(kind), ..packet },
+            Sign::Recovery(kind) => Self { step: None, recovery: Some(kind), ..packet },
+        }
+    }
+
+    /// Whether it is about a packet, and does not stand for itself.
+    fn is_of_packet(&self) -> bool {
+        self.recovery.is_none_or(RecoveryKind::is_of_packet)
+    }
+
+    /// In the order of the frames; of one frame, a time-out comes before the packet that was sent because of it, and what is
+    /// known of a TCP segment after what is in it.
+    const fn key(&self) -> (u64, u8) {
+        let rank = match (self.step, self.recovery) {
+            (_, Some(RecoveryKind::TimedOut { .. })) => 0,
+            (Some(_), _) => 1,
+            (None, _) => 2,
+        };
+        (self.first.frame, rank)
+    }
+
+    /// Whether this says something about that packet.
+    fn is_about(&self, packet: &Self) -> bool {
+        self.is_of_packet()
+            && packet.is_of_packet()
+            && (self.from, self.first) == (packet.from, packet.first)
+            && (self.step.is_none() || self.step == packet.step)
+    }
+
+    /// Joins what is known of one packet.
+    fn join(&mut self, other: &Self) {
+        self.recovery = self.recovery.or(other.recovery);
+        self.is_discarded |= other.is_discarded;
+        self.octets = self.octets.saturating_add(other.octets);
+    }
+
+    /// Whether packets that come next can be counted with these.
+    fn continues(&self, before: &Self, gap: u64) -> bool {
+        let kind = |run: &Self| (run.from, run.step, run.recovery, run.is_discarded);
+        let since = self.first.time.0.saturating_sub(before.last.time.0);
+        self.is_of_packet() && kind(self) == kind(before) && since < gap
+    }
+
+    /// Counts packets that come next with these.
+    fn extend(&mut self, next: &Self) {
+        // One TCP segment may hold parts of several RDMA operations.
+        let is_same = next.first.frame == self.last.frame;
+        self.packets += next.packets - u64::from(is_same);
+        self.octets = self.octets.saturating_add(next.octets);
+        self.last = next.last;
+    }
+}
+
+/// Packets that are not kept, because there were too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StepsLeftOut {
+    /// How many.
+    pub packets: u64,
+    /// The first of them.
+    pub first: Stamp,
+    /// The last of them.
+    pub last: Stamp,
+}
+
+/// A stretch of the time of an RPC that belongs to one phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PhaseStretch {
+    /// The phase.
+    pub phase: Phase,
+    /// When it begins.
+    pub from: Time,
+    /// When it ends: where the next one begins, or the RPC ends.
+    pub until: Time,
+}
+
+/// What both ends did for an RPC.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Steps {
+    /// The packets, in the order of their frames, one by one as far as there was room.
+    pub packets: Vec<PacketRun>,
+    /// Those that are not kept: they are from the middle.
+    pub left_out: Option<StepsLeftOut>,
+    /// Where each phase was, in order and without gaps; none if they alternated too often. They mean something only if the
+    /// [phases](super::transaction::Transaction::phases) are known.
+    pub stretches: Option<Vec<PhaseStretch>>,
+}
+
+impl Steps {
+    /// The packets, with those in a row that did the same counted together, unless so long passed between two of them that
+    /// it would hide where the time went: a twentieth of what all of them took, and 0.1 ms.
+    #[must_use]
+    pub fn runs(&self) -> Vec<PacketRun> {
+        let ends = self.packets.first().zip(self.packets.last());
+        let whole = ends.map_or(0, |(first, last)| last.last.time.0.saturating_sub(first.first.time.0));
+        folded(&self.packets, (whole / PARTS).max(SHORT))
+    }
+}
+
+/// Puts packets in the order of their frames, and joins what is known of one.
+pub(crate) fn arrange(packets: &mut Vec<PacketRun>) {
+    packets.sort_by_key(PacketRun::key);
+    let mut kept: Vec<PacketRun> = Vec::with_capacity(packets.len());
+    for packet in packets.iter() {
+        let from = kept.iter().rposition(|before| before.first.frame != packet.first.frame).map_or(0, |last| last + 1);
+        let mut is_joined = false;
+        for before in kept.get_mut(from..).unwrap_or_default().iter_mut().filter(|before| packet.is_about(before)) {
+            before.join(packet);
+            is_joined = true;
+        }
+        if !is_joined {
+            kept.push(*packet);
+        }
+    }
+    *packets = kept;
+}
+
+/// Counts packets in a row together that did the same, with fewer than `gap` nanoseconds between them.
+pub(crate) fn folded(packets: &[PacketRun], gap: u64) -> Vec<PacketRun> {
+    let mut runs: Vec<PacketRun> = Vec::new();
+    for packet in packets {
+        match runs.last_mut() {
+            Some(last) if packet.continues(last, gap) => last.extend(packet),
+            _ => runs.push(*packet),
+        }
+    }
+    runs
+}
