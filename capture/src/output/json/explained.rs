@@ -21,7 +21,7 @@ pub(super) struct ExplainedObject {
     requester: EndObject,
     responder: EndObject,
     /// In the order of the capture; those in a row that did the same are one.
-    steps: Vec<StepObject>,
+    steps: Vec<PacketRunObject>,
     /// Packets that are in no step, because there were too many.
     packets_left_out: u64,
     /// Where the phases were; null if they are not known, or alternated too often.
@@ -54,7 +54,7 @@ impl ExplainedObject {
             rdma_xid: Hex32(transaction.xid),
             requester: EndObject(transaction.from),
             responder: EndObject(transaction.to),
-            steps: steps.map(|steps| StepObject::all(steps, transaction)).unwrap_or_default(),
+            steps: steps.map(|steps| PacketRunObject::all(steps, transaction)).unwrap_or_default(),
             packets_left_out: steps.and_then(|steps| steps.left_out).map_or(0, |left_out| left_out.packets),
             stretches: stretches.map(|stretches| stretches.iter().map(StretchObject::new).collect()),
             transaction: whole,
@@ -67,7 +67,7 @@ impl ExplainedObject {
 
 /// A packet, or several in a row that did the same.
 #[derive(Serialize)]
-struct StepObject {
+struct PacketRunObject {
     first_frame: u64,
     last_frame: u64,
     time_ns: u64,
@@ -90,7 +90,7 @@ struct StepObject {
     octets: u64,
 }
 
-impl StepObject {
+impl PacketRunObject {
     fn all(steps: &Steps, transaction: &Transaction) -> Vec<Self> {
         let runs = steps.runs();
         let began = transaction.began.unwrap_or_default();
