@@ -26,7 +26,7 @@ fn segment(length: usize) -> Segment {
 }
 
 fn whole(half: &Option<Half>) -> &[u8] {
-    &half.as_ref().unwrap().message.as_ref().unwrap().octets
+    half.as_ref().unwrap().message.as_ref().unwrap().octets()
 }
 
 fn why(half: &Option<Half>) -> NotRebuilt {
@@ -580,10 +580,10 @@ fn responses_to_a_request_that_was_missed_are_not_those_of_the_one_before() {
             trace.extend(nulls(&mut wire, 20..60));
             let found = dissect(&trace);
             if let Ok(call) = &found.of(1).call.as_ref().unwrap().message {
-                assert!(call.octets == written(1, &one), "an octet of one call is in another: {length}");
+                assert!(call.octets() == written(1, &one), "an octet of one call is in another: {length}");
             }
             if let Ok(call) = &found.of(2).call.as_ref().unwrap().message {
-                assert!(call.octets == written(2, &two), "an octet of one call is in another: {length}");
+                assert!(call.octets() == written(2, &two), "an octet of one call is in another: {length}");
             }
             if !lost_responses {
                 assert_written(&found, 1, &one);
@@ -1575,7 +1575,7 @@ fn a_position_zero_chunk_is_the_whole_call() {
     assert_eq!((call.form, call.inline), (Form::Long, 0));
     assert_eq!(found.of(1).name, Some("NFSv3 WRITE"));
     let rebuilt = call.message.as_ref().unwrap();
-    assert!(rebuilt.octets == written(1, &data));
+    assert!(rebuilt.octets() == written(1, &data));
     assert_eq!(rebuilt.data(&rebuilt.items[0]), data);
 }
 

@@ -128,7 +128,7 @@ fn dissect(packets: &[Vec<u8>]) -> Found {
 /// What the calls were, by XID.
 fn calls(found: &Found) -> Vec<(u32, Option<Vec<u8>>)> {
     let octets = |transaction: &Transaction| match &transaction.call.as_ref()?.message {
-        Ok(message) => Some(message.octets.clone()),
+        Ok(message) => Some(message.octets().to_vec()),
         Err(_) => None,
     };
     found.transactions.iter().map(|transaction| (transaction.xid, octets(transaction))).collect()

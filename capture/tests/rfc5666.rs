@@ -167,7 +167,7 @@ fn reads_that_are_not_in_the_capture_leave_the_reply_not_rebuilt() {
         rest.remove(place);
         let found = dissect(&rest);
         match &found.of(1).reply.as_ref().unwrap().message {
-            Ok(message) => assert!(message.octets == reply, "without {place}"),
+            Ok(message) => assert!(message.octets() == reply, "without {place}"),
             Err(NotRebuilt::Chunk { chunk: ChunkName::Read(0), length, .. }) => {
                 assert_eq!(*length, reply.len() as u64);
                 chunks += 1;

@@ -366,7 +366,7 @@ fn rpcs_fit_inline_by_the_longer_of_their_messages() {
             .iter()
             .map(|transaction| {
                 let length = |half: &Option<rpcrdma_capture::Half>| {
-                    half.as_ref().unwrap().message.as_ref().unwrap().octets.len()
+                    half.as_ref().unwrap().message.as_ref().unwrap().octets().len()
                 };
                 28 + length(&transaction.call).max(length(&transaction.reply))
             })

@@ -129,7 +129,7 @@ impl Known {
                 let xid = transaction.xid;
                 for (is_reply, half) in [(false, transaction.call), (true, transaction.reply)] {
                     if let Some(Ok(rebuilt)) = half.map(|half| half.message) {
-                        self.rpcs.entry((xid, is_reply)).or_default().push(rebuilt.octets);
+                        self.rpcs.entry((xid, is_reply)).or_default().push(rebuilt.octets().to_vec());
                     }
                 }
             }

@@ -188,7 +188,7 @@ fn messages_and_data_are_found_exactly_and_no_rule_is_broken() {
         let [read, write] = &found.transactions[..] else { panic!("{}", found.transactions.len()) };
         assert_eq!((read.write_octets, write.read_octets), (u64::from(length), u64::from(length)));
         let rebuilt =
-            |half: &Option<rpcrdma_capture::Half>| half.as_ref().unwrap().message.as_ref().unwrap().octets.clone();
+            |half: &Option<rpcrdma_capture::Half>| half.as_ref().unwrap().message.as_ref().unwrap().octets().to_vec();
         assert!(rebuilt(&read.reply) == rpc::read3_reply(1, &rpc::octets(1, length as usize)), "the data of READ");
         let written = rpc::padded(&rpc::octets(2, length as usize));
         assert!(rebuilt(&write.call) == [rpc::write3(2, length), written].concat(), "the data of WRITE");

@@ -283,13 +283,12 @@ impl fmt::Display for HeldComment {
 
 /// The record of a message, or why there is none.
 fn record(half: &Half, is_right: fn(&[u8]) -> bool) -> Result<Vec<u8>, &'static str> {
-    let octets = &half.message.as_ref().map_err(reason)?.octets;
-    let length = u32::try_from(octets.len()).ok().filter(|length| length & LAST_FRAGMENT == 0);
-    let Some(length) = length.filter(|_| is_right(octets)) else { return Err(NO_RPC) };
-    let mut record = Vec::with_capacity(4 + octets.len());
+    let message = half.message.as_ref().map_err(reason)?;
+    let length = u32::try_from(message.len()).ok().filter(|length| length & LAST_FRAGMENT == 0).ok_or(NO_RPC)?;
+    let mut record = Vec::with_capacity(4 + message.len());
     record.extend((LAST_FRAGMENT | length).to_be_bytes());
-    record.extend(octets);
-    Ok(record)
+    message.pieces().for_each(|piece| record.extend_from_slice(piece));
+    if is_right(record.get(4..).unwrap_or_default()) { Ok(record) } else { Err(NO_RPC) }
 }
 
 fn is_call(octets: &[u8]) -> bool {

@@ -8,7 +8,7 @@ use super::interrupt::Interrupt;
 use crate::dissector::{Dissector, Summary};
 use crate::event::Event;
 use crate::file::{Capture, FileError, Files, Frame, OwnedFrame, Time};
-use crate::rpc::transaction::{Half, Transaction};
+use crate::rpc::transaction::{Half, Rebuilt, Transaction};
 
 /// Steps that go together from one thread to the other, and octets of frames and messages in them, at most.
 const STEPS: usize = 256;
@@ -165,9 +165,8 @@ impl ReadingStep {
 impl Event {
     /// Octets of messages in it.
     pub(super) fn octets(&self) -> usize {
-        let half = |half: &Option<Half>| {
-            half.as_ref().and_then(|half| half.message.as_ref().ok()).map_or(0, |message| message.octets.len())
-        };
+        let half =
+            |half: &Option<Half>| half.as_ref().and_then(|half| half.message.as_ref().ok()).map_or(0, Rebuilt::len);
         match self {
             Self::Message(message) => {
                 let call = message.detail.as_ref().and_then(|detail| detail.answers.as_ref());

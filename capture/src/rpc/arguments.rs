@@ -44,7 +44,7 @@ impl Transaction {
     fn walk_arguments(&self) -> Option<Vec<OperationArguments<'_>>> {
         let (procedure, callback) = (self.procedure?, self.callback.is_callback());
         let call = rebuilt(&self.call)?;
-        let (_, body) = RpcCall::decode(&call.octets).ok()?;
+        let (_, body) = RpcCall::decode(call.octets()).ok()?;
         let (operations, asked) = nfs::marked_arguments(procedure, callback, self.readable(body)?);
         let results = rebuilt(&self.reply).and_then(results).and_then(|body| self.readable(body));
         let (answers, returned) =
@@ -77,7 +77,7 @@ fn rebuilt(half: &Option<Half>) -> Option<&Rebuilt> {
 
 /// The results of a reply that has any.
 fn results(reply: &Rebuilt) -> Option<&[u8]> {
-    let (header, results) = RpcReply::decode(&reply.octets).ok()?;
+    let (header, results) = RpcReply::decode(reply.octets()).ok()?;
     matches!(header.body, ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. }).then_some(results)
 }
 

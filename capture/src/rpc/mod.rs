@@ -8,6 +8,7 @@ pub(crate) mod message;
 pub(crate) mod msgp;
 pub(crate) mod not_rebuilt;
 pub(crate) mod phases;
+pub(crate) mod pieces;
 pub(crate) mod ranges;
 pub(crate) mod recovery;
 pub(crate) mod steps;

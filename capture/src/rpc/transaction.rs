@@ -3,6 +3,7 @@
 use super::known::{Security, Status};
 use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phases};
+use super::pieces::Pieces;
 use super::recovery::{Recovery, RecoveryUnknown};
 use super::steps::Steps;
 use super::waiting::Waiting;
@@ -98,17 +99,39 @@ pub struct Half {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rebuilt {
-    /// Its octets, XDR padding restored.
-    pub octets: Vec<u8>,
-    /// DDP-eligible data items in it, reduced or not; [`DataItem::at`] counts from the start of `octets`.
+    pub(crate) pieces: Pieces,
+    /// DDP-eligible data items in it, reduced or not; [`DataItem::at`] counts from the start of [`octets`](Self::octets).
     pub items: Vec<DataItem>,
 }
 
 impl Rebuilt {
+    /// Its octets, XDR padding restored. If chunks carried some of them, the first call copies all into one piece.
+    #[must_use]
+    pub fn octets(&self) -> &[u8] {
+        self.pieces.octets()
+    }
+
+    /// Its octets in the pieces in which they came: one after the other they are [`octets`](Self::octets).
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        self.pieces.iter()
+    }
+
+    /// How many octets it has.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
     /// The data of an item.
     #[must_use]
     pub fn data(&self, item: &DataItem) -> &[u8] {
-        self.octets.get(item.at..).and_then(|rest| rest.get(..item.length as usize)).unwrap_or_default()
+        self.octets().get(item.at..).and_then(|rest| rest.get(..item.length as usize)).unwrap_or_default()
     }
 }
 

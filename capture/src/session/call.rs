@@ -13,6 +13,7 @@ use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Beginning, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 use crate::rpc::phases::NotTimed;
+use crate::rpc::pieces::Pieces;
 use crate::rpc::ranges::{self, Ranges};
 use crate::rpc::waiting::{Owed, OwedUnknown, Step, WaitEnd, Waiting};
 
@@ -231,7 +232,7 @@ impl Call {
         let Ok(decoded) = self.message.decode() else { return false };
         let offered = decoded.header.chunks().unwrap_or_default();
         let first = self.read_segments + offered.writes.iter().map(|chunk| chunk.len()).sum::<usize>();
-        offered.reply.is_some_and(|offered| self.check(first, &offered, returned).is_ok())
+        offered.reply.is_some_and(|offered| check(&self.segments, first, &offered, returned).is_ok())
     }
 
     /// Octets of memory it takes.
@@ -270,14 +271,104 @@ impl Call {
         }
     }
 
-    /// The octets of a chunk whose segments begin at `first` and have these lengths.
-    fn chunk(&self, name: ChunkName, first: usize, lengths: impl Iterator<Item = u32> + Clone) -> Chunk {
+    /// The Send, and what was moved for it.
+    fn split(&mut self) -> (&Message, MovedData<'_>) {
+        let Self { message, segments, overflowed, is_refused, followed, .. } = self;
+        (message, MovedData { segments, overflowed: *overflowed, is_refused: *is_refused, followed: *followed })
+    }
+
+    /// The whole call. What was moved for it becomes part of it, and is gone from here.
+    pub(crate) fn rebuild(&mut self) -> Result<Pieces, NotRebuilt> {
+        let (message, mut moved) = self.split();
+        let decoded = message.decode().map_err(|_| message.unreadable())?;
+        let (call_chunk, reads) = (decoded.header.call_chunk(), decoded.header.chunks().unwrap_or_default().reads);
+        if !call_chunk.is_empty() && reads.iter().any(|segment| segment.position == 0) {
+            return Err(NotRebuilt::Position(0));
+        }
+        let mut chunks = Vec::new();
+        let mut first = 0;
+        let call_chunk = (!call_chunk.is_empty()).then_some(ReadChunk { position: 0, segments: call_chunk });
+        for ReadChunk { position, segments } in call_chunk.into_iter().chain(reads.chunks()) {
+            let lengths = segments.iter().map(|segment| segment.target.length);
+            chunks.push((position, moved.chunk(ChunkName::Read(position), first, lengths)?));
+            first += segments.len();
+        }
+        message.check_whole()?;
+        // No rule sorts the Read list or keeps the segments of a chunk together (section 3.4.5).
+        chunks.sort_by_key(|(position, _)| *position);
+        chunks.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same {
+                earlier.1.append(core::mem::take(&mut later.1));
+            }
+            same
+        });
+        let reduced = match decoded.header.place() {
+            PayloadPlace::Chunk if chunks.first().is_some_and(|(position, _)| *position == 0) => chunks.remove(0).1,
+            PayloadPlace::Chunk | PayloadPlace::Nowhere => Pieces::default(),
+            PayloadPlace::Inline | PayloadPlace::Part if chunks.iter().any(|(position, _)| *position == 0) => {
+                return Err(NotRebuilt::PositionZeroInMessage);
+            }
+            PayloadPlace::Inline | PayloadPlace::Part => message.stream(&decoded).into_owned().into(),
+        };
+        if chunks.is_empty() {
+            return Ok(reduced);
+        }
+        chunk::insert(reduced.octets(), chunks.into_iter())
+    }
+
+    /// The returned Write chunks of a reply, in list order.
+    pub(super) fn returned(&mut self, returned: &Chunks<'_>) -> Result<Vec<Pieces>, NotRebuilt> {
+        let read_segments = self.read_segments;
+        let (message, mut moved) = self.split();
+        let decoded = message.decode().map_err(|_| NotRebuilt::ForeignChunks)?;
+        let provided = decoded.header.chunks().unwrap_or_default();
+        let mut first = read_segments;
+        let mut chunks = Vec::new();
+        let mut provided = provided.writes.iter();
+        for (index, chunk) in returned.writes.iter().enumerate() {
+            let offered = provided.next().ok_or(NotRebuilt::ForeignChunks)?;
+            // RFC 8267 lets an unused chunk come back empty; RFC 8166 requires its segments, all with length 0.
+            if !chunk.is_empty() {
+                check(moved.segments, first, &offered, &chunk)?;
+            }
+            chunks.push(moved.chunk(ChunkName::Write(index), first, chunk.iter().map(|segment| segment.length))?);
+            first += offered.len();
+        }
+        Ok(chunks)
+    }
+
+    pub(super) fn returned_reply_chunk(&mut self, returned: &Chunks<'_>) -> Chunk {
+        let read_segments = self.read_segments;
+        let (message, mut moved) = self.split();
+        let decoded = message.decode().map_err(|_| NotRebuilt::ForeignChunks)?;
+        let provided = decoded.header.chunks().unwrap_or_default();
+        let (Some(offered), Some(chunk)) = (provided.reply, returned.reply) else {
+            return Err(NotRebuilt::ForeignChunks);
+        };
+        let first = read_segments + provided.writes.iter().map(|chunk| chunk.len()).sum::<usize>();
+        check(moved.segments, first, &offered, &chunk)?;
+        moved.chunk(ChunkName::Reply, first, chunk.iter().map(|segment| segment.length))
+    }
+}
+
+/// What was moved for a call.
+struct MovedData<'a> {
+    segments: &'a mut [CallSegment],
+    overflowed: bool,
+    is_refused: bool,
+    followed: Followed,
+}
+
+impl MovedData<'_> {
+    /// The octets of a chunk whose segments begin at `first` and have these lengths. They are moved: nothing else can have them.
+    fn chunk(&mut self, name: ChunkName, first: usize, lengths: impl Iterator<Item = u32> + Clone) -> Chunk {
         if self.overflowed {
             return Err(NotRebuilt::TooMuch);
         }
-        let mut octets = Vec::new();
-        for (segment, length) in self.segments.iter().skip(first).zip(lengths.clone()) {
-            if segment.data.copy(u64::from(length), &mut octets).is_err() {
+        let mut octets = Pieces::default();
+        for (segment, length) in self.segments.iter_mut().skip(first).zip(lengths.clone()) {
+            if segment.data.take(u64::from(length), &mut octets).is_err() {
                 return Err(self.lacks(name, first, lengths, octets.len() as u64));
             }
         }
@@ -304,84 +395,6 @@ impl Call {
             }
             _ => NotRebuilt::Chunk { chunk, captured, length },
         }
-    }
-
-    /// The whole call.
-    pub(crate) fn rebuild(&self) -> Result<Vec<u8>, NotRebuilt> {
-        let decoded = self.message.decode().map_err(|_| self.message.unreadable())?;
-        let (call_chunk, reads) = (decoded.header.call_chunk(), decoded.header.chunks().unwrap_or_default().reads);
-        if !call_chunk.is_empty() && reads.iter().any(|segment| segment.position == 0) {
-            return Err(NotRebuilt::Position(0));
-        }
-        let mut chunks = Vec::new();
-        let mut first = 0;
-        let call_chunk = (!call_chunk.is_empty()).then_some(ReadChunk { position: 0, segments: call_chunk });
-        for ReadChunk { position, segments } in call_chunk.into_iter().chain(reads.chunks()) {
-            let lengths = segments.iter().map(|segment| segment.target.length);
-            chunks.push((position, self.chunk(ChunkName::Read(position), first, lengths)?));
-            first += segments.len();
-        }
-        self.message.check_whole()?;
-        // No rule sorts the Read list or keeps the segments of a chunk together (section 3.4.5).
-        chunks.sort_by_key(|(position, _)| *position);
-        chunks.dedup_by(|later, earlier| {
-            let same = later.0 == earlier.0;
-            if same {
-                earlier.1.append(&mut later.1);
-            }
-            same
-        });
-        let reduced = match decoded.header.place() {
-            PayloadPlace::Chunk if chunks.first().is_some_and(|(position, _)| *position == 0) => chunks.remove(0).1,
-            PayloadPlace::Chunk | PayloadPlace::Nowhere => Vec::new(),
-            PayloadPlace::Inline | PayloadPlace::Part if chunks.iter().any(|(position, _)| *position == 0) => {
-                return Err(NotRebuilt::PositionZeroInMessage);
-            }
-            PayloadPlace::Inline | PayloadPlace::Part => self.message.stream(&decoded).into_owned(),
-        };
-        if chunks.is_empty() {
-            return Ok(reduced);
-        }
-        chunk::insert(&reduced, chunks.iter().map(|(position, data)| (*position, data.as_slice())))
-    }
-
-    /// The returned Write chunks of a reply, in list order.
-    pub(super) fn returned(&self, returned: &Chunks<'_>) -> Result<Vec<Vec<u8>>, NotRebuilt> {
-        let decoded = self.message.decode().map_err(|_| NotRebuilt::ForeignChunks)?;
-        let provided = decoded.header.chunks().unwrap_or_default();
-        let mut first = self.read_segments;
-        let mut chunks = Vec::new();
-        let mut provided = provided.writes.iter();
-        for (index, chunk) in returned.writes.iter().enumerate() {
-            let offered = provided.next().ok_or(NotRebuilt::ForeignChunks)?;
-            // RFC 8267 lets an unused chunk come back empty; RFC 8166 requires its segments, all with length 0.
-            if !chunk.is_empty() {
-                self.check(first, &offered, &chunk)?;
-            }
-            chunks.push(self.chunk(ChunkName::Write(index), first, chunk.iter().map(|segment| segment.length))?);
-            first += offered.len();
-        }
-        Ok(chunks)
-    }
-
-    pub(super) fn returned_reply_chunk(&self, returned: &Chunks<'_>) -> Chunk {
-        let decoded = self.message.decode().map_err(|_| NotRebuilt::ForeignChunks)?;
-        let provided = decoded.header.chunks().unwrap_or_default();
-        let (Some(offered), Some(chunk)) = (provided.reply, returned.reply) else {
-            return Err(NotRebuilt::ForeignChunks);
-        };
-        let first = self.read_segments + provided.writes.iter().map(|chunk| chunk.len()).sum::<usize>();
-        self.check(first, &offered, &chunk)?;
-        self.chunk(ChunkName::Reply, first, chunk.iter().map(|segment| segment.length))
-    }
-
-    /// A returned chunk must equal the offered one except for its lengths (RFC 8166 section 3.4.6).
-    fn check(&self, first: usize, offered: &WriteChunk<'_>, returned: &WriteChunk<'_>) -> Result<(), NotRebuilt> {
-        let same = offered.len() == returned.len()
-            && self.segments.iter().skip(first).zip(returned.iter()).all(|(ours, theirs)| {
-                (ours.handle, ours.offset) == (theirs.handle, theirs.offset) && theirs.length <= ours.length
-            });
-        if same { Ok(()) } else { Err(NotRebuilt::ForeignChunks) }
     }
 }
 
@@ -443,6 +456,21 @@ impl Call {
             self.described = Some(described);
         }
     }
+}
+
+/// A returned chunk must equal the offered one except for its lengths (RFC 8166 section 3.4.6). Its segments are these, from
+/// `first` on.
+fn check(
+    segments: &[CallSegment],
+    first: usize,
+    offered: &WriteChunk<'_>,
+    returned: &WriteChunk<'_>,
+) -> Result<(), NotRebuilt> {
+    let same = offered.len() == returned.len()
+        && segments.iter().skip(first).zip(returned.iter()).all(|(ours, theirs)| {
+            (ours.handle, ours.offset) == (theirs.handle, theirs.offset) && theirs.length <= ours.length
+        });
+    if same { Ok(()) } else { Err(NotRebuilt::ForeignChunks) }
 }
 
 /// A message except for its third word, `rdma_credit`.

@@ -215,7 +215,7 @@ impl Session {
             let called = call.as_ref().and_then(|call| call.called.as_ref());
             message.padding = called.and_then(|called| msgp.padding_of_reply(payload, called, &written));
         }
-        let reply = Reply::new(&message, call.as_ref());
+        let reply = Reply::new(&message, call.as_mut());
         let rpc = reply.rpc().or_else(|| call.as_ref().and_then(Call::reply));
         message.rpc = rpc;
         if context.operations {

@@ -8,6 +8,7 @@ use crate::rpc::known::Status;
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::NotTimed;
+use crate::rpc::pieces::Pieces;
 use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::transaction::{Form, Half, Rebuilt, Transaction};
 
@@ -24,8 +25,8 @@ fn form(decoded: &Decoded<'_>, is_call: bool) -> Form {
     }
 }
 
-fn with_payload(octets: Vec<u8>) -> Result<Vec<u8>, NotRebuilt> {
-    if octets.is_empty() { Err(NotRebuilt::NoPayload) } else { Ok(octets) }
+fn with_payload(pieces: Pieces) -> Result<Pieces, NotRebuilt> {
+    if pieces.is_empty() { Err(NotRebuilt::NoPayload) } else { Ok(pieces) }
 }
 
 impl Message {
@@ -107,8 +108,8 @@ impl Transaction {
     }
 
     fn take_call(&mut self, mut call: Call) {
-        let rebuilt = call.rebuild().and_then(with_payload);
         call.describe_long();
+        let rebuilt = call.rebuild().and_then(with_payload);
         let mut items = Vec::new();
         if let Some(described) = call.described {
             self.procedure = described.rpc.procedure;
@@ -125,7 +126,7 @@ impl Transaction {
         self.recovery = call.timeline.recovery();
         self.read_octets = call.read_octets;
         self.write_octets = call.write_octets;
-        self.call = Some(call.message.half(true, rebuilt.map(|octets| Rebuilt { octets, items })));
+        self.call = Some(call.message.half(true, rebuilt.map(|pieces| Rebuilt { pieces, items })));
     }
 
     fn take_reply(&mut self, message: &Message, reply: Reply) {
@@ -146,8 +147,8 @@ impl Transaction {
             None => reply.rebuild(),
         };
         let rebuilt = rebuilt.and_then(|rebuilt| {
-            let Rebuilt { octets, items } = rebuilt;
-            with_payload(octets).map(|octets| Rebuilt { octets, items })
+            let Rebuilt { pieces, items } = rebuilt;
+            with_payload(pieces).map(|pieces| Rebuilt { pieces, items })
         });
         self.reply = Some(message.half(false, rebuilt));
     }

@@ -25,6 +25,7 @@
 use std::collections::BTreeMap;
 
 use crate::carrier::table::Map;
+use crate::rpc::pieces::Pieces;
 
 /// Octets at the places where they belong; places for which nothing came are holes.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +102,20 @@ impl Extents {
             let wanted = usize::try_from(length - reached).unwrap_or(usize::MAX).min(part.len());
             out.extend_from_slice(part.get(..wanted).unwrap_or_default());
             reached += wanted as u64;
+        }
+        if reached == length { Ok(()) } else { Err(reached) }
+    }
+
+    /// As [`copy`](Self::copy), but moves what is held.
+    pub(crate) fn take(&mut self, length: u64, out: &mut Pieces) -> Result<(), u64> {
+        let mut reached = 0;
+        for (start, mut part) in core::mem::take(&mut self.parts) {
+            if reached >= length || start != reached {
+                break;
+            }
+            part.truncate(usize::try_from(length - reached).unwrap_or(usize::MAX));
+            reached += part.len() as u64;
+            out.push(part);
         }
         if reached == length { Ok(()) } else { Err(reached) }
     }
@@ -222,7 +237,11 @@ mod tests {
 
     fn prefix(extents: &Extents, length: u64) -> Result<Vec<u8>, u64> {
         let mut out = Vec::new();
-        extents.copy(length, &mut out).map(|()| out)
+        let copied = extents.copy(length, &mut out).map(|()| out.clone());
+        let mut pieces = Pieces::default();
+        assert_eq!(extents.clone().take(length, &mut pieces), copied.clone().map(drop));
+        assert_eq!(pieces.octets(), out, "what is moved is what is copied");
+        copied
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Session {
         call.iter_mut().for_each(|call| call.timeline = provided.timeline.clone());
         let mut message = provided.message.clone();
         let xid = message.xid();
-        let reply = Reply::with_payload(&message, call.as_ref(), provided.rebuild());
+        let reply = Reply::with_payload(&message, call.as_mut(), provided.rebuild());
         message.rpc = reply.rpc().or(message.rpc);
         if context.transactions {
             let mut transaction = Transaction::new(call, Some((&message, reply)), xid);

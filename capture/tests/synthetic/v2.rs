@@ -137,5 +137,5 @@ pub fn dialects(messages: &[Message]) -> Vec<Dialect> {
 /// What was rebuilt of an RPC: the call, the reply.
 pub fn rebuilt(transaction: &Transaction) -> [Option<&[u8]>; 2] {
     [&transaction.call, &transaction.reply]
-        .map(|half| half.as_ref()?.message.as_ref().ok().map(|rebuilt| rebuilt.octets.as_slice()))
+        .map(|half| half.as_ref()?.message.as_ref().ok().map(|rebuilt| rebuilt.octets()))
 }

@@ -543,7 +543,7 @@ fn judge(session: &Session, file: &File, tally: &Tally) -> u64 {
     for transaction in &found.transactions {
         let shape = session.shape(transaction.xid);
         let rebuilt = |half: &Option<rpcrdma_capture::Half>| {
-            half.as_ref().and_then(|half| half.message.as_ref().ok()).map(|message| message.octets.clone())
+            half.as_ref().and_then(|half| half.message.as_ref().ok()).map(|message| message.octets().to_vec())
         };
         let call = rebuilt(&transaction.call);
         assert!(call.is_none_or(|call| call == shape.expected_call()), "the call of {shape:?} in the capture");

@@ -100,7 +100,7 @@ fn each_way_of_carrying_is_gone_in_each_size_and_breaks_no_rule() {
             let argument = matches!(carry, Carry::Inline | Carry::Read | Carry::PositionZero);
             let result = matches!(carry, Carry::Inline | Carry::Write | Carry::Reply);
             if length > 3 {
-                assert_eq!((contains(&call.octets), contains(&reply.octets)), (argument, result), "{carry} {length}");
+                assert_eq!((contains(call.octets()), contains(reply.octets())), (argument, result), "{carry} {length}");
             }
             let octets = u64::from(length);
             match carry {

@@ -195,7 +195,7 @@ struct HalfObject {
 impl HalfObject {
     fn new(half: &Half) -> Self {
         let (length, reason) = match &half.message {
-            Ok(rebuilt) => (Some(rebuilt.octets.len()), None),
+            Ok(rebuilt) => (Some(rebuilt.len()), None),
             Err(reason) => (None, Some(ShownObject(*reason))),
         };
         Self { form: form(half.form), inline: half.inline, rebuilt: length.is_some(), length, reason }

@@ -312,7 +312,7 @@ const HEADER: usize = 28;
 
 /// Octets of an RPC message that was rebuilt.
 fn length(half: &Option<Half>) -> Option<usize> {
-    Some(half.as_ref()?.message.as_ref().ok()?.octets.len())
+    Some(half.as_ref()?.message.as_ref().ok()?.len())
 }
 
 /// Whether a message is a call or a reply. A long call does not show what it calls before its chunk was pulled, but a
