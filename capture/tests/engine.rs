@@ -12,7 +12,9 @@ mod synthetic;
 
 use rpcrdma_capture::nfs::{Callback, WalkError};
 use rpcrdma_capture::output::file_names::FileNames;
-use rpcrdma_capture::{Captured, ChunkName, Config, Files, Form, Half, NotRebuilt, Security, Side, Transaction};
+use rpcrdma_capture::{
+    Captured, ChunkName, Config, Files, Form, Half, NotRebuilt, Rebuilt, Security, Side, Transaction,
+};
 
 use By::{Client, Server};
 use synthetic::rpc::*;
@@ -1260,7 +1262,7 @@ fn unpaired_connections_of_the_same_hosts_are_paired_rightly() {
         }
         let reads: Vec<_> = found.transactions.iter().filter(|t| t.xid == 1 && t.call.is_some()).collect();
         assert_eq!(reads.len(), 3);
-        let whole = reads.iter().filter_map(|read| read.reply.as_ref()?.message.as_ref().ok()).map(|read| &read.octets);
+        let whole = reads.iter().filter_map(|read| read.reply.as_ref()?.message.as_ref().ok()).map(Rebuilt::octets);
         let whole: Vec<_> =
             whole.filter(|read| (0..3).any(|index| **read == read3_reply(1, &octets(index, 3000)))).collect();
         // Where all numbers are the same nothing tells the first two apart until one of them has sent more.
@@ -1978,7 +1980,11 @@ fn disturb(memory: impl Fn(u32) -> (u32, u64), cut: bool, lost: u64, moved: u64)
             let (call, answer) = expected(transaction.xid);
             for (half, expected) in [(&transaction.call, call), (&transaction.reply, answer)] {
                 if let Some(Ok(message)) = half.as_ref().map(|half| &half.message) {
-                    assert!(message.octets == expected, "seed {seed}, {}, {lost} lost, {moved} moved", transaction.xid);
+                    assert!(
+                        message.octets() == expected,
+                        "seed {seed}, {}, {lost} lost, {moved} moved",
+                        transaction.xid
+                    );
                     rebuilt += 1;
                 }
             }

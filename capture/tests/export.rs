@@ -132,8 +132,7 @@ fn streams_hold_every_message_once() {
         let streams = streams(&file);
         let mut written: Vec<&[u8]> = streams.values().flat_map(|octets| records(octets)).collect();
         let halves = transactions.iter().flat_map(|transaction| [&transaction.call, &transaction.reply]);
-        let mut rebuilt: Vec<&[u8]> =
-            halves.flatten().map(|half| half.message.as_ref().unwrap().octets().as_slice()).collect();
+        let mut rebuilt: Vec<&[u8]> = halves.flatten().map(|half| half.message.as_ref().unwrap().octets()).collect();
         written.sort_unstable();
         rebuilt.sort_unstable();
         assert!(written == rebuilt, "{name}: {} and {}", written.len(), rebuilt.len());

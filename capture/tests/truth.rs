@@ -296,7 +296,7 @@ fn nothing_is_wrong(before: &Found, after: &Found, context: &str) {
     let truth = rebuilt(before);
     for (name, message) in rebuilt(after) {
         let expected = truth.get(&name).unwrap_or_else(|| panic!("{context}: {name:?} was not there"));
-        assert!(message.octets == expected.octets, "{context}: {name:?} differs");
+        assert!(message.octets() == expected.octets(), "{context}: {name:?} differs");
     }
     let mut sent = sends(before);
     for send in sends(after) {
