@@ -19,6 +19,9 @@ const SNAPLEN: u32 = 262_144;
 /// Times in pcapng are in units of 10 to the power of minus this, in seconds.
 const RESOLUTION: u8 = 9;
 
+/// Octets of pcapng blocks that are gathered before they are written.
+const GATHERED: usize = 1 << 18;
+
 /// A frame to write.
 #[derive(Debug)]
 pub(super) struct WrittenFrame<'a> {
@@ -34,8 +37,11 @@ pub(super) struct WrittenFrame<'a> {
 pub(super) struct PcapFile<W: Write>(PcapWriter<W>);
 
 /// A pcapng file.
+///
+/// A block is written in dozens of small pieces. So blocks are written to memory, and many of them to the file at once.
 pub(super) struct PcapngFile<W: Write> {
-    writer: PcapNgWriter<W>,
+    blocks: PcapNgWriter<Vec<u8>>,
+    write: W,
     /// The link type of each interface in the file.
     interfaces: Vec<LinkType>,
 }
@@ -75,8 +81,8 @@ impl<W: Write> PcapngFile<W> {
             options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(application))],
             ..SectionHeaderBlock::default()
         };
-        let writer = PcapNgWriter::with_section_header(write, section).map_err(failed)?;
-        Ok(Self { writer, interfaces: Vec::new() })
+        let blocks = PcapNgWriter::with_section_header(Vec::with_capacity(GATHERED), section).map_err(failed)?;
+        Ok(Self { blocks, write, interfaces: Vec::new() })
     }
 
     pub(super) fn frame(&mut self, frame: WrittenFrame<'_>, comments: impl Iterator<Item = String>) -> io::Result<()> {
@@ -88,11 +94,20 @@ impl<W: Write> PcapngFile<W> {
             data,
             options: comments.map(|text| EnhancedPacketOption::Comment(Cow::Owned(text))).collect(),
         };
-        self.writer.write_pcapng_block(block).map(drop).map_err(failed)
+        self.blocks.write_pcapng_block(block).map_err(failed)?;
+        if self.blocks.get_ref().len() >= GATHERED { self.write_gathered() } else { Ok(()) }
     }
 
-    pub(super) fn finish(self) -> io::Result<()> {
-        self.writer.into_inner().flush()
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.write_gathered()?;
+        self.write.flush()
+    }
+
+    fn write_gathered(&mut self) -> io::Result<()> {
+        let blocks = self.blocks.get_mut();
+        self.write.write_all(blocks)?;
+        blocks.clear();
+        Ok(())
     }
 
     /// The interface of a link type: one that is there, or a new one.
@@ -103,7 +118,7 @@ impl<W: Write> PcapngFile<W> {
         let options = vec![InterfaceDescriptionOption::IfTsResol(RESOLUTION)];
         // A snaplen of 0 is none.
         let block = InterfaceDescriptionBlock { linktype: DataLink::from(u32::from(link.0)), snaplen: 0, options };
-        self.writer.write_pcapng_block(block).map_err(failed)?;
+        self.blocks.write_pcapng_block(block).map_err(failed)?;
         self.interfaces.push(link);
         Ok(self.interfaces.len() as u32 - 1)
     }

@@ -59,6 +59,10 @@ impl Batches {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn take(&self, step: ReadingStep, first: Option<Time>) -> io::Result<()> {
+        self.lock().take(step, first)
+    }
+
     /// Hands over what was gathered.
     ///
     /// # Errors
@@ -83,33 +87,38 @@ impl Batches {
         let (mut ended, mut begun, mut outside) = (false, 0, 0);
         let mut first = None;
         while !ended {
-            let mut noted = Vec::new();
+            let mut taken = Ok(());
             match capture.next() {
                 Some(Ok(frame)) => {
-                    noted.extend(keep(&frame).map(ReadingStep::Frame));
+                    let time = *first.get_or_insert(frame.time);
+                    if let Some(frame) = keep(&frame) {
+                        taken = self.take(ReadingStep::Frame(frame), first);
+                    }
                     let overlaps = dissector.summary().last.is_some_and(|last| frame.time < last);
-                    if window(*first.get_or_insert(frame.time), frame.time) {
+                    if window(time, frame.time) {
                         dissector.frame(&frame);
                     } else {
                         outside += 1;
                     }
                     if capture.files().begun() > begun {
                         begun = capture.files().begun();
-                        noted.push(ReadingStep::Begun(capture.files().clone()));
-                        noted.extend(overlaps.then_some(ReadingStep::Overlaps));
+                        taken = taken.and_then(|()| self.take(ReadingStep::Begun(capture.files().clone()), first));
+                        if overlaps {
+                            taken = taken.and_then(|()| self.take(ReadingStep::Overlaps, first));
+                        }
                     }
                 }
                 Some(Err(_)) if interrupt.is_raised() => {
                     ended = true;
                     dissector.finish();
                 }
-                Some(Err(error)) => noted.push(ReadingStep::Unread(error)),
+                Some(Err(error)) => taken = self.take(ReadingStep::Unread(error), first),
                 None => {
                     ended = true;
                     dissector.finish();
                 }
             }
-            if self.gather(noted, &mut dissector, first).is_err() {
+            if taken.and_then(|()| self.gather(&mut dissector, first)).is_err() {
                 return (dissector.summary().clone(), outside);
             }
         }
@@ -120,13 +129,10 @@ impl Batches {
 }
 
 impl Batches {
-    /// Takes what was noted about the capture, then what the dissector found. Most frames bring neither.
-    fn gather(&self, noted: Vec<ReadingStep>, dissector: &mut Dissector, first: Option<Time>) -> io::Result<()> {
-        for step in noted {
-            self.lock().take(step, first)?;
-        }
+    /// Takes what the dissector found. In most frames that is nothing.
+    fn gather(&self, dissector: &mut Dissector, first: Option<Time>) -> io::Result<()> {
         while let Some(event) = dissector.event() {
-            self.lock().take(ReadingStep::Found(event), first)?;
+            self.take(ReadingStep::Found(event), first)?;
         }
         Ok(())
     }

@@ -27,10 +27,13 @@ use std::collections::BTreeMap;
 use crate::carrier::table::Map;
 use crate::rpc::pieces::Pieces;
 
+/// The most octets for which a part of [`Extents`] makes room before they have come.
+const ROOM: usize = 1 << 18;
+
 /// Octets at the places where they belong; places for which nothing came are holes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extents {
-    /// By offset; none overlaps the next.
+    /// By offset; none overlaps the next. Where one is full, another follows it: none is copied to grow.
     parts: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -38,11 +41,18 @@ impl Extents {
     /// Puts `data` at `at`, over what was there. Returns by how many octets the memory in use has grown.
     pub(crate) fn put(&mut self, at: u64, data: &[u8]) -> usize {
         // Data nearly always continues where it stopped.
-        if let Some(mut last) = self.parts.last_entry()
+        if let Some(last) = self.parts.last_entry()
             && *last.key() + last.get().len() as u64 == at
         {
-            last.get_mut().extend_from_slice(data);
-            return data.len();
+            let last = last.into_mut();
+            if last.capacity() - last.len() >= data.len() {
+                last.extend_from_slice(data);
+                return data.len();
+            }
+            let mut next = Vec::with_capacity((2 * last.len()).min(ROOM).max(data.len()));
+            next.extend_from_slice(data);
+            self.parts.insert(at, next);
+            return data.len() + Self::PART;
         }
         let (mut at, mut data, mut more) = (at, data, 0);
         while !data.is_empty() {
