@@ -2,7 +2,7 @@
 
 use crate::carrier::connection::{Connection, Counts, Rejected};
 use crate::carrier::iwarp::terminate::Terminate;
-use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
 use crate::carrier::recovery::RecoveryKind;
 use crate::link::Address;
 use crate::rpc::message::Message;
@@ -60,6 +60,10 @@ pub struct Recovered {
     pub to: Address,
     /// What it shows.
     pub kind: RecoveryKind,
+    /// What the packet carries part of, if it was sent again and the carrier knows: of a TCP segment it is not known.
+    pub operation: Option<OperationType>,
+    /// If the packet was sent again: how many times it has been sent by now, as far as the capture shows, or at least.
+    pub times: Option<u32>,
     /// `rdma_xid` of what it is about, if that is known.
     pub xid: Option<u32>,
     /// The end that is the client, if that is known.

@@ -11,24 +11,29 @@
 #[path = "transcode/mod.rs"]
 mod transcode;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use rpcrdma_capture::check::Checker;
 use rpcrdma_capture::output::annotate::{Annotated, Annotator};
 use rpcrdma_capture::output::export::Exporter;
-use rpcrdma_capture::{Capture, Config, Dissector, Event, Events, LinkType, OwnedFrame, Time};
+use rpcrdma_capture::{
+    Capture, Config, Dissector, Event, Events, LinkType, OwnedFrame, Recovered, RecoveryKind, StepsWanted, Time,
+};
 use transcode::{ETHERNET, INFINIBAND, Record};
 
 fn annotate(records: &[Record]) -> (Vec<u8>, Annotated) {
     let mut config = Config::default();
-    config.operations = true;
+    (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::All);
     let (mut file, mut dissector, mut checker) = (Vec::new(), Dissector::new(config), Checker::default());
     let mut annotator = Annotator::new(&mut file).unwrap();
     let take = |dissector: &mut Dissector, checker: &mut Checker, annotator: &mut Annotator<_>| {
         while let Some(event) = dissector.event() {
             if let Event::Transaction(transaction) = &event {
                 annotator.transaction(transaction);
+            }
+            if let Event::Recovery(recovered) = &event {
+                annotator.recovered(recovered);
             }
             checker.event(&event);
         }
@@ -200,20 +205,127 @@ fn exported_messages_name_the_frame_they_are_from() {
     }
 }
 
-#[test]
-fn tshark_reads_the_comments() {
-    let (file, annotated) = annotate(&transcode::capture("nfs41_lossy"));
-    let path = std::env::temp_dir().join(format!("rpcrdma-annotate-tshark-{}.pcapng", std::process::id()));
-    std::fs::write(&path, &file).unwrap();
+/// The signs of loss in a capture.
+fn events(name: &str) -> Vec<Recovered> {
+    let mut config = Config::default();
+    config.recovery = true;
+    let events = Events::new(Capture::from_paths([transcode::path(name)]), config);
+    events
+        .filter_map(|event| if let Event::Recovery(recovered) = event.unwrap() { Some(recovered) } else { None })
+        .collect()
+}
+
+/// What is printed of these fields of the frames that a filter selects in an annotated file; none if tshark is not installed.
+fn tshark(file: &[u8], test: &str, filter: &str, fields: &[&str]) -> Option<String> {
+    let path = std::env::temp_dir().join(format!("rpcrdma-annotate-{test}-{}.pcapng", std::process::id()));
+    std::fs::write(&path, file).unwrap();
     let mut command = Command::new("tshark");
-    command.arg("-r").arg(&path).args(["-Y", "frame.comment", "-T", "fields", "-E", "aggregator=/s"]);
-    let output = command.args(["-e", "frame.number", "-e", "frame.comment"]).output();
+    command.arg("-r").arg(&path).args(["-Y", filter, "-T", "fields", "-E", "aggregator=/s", "-e", "frame.number"]);
+    let output = command.args(fields.iter().flat_map(|field| ["-e", field])).output();
     std::fs::remove_file(path).unwrap();
     let Ok(output) = output else {
         println!("tshark is not installed: this test does nothing");
-        return;
+        return None;
     };
-    let lines = String::from_utf8(output.stdout).unwrap();
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn what_was_lost_is_in_the_comments_that_tshark_shows() {
+    for name in ["nfs41_lossy", "iwarp_nfs3_lossy"] {
+        let (file, _) = annotate(&transcode::capture(name));
+        let events = events(name);
+        for (text, is_of) in [
+            ("sent again", (|kind| kind.is_sent_again()) as fn(RecoveryKind) -> bool),
+            ("NAK: ", |kind| kind == RecoveryKind::SequenceError),
+            ("time-out: ", |kind| matches!(kind, RecoveryKind::TimedOut { .. })),
+        ] {
+            let Some(lines) = tshark(&file, "lost", &format!("frame.comment contains \"{text}\""), &[]) else { return };
+            let expected: BTreeSet<u64> =
+                events.iter().filter(|event| is_of(event.kind)).map(|event| event.stamp.frame).collect();
+            let found: BTreeSet<u64> = lines.lines().map(|line| line.trim().parse().unwrap()).collect();
+            assert!(!expected.is_empty() && found == expected, "{name} {text}");
+        }
+        let comments = commented(&file);
+        for event in &events {
+            let xid = format!("XID {:#010x}", event.xid.unwrap());
+            let of = &comments[&(event.stamp.frame as usize)];
+            assert!(of.iter().any(|comment| comment.ends_with(&xid)), "{name} {event:?}: {of:?}");
+        }
+    }
+}
+
+/// The number in front of a packet's number says how often it was there before, counted by that number alone.
+#[test]
+fn how_often_a_packet_was_sent_is_what_its_number_says() {
+    let records = transcode::capture("nfs41_lossy");
+    let comments = commented(&annotate(&records).0);
+    let (mut times, mut most) = (BTreeMap::<_, u32>::new(), 0);
+    for (frame, Record { data, .. }) in (1..).zip(&records) {
+        let is_packet = data[12..14] == [8, 0] && data[23] == 17 && data[36..38] == 4791_u16.to_be_bytes();
+        if !is_packet || !matches!(data[42], 0..=0x0c | 0x16 | 0x17) {
+            continue;
+        }
+        // A Read request has as many numbers as its answer has packets of 1024 octets, and may be sent again for the last of them.
+        let number = u32::from_be_bytes([0, data[51], data[52], data[53]]);
+        let numbers =
+            if data[42] == 0x0c { u32::from_be_bytes(data[66..70].try_into().unwrap()).div_ceil(1024) } else { 1 };
+        for asked in number + 1..number + numbers {
+            times.entry((data[29], asked)).or_insert(1);
+        }
+        let times = times.entry((data[29], number)).or_default();
+        *times += 1;
+        let of = comments.get(&frame).into_iter().flatten().find(|comment| comment.contains("sent again"));
+        let Some(comment) = of else {
+            assert_eq!(*times, 1, "frame {frame}");
+            continue;
+        };
+        // What the capture lacks was sent once more.
+        *times += u32::from(comment.contains("lacks the first"));
+        let ending = ["th", "st", "nd", "rd"].get(*times as usize).unwrap_or(&"th");
+        assert!(comment.contains(&format!("sent again, {times}{ending} time")), "frame {frame}, {times}: {comment}");
+        most = most.max(*times);
+    }
+    assert!(most >= 3, "{most}");
+}
+
+/// The RDMA operations in the comments are those of tshark, and are counted through for each RPC.
+#[test]
+fn packets_of_rdma_are_counted_through() {
+    let (file, annotated) = annotate(&transcode::capture("nfs41_lossy"));
+    assert_eq!(annotated.left_out, 0);
+    let filter = "frame.comment matches \"^RDMA (Read|Write)[a-z ]* [0-9]+ of\"";
+    let Some(lines) = tshark(&file, "rdma", filter, &["infiniband.bth.opcode"]) else { return };
+    let comments = commented(&file);
+    let mut counts = BTreeMap::<_, Vec<(u64, u64)>>::new();
+    for line in lines.lines() {
+        let (frame, opcode) = line.split_once('\t').unwrap();
+        let expected = match opcode.parse::<u32>().unwrap() {
+            6..=11 => "RDMA Write ",
+            12 => "RDMA Read request ",
+            13..=16 => "RDMA Read response ",
+            other => panic!("{other}"),
+        };
+        let of = &comments[&frame.parse().unwrap()];
+        let counted = of.iter().filter(|comment| comment.starts_with("RDMA ") && !comment.contains("sent again"));
+        assert_eq!(counted.count(), 1, "{of:?}");
+        let rest = of.iter().find_map(|comment| comment.strip_prefix(expected)?.split_once(" of ")).unwrap();
+        let (total, rpc) = rest.1.split_once(" of ").unwrap();
+        counts.entry((expected, rpc)).or_default().push((rest.0.parse().unwrap(), total.parse().unwrap()));
+    }
+    assert!(counts.keys().any(|(_, rpc)| *rpc == "NFSv4 READ, XID 0xc73d34c3"), "{:?}", counts.keys());
+    let kinds: BTreeSet<_> = counts.keys().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, BTreeSet::from(["RDMA Read request ", "RDMA Read response ", "RDMA Write "]));
+    for (rpc, numbers) in counts {
+        let total = numbers.len() as u64;
+        assert_eq!(numbers, (1..=total).map(|number| (number, total)).collect::<Vec<_>>(), "{rpc:?}");
+    }
+}
+
+#[test]
+fn tshark_reads_the_comments() {
+    let (file, annotated) = annotate(&transcode::capture("nfs41_lossy"));
+    let Some(lines) = tshark(&file, "all", "frame.comment", &["frame.comment"]) else { return };
     let found = commented(&file);
     assert_eq!(found.values().map(Vec::len).sum::<usize>(), annotated.comments as usize);
     assert_eq!(lines.lines().count(), found.len());

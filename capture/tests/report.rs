@@ -181,12 +181,83 @@ fn browse(page: &Path) -> Option<(String, String)> {
     Some((text(&output.stdout), text(&output.stderr)))
 }
 
+/// The ladders are those that `explain` prints of the slowest RPCs: the same frames and times, line by line.
+#[test]
+fn the_slowest_rpcs_are_ladders_as_explain_has_them() {
+    for name in ["nfs41_lossy", "iwarp_nfs3_lossy", "delays"] {
+        let page = report(&capture(name));
+        let ladders: Vec<&str> = page.split("<details class=\"ladder\"").skip(1).collect();
+        let slowest = json(&["slow", "--quiet", "--json", &capture(name)]);
+        let slowest: Vec<&Value> = slowest.iter().filter(|rpc| rpc["type"] == "transaction").collect();
+        assert_eq!((ladders.len(), slowest.len()), (10, 10), "{name}");
+        for (ladder, rpc) in ladders.iter().zip(slowest) {
+            let xid = rpc["rdma_xid"].as_str().unwrap();
+            let connection = rpc["connection"].to_string();
+            let explain = ["explain", "--quiet", "--json", "--xid", xid, "--connection", &connection, &capture(name)];
+            let explained = &json(&explain)[0];
+            let milliseconds = |value: &Value| {
+                let nanoseconds = value.as_u64().unwrap();
+                format!("{}.{:03}", nanoseconds / 1_000_000, nanoseconds / 1000 % 1000)
+            };
+            let expected = explained["steps"].as_array().unwrap().iter().map(|step| {
+                let (first, last) = (&step["first_frame"], &step["last_frame"]);
+                let frames = if first == last { first.to_string() } else { format!("{first}–{last}") };
+                [frames, milliseconds(&step["since_first_ns"]), milliseconds(&step["since_before_ns"])]
+            });
+            let column = |column: &str| {
+                let begin = format!("x=\"{column}\" y=\"");
+                let cells = ladder.split(&begin).skip(2);
+                cells.map(|cell| text(&format!("<{}", cell.split("</text>").next().unwrap()))).collect::<Vec<_>>()
+            };
+            let [frames, at, since] = ["112", "190", "268"].map(column);
+            let found = frames.into_iter().zip(at).zip(since).map(|((frames, at), since)| [frames, at, since]);
+            assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{name} {xid}");
+            assert!(ladder.contains("<desc id=") && ladder.contains("role=\"img\""), "{name}");
+        }
+    }
+}
+
+/// On paper, what is folded on the screen is there, and a table that goes on has its headings again.
+#[test]
+fn paper_has_all_of_it() {
+    let [html, pdf] = ["html", "pdf"]
+        .map(|ending| std::env::temp_dir().join(format!("rpcrdma-report-paper-{}.{ending}", std::process::id())));
+    std::fs::write(&html, report(&capture("nfs41_lossy"))).unwrap();
+    let profile = std::env::temp_dir().join(format!("rpcrdma-report-paper-profile-{}", std::process::id()));
+    let mut command = Command::new("chromium");
+    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]);
+    command.arg(format!("--user-data-dir={}", profile.display()));
+    command.arg(format!("--print-to-pdf={}", pdf.display())).arg(format!("file://{}", html.display()));
+    let printed = command.output();
+    let text = Command::new("pdftotext").args(["-layout".as_ref(), pdf.as_os_str(), "-".as_ref()]).output();
+    _ = std::fs::remove_dir_all(profile);
+    _ = [&html, &pdf].map(std::fs::remove_file);
+    let (Ok(_), Ok(text)) = (printed, text) else {
+        println!("chromium or pdftotext is not installed: this test does nothing");
+        return;
+    };
+    let text = String::from_utf8(text.stdout).unwrap();
+    let pages: Vec<&str> = text.split('\u{c}').collect();
+    let headed = |page: &&&str| page.contains("operation ") && page.contains("99 %") && page.contains("spread");
+    let with_rows = pages
+        .iter()
+        .filter(|page| page.lines().any(|line| line.trim_start().starts_with("NFSv4 ") && line.contains(" ms")));
+    assert_eq!(with_rows.clone().filter(headed).count(), with_rows.count(), "{text}");
+    for text_of in
+        ["Why:", "RDMA Write × 22, discarded", "time-out: had sent nothing for 2383.977 ms", "Written by rpcrdma"]
+    {
+        assert!(text.contains(text_of), "{text_of} is not on paper: {text}");
+    }
+    // Nothing is cut off on the right.
+    assert!(text.contains("responder 192.0.2.1"), "{text}");
+}
+
 #[test]
 fn a_browser_shows_it_without_an_error_and_without_another_file() {
     let path: PathBuf = std::env::temp_dir().join(format!("rpcrdma-report-{}.html", std::process::id()));
     let page = report(&capture("nfs41_lossy"));
     assert!(!page.contains("http://") && !page.contains("https://") && !page.contains(" src="));
-    assert!(page.len() < 100_000, "{}", page.len());
+    assert!(page.len() < 200_000, "{}", page.len());
     std::fs::write(&path, &page).unwrap();
     let shown = browse(&path);
     std::fs::remove_file(path).unwrap();

@@ -82,3 +82,43 @@ fn slices_on_a_lane_do_not_overlap() {
         assert_eq!(lanes.keys().any(|(_, lane)| *lane >= 1_000_000), name == "nfs41_callback", "{name}");
     }
 }
+
+/// The slices of the phases are within that of their RPC, follow each other without gaps, and add up to the phases.
+#[test]
+fn phases_are_slices_where_they_were() {
+    for name in ["nfs41_lossy", "nfs3", "iwarp_nfs3_lossy", "delays", "nfs41_krb5i"] {
+        let trace: Value = serde_json::from_str(&run("trace", name, &["-o", "-"])).unwrap();
+        let slices = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
+        // The phases come right after their RPC.
+        let mut rpcs: Vec<(&Value, Vec<&Value>)> = Vec::new();
+        for slice in slices {
+            match slice["args"].is_object() {
+                true => rpcs.push((slice, Vec::new())),
+                false => rpcs.last_mut().unwrap().1.push(slice),
+            }
+        }
+        let nanoseconds = |value: &Value| (number(value) * 1e3).round();
+        let mut alternating = 0;
+        for (rpc, phases) in rpcs {
+            let expected = rpc["args"]["phases_ns"].as_object().unwrap();
+            if phases.is_empty() {
+                assert_eq!(expected.len(), 1, "{name} {rpc}");
+                continue;
+            }
+            let mut at = nanoseconds(&rpc["ts"]);
+            let mut sums = BTreeMap::<&str, f64>::new();
+            for phase in &phases {
+                assert_eq!((&phase["pid"], &phase["tid"]), (&rpc["pid"], &rpc["tid"]));
+                // Doubles of microseconds are right to a nanosecond.
+                assert!((nanoseconds(&phase["ts"]) - at).abs() <= 1.0, "{name} {phase} is not at {at}");
+                at = nanoseconds(&phase["ts"]) + nanoseconds(&phase["dur"]);
+                *sums.entry(phase["name"].as_str().unwrap()).or_default() += nanoseconds(&phase["dur"]);
+            }
+            assert!((at - nanoseconds(&rpc["ts"]) - nanoseconds(&rpc["dur"])).abs() <= 1.0, "{name} {rpc}");
+            let expected: BTreeMap<&str, f64> = expected.iter().map(|(name, ns)| (name.as_str(), number(ns))).collect();
+            assert_eq!(sums, expected, "{name} {rpc}");
+            alternating += usize::from(phases.len() > expected.len());
+        }
+        assert!(alternating > 0 || name == "delays" || name == "nfs41_krb5i", "{name}");
+    }
+}

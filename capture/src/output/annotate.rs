@@ -10,12 +10,19 @@ use std::fmt;
 use std::io::{self, Write};
 
 use super::capture_file::{PcapngFile, WrittenFrame};
+use super::stats::procedure_name;
+use super::stats::text::grouped;
 use super::text::{called_within, ended, milliseconds};
+use crate::carrier::operation::OperationType;
+use crate::carrier::recovery::RecoveryKind;
 use crate::check::Found;
+use crate::event::Recovered;
 use crate::file::OwnedFrame;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::Phase;
+use crate::rpc::steps::{PacketRun, Steps};
 use crate::rpc::transaction::{Half, Transaction};
+use crate::rpc::waiting::Step;
 
 /// The most frames that are held until their comments are known.
 const HELD_FRAMES: usize = 65_536;
@@ -75,6 +82,8 @@ pub struct Annotated {
     pub comments: u64,
     /// Comments that became known after their frame had been written, and are on a later one.
     pub late: u64,
+    /// Comments on RDMA Reads and RDMA Writes that became known after their frame had been written, and are left out.
+    pub left_out: u64,
 }
 
 impl<W: Write> Annotator<W> {
@@ -106,7 +115,8 @@ impl<W: Write> Annotator<W> {
         Ok(())
     }
 
-    /// Comments on the frames of the call and of the reply.
+    /// Comments on the frames of the call and of the reply, and, if its [steps](Transaction::steps) are known, on those of
+    /// RDMA Reads and RDMA Writes.
     pub fn transaction(&mut self, transaction: &Transaction) {
         let Transaction { call, reply, .. } = transaction;
         if let Some(half) = call {
@@ -114,6 +124,49 @@ impl<W: Write> Annotator<W> {
         }
         if let Some(half) = reply {
             self.comment(half.stamp.frame, reply_comment(transaction, half));
+        }
+        if let Some(steps) = &transaction.steps {
+            self.steps(transaction, steps);
+        }
+    }
+
+    /// Comments on the frame that shows that a packet was lost, or seemed to be.
+    pub fn recovered(&mut self, recovered: &Recovered) {
+        self.comment(recovered.stamp.frame, recovered_comment(recovered));
+    }
+
+    /// Comments on the packets of RDMA Reads and RDMA Writes. If a frame was written before, they are left out: there may be
+    /// thousands.
+    fn steps(&mut self, transaction: &Transaction, steps: &Steps) {
+        let of = format!("of {}, XID {:#010x}", procedure_name(transaction), transaction.xid);
+        for step in [Step::ReadRequest, Step::ReadResponse, Step::Write] {
+            let is_part = |packet: &&PacketRun| packet.step == Some(step) && packet.octets > 0;
+            let total: u64 = steps.packets.iter().filter(is_part).map(|packet| packet.packets).sum();
+            let mut before = 0;
+            for packet in steps.packets.iter().filter(is_part) {
+                let place = match steps.left_out {
+                    None if packet.packets == 1 => format!(" {} of {}", grouped(before + 1), grouped(total)),
+                    None => {
+                        let last = before + packet.packets;
+                        format!("s {} to {} of {}", grouped(before + 1), grouped(last), grouped(total))
+                    }
+                    Some(_) => String::new(),
+                };
+                before += packet.packets;
+                self.comment_if_held(packet.first.frame, || format!("{}{place} {of}", step.name()));
+            }
+        }
+        for packet in steps.packets.iter().filter(|packet| packet.is_discarded) {
+            self.comment_if_held(packet.first.frame, || {
+                format!("discarded: its receiver missed a packet before it; {of}")
+            });
+        }
+    }
+
+    fn comment_if_held(&mut self, frame: u64, text: impl FnOnce() -> String) {
+        match self.held.front().is_some_and(|first| first.frame.number <= frame) {
+            true => self.comment(frame, text()),
+            false => self.annotated.left_out += 1,
         }
     }
 
@@ -162,10 +215,13 @@ impl<W: Write> Annotator<W> {
 
 impl fmt::Display for Annotated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { frames, comments, late } = self;
+        let Self { frames, comments, late, left_out } = self;
         write!(f, "frames written: {frames}; comments: {comments}")?;
         if *late > 0 {
             write!(f, ", {late} of them on a later frame than the one that they are about")?;
+        }
+        if *left_out > 0 {
+            write!(f, "; {left_out} on RDMA Reads and RDMA Writes left out: they became known too late")?;
         }
         Ok(())
     }
@@ -203,6 +259,38 @@ fn reply_comment(transaction: &Transaction, reply: &Half) -> String {
     }
     push_reason(&mut text, reply);
     text
+}
+
+fn recovered_comment(recovered: &Recovered) -> String {
+    let Recovered { kind, operation, times, xid, .. } = *recovered;
+    let what = operation.map_or("segment", OperationType::name);
+    let text = match kind {
+        RecoveryKind::SentAgain => format!("{what} sent again{}", nth(times)),
+        RecoveryKind::Replaced => format!("{what} sent again{}; the capture lacks the first", nth(times)),
+        RecoveryKind::Duplicate => "duplicate: the network or the capture doubled this packet".to_owned(),
+        RecoveryKind::TimedOut { silence } => {
+            format!("time-out: its sender had sent nothing for {} ms", milliseconds(silence))
+        }
+        RecoveryKind::SequenceError => "NAK: a packet is missing".to_owned(),
+        RecoveryKind::NotReady { wait } => format!("RNR NAK: not ready, wait {} ms", milliseconds(wait)),
+        RecoveryKind::Failed => "refused for good".to_owned(),
+    };
+    match xid {
+        Some(xid) => format!("{text}, XID {xid:#010x}"),
+        None => format!("{text}; it is not known of which RPC"),
+    }
+}
+
+/// How many times a packet was sent.
+fn nth(times: Option<u32>) -> String {
+    let Some(times) = times else { return String::new() };
+    let ending = match (times % 10, times % 100) {
+        (1, hundreds) if hundreds != 11 => "st",
+        (2, hundreds) if hundreds != 12 => "nd",
+        (3, hundreds) if hundreds != 13 => "rd",
+        _ => "th",
+    };
+    format!(", {times}{ending} time")
 }
 
 fn push_latency(text: &mut String, transaction: &Transaction) {

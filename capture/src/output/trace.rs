@@ -1,8 +1,9 @@
 //! RPCs as trace events, which Perfetto and speedscope show on a time line: the Trace Event Format of Chrome, in JSON.
 //!
 //! A connection is a process there. RPCs of it that overlap are on threads of their own, named lanes here: viewers show a thread's
-//! slices only if one is within another. Within the slice of an RPC are its `call`, at the beginning, and its `reply`, at the end, as
-//! far as they took time; how long the other phases took is among the arguments of the slice, because they may alternate.
+//! slices only if one is within another. Within the slice of an RPC are those of its phases, each where it was, if the
+//! [steps](crate::Transaction::steps) show that; otherwise only its `call`, at the beginning, and its `reply`, at the end. How long
+//! each phase took in all is among the arguments of the slice.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -107,13 +108,11 @@ impl<W: Write> Tracer<W> {
         };
         let from = since(began.time.0);
         self.event(&slice(&name, from, latency, args))?;
-        let Some(Phases { call, reply, .. }) = phases else { return Ok(()) };
-        for (phase, from, length) in
-            [(Phase::Call, from, call), (Phase::Reply, from.saturating_add_unsigned(latency - reply), reply)]
-        {
+        for (phase, from, until) in stretches(transaction) {
+            let length = until.0.saturating_sub(from.0);
             // An RPC that consists of one of them alone says so itself.
             if length > 0 && length < latency {
-                self.event(&slice(phase.name(), from, length, Value::Null))?;
+                self.event(&slice(phase.name(), since(from.0), length, Value::Null))?;
             }
         }
         Ok(())
@@ -168,6 +167,22 @@ impl<W: Write> Tracer<W> {
         self.out.write_all(if self.is_first { b"\n" } else { b",\n" })?;
         self.is_first = false;
         serde_json::to_writer(&mut self.out, event).map_err(io::Error::from)
+    }
+}
+
+/// Where the phases were, as far as that is known.
+fn stretches(transaction: &Transaction) -> Vec<(Phase, Time, Time)> {
+    let (Ok(Phases { call, reply, .. }), Some(began)) = (transaction.phases, transaction.began) else {
+        return Vec::new();
+    };
+    match transaction.steps.as_ref().and_then(|steps| steps.stretches.as_ref()) {
+        Some(all) => all.iter().map(|stretch| (stretch.phase, stretch.from, stretch.until)).collect(),
+        None => {
+            let from = began.time.0;
+            let until = from.saturating_add(transaction.latency().unwrap_or_default());
+            let called = (Phase::Call, Time(from), Time(from.saturating_add(call)));
+            vec![called, (Phase::Reply, Time(until.saturating_sub(reply)), Time(until))]
+        }
     }
 }
 

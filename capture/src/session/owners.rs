@@ -1,6 +1,6 @@
 //! What each end sent, by place, and the signs of loss that wait for what they are about.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
 use crate::carrier::recovery::Sign;
@@ -9,6 +9,9 @@ use crate::carrier::recovery::Sign;
 const OWNERS: usize = 128;
 /// The most signs of one connection that wait.
 pub(super) const WAITING: usize = 1024;
+
+/// The most packets of one end that were sent again and are counted apart.
+const AGAIN: usize = 4096;
 
 /// What an end sent from a place on.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,8 @@ pub(super) struct WaitingSign {
     pub(super) sign: Sign,
     /// What the packet carries, if it is one that was sent again and the carrier knows.
     pub(super) operation: Option<OperationType>,
+    /// If the packet was sent again: how many times it has been sent by now.
+    pub(super) times: Option<u32>,
     /// `rdma_xid` of what it is about, once that is known or will not be.
     pub(super) xid: Option<Option<u32>>,
 }
@@ -48,6 +53,8 @@ pub(super) struct WaitingSign {
 pub(super) struct Recoveries {
     pub(super) owners: Sides<Owners>,
     pub(super) waiting: VecDeque<WaitingSign>,
+    /// How often packets were sent again, by their sender, their place, and whose numbers that is one of.
+    again: Sides<BTreeMap<(u64, Side), u32>>,
     /// Signs of which it is not known which RPC they are about.
     pub(super) unassigned: u64,
     /// Whether anyone asks.
@@ -82,8 +89,22 @@ impl Owners {
 }
 
 impl Recoveries {
-    /// Octets of memory taken by what waits.
+    /// A packet is sent again: how many times it has been sent by now.
+    pub(super) fn send_again(&mut self, from: Side, of: Side, place: u64) -> u32 {
+        let again = self.again.get_mut(from);
+        let times = again.entry((place, of)).or_insert(1);
+        *times += 1;
+        let times = *times;
+        if again.len() > AGAIN {
+            // It is the one that was sent first.
+            again.pop_first();
+        }
+        times
+    }
+
+    /// Octets of memory taken by what waits, and by what was sent again.
     pub(super) fn held(&self) -> usize {
-        self.waiting.len() * size_of::<WaitingSign>()
+        let again = self.again.active.len() + self.again.passive.len();
+        self.waiting.len() * size_of::<WaitingSign>() + again * size_of::<((u64, Side), u32)>()
     }
 }

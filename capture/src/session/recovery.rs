@@ -47,7 +47,9 @@ impl Session {
         if self.number.is_none() || !self.recoveries.is_wanted || !is_of_use {
             return;
         }
-        let mut waiting = WaitingSign { from, stamp, of, place, sign, operation, xid: None };
+        let is_again = matches!(sign, Sign::Recovery(kind) if kind.is_sent_again());
+        let times = (is_again && context.recovery).then(|| self.recoveries.send_again(from, of, place));
+        let mut waiting = WaitingSign { from, stamp, of, place, sign, operation, times, xid: None };
         if place < self.recoveries.owners.get(of).known {
             self.assign(&mut waiting);
         }
@@ -111,13 +113,17 @@ impl Session {
                 self.assign(&mut sign);
             }
             let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) else { continue };
-            let WaitingSign { from, stamp, sign: Sign::Recovery(kind), xid, .. } = sign else { continue };
+            let WaitingSign { from, stamp, sign: Sign::Recovery(kind), operation, times, xid, .. } = sign else {
+                continue;
+            };
             context.events.push_back(Event::Recovery(Recovered {
                 stamp,
                 connection: number,
                 from: *ends.get(from),
                 to: *ends.get(from.other()),
                 kind,
+                operation: operation.filter(|_| times.is_some()),
+                times,
                 xid: xid.flatten(),
                 client: self.client.map(|side| *ends.get(side)),
             }));

@@ -6,6 +6,7 @@
 mod charts;
 mod date;
 mod findings;
+mod ladders;
 mod page;
 mod series;
 mod verdict;
@@ -51,6 +52,8 @@ pub struct CaptureReport {
     series: TimeSeries,
     latencies: Histogram,
     slowest: Slowest,
+    /// The same as ladders.
+    ladders: Slowest,
     slowest_one: Option<verdict::SlowestOne>,
     pending: Pending,
     findings: FindingsByPeer,
@@ -64,6 +67,8 @@ struct Finished<'a> {
     latency: Option<Latency>,
     /// Rows of a table.
     slowest: Vec<u8>,
+    /// The same as ladders.
+    ladders: Vec<u8>,
     slowest_one: Option<verdict::SlowestOne>,
     pending: Vec<super::pending::PendingCall>,
     pending_left_out: u64,
@@ -82,6 +87,7 @@ impl CaptureReport {
             series: TimeSeries::default(),
             latencies: Histogram::default(),
             slowest: Slowest::new(SLOWEST, 0),
+            ladders: Slowest::new(SLOWEST, 0),
             slowest_one: None,
             pending: Pending::default(),
             findings: FindingsByPeer::default(),
@@ -108,6 +114,7 @@ impl CaptureReport {
                 transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
                 self.pending.take(transaction);
                 verdict::SlowestOne::replace(&mut self.slowest_one, transaction);
+                self.ladders.take(transaction, |out| ladders::ladder(out, transaction, files))?;
                 self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
             }
             Event::Recovery(recovered) => {
@@ -130,9 +137,10 @@ impl CaptureReport {
     /// # Errors
     /// Those of `out`.
     pub fn write(self, out: &mut impl io::Write, summary: &Summary, notes: &[String]) -> io::Result<()> {
-        let Self { name, stats, series, latencies, slowest, slowest_one, pending, findings } = self;
-        let mut rows = Vec::new();
+        let Self { name, stats, series, latencies, slowest, ladders, slowest_one, pending, findings } = self;
+        let (mut rows, mut drawn) = (Vec::new(), Vec::new());
         slowest.write(&mut rows)?;
+        ladders.write(&mut drawn)?;
         let pending_left_out = pending.newer();
         let finished = Finished {
             name: &name,
@@ -140,6 +148,7 @@ impl CaptureReport {
             series: &series,
             latency: Latency::new(&latencies),
             slowest: rows,
+            ladders: drawn,
             slowest_one,
             pending: pending.into_calls(),
             pending_left_out,

@@ -220,6 +220,12 @@ fn slowest(finished: &Finished<'_>) -> Markup {
             &["#latency", "RPC", "requester → responder", "rdma_xid", "#call in frame", "#reply in frame", "phases"],
             html! { (rows) },
         ))
+        h3 { "What their ends sent each other" }
+        p.note {
+            "A line is a packet, or several in a row that did the same: frames, milliseconds since the first packet of the RPC, "
+            "and since the line before."
+        }
+        (PreEscaped(String::from_utf8_lossy(&finished.ladders)))
     }
 }
 

@@ -14,11 +14,15 @@ use crate::program::filters::Filters;
 use crate::program::judge::Judge;
 use crate::program::notices::Select;
 use crate::program::source::{Given, InputSource, Show};
+use crate::rpc::steps::StepsWanted;
 
 const ANNOTATE_HELP: &str = "\
 Every frame is written as it is. The comments are on
   the last frame of each call     what is called, and the frame of its reply
   the last frame of each reply    the frame of its call, its latency, what RDMA moved, its status
+  RDMA Reads and RDMA Writes      which of how many packets it is, and of which RPC
+  what shows that packets were lost
+                                  sent again and how many times, NAK, RNR NAK, time-out, duplicate
   the frame that shows a finding  the rule that is broken, who broke it, and how
 In Wireshark, the display filter 'frame.comment' shows the frames that have one. Comments that the
 files had before are not kept.";
@@ -40,16 +44,25 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
     let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
     let mut write = destination.create()?;
     let mut annotator = Annotator::new(&mut write).map_err(|error| destination.failed(error))?;
-    // RPCs, and what the checker judges them by.
-    let config = Config { operations: true, ..Config::default() };
+    // RPCs, their packets, what was sent again, and what the checker judges by.
+    let config = Config { operations: true, recovery: true, steps: StepsWanted::All, ..Config::default() };
     let show = Show { all: true, frames: true, ..Show::report(quiet) };
     let done = source.read_given(config, show, |given, _, known| {
         let event = match given {
             Given::Frame(frame) => return annotator.frame(frame),
             Given::Event(event) => event,
-            // There are comments on RPCs and findings alone.
-            Given::Late(_) => return Ok(()),
+            Given::Late(event) => {
+                if let Event::Recovery(recovered) = event {
+                    annotator.recovered(recovered);
+                }
+                return Ok(());
+            }
         };
+        if let Event::Recovery(recovered) = event
+            && known.is_wanted
+        {
+            annotator.recovered(recovered);
+        }
         if let Event::Transaction(transaction) = event
             && known.is_wanted
         {

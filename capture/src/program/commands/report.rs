@@ -14,12 +14,14 @@ use crate::program::filters::Filters;
 use crate::program::judge::Judge;
 use crate::program::notices::Select;
 use crate::program::source::{Done, Given, InputSource, Show};
+use crate::rpc::steps::StepsWanted;
 
 const REPORT_HELP: &str = "\
 The page needs no other file and no network. Its first lines say what was captured, how long RPCs
 took, what was sent again, which rules were broken and what the capture lacks. Below are latency
-and load over time, the operations, the slowest RPCs, calls without a reply, findings and
-connections. It shows at most 192 intervals of time and the first 200 rows of a long table.
+and load over time, the operations, the slowest RPCs packet by packet, calls without a reply,
+findings and connections. It shows at most 192 intervals of time and the first 200 rows of a long
+table, and 36 lines of what the ends of an RPC sent each other.
 With --since or --until, only the frames in that time are read, as if the capture started and
 ended there.";
 
@@ -39,8 +41,8 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     let filters = Filters::new(input, Select::Both);
     let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
     let mut report = CaptureReport::new(name(&input.files));
-    // RPCs, what was sent again, and what the checker judges by.
-    let config = Config { operations: true, recovery: true, ..Config::default() };
+    // RPCs, their packets, what was sent again, and what the checker judges by.
+    let config = Config { operations: true, recovery: true, steps: StepsWanted::All, ..Config::default() };
     let show = Show { all: true, between: true, ..Show::report(quiet) };
     let Done { notices, summary, .. } = source.read_given(config, show, |given, _, known| match given {
         Given::Event(event) => {

@@ -13,11 +13,14 @@ use crate::program::failure::{DAMAGED, Failure, say};
 use crate::program::filters::Filters;
 use crate::program::notices::{Select, counted};
 use crate::program::source::{InputSource, Show};
+use crate::rpc::steps::StepsWanted;
 
 const TRACE_HELP: &str = "\
 The file has the Trace Event Format of Chrome: open it in Perfetto (ui.perfetto.dev) or speedscope.
-Each connection has lanes for its calls, and others for callbacks; each RPC is a slice, and its
-arguments say what was called, which frames it is in, and how long each phase took.
+Each connection has lanes for its calls, and others for callbacks. Each RPC is a slice, with slices
+for its phases within; its arguments say what was called, which frames it is in, and how long each
+phase took in all. If the phases of an RPC alternate more than 256 times, only its call and its
+reply have slices.
 RPCs whose latency is not known are left out.";
 
 #[derive(Args, Debug)]
@@ -34,10 +37,13 @@ pub(super) fn run(arguments: &TraceArguments, quiet: bool) -> Result<u8, Failure
     let destination = Destination::new(&arguments.output, &arguments.input.files)?;
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
     let mut tracer = Tracer::new(destination.create()?).map_err(|error| destination.failed(error))?;
-    let status = source.read(Config::default(), Show::report(quiet), |event, _, _| match event {
-        Event::Transaction(transaction) => tracer.transaction(transaction),
-        _ => Ok(()),
-    })?;
+    let status =
+        source.read(Config { steps: StepsWanted::All, ..Config::default() }, Show::report(quiet), |event, _, _| {
+            match event {
+                Event::Transaction(transaction) => tracer.transaction(transaction),
+                _ => Ok(()),
+            }
+        })?;
     let (write, traced) = tracer.finish().map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
     if !quiet {
