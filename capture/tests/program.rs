@@ -412,6 +412,18 @@ fn every_rpc_is_explained_within_80_columns() {
 }
 
 #[test]
+fn of_more_than_20_rpcs_the_others_are_counted() {
+    let path = capture("nfs41_lossy");
+    let transactions = objects("transactions", &path);
+    let xids = transactions.iter().filter_map(|object| object["rdma_xid"].as_str());
+    let arguments: Vec<&str> = xids.flat_map(|xid| ["--xid", xid]).collect();
+    let output = run(&[&["explain", &path], &arguments[..]].concat());
+    assert_eq!(stdout(&output).matches("\nconnection 1, requester ").count(), 20);
+    let left_out = "rpcrdma: 42 RPCs left out: choose with --connection, --since and --until\n";
+    assert!(stderr(&output).contains(left_out), "{}", stderr(&output));
+}
+
+#[test]
 fn what_cannot_be_explained_is_said() {
     let output = run(&["explain", &capture("nfs41")]);
     assert_eq!(output.status.code(), Some(2));

@@ -233,7 +233,7 @@ fn push_arrow(line: &mut Line, rung: &Rung, inner: usize) {
         RungKind::Acknowledgement | RungKind::LeftOut => DIM,
         RungKind::Loss => WARNING,
     };
-    let label = rung.label_within(inner.saturating_sub(6));
+    let label = rung.label_within(inner.saturating_sub(4));
     let rest = inner.saturating_sub(label.chars().count() + 3);
     let drawn = match rung.arrow {
         Arrow::Right => format!(" {label} {}▶", "─".repeat(rest)),
