@@ -575,7 +575,7 @@ always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l list -d 'List all rules; reads no file'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l json -d 'Print one JSON object per line: findings, then a summary'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l json -d 'Print one JSON object per line: findings, then the outcome for each rule, then a summary'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -66,6 +66,8 @@ pub struct Recovered {
     pub times: Option<u32>,
     /// `rdma_xid` of what it is about, if that is known.
     pub xid: Option<u32>,
+    /// The requester of that RPC, if its call is known.
+    pub requester: Option<Address>,
     /// The end that is the client, if that is known.
     pub client: Option<Address>,
 }

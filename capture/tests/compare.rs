@@ -53,7 +53,11 @@ fn compare(arguments: &[&str]) -> (Vec<Value>, String, Option<i32>) {
     };
     let ((json, status), (text, same)) = (run(&["--json"]), run(&[]));
     assert_eq!(status, same);
-    (json.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), text, status)
+    let mut lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let summary = lines.pop().unwrap();
+    assert_eq!((&summary["type"], &summary["regression"]), (&json!("summary"), &json!(status == Some(1))));
+    assert_eq!(summary["captures"].as_array().unwrap().len(), 2);
+    (lines, text, status)
 }
 
 fn operation<'a>(lines: &'a [Value], name: &str) -> &'a Value {
@@ -65,10 +69,10 @@ fn a_capture_is_like_itself() {
     let (original, path) = (transcode::path("nfs41"), transcode::path("nfs41"));
     let (lines, text, status) = compare(&[original.to_str().unwrap(), path.to_str().unwrap()]);
     assert_eq!(status, Some(0));
-    let operations: Vec<_> = lines.iter().filter(|line| line["type"] == "operation").collect();
+    let operations: Vec<_> = lines.iter().filter(|line| line["type"] == "compared_operation").collect();
     assert_eq!(operations.len(), 19);
     for line in &operations {
-        assert_eq!((&line["before"], &line["median_change"]), (&line["after"], &json!(0.0)), "{line}");
+        assert_eq!((&line["before"], &line["p50_change"]), (&line["after"], &json!(0.0)), "{line}");
         // Fewer than 8 say nothing.
         let expected = if line["before"]["rpcs"].as_u64() < Some(8) { "unknown" } else { "same" };
         assert_eq!(line["outcome"], expected, "{line}");
@@ -78,7 +82,9 @@ fn a_capture_is_like_itself() {
     assert_eq!(operation(&lines, "NFSv4 WRITE")["after"]["calls_sent"]["chunked"], 4);
     assert_eq!(
         lines.last().unwrap(),
-        &json!({"type": "finding", "rule": "invalidate-foreign", "severity": "error", "before": 1, "after": 1})
+        &json!({
+            "type": "compared_rule", "schema": 1, "rule": "invalidate-foreign", "severity": "error", "before": 1, "after": 1
+        })
     );
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
 }
@@ -90,7 +96,7 @@ fn what_takes_longer_is_slower_unless_that_is_tolerated() {
     assert_eq!(status, Some(1));
     for name in ["NFSv4 GETATTR", "NFSv4 READ"] {
         let line = operation(&lines, name);
-        let change = line["median_change"].as_f64().unwrap();
+        let change = line["p50_change"].as_f64().unwrap();
         assert!((1.95..2.05).contains(&change), "{line}");
         assert_eq!((&line["outcome"], &line["significance"]), (&json!("slower"), &json!("p ≤ 0.001")), "{line}");
     }

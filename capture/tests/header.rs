@@ -39,7 +39,7 @@ fn a_reply_is_shown_with_its_status() {
     let send = "00000007 00000001 00000001 00000000 00000000 00000000 00000000
                 00000007 00000001 00000000 00000000 00000000 00000001";
     let message = lone_message(octets(send), None);
-    assert_eq!(message.rpc.as_ref().unwrap().status, Some(Status::Refused("PROG_UNAVAIL")));
+    assert_eq!(message.rpc.as_ref().unwrap().status, Some(Status::Refused { name: "PROG_UNAVAIL", number: 1 }));
     assert!(findings(&message).is_empty());
 }
 
@@ -180,9 +180,9 @@ fn an_err_vers_with_an_octet_behind_it_is_the_same_in_text_and_json() {
     let (text, json) = (String::from_utf8(text).unwrap(), String::from_utf8(json).unwrap());
     assert!(text.contains("0018  rdma_vers_high    1\n"), "{text}");
     assert!(text.contains("001c  warning           1 octet after the body of ERR_VERS (error-trailing, "), "{text}");
-    assert!(json.contains(r#""header_length":28,"payload_length":0,"trailing_length":1,"#), "{json}");
-    assert!(json.contains(r#""error":{"code":"ERR_VERS","low":1,"high":1}"#), "{json}");
-    assert!(!json.contains("malformed") && !text.contains("malformed"));
+    assert!(json.contains(r#""header_octets":28,"payload_octets":0,"trailing_octets":1,"#), "{json}");
+    assert!(json.contains(r#""error":{"code":"ERR_VERS","low":1,"high":1,"max_chunks":null,"#), "{json}");
+    assert!(json.contains(r#""malformed":null,"#) && !text.contains("malformed"));
 }
 
 #[test]

@@ -24,7 +24,9 @@ fn run(arguments: &[&str]) -> Vec<u8> {
 }
 
 fn json(arguments: &[&str]) -> Vec<Value> {
-    String::from_utf8(run(arguments)).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let text = String::from_utf8(run(arguments)).unwrap();
+    let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    records.filter(|record: &Value| record["type"] != "summary").collect()
 }
 
 fn report(path: &str) -> String {
@@ -64,7 +66,7 @@ fn operations_are_those_that_stats_counts() {
         let rows = rows(&page, "RPCs by operation, with their latency");
         assert_eq!(rows.len(), expected.len(), "{name}");
         for (row, expected) in rows.iter().zip(expected) {
-            assert_eq!(row[0], expected["name"].as_str().unwrap(), "{name}");
+            assert_eq!(row[0], expected["operation"].as_str().unwrap(), "{name}");
             assert_eq!(digits(&row[1]), expected["calls"].as_u64().unwrap(), "{name}");
             assert_eq!(digits(&row[2]), expected["failed"].as_u64().unwrap(), "{name}");
         }
@@ -112,7 +114,7 @@ fn findings_are_those_of_check() {
             let (severity, rule) = (row[0].as_str(), row[1].as_str());
             let of = findings.iter().filter(|found| found["rule"] == rule && found["severity"] == severity);
             let blamed = |found: &&&Value| {
-                let (from, to) = (found["from"].as_str().unwrap(), found["to"].as_str().unwrap());
+                let (from, to) = (found["sender"].as_str().unwrap(), found["receiver"].as_str().unwrap());
                 let by = match found["blame"].as_str().unwrap() {
                     "sender" => from.to_owned(),
                     "receiver" => to.to_owned(),

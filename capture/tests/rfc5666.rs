@@ -355,7 +355,7 @@ fn where_padding_may_be_anywhere_nothing_is_guessed() {
         let error = found.of(1).call.as_ref().unwrap().message.as_ref().unwrap_err();
         assert_eq!((*error, &found.messages[0].padding), (NotRebuilt::Padding, &None));
         let [_, object, tree] = shown(&found.messages[0]);
-        assert!(object.contains(r#""padding_length":null,"#), "{object}");
+        assert!(object.contains(r#""padding_octets":null}"#), "{object}");
         assert!(tree.contains("  padding         in an unknown place"), "{tree}");
     }
 }
@@ -364,7 +364,7 @@ fn where_padding_may_be_anywhere_nothing_is_guessed() {
 fn padding_is_shown() {
     let found = write_padded((256, 64), &octets(27, 900));
     let [_, object, tree] = shown(&found.messages[0]);
-    let lengths = r#""rdma_align":256,"rdma_thresh":64,"header_length":36,"payload_length":1120,"padding_length":152,"#;
+    let lengths = r#""msgp":{"rdma_align":256,"rdma_thresh":64,"padding_octets":152},"#;
     assert!(object.contains(lengths), "{object}");
     assert!(tree.contains("        0068    padding         152 octets\n"), "{tree}");
     // The same Send without its connection.
@@ -413,13 +413,13 @@ fn octets_after_an_error_are_shown_as_such() {
     assert!(matches!(found.of(1).status, Some(Status::Error(_))));
     let [text, object, tree] = shown(&found.messages[1]);
     assert!(text.ends_with("ERR_CHUNK\n"), "{text}");
-    assert!(object.contains(r#""header_length":20,"payload_length":0,"trailing_length":32,"#), "{object}");
+    assert!(object.contains(r#""header_octets":20,"payload_octets":0,"trailing_octets":32,"#), "{object}");
     assert!(tree.contains("0014  hazard            32 octets after the body of ERR_CHUNK (error-trailing, "), "{tree}");
     // A requester discards what it does not know (RFC 8166 section 4.5), so the call waits.
     let [text, object, tree] = shown(&found.messages[3]);
     assert!(text.ends_with("malformed at octet 16: error_code\n"), "{text}");
     assert!(
-        object.contains(r#""malformed":{"kind":"error_code","offset":16,"reaction":{"requester":"discard""#),
+        object.contains(r#""malformed":{"kind":"error_code","offset_octets":16,"reaction":{"requester":"discard""#),
         "{object}"
     );
     assert!(tree.contains("0010  rdma_err          3"), "{tree}");

@@ -28,7 +28,7 @@ fn statistics(name: &str) -> Statistics {
 }
 
 fn procedure<'a>(statistics: &'a Statistics, name: &str) -> &'a ProcedureStatistics {
-    statistics.procedures.iter().find(|procedure| procedure.name == name).unwrap()
+    statistics.procedures.iter().find(|procedure| procedure.operation == name).unwrap()
 }
 
 fn text(statistics: &Statistics) -> String {
@@ -53,7 +53,8 @@ fn messages_are_as_many_as_are_known() {
         ("nfs41_krb5i", 99, 23, 8, 0),
     ] {
         let messages = statistics(name).messages;
-        let types: BTreeMap<&str, u64> = messages.by_type.into_iter().collect();
+        let types: BTreeMap<&str, u64> =
+            messages.by_type.into_iter().map(|counted| (counted.name, counted.count)).collect();
         assert_eq!(types, BTreeMap::from([("RDMA_MSG", msg), ("RDMA_NOMSG", nomsg)]), "{name}");
         assert_eq!((messages.total, messages.invalidating, messages.retransmitted), (msg + nomsg, invalidating, again));
         assert_eq!(messages.calls * 2, messages.total, "{name}");
@@ -81,14 +82,16 @@ fn latencies_are_those_of_tshark() {
         let found = procedure(&statistics, name);
         let latency = found.latency.unwrap();
         assert_eq!((found.calls, found.replies), (calls, calls), "{name}");
-        assert_eq!((latency.min / 1000, latency.max / 1000), (min, max), "{name}");
-        assert!(latency.min <= latency.median && latency.median <= latency.p99 && latency.p99 <= latency.max);
+        assert_eq!((latency.min_ns / 1000, latency.max_ns / 1000), (min, max), "{name}");
+        assert!(
+            latency.min_ns <= latency.p50_ns && latency.p50_ns <= latency.p99_ns && latency.p99_ns <= latency.max_ns
+        );
     }
     // Of the sorted latencies of the five ACCESS calls, 1810 is the third.
-    let median = procedure(&statistics, "NFSv3 ACCESS").latency.unwrap().median;
+    let median = procedure(&statistics, "NFSv3 ACCESS").latency.unwrap().p50_ns;
     assert!(median.abs_diff(1_810_000) < 18_100, "{median}");
     assert_eq!(
-        (statistics.failures[0].name.as_str(), statistics.failures[0].status.as_str()),
+        (statistics.failures[0].operation.as_str(), statistics.failures[0].status.name.as_str()),
         ("NFSv3 LOOKUP", "NFS3ERR_NOENT")
     );
 }
@@ -103,7 +106,7 @@ fn a_connection_is_told_with_what_was_agreed() {
     assert_eq!((connection.active.address.as_str(), connection.passive.address.as_str()), ("192.0.2.2", "192.0.2.1"));
     assert_eq!((connection.active.packets, connection.passive.packets), (432, 1137));
     assert_eq!((connection.active.sequence_errors, connection.passive.missed), (9, 0));
-    assert_eq!(connection.inline, Some(Inline { call: 4096, reply: 4096 }));
+    assert_eq!(connection.inline, Some(Inline { call_octets: 4096, reply_octets: 4096 }));
     assert_eq!(connection.active.remote_invalidation, Some(true));
     assert_eq!(connection.passive.remote_invalidation, Some(false));
     assert_eq!(connection.remote_invalidation, Some(false));
@@ -145,10 +148,12 @@ fn chunks_are_counted_by_what_they_are_for() {
 fn errors_are_counted_by_what_they_are() {
     let statistics = statistics("errors");
     assert_eq!(statistics.connections.len(), 27);
-    let types: BTreeMap<&str, u64> = statistics.messages.by_type.iter().copied().collect();
+    let types: BTreeMap<&str, u64> =
+        statistics.messages.by_type.iter().map(|counted| (counted.name, counted.count)).collect();
     assert_eq!((types["RDMA_NOMSG"], types["RDMA_MSGP"], types["RDMA_DONE"]), (2, 1, 1));
     assert!(types["RDMA_MSG"] >= 17 && types["RDMA_ERROR"] >= 11);
-    let failed = |status: &str| statistics.failures.iter().filter(|f| f.status == status).map(|f| f.count).sum::<u64>();
+    let failed =
+        |status: &str| statistics.failures.iter().filter(|f| f.status.name == status).map(|f| f.count).sum::<u64>();
     assert_eq!(failed("ERR_CHUNK") + failed("ERR_VERS"), types["RDMA_ERROR"] - 1, "one answers no call");
     let reasons: u64 = statistics.rpcs.not_rebuilt.iter().map(|reason| reason.count).sum();
     assert_eq!(reasons, statistics.rpcs.calls_not_rebuilt + statistics.rpcs.replies_not_rebuilt);
@@ -181,11 +186,11 @@ fn json_is_one_line_with_the_same_numbers() {
     assert_eq!(out.iter().filter(|octet| **octet == b'\n').count(), 1);
     let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(json["type"], "stats");
-    assert_eq!(json["messages"]["by_type"]["RDMA_MSG"], 112);
-    let read = json["procedures"].as_array().unwrap().iter().find(|found| found["name"] == "NFSv4 READ").unwrap();
-    let max = procedure(&statistics, "NFSv4 READ").latency.unwrap().max;
-    assert_eq!(read["latency"]["max"].as_f64().unwrap(), max as f64 / 1e9);
-    assert_eq!(json["connections"][0]["inline"]["call"], 4096);
+    assert_eq!(json["messages"]["by_type"][0], serde_json::json!({"name": "RDMA_MSG", "count": 112}));
+    let read = json["procedures"].as_array().unwrap().iter().find(|found| found["operation"] == "NFSv4 READ").unwrap();
+    let max = procedure(&statistics, "NFSv4 READ").latency.unwrap().max_ns;
+    assert_eq!(read["latency"]["max_ns"], max);
+    assert_eq!(json["connections"][0]["inline"]["call_octets"], 4096);
 }
 
 #[test]
@@ -271,7 +276,7 @@ fn intervals_together_are_the_whole_capture() {
         assert_eq!(sum(|interval| interval.rpcs.total), whole.rpcs.total, "{name}");
         assert_eq!(sum(|interval| interval.messages.total), whole.messages.total, "{name}");
         assert_eq!(sum(|interval| interval.rpcs.moved.write_octets), whole.rpcs.moved.write_octets, "{name}");
-        assert_eq!(sum(|interval| interval.length_ns), whole.capture.duration, "{name}");
+        assert_eq!(sum(|interval| interval.length_ns), whole.capture.duration_ns, "{name}");
         assert!(all.windows(2).all(|pair| pair[0].start_ns + pair[0].length_ns == pair[1].start_ns), "{name}");
         // Each call waits from its last packet to that of its reply, and counts in the interval of the reply.
         let waits = waits(&transactions);

@@ -8,11 +8,14 @@
 
 mod synthetic;
 
+use std::collections::BTreeMap;
+
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{json, tree};
 use rpcrdma_capture::{
     Config, Dialect, Direction, Dropped, Files, Form, Message, NotRebuilt, Status, Time, Transaction, lone_message,
 };
+use serde_json::{Value, json};
 
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{self, Lists, Segment, WRITE3_POSITION, message, null, octets, padded, read3, read3_reply};
@@ -46,6 +49,10 @@ fn tree_of(message: &Message) -> String {
     let mut out = Vec::new();
     tree::write(&mut out, message, false).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+fn object_of(message: &Message) -> Value {
+    serde_json::from_str(&json_of(message)).unwrap()
 }
 
 fn json_of(message: &Message) -> String {
@@ -395,33 +402,38 @@ fn transport_properties_are_shown() {
         sends(&mut wire, &mut trace, &both);
         let found = dissect(&trace);
         let message = &found.messages[2];
-        let object = json_of(message);
-        let (htype, name, credit_and_flags) = match family {
-            Family::A => ("A", "RDMA2_CONNPROP", r#"{"granted":32,"maximum":64},"rdma_flags":[]"#),
-            Family::B => ("B", "RDMA2_CONNPROP_FINAL", r#"{"granted":32,"maximum":64,"limit":4194336}"#),
+        let (htype, name, limit, flags) = match family {
+            Family::A => ("A", "RDMA2_CONNPROP", Value::Null, json!([])),
+            Family::B => ("B", "RDMA2_CONNPROP_FINAL", json!(4_194_336), Value::Null),
         };
-        let properties = concat!(
-            r#"[{"id":1,"name":"RDMA2_PROPID_SBSIZ","value":8192},{"id":2,"name":"RDMA2_PROPID_RBSIZ","value":16384},"#,
-            r#"{"id":3,"name":"RDMA2_PROPID_RSSIZ","value":65536},{"id":4,"name":"RDMA2_PROPID_RCSIZ","value":8},"#,
-            r#"{"id":5,"name":"RDMA2_PROPID_BRS","value":"RDMA2_RVRSDIR_CONT"},"#,
-            r#"{"id":6,"name":"RDMA2_PROPID_HOSTAUTH","value":"616263"},{"id":77,"name":null,"value":"767778797a"},"#,
-            r#"{"id":4,"name":"RDMA2_PROPID_RCSIZ","value":null}]"#
-        );
-        let length = message.octets.len();
-        assert_eq!(
-            object,
-            format!(
-                concat!(
-                    r#"{{"type":"message","frame":8,"time":"0.000008000","connection":1,"from":"192.0.2.1","#,
-                    r#""to":"192.0.2.2","rdma_xid":"0x00000032","rdma_vers":2,"rdma_credit":4194336,"#,
-                    r#""rdma_htype":"{}","v2_family":"{}","credit":{},"properties":{},"#,
-                    r#""header_length":{},"payload_length":0,"reads":[],"writes":[],"reply":null,"error":null,"#,
-                    r#""invalidates":null,"retransmitted":0,"rpc":null}}"#,
-                    "\n"
-                ),
-                name, htype, credit_and_flags, properties, length
-            )
-        );
+        let property = |id: u32, name: Option<&str>, number: Option<u32>, octets: Option<&str>| {
+            let meaning = (id == 5).then_some("RDMA2_RVRSDIR_CONT");
+            json!({"id": id, "name": name, "number": number, "meaning": meaning, "octets": octets})
+        };
+        let expected = json!({
+            "type": "message", "schema": 1, "frame": 8, "file": null, "file_frame": null, "time_ns": 8000,
+            "connection": 1, "from": "192.0.2.1", "to": "192.0.2.2", "requester": null, "responder": null,
+            "retransmitted": 0, "rdma_xid": "0x00000032", "rdma_vers": 2, "rdma_credit": 4_194_336, "rdma_proc": null,
+            "header_octets": message.octets.len(), "payload_octets": 0, "trailing_octets": null, "reads": [],
+            "writes": [], "reply": null, "error": null, "invalidates": null, "msgp": null,
+            "version_2": {
+                "rdma_htype": name, "family": htype, "credit": {"granted": 32, "maximum": 64, "limit": limit},
+                "rdma_flags": flags, "rdma_remaining": null, "rdma_inv_handle": null, "call": null,
+                "properties": [
+                    property(1, Some("RDMA2_PROPID_SBSIZ"), Some(8192), None),
+                    property(2, Some("RDMA2_PROPID_RBSIZ"), Some(16_384), None),
+                    property(3, Some("RDMA2_PROPID_RSSIZ"), Some(65_536), None),
+                    property(4, Some("RDMA2_PROPID_RCSIZ"), Some(8), None),
+                    property(5, Some("RDMA2_PROPID_BRS"), Some(2), None),
+                    property(6, Some("RDMA2_PROPID_HOSTAUTH"), None, Some("616263")),
+                    property(77, None, None, Some("767778797a")),
+                    property(4, Some("RDMA2_PROPID_RCSIZ"), None, None),
+                ],
+                "earlier_octets": 0, "dropped": null
+            },
+            "malformed": null, "incomplete": null, "rpc": null
+        });
+        assert_eq!(object_of(message), expected);
         assert!(found.messages.iter().all(|message| message.dropped.is_none() && message.is_malformed().is_none()));
         assert_eq!(found.transactions.len(), 1);
     }
@@ -467,20 +479,23 @@ fn grants_are_messages_and_nothing_more() {
 }
 
 /// Every error there is: code, what it calls for, its name, and what of it is shown in JSON.
-const ERRORS: [(&[u32], &str, &str); 13] = [
-    (&[1, 1, 1], "RDMA2_ERR_VERS", r#","low":1,"high":1"#),
-    (&[2], "RDMA2_ERR_BAD_XDR", ""),
-    (&[3], "RDMA2_ERR_BAD_PROPVAL", ""),
-    (&[4], "RDMA2_ERR_INVAL_HTYPE", ""),
-    (&[5], "RDMA2_ERR_INVAL_CONT", ""),
-    (&[6, 17], "RDMA2_ERR_READ_CHUNKS", r#","max_chunks":17"#),
-    (&[7, 18], "RDMA2_ERR_WRITE_CHUNKS", r#","max_chunks":18"#),
-    (&[8, 19], "RDMA2_ERR_SEGMENTS", r#","max_segments":19"#),
-    (&[9, 1, 4096], "RDMA2_ERR_WRITE_RESOURCE", r#","chunk_index":1,"length_needed":4096"#),
-    (&[10, 8192], "RDMA2_ERR_REPLY_RESOURCE", r#","length_needed":8192"#),
-    (&[11], "RDMA2_ERR_VERS_MISMATCH", ""),
-    (&[100], "RDMA2_ERR_SYSTEM", ""),
-    (&[12], "12", ""),
+/// What an error has besides its code, as JSON.
+type Rest = &'static [(&'static str, u32)];
+
+const ERRORS: [(&[u32], &str, Rest); 13] = [
+    (&[1, 1, 1], "RDMA2_ERR_VERS", &[("low", 1), ("high", 1)]),
+    (&[2], "RDMA2_ERR_BAD_XDR", &[]),
+    (&[3], "RDMA2_ERR_BAD_PROPVAL", &[]),
+    (&[4], "RDMA2_ERR_INVAL_HTYPE", &[]),
+    (&[5], "RDMA2_ERR_INVAL_CONT", &[]),
+    (&[6, 17], "RDMA2_ERR_READ_CHUNKS", &[("max_chunks", 17)]),
+    (&[7, 18], "RDMA2_ERR_WRITE_CHUNKS", &[("max_chunks", 18)]),
+    (&[8, 19], "RDMA2_ERR_SEGMENTS", &[("max_segments", 19)]),
+    (&[9, 1, 4096], "RDMA2_ERR_WRITE_RESOURCE", &[("chunk_index", 1), ("length_needed", 4096)]),
+    (&[10, 8192], "RDMA2_ERR_REPLY_RESOURCE", &[("length_needed", 8192)]),
+    (&[11], "RDMA2_ERR_VERS_MISMATCH", &[]),
+    (&[100], "RDMA2_ERR_SYSTEM", &[]),
+    (&[12], "12", &[]),
 ];
 
 #[test]
@@ -495,9 +510,11 @@ fn every_error_ends_its_call() {
             assert!(matches!(transaction.status, Some(Status::Error(_))), "{transaction:?}");
             assert!(matches!(why(transaction.reply.as_ref()), NotRebuilt::Error(_)));
             let message = &found.messages[3];
-            let code = if name == "12" { name.to_owned() } else { format!("\"{name}\"") };
-            let expected = format!(r#""error":{{"code":{code}{rest}}},"#);
-            assert!(json_of(message).contains(&expected), "{} has no {expected}", json_of(message));
+            let error = object_of(message)["error"].clone();
+            let present = error.as_object().unwrap().iter().filter(|(_, value)| !value.is_null());
+            let present: BTreeMap<_, _> = present.map(|(key, value)| (key.as_str(), value.clone())).collect();
+            let expected = rest.iter().map(|&(key, value)| (key, json!(value))).chain([("code", json!(name))]);
+            assert_eq!(present, expected.collect(), "{error}");
             assert_eq!(message.dialect, Dialect::Version2(family));
             for value in &body[1..] {
                 let tree = tree_of(message);
@@ -539,7 +556,8 @@ fn a_version_1_server_refuses_version_2_and_the_client_goes_on_in_version_1() {
         let offsets: Vec<&str> = tree.lines().take(7).map(|line| line.get(8..12).unwrap()).collect();
         assert_eq!(offsets, ["0000", "0004", "0008", "000c", "0010", "0014", "0018"], "{tree}");
         assert!(tree.contains("0018  rdma_vers_high    1\n"), "{tree}");
-        assert!(json_of(&found.messages[1]).contains(r#","low":1,"high":1}"#));
+        let error = &object_of(&found.messages[1])["error"];
+        assert_eq!((&error["low"], &error["high"]), (&json!(1), &json!(1)));
         assert_eq!(found.messages[1].is_malformed(), None);
     }
 }
@@ -583,17 +601,11 @@ fn the_first_message_that_can_be_of_one_only_says_which_wire_format_it_is() {
         assert_eq!((first.type_name(), first.is_malformed(), first.rpc.as_ref()), (None, None, None));
         assert!(text(first).ends_with("version 2, wire format unknown\n"), "{}", text(first));
         assert!(tree_of(first).contains("no message on this connection shows which wire format"), "{}", tree_of(first));
-        assert_eq!(
-            json_of(first),
-            concat!(
-                r#"{"type":"message","frame":4,"time":"0.000004000","connection":1,"from":"192.0.2.1","to":"192.0.2.2","#,
-                r#""rdma_xid":"0x00000000","rdma_vers":2,"rdma_credit":4194336,"rdma_htype":6,"v2_family":null,"#,
-                r#""credit":{"granted":32,"maximum":64,"limit":4194336},"#,
-                r#""header_length":null,"payload_length":null,"reads":[],"writes":[],"reply":null,"error":null,"#,
-                r#""invalidates":null,"retransmitted":0,"rpc":null}"#,
-                "\n"
-            )
-        );
+        let object = object_of(first);
+        assert_eq!((&object["header_octets"], &object["payload_octets"]), (&Value::Null, &Value::Null));
+        let version_2 = &object["version_2"];
+        assert_eq!((&version_2["rdma_htype"], &version_2["family"]), (&json!("6"), &Value::Null));
+        assert_eq!(version_2["credit"], json!({"granted": 32, "maximum": 64, "limit": 4_194_336}));
         assert_eq!(found.transactions.len(), 1, "it is no call");
     }
 }
@@ -875,7 +887,7 @@ fn a_tree_has_every_field_of_version_2_with_its_offset() {
 fn a_credit_is_read_as_its_wire_format_has_it() {
     let of = |family| lone_message(words(&[0, 2, v2::CREDIT, 6, 0]), family);
     // RDMA2_GRANT of draft -02; an empty RDMA2_CONNPROP_MIDDLE, of -03 to -07; or either of them.
-    let halves = r#""credit":{"granted":32,"maximum":64}"#;
+    let halves = r#""credit":{"granted":32,"maximum":64,"limit":null}"#;
     let both = r#""credit":{"granted":32,"maximum":64,"limit":4194336}"#;
     for (family, tree, json) in [
         (Some(Family::A), "4194336 (32 granted, 64 at most)", halves),
@@ -899,40 +911,40 @@ fn a_credit_is_read_as_its_wire_format_has_it() {
 #[test]
 fn messages_of_version_2_as_json() {
     let found = dissect(&everything(Family::B).0);
+    let segment =
+        |handle: &str, length: u32, offset: &str| json!([{"handle": handle, "length": length, "offset": offset}]);
+    let chunk = |position: u32, segments: Value| json!([{"position": position, "segments": segments}]);
+    let object = object_of(&found.messages[7]);
     assert_eq!(
-        json_of(&found.messages[7]),
-        concat!(
-            r#"{"type":"message","frame":21,"time":"0.000021000","connection":1,"from":"192.0.2.1","to":"192.0.2.2","#,
-            r#""rdma_xid":"0x00000004","rdma_vers":2,"rdma_credit":4194336,"rdma_htype":"RDMA2_CALL_EXTERNAL","#,
-            r#""v2_family":"B","credit":{"granted":32,"maximum":64,"limit":4194336},"rdma_inv_handle":"0x00000000","#,
-            r#""call":[{"position":0,"segments":[{"handle":"0x00000072","length":68,"offset":"0x0000000000000800"}]}],"#,
-            r#""header_length":104,"payload_length":0,"#,
-            r#""reads":[{"position":68,"segments":[{"handle":"0x00000073","length":1999,"offset":"0x0000000000002000"}]}],"#,
-            r#""writes":[],"reply":{"segments":[{"handle":"0x00000075","length":512,"offset":"0x0000000000003000"}]},"#,
-            r#""error":null,"invalidates":null,"retransmitted":0,"rpc":null}"#,
-            "\n"
-        )
+        object["version_2"],
+        json!({
+            "rdma_htype": "RDMA2_CALL_EXTERNAL", "family": "B", "credit": {"granted": 32, "maximum": 64, "limit": 4_194_336},
+            "rdma_flags": null, "rdma_remaining": null, "rdma_inv_handle": "0x00000000",
+            "call": chunk(0, segment("0x00000072", 68, "0x0000000000000800")), "properties": null, "earlier_octets": 0,
+            "dropped": null
+        })
     );
-    assert!(
-        json_of(&found.messages[9]).contains(r#","rdma_remaining":1572,"header_length":20,"payload_length":1000,"#)
+    assert_eq!((&object["header_octets"], &object["payload_octets"]), (&json!(104), &json!(0)));
+    assert_eq!(object["reads"], chunk(68, segment("0x00000073", 1999, "0x0000000000002000")));
+    assert_eq!(object["reply"]["segments"], segment("0x00000075", 512, "0x0000000000003000"));
+    let middle = object_of(&found.messages[9]);
+    assert_eq!((&middle["header_octets"], &middle["payload_octets"]), (&json!(20), &json!(1000)));
+    assert_eq!(middle["version_2"]["rdma_remaining"], 1572);
+    let last = &object_of(&found.messages[16])["version_2"];
+    assert_eq!(
+        (&last["properties"], &last["dropped"]),
+        (&json!([]), &json!("transport properties after the last ones"))
     );
-    let last = json_of(&found.messages[16]);
-    assert!(last.contains(r#","properties":[],"dropped":"transport properties after the last ones","#), "{last}");
     let found = dissect(&everything(Family::A).0);
-    assert_eq!(
-        json_of(&found.messages[13]),
-        concat!(
-            r#"{"type":"message","frame":41,"time":"0.000041000","connection":1,"from":"192.0.2.2","to":"192.0.2.1","#,
-            r#""rdma_xid":"0x00000009","rdma_vers":2,"rdma_credit":4194336,"rdma_htype":"RDMA2_MSG","v2_family":"A","#,
-            r#""credit":{"granted":32,"maximum":64},"rdma_flags":["RESPONSE"],"rdma_inv_handle":"0x00000000","#,
-            r#""earlier_length":20,"header_length":36,"payload_length":32,"reads":[],"writes":[],"reply":null,"#,
-            r#""error":null,"invalidates":null,"retransmitted":0,"rpc":{"direction":"reply","program":100003,"version":3,"#,
-            r#""procedure":7,"name":"NFSv3 WRITE","status":"SUCCESS","nfs_status":0}}"#,
-            "\n"
-        )
-    );
-    for message in found.messages.iter().map(json_of) {
-        assert!(!message.contains("rdma_proc"), "{message}");
+    let object = object_of(&found.messages[13]);
+    let version_2 = &object["version_2"];
+    assert_eq!((&version_2["rdma_htype"], &version_2["family"]), (&json!("RDMA2_MSG"), &json!("A")));
+    assert_eq!((&version_2["rdma_flags"], &version_2["rdma_inv_handle"]), (&json!(["RESPONSE"]), &json!("0x00000000")));
+    assert_eq!((&version_2["earlier_octets"], &object["header_octets"]), (&json!(20), &json!(36)));
+    assert_eq!((&object["requester"], &object["rpc"]["direction"]), (&json!("192.0.2.1"), &json!("reply")));
+    assert_eq!(object["rpc"]["operation"], "NFSv3 WRITE");
+    for message in found.messages.iter().map(object_of) {
+        assert_eq!(message["rdma_proc"], Value::Null, "{message}");
     }
 }
 

@@ -24,14 +24,14 @@ pub struct Capture {
     files: Files,
 }
 
-/// Which frames of a capture are in which of its files; empty if there is only one file.
+/// Which frames of a capture are in which of its files.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     /// The files that were begun: the number of the first frame, and the name.
     begun: Vec<(u64, Arc<str>)>,
     /// Octets of the directory that they have in common.
     directory: usize,
-    /// Columns of the longest name without that directory.
+    /// Columns of the longest name without that directory; 0 if there is only one file.
     widest: usize,
 }
 
@@ -59,9 +59,13 @@ impl Files {
         Some((name, frame - first + 1))
     }
 
-    /// The same as text, `nfs.pcap1:17`: the file without the directory that all files are in.
+    /// The same as text, `nfs.pcap1:17`: the file without the directory that all files are in. Nothing if there is only one
+    /// file, as its frames have the same numbers in it.
     #[must_use]
     pub fn place(&self, frame: u64) -> Option<String> {
+        if self.widest == 0 {
+            return None;
+        }
         let (name, frame) = self.locate(frame)?;
         Some(format!("{}:{frame}", name.get(self.directory..).unwrap_or(name)))
     }
@@ -159,9 +163,7 @@ impl Capture {
         let opened = input.open().map_err(|error| FileError::new(0, Problem::Unreadable(error)));
         match opened.and_then(|read| Reader::after(read, self.frames)) {
             Ok(reader) => {
-                if self.files.width() > 0 {
-                    self.files.begun.push((self.frames.saturating_add(1), name.as_str().into()));
-                }
+                self.files.begun.push((self.frames.saturating_add(1), name.as_str().into()));
                 self.current = Some((name, reader));
                 Ok(())
             }
@@ -201,6 +203,13 @@ mod tests {
         assert_eq!(files.locate(500), Some(("/var/a/nfs.pcap", 500)));
         assert_eq!(files.place(501).as_deref(), Some("nfs.pcap10:1"));
         assert_eq!(files.place(0), None);
+    }
+
+    #[test]
+    fn the_frames_of_one_file_are_in_it_and_need_no_other_number() {
+        let mut files = Files::new(&["nfs.pcap".to_owned()]);
+        files.begun = vec![(1, "nfs.pcap".into())];
+        assert_eq!((files.locate(7), files.place(7), files.width()), (Some(("nfs.pcap", 7)), None, 0));
     }
 
     #[test]

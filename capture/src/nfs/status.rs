@@ -15,6 +15,16 @@ pub fn name(procedure: &Procedure, callback: bool, status: u32) -> Option<&'stat
         (false, Procedure::MOUNT, 3) => MOUNT3,
         _ => return None,
     };
+    find(names, status)
+}
+
+/// The name of an `nfsstat4`, as the operations of a COMPOUND end with; `None` if unknown.
+#[must_use]
+pub fn nfs4_name(status: u32) -> Option<&'static str> {
+    find(NFS4, status)
+}
+
+fn find(names: Names, status: u32) -> Option<&'static str> {
     let index = names.binary_search_by_key(&status, |(code, _)| *code).ok()?;
     names.get(index).map(|(_, name)| *name)
 }

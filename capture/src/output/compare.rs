@@ -6,9 +6,10 @@ use std::io;
 use rpcrdma::rules::Severity;
 use serde::Serialize;
 
-use super::json::write_line;
+use super::json::{Record, write_record};
+use super::operation_name::OperationName;
 use super::stats::rank::{self, Chance};
-use super::stats::{Forms, Histogram, Latency, Moved, NAMES, failure_name, procedure_name};
+use super::stats::{Forms, Histogram, Latency, Moved, NAMES, failure};
 use super::style::{DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
 use crate::check::Found;
 use crate::rpc::transaction::{Half, Transaction};
@@ -42,15 +43,14 @@ struct PerOperation {
 impl Comparand {
     /// Takes an RPC.
     pub fn transaction(&mut self, transaction: &Transaction) {
-        let name = procedure_name(transaction);
+        let name = OperationName::of_transaction(transaction).to_string();
         if self.operations.len() >= NAMES && !self.operations.contains_key(&name) {
             self.left_out += 1;
             return;
         }
         let operation = self.operations.entry(name).or_default();
         operation.rpcs += 1;
-        operation.failed +=
-            u64::from(transaction.status.is_some_and(|status| failure_name(transaction, status).is_some()));
+        operation.failed += u64::from(transaction.status.is_some_and(|status| failure(transaction, status).is_some()));
         operation.moved.put(transaction.read_octets, transaction.write_octets);
         transaction.latency().iter().for_each(|latency| operation.latency.record(*latency));
         for (half, forms) in [(&transaction.call, &mut operation.calls), (&transaction.reply, &mut operation.replies)] {
@@ -70,24 +70,32 @@ impl Comparand {
 #[derive(Debug)]
 pub struct Comparison {
     operations: Vec<ComparedOperation>,
-    findings: Vec<ComparedFinding>,
+    findings: Vec<ComparedRule>,
     left_out: u64,
 }
 
 /// An operation before and after.
 #[derive(Debug, Serialize)]
 struct ComparedOperation {
-    r#type: &'static str,
+    /// The procedure, or the operation that a COMPOUND is about, such as `NFSv4 READ`.
     operation: String,
+    /// Its numbers in the first capture; null if that has none.
     before: Option<ComparandObject>,
+    /// Its numbers in the second capture.
     after: Option<ComparandObject>,
     /// The growth of the median, as a fraction of the median before.
-    median_change: Option<f64>,
+    p50_change: Option<f64>,
+    /// The growth of the 99th percentile, as a fraction of what it was before.
     p99_change: Option<f64>,
-    /// How likely the difference is chance.
+    /// How likely it is that a difference as large as this is chance, by a rank test.
     #[serde(serialize_with = "as_name")]
     significance: Chance,
+    /// What became of the latency.
     outcome: Outcome,
+}
+
+impl Record for ComparedOperation {
+    const TYPE: &'static str = "compared_operation";
 }
 
 /// How the latency of an operation changed.
@@ -108,27 +116,42 @@ enum Outcome {
     New,
 }
 
-/// The numbers of an operation in one capture. Latencies are in nanoseconds.
+/// The numbers of an operation in one capture.
 #[derive(Debug, Serialize)]
 struct ComparandObject {
+    /// RPCs.
     rpcs: u64,
+    /// Those that failed.
     failed: u64,
-    median_ns: Option<u64>,
+    /// Nanoseconds that half of them did not exceed, to one in a hundred; null if no latency is known.
+    p50_ns: Option<u64>,
+    /// Nanoseconds that 99 of 100 did not exceed.
     p99_ns: Option<u64>,
+    /// Octets that were moved for them by RDMA Read.
     rdma_read_octets: u64,
+    /// Octets that were moved for them by RDMA Write.
     rdma_write_octets: u64,
+    /// How their calls were sent.
     calls_sent: Forms,
+    /// How their replies were sent.
     replies_sent: Forms,
 }
 
 /// How often a rule was broken before and after.
 #[derive(Debug, Serialize)]
-struct ComparedFinding {
-    r#type: &'static str,
+struct ComparedRule {
+    /// The name of the rule: `check --explain` explains it.
     rule: &'static str,
+    /// `error`, `warning` or `hazard`.
     severity: &'static str,
+    /// Findings in the first capture.
     before: u64,
+    /// Findings in the second capture.
     after: u64,
+}
+
+impl Record for ComparedRule {
+    const TYPE: &'static str = "compared_rule";
 }
 
 impl Comparison {
@@ -144,8 +167,7 @@ impl Comparison {
         operations.sort_by_key(|operation| u64::MAX - rpcs(&operation.before).max(rpcs(&operation.after)));
         let rules: BTreeSet<_> = before.findings.keys().chain(after.findings.keys()).collect();
         let times = |side: &Comparand, key| side.findings.get(key).copied().unwrap_or_default();
-        let findings = rules.into_iter().map(|key| ComparedFinding {
-            r#type: "finding",
+        let findings = rules.into_iter().map(|key| ComparedRule {
             rule: key.0,
             severity: key.1.name(),
             before: times(before, key),
@@ -159,7 +181,13 @@ impl Comparison {
     #[must_use]
     pub fn is_regression(&self) -> bool {
         self.operations.iter().any(|operation| operation.outcome == Outcome::Slower)
-            || self.findings.iter().any(ComparedFinding::is_new_error)
+            || self.findings.iter().any(ComparedRule::is_new_error)
+    }
+
+    /// RPCs of operations beyond as many as are told apart.
+    #[must_use]
+    pub const fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// Writes a JSON object and a line feed for each operation, and for each rule that is broken in either capture.
@@ -167,8 +195,8 @@ impl Comparison {
     /// # Errors
     /// Those of `out`.
     pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
-        self.operations.iter().try_for_each(|operation| write_line(out, operation))?;
-        self.findings.iter().try_for_each(|finding| write_line(out, finding))
+        self.operations.iter().try_for_each(|operation| write_record(out, operation))?;
+        self.findings.iter().try_for_each(|finding| write_record(out, finding))
     }
 
     /// Writes a table, in lines of at most 120 columns.
@@ -191,7 +219,7 @@ impl Comparison {
         for finding in &self.findings {
             let mut line = Line::new(colour, WIDTH);
             let style = if finding.is_new_error() { FAULT } else { PLAIN };
-            let ComparedFinding { rule, severity, before, after, .. } = finding;
+            let ComparedRule { rule, severity, before, after, .. } = finding;
             line.push(style, &format!("{rule} ({severity}): {before} before, {after} after"));
             line.write(out)?;
         }
@@ -199,7 +227,7 @@ impl Comparison {
     }
 }
 
-impl ComparedFinding {
+impl ComparedRule {
     fn is_new_error(&self) -> bool {
         self.severity == Severity::Error.name() && self.before == 0
     }
@@ -218,8 +246,8 @@ impl ComparedOperation {
             let (before, after) = (value(&before)? as f64, value(&after)? as f64);
             (before > 0.0).then(|| (after - before) / before)
         };
-        let (median_change, p99_change) = (change(|side| side.median_ns), change(|side| side.p99_ns));
-        let outcome = match (is_here, median_change) {
+        let (p50_change, p99_change) = (change(|side| side.p50_ns), change(|side| side.p99_ns));
+        let outcome = match (is_here, p50_change) {
             ((true, false), _) => Outcome::Gone,
             ((false, _), _) => Outcome::New,
             (_, None) => Outcome::Unknown,
@@ -229,7 +257,7 @@ impl ComparedOperation {
             _ => Outcome::Same,
         };
         let operation = name.to_owned();
-        Self { r#type: "operation", operation, before, after, median_change, p99_change, significance, outcome }
+        Self { operation, before, after, p50_change, p99_change, significance, outcome }
     }
 
     fn line(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
@@ -238,8 +266,8 @@ impl ComparedOperation {
         let time = |of: fn(&ComparandObject) -> Option<u64>| {
             sides.map(|side| side.as_ref().and_then(of).map_or("-".to_owned(), in_milliseconds))
         };
-        let (medians, p99s) = (time(|side| side.median_ns), time(|side| side.p99_ns));
-        let change = self.median_change.map_or("-".to_owned(), |change| format!("{:+.0} %", change * 100.0));
+        let (medians, p99s) = (time(|side| side.p50_ns), time(|side| side.p99_ns));
+        let change = self.p50_change.map_or("-".to_owned(), |change| format!("{:+.0} %", change * 100.0));
         let (style, outcome) = match self.outcome {
             Outcome::Slower => (FAULT, "slower"),
             Outcome::Faster => (REPLY, "faster"),
@@ -275,8 +303,8 @@ impl ComparandObject {
         Self {
             rpcs: *rpcs,
             failed: *failed,
-            median_ns: latency.map(|latency| latency.median),
-            p99_ns: latency.map(|latency| latency.p99),
+            p50_ns: latency.map(|latency| latency.p50_ns),
+            p99_ns: latency.map(|latency| latency.p99_ns),
             rdma_read_octets: moved.read_octets,
             rdma_write_octets: moved.write_octets,
             calls_sent: *calls,

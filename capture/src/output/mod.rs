@@ -24,6 +24,7 @@ pub mod findings;
 pub mod json;
 #[cfg(feature = "text")]
 mod ladder;
+mod operation_name;
 #[cfg(feature = "text")]
 pub mod pending;
 pub(crate) mod reason;

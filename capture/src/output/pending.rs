@@ -8,6 +8,8 @@ use super::text::called_within;
 use crate::carrier::operation::{Side, Stamp};
 use crate::file::{Files, Time};
 use crate::link::Address;
+use crate::nfs::{Callback, CompoundOperation, Procedure};
+use crate::rpc::known::Security;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Owed, Step, WaitEnd, Waiting};
 
@@ -44,10 +46,18 @@ pub struct PendingCall {
     pub to: Address,
     /// The frame that completed the call.
     pub call: Stamp,
+    /// Whether the server called the client (RFC 8167).
+    pub reverse: bool,
+    /// Whether the program is that of NFSv4's callbacks, and how that is known.
+    pub callback: Callback,
+    /// What is called.
+    pub procedure: Option<Procedure>,
     /// The name of what is called.
     pub name: Option<&'static str>,
     /// The operations of an NFSv4 COMPOUND.
-    pub operations: Vec<&'static str>,
+    pub operations: Vec<CompoundOperation>,
+    /// How RPCSEC_GSS protects it.
+    pub security: Option<Security>,
     /// What is called, as it is printed.
     called: String,
     /// How it waits.
@@ -72,6 +82,7 @@ impl Pending {
     /// Takes an RPC: a call without a reply is kept, unless it was sent again under its XID and so is no longer waited for.
     pub fn take(&mut self, transaction: &Transaction) {
         let Transaction { connection, xid, requester, from, to, name, .. } = *transaction;
+        let Transaction { reverse, callback, procedure, security, .. } = *transaction;
         let (Some(waiting), Some(call)) = (transaction.waiting, &transaction.call) else { return };
         if waiting.end == WaitEnd::Repeated {
             self.repeated += 1;
@@ -84,8 +95,12 @@ impl Pending {
             from,
             to,
             call: call.stamp,
+            reverse,
+            callback,
+            procedure,
             name,
-            operations: transaction.operations.iter().map(|operation| operation.name).collect(),
+            operations: transaction.operations.clone(),
+            security,
             called: called_within(CALLED, transaction),
             waiting,
         });

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::file_names::{FileNames, client, hash, server};
+use super::operation_name::{OperationName, main_operation};
+use super::stats::failure;
 use super::stats::histogram::Histogram;
 use super::stats::text::{grouped, milliseconds, short};
-use super::stats::{failure_name, main_operation, procedure_name};
 use super::style::{DIM, Line, NAME, PLAIN};
 use crate::link::Address;
 use crate::rpc::arguments::OperationArguments;
@@ -97,7 +98,7 @@ impl TopCounts {
     fn take(&mut self, transaction: &Transaction) {
         self.calls += 1;
         self.unanswered += u64::from(transaction.reply.is_none());
-        let failure = transaction.status.and_then(|status| failure_name(transaction, status));
+        let failure = transaction.status.and_then(|status| failure(transaction, status));
         self.failed += u64::from(failure.is_some());
         let data = [&transaction.reply, &transaction.call].map(data);
         let [read, written] = data.map(Option::unwrap_or_default);
@@ -198,13 +199,13 @@ impl Top {
         match self.by {
             TopBy::Client => TopKey::Address(client(transaction)),
             TopBy::Server => TopKey::Address(server(transaction)),
-            TopBy::Operation => TopKey::Text(procedure_name(transaction)),
+            TopBy::Operation => TopKey::Text(OperationName::of_transaction(transaction).to_string()),
             TopBy::Status => TopKey::Text(ending(transaction)),
             TopBy::Connection => TopKey::Connection(transaction.connection),
             TopBy::Handle | TopBy::Name => {
                 let arguments = transaction.arguments();
                 self.names.learn(transaction, &arguments);
-                let main = main_operation(transaction).unwrap_or_default();
+                let main = main_operation(&transaction.operations).unwrap_or_default();
                 let about = arguments.get(main).or(arguments.first());
                 about.map_or(TopKey::None, |about| self.file(server(transaction), about))
             }
@@ -253,7 +254,7 @@ fn ending(transaction: &Transaction) -> String {
     match transaction.status {
         None if transaction.reply.is_none() => "no reply".to_owned(),
         None => "status unknown".to_owned(),
-        Some(status) => failure_name(transaction, status).unwrap_or_else(|| "SUCCESS".to_owned()),
+        Some(status) => failure(transaction, status).map_or_else(|| "SUCCESS".to_owned(), |failure| failure.name),
     }
 }
 

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::stats::procedure_name;
+use super::operation_name::OperationName;
 use crate::file::Time;
 use crate::rpc::phases::{Phase, Phases};
 use crate::rpc::transaction::{Half, Transaction};
@@ -84,7 +84,7 @@ impl<W: Write> Tracer<W> {
         let (pid, tid) = (transaction.connection, self.lane(transaction, began.time.0, latency)?);
         self.traced += 1;
         let frame = |half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame);
-        let name = procedure_name(transaction);
+        let name = OperationName::of_transaction(transaction).to_string();
         let operations: Vec<_> = transaction.operations.iter().map(|operation| operation.name).collect();
         let phases = transaction.phases.ok();
         let args = json!({

@@ -64,10 +64,14 @@ impl Inputs {
         self.files.first().and_then(|(_, first)| *first)
     }
 
+    /// The names of the files in their order.
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        self.files.iter().map(|(path, _)| name(path))
+    }
+
     /// The files in their order, in words.
     pub(super) fn order(&self) -> String {
-        let names = self.files.iter().map(|(path, _)| path.display().to_string());
-        let named: Vec<String> = names.take(NAMED).collect();
+        let named: Vec<String> = self.names().take(NAMED).collect();
         let more = match self.files.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -83,8 +87,7 @@ impl Inputs {
         let bar = if is_shown { bar(self.length) } else { ProgressBar::hidden() };
         let mut only = self.only.take();
         let streams = self.files.iter().map(|(path, _)| {
-            let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
-            let path = path.clone();
+            let (name, path) = (name(path), path.clone());
             let opened = only.take().map(|file| OpenedInputs { file, is_live: false });
             let input =
                 OpenedInput { path, opened, found: found.clone(), interrupt: interrupt.clone(), bar: bar.clone() };
@@ -153,6 +156,10 @@ fn in_order(files: &mut [(PathBuf, Option<Time>)]) -> bool {
 
 fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+fn name(path: &Path) -> String {
+    if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 fn bar(length: u64) -> ProgressBar {

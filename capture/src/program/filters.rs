@@ -325,7 +325,7 @@ impl<'a> Filtered<'a> {
         let code = match status {
             Status::Success(None) => return is_named(status.name()),
             Status::Success(Some(code)) => code,
-            Status::Refused(own) | Status::Denied(own) => return is_named(own),
+            Status::Refused { name: own, .. } | Status::Denied { name: own, .. } => return is_named(own),
             Status::Error(error) => {
                 let own = error.name();
                 return is_named(own) || own.strip_prefix(PREFIX_V2).is_some_and(is_named);

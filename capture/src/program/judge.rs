@@ -52,11 +52,15 @@ impl<'a> Judge<'a> {
     }
 
     /// Says for how many findings there was no room until their RPCs ended.
-    pub(super) fn say_left_out(&self) {
-        let count = self.undecided.left_out;
-        if count > 0 {
-            say(&format!("{} left out: too many waited for their RPCs to end", counted(count, "finding")));
-        }
+    pub(super) fn say_left_out(&self) -> Option<String> {
+        let count = self.left_out();
+        let text = format!("{} left out: too many waited for their RPCs to end", counted(count, "finding"));
+        (count > 0).then_some(text).inspect(|text| say(text))
+    }
+
+    /// How many these are.
+    pub(super) const fn left_out(&self) -> u64 {
+        self.undecided.left_out
     }
 
     /// The outcome for each rule.

@@ -3,6 +3,7 @@
 mod arguments;
 mod capture;
 mod commands;
+mod conclusion;
 mod destination;
 mod failure;
 mod filters;

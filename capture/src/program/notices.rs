@@ -5,7 +5,8 @@ use super::interrupt::INTERRUPTED;
 use crate::carrier::operation::Sides;
 use crate::dissector::Summary;
 use crate::event::{Event, Report};
-use crate::file::Time;
+use crate::file::{FileError, Time};
+use crate::output::json::{CaptureSummary, UnreadFile};
 use crate::rpc::known::Status;
 use crate::rpc::message::Captured;
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -39,6 +40,8 @@ pub(super) struct Notices {
     pub(super) unusable: bool,
     /// A file was damaged.
     pub(super) damaged: bool,
+    /// The files that could not be read to their end.
+    pub(super) unread: Vec<UnreadFile>,
     /// The user ended it before the input did.
     pub(super) interrupted: bool,
     /// Files that begin before the one before them ends.
@@ -72,6 +75,7 @@ impl Notices {
             select,
             unusable: false,
             damaged: false,
+            unread: Vec::new(),
             interrupted: false,
             overlaps: 0,
             outside: 0,
@@ -120,6 +124,13 @@ impl Notices {
         }
     }
 
+    /// Takes note of a file that could not be read to its end.
+    pub(super) fn unread(&mut self, error: &FileError) {
+        self.damaged |= error.is_damage();
+        self.unusable |= !error.is_damage();
+        self.unread.push(UnreadFile::new(error));
+    }
+
     fn connection(&mut self, report: &Report) {
         let Sides { active, passive } = report.counts;
         if report.number.is_some() {
@@ -158,6 +169,27 @@ impl Notices {
             Select::Rpcs | Select::Both => self.messages_selected + self.rpcs_selected > 0,
         };
         self.messages + self.outside > 0 && !passes
+    }
+
+    /// Adds what is noteworthy to what is said of a capture.
+    ///
+    /// Whether there are RPCs is known only `with_rpcs`.
+    pub(super) fn describe(&self, capture: &mut CaptureSummary, with_rpcs: bool) {
+        let of_rpcs = |count| with_rpcs.then_some(count);
+        (capture.messages, capture.messages_selected) = (self.messages, self.messages_selected);
+        (capture.rpcs, capture.rpcs_selected) = (of_rpcs(self.rpcs), of_rpcs(self.rpcs_selected));
+        let missing = &mut capture.missing;
+        missing.incomplete_messages = self.incomplete;
+        missing.not_rebuilt_rpcs = of_rpcs(self.rpcs_incomplete);
+        missing.untimed_rpcs = self.untimed;
+        missing.packets = self.missed;
+        capture.damaged.files.clone_from(&self.unread);
+        capture.damaged.overlapping_files = self.overlaps;
+        let ignored = &mut capture.ignored;
+        ignored.outside_frames = self.outside;
+        ignored.other_connections = self.other_connections;
+        ignored.other_packets = self.other_packets;
+        ignored.rejected_connections = self.rejected;
     }
 
     /// The lines to say, in the order of their weight; `filters` are the options that select.

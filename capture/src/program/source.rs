@@ -17,6 +17,7 @@ use super::undecided::Undecided;
 use crate::dissector::{Config, Dissector, Summary};
 use crate::event::Event;
 use crate::file::{Files, Frame, OwnedFrame, Time};
+use crate::output::json::CaptureSummary;
 
 /// What is printed besides the output.
 #[derive(Clone, Copy)]
@@ -67,6 +68,15 @@ pub(super) struct Done {
     pub(super) notices: Notices,
     pub(super) summary: Summary,
     pub(super) files: Files,
+    /// Whether RPCs were put together.
+    has_rpcs: bool,
+}
+
+impl Done {
+    /// The exit status.
+    pub(super) fn status(&self) -> u8 {
+        self.notices.status(&self.summary)
+    }
 }
 
 /// The input to read.
@@ -90,7 +100,7 @@ impl<'a> InputSource<'a> {
         show: Show,
         take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
     ) -> Result<u8, Failure> {
-        self.read_all(config, show, take).map(|Done { notices, summary, .. }| notices.status(&summary))
+        self.read_all(config, show, take).map(|done| done.status())
     }
 
     /// As [`read`](Self::read); returns the warnings, and counts of the frames.
@@ -118,11 +128,12 @@ impl<'a> InputSource<'a> {
         let mut config = Config { verify_crc: input.verify_crc, v2_family: input.v2_family.map(Into::into), ..config };
         config.ports.extend(&input.port);
         config.transactions |= self.filters.ask_for_rpcs();
+        let has_rpcs = config.transactions;
         let interrupt = Interrupt::new().map_err(|error| Failure::Said(format!("cannot handle signals: {error}")))?;
         let (batches, found) = Batches::new();
         let (capture, bar) = self.inputs.open(&batches, &interrupt, show.bar);
-        if self.inputs.reordered && show.notices {
-            say(&self.inputs.order());
+        if show.notices {
+            self.order().iter().for_each(|order| say(order));
         }
         let filters = &self.filters;
         let notices = Notices::new(filters.select);
@@ -148,14 +159,29 @@ impl<'a> InputSource<'a> {
         if show.notices {
             self.say(&notices, &summary);
         }
-        Ok(Done { notices, summary, files })
+        Ok(Done { notices, summary, files, has_rpcs })
     }
 
     pub(super) fn say(&self, notices: &Notices, summary: &Summary) {
         self.notes(notices, summary).iter().for_each(|line| say(line));
     }
 
-    /// What is to be known of the input besides what is in it.
+    /// What is to be known of the input besides what is in it, as fields.
+    pub(super) fn summary(&self, done: &Done) -> CaptureSummary {
+        let mut capture = CaptureSummary::new(&done.summary);
+        capture.files = self.inputs.names().collect();
+        capture.reordered = self.inputs.reordered;
+        capture.filters = self.filters.names();
+        done.notices.describe(&mut capture, done.has_rpcs);
+        capture
+    }
+
+    /// In which order the files were read, if they were given in another.
+    pub(super) fn order(&self) -> Option<String> {
+        self.inputs.reordered.then(|| self.inputs.order())
+    }
+
+    /// What is to be known of the input besides what is in it, in words.
     pub(super) fn notes(&self, notices: &Notices, summary: &Summary) -> Vec<String> {
         notices.lines(summary, self.filters.input.verify_crc, &self.filters.names())
     }
@@ -208,8 +234,7 @@ impl Showing<'_> {
                     ReadingStep::Begun(files) => self.files = files,
                     ReadingStep::Overlaps => self.notices.overlaps += 1,
                     ReadingStep::Unread(error) => {
-                        self.notices.damaged |= error.is_damage();
-                        self.notices.unusable |= !error.is_damage();
+                        self.notices.unread(&error);
                         bar.suspend(|| say(&error.to_string()));
                     }
                 }

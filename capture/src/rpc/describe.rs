@@ -134,9 +134,13 @@ pub(crate) fn reply(payload: &[u8], called: Option<&Called>, written: &[u64]) ->
     let (header, results) = RpcReply::decode(payload).ok()?;
     let status = match header.body {
         ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. } => Status::Success(None),
-        ReplyBody::Accepted { status, .. } => Status::Refused(status.name().unwrap_or("unknown accept_stat")),
-        ReplyBody::Denied(Denial::RpcMismatch(_)) => Status::Denied("RPC_MISMATCH"),
-        ReplyBody::Denied(Denial::AuthError(status)) => Status::Denied(status.name().unwrap_or("unknown auth_stat")),
+        ReplyBody::Accepted { status, .. } => {
+            Status::Refused { name: status.name().unwrap_or("unknown accept_stat"), number: status.0 }
+        }
+        ReplyBody::Denied(Denial::RpcMismatch(_)) => Status::Denied { name: "RPC_MISMATCH", number: 0 },
+        ReplyBody::Denied(Denial::AuthError(status)) => {
+            Status::Denied { name: status.name().unwrap_or("unknown auth_stat"), number: status.0 }
+        }
     };
     let at = payload.len() - results.len();
     let Some(called) = called else {

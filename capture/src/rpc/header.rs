@@ -227,6 +227,16 @@ impl AnyErrorBody {
             },
         }
     }
+
+    /// `rdma_err`.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::V1(v1::ErrorBody::Vers { .. }) => v1::ErrorBody::ERR_VERS,
+            Self::V1(v1::ErrorBody::Chunk) => v1::ErrorBody::ERR_CHUNK,
+            Self::V2(error) => error.code().0,
+        }
+    }
 }
 
 impl fmt::Display for AnyErrorBody {

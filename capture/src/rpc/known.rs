@@ -65,10 +65,20 @@ impl Security {
 pub enum Status {
     /// The procedure was carried out, with its own status if it has one (nfsstat; 0 is success).
     Success(Option<u32>),
-    /// The RPC was accepted and not carried out (`accept_stat`, RFC 5531 section 9).
-    Refused(&'static str),
+    /// The RPC was accepted and not carried out.
+    Refused {
+        /// The name of the `accept_stat` (RFC 5531 section 9).
+        name: &'static str,
+        /// Its number.
+        number: u32,
+    },
     /// The RPC was denied.
-    Denied(&'static str),
+    Denied {
+        /// `RPC_MISMATCH`, or the name of the `auth_stat` (RFC 5531 section 9).
+        name: &'static str,
+        /// The `reject_stat` in the one case, the `auth_stat` in the other.
+        number: u32,
+    },
     /// RDMA_ERROR.
     Error(AnyErrorBody),
 }
@@ -79,8 +89,19 @@ impl Status {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Success(_) => "SUCCESS",
-            Self::Refused(name) | Self::Denied(name) => name,
+            Self::Refused { name, .. } | Self::Denied { name, .. } => name,
             Self::Error(error) => error.name(),
+        }
+    }
+
+    /// The number that stands for [`name`](Self::name): an `accept_stat`, `reject_stat` or `auth_stat` (RFC 5531 section 9), or
+    /// an `rdma_err`.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::Success(_) => 0,
+            Self::Refused { number, .. } | Self::Denied { number, .. } => number,
+            Self::Error(error) => error.number(),
         }
     }
 }

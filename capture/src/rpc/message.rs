@@ -308,6 +308,18 @@ impl Message {
         v1::ErrorReply::decode(self.readable()).ok().map(|(reply, _)| AnyErrorBody::V1(reply.error()))
     }
 
+    /// Whether it is a call or a reply, if that is known. A long call does not show what it calls before its chunk was pulled, but
+    /// a reply has no Read list (RFC 8166 section 4.3.1).
+    #[must_use]
+    pub fn direction(&self) -> Option<Direction> {
+        let pulls = || self.decode().is_ok_and(|decoded| decoded.header.chunks().is_some_and(|c| !c.reads.is_empty()));
+        match &self.rpc {
+            Some(rpc) => Some(rpc.direction),
+            None if self.error().is_some() => Some(Direction::Reply),
+            None => pulls().then_some(Direction::Call),
+        }
+    }
+
     /// Whether the capture lacks the part of the Send that shows whether it is a call or a reply.
     pub(crate) fn hides_direction(&self) -> bool {
         if self.captured == Captured::Whole || self.error().is_some() {

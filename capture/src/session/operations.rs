@@ -3,6 +3,7 @@
 use super::assembly::Part;
 use super::call::Call;
 use super::memory::{Access, SegmentPlace};
+use super::owners::Owner;
 use super::sequence::Sequence;
 use super::state::{Context, READS, Session};
 use super::unplaced::Stray;
@@ -96,7 +97,7 @@ impl Session {
                 let Operation { from, stamp, places, .. } = *operation;
                 self.unplaced.add(stamp.frame);
                 if begins {
-                    self.own(from, places.first, None, None);
+                    self.own(from, Owner::unknown(places.first));
                     self.unclaimed += 1;
                     self.unplaced.add_stray(Stray { frame: stamp.frame, owner: from.other(), access, address });
                 }
@@ -150,7 +151,7 @@ impl Session {
         if at == 0 && connection.carrier == Carrier::Iwarp {
             match read {
                 Some((_, place, ..)) => self.own_for(from, places.first, place.call),
-                None => self.own(from, places.first, None, None),
+                None => self.own(from, Owner::unknown(places.first)),
             }
         }
         match read {

@@ -21,6 +21,15 @@ pub(super) struct Owner {
     pub(super) call: Option<u64>,
     /// Its `rdma_xid`.
     pub(super) xid: Option<u32>,
+    /// Which end called, if the call is known.
+    pub(super) requester: Option<Side>,
+}
+
+impl Owner {
+    /// What an end sent from a place on is for no known call.
+    pub(super) const fn unknown(first: u64) -> Self {
+        Self { first, call: None, xid: None, requester: None }
+    }
 }
 
 /// What an end sent, by place.
@@ -46,6 +55,8 @@ pub(super) struct WaitingSign {
     pub(super) times: Option<u32>,
     /// `rdma_xid` of what it is about, once that is known or will not be.
     pub(super) xid: Option<Option<u32>>,
+    /// Which end called, if the call that it is about is known.
+    pub(super) requester: Option<Side>,
 }
 
 /// What is remembered to say which RPC a sign is about.

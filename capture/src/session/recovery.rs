@@ -9,17 +9,18 @@ use super::state::{CALLS, Context, Session};
 use crate::carrier::operation::{Operation, OperationKind, OperationType, Places, Side, Stamp};
 use crate::carrier::recovery::Sign;
 use crate::event::{Event, Recovered};
+use crate::rpc::message::Message;
 use crate::rpc::steps::PacketRun;
 use crate::rpc::waiting::Step;
 
 impl Session {
     /// What an end sends from a place on is for this call.
     #[inline]
-    pub(super) fn own(&mut self, from: Side, first: u64, call: Option<u64>, xid: Option<u32>) {
+    pub(super) fn own(&mut self, from: Side, owner: Owner) {
         if !self.recoveries.is_wanted {
             return;
         }
-        self.recoveries.owners.get_mut(from).note(Owner { first, call, xid });
+        self.recoveries.owners.get_mut(from).note(owner);
     }
 
     /// What an end sends from a place on is for this call.
@@ -28,14 +29,15 @@ impl Session {
         if !self.recoveries.is_wanted {
             return;
         }
-        let xid = self.calls.get(&call).map(|call| call.message.xid());
-        self.own(from, first, Some(call), xid);
+        let message = self.calls.get(&call).map(|call| &call.message);
+        let (xid, requester) = (message.map(Message::xid), message.map(|message| message.sender));
+        self.own(from, Owner { first, call: Some(call), xid, requester });
     }
 
     /// What an end sends next is for no known call, up to where the next operation begins.
     pub(super) fn own_unknown(&mut self, from: Side) {
         let first = self.recoveries.owners.get(from).known;
-        self.own(from, first, None, None);
+        self.own(from, Owner::unknown(first));
     }
 
     /// Takes a sign of loss.
@@ -49,7 +51,7 @@ impl Session {
         }
         let is_again = matches!(sign, Sign::Recovery(kind) if kind.is_sent_again());
         let times = (is_again && context.recovery).then(|| self.recoveries.send_again(from, of, place));
-        let mut waiting = WaitingSign { from, stamp, of, place, sign, operation, times, xid: None };
+        let mut waiting = WaitingSign { from, stamp, of, place, sign, operation, times, xid: None, requester: None };
         if place < self.recoveries.owners.get(of).known {
             self.assign(&mut waiting);
         }
@@ -100,6 +102,7 @@ impl Session {
             call.timeline.log(PacketRun::shown(shown, (from, stamp), step), &mut self.held);
         }
         sign.xid = Some(owner.and_then(|owner| owner.xid));
+        sign.requester = owner.and_then(|owner| owner.requester);
     }
 
     /// Reports the signs that are assigned, in the order in which they were captured.
@@ -113,7 +116,8 @@ impl Session {
                 self.assign(&mut sign);
             }
             let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) else { continue };
-            let WaitingSign { from, stamp, sign: Sign::Recovery(kind), operation, times, xid, .. } = sign else {
+            let WaitingSign { from, stamp, sign: Sign::Recovery(kind), operation, times, xid, requester, .. } = sign
+            else {
                 continue;
             };
             context.events.push_back(Event::Recovery(Recovered {
@@ -125,6 +129,7 @@ impl Session {
                 operation: operation.filter(|_| times.is_some()),
                 times,
                 xid: xid.flatten(),
+                requester: requester.map(|side| *ends.get(side)),
                 client: self.client.map(|side| *ends.get(side)),
             }));
         }

@@ -5,6 +5,7 @@ use rpcrdma::reader::Reader;
 use rpcrdma::rpc::MessageType;
 
 use super::assembly::{Assembled, Part};
+use super::owners::Owner;
 use super::state::{Context, Session};
 use super::watch::Aim;
 use crate::carrier::connection::Connection;
@@ -51,7 +52,7 @@ impl Session {
             message.padding = None;
         }
         let xid = message.prefix().map(|prefix| prefix.xid);
-        self.own(sender, self.places.first, None, xid);
+        self.own(sender, Owner { xid, ..Owner::unknown(self.places.first) });
         self.undecided |= message.dialect == Dialect::Version2Unknown;
         if message.hides_direction() {
             self.miss(sender, message.stamp, context);

@@ -28,5 +28,5 @@ verdict() {
         done
     done
     grep -q '"rebuilt":false' transactions.json && fault "not every RPC was rebuilt"
-    grep -q '"status":"SUCCESS"' transactions.json || fault "nothing was answered"
+    grep -q '"status":{"name":"SUCCESS"' transactions.json || fault "nothing was answered"
 }

@@ -15,6 +15,6 @@ client() {
 }
 
 verdict() {
-    grep -q '"from":"192.0.2.2".*"name":"NFSv4 NULL".*"status":"SUCCESS"' transactions.json ||
+    grep -q '"requester":"192.0.2.2".*"name":"NFSv4 NULL".*"status":{"name":"SUCCESS"' transactions.json ||
         fault "no NULL call of the Linux client was answered"
 }

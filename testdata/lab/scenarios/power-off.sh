@@ -20,5 +20,5 @@ client() {
 }
 
 verdict() {
-    grep -q 'WRITE".*"nfs_status":0' transactions.json || fault "nothing was written before the machine fell"
+    grep -q 'WRITE".*"nfs_status":{"name":"[A-Z0-9]*_OK"' transactions.json || fault "nothing was written before the machine fell"
 }

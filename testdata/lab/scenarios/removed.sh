@@ -57,5 +57,5 @@ client() {
 }
 
 verdict() {
-    [ "$(grep -c '"status":"SUCCESS"' transactions.json)" -ge 6 ] || fault "too few calls were answered before"
+    [ "$(grep -c '"status":{"name":"SUCCESS"' transactions.json)" -ge 6 ] || fault "too few calls were answered before"
 }

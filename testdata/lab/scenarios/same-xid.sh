@@ -65,5 +65,5 @@ END
 }
 
 verdict() {
-    [ "$(grep -c '"status":"SUCCESS"' transactions.json)" -ge 9 ] || fault "not every good call was answered"
+    [ "$(grep -c '"status":{"name":"SUCCESS"' transactions.json)" -ge 9 ] || fault "not every good call was answered"
 }

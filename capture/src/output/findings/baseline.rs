@@ -8,6 +8,7 @@ use rpcrdma::rules::Severity;
 use serde::Deserialize;
 
 use crate::check::{self, Found};
+use crate::output::json::SCHEMA;
 
 /// The longest line that is read, in octets. A finding has less than a thousand.
 const LINE: u64 = 1 << 16;
@@ -38,8 +39,15 @@ pub enum BaselineError {
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum BaselineObject {
-    Finding { rule: String, severity: String, from: String, to: String, blame: String },
+    Finding { rule: String, severity: String, sender: String, receiver: String, blame: String },
+    Rule {},
     Summary {},
+}
+
+/// What every record has since there is a schema.
+#[derive(Deserialize)]
+struct SchemaObject {
+    schema: Option<u32>,
 }
 
 impl Baseline {
@@ -58,9 +66,9 @@ impl Baseline {
                 // Without its end it would miss findings, which then count as new ones.
                 return if summary { Ok(baseline) } else { Err(wrong("the summary is missing")) };
             }
-            let object = serde_json::from_slice(&line).map_err(|_| wrong("not a finding or a summary"))?;
-            let BaselineObject::Finding { rule, severity, from, to, blame } = object else {
-                summary = true;
+            let object = object(&line).map_err(wrong)?;
+            let BaselineObject::Finding { rule, severity, sender, receiver, blame } = object else {
+                summary |= matches!(object, BaselineObject::Summary {});
                 continue;
             };
             // A rule that is not known any more cannot be broken any more.
@@ -70,9 +78,9 @@ impl Baseline {
                 .find(|known| known.name() == severity)
                 .ok_or_else(|| wrong("no such severity"))?;
             let by = match blame.as_str() {
-                "sender" => from,
-                "receiver" => to,
-                "either" => format!("{from} or {to}"),
+                "sender" => sender,
+                "receiver" => receiver,
+                "either" => format!("{sender} or {receiver}"),
                 _ => return Err(wrong("no such blame")),
             };
             if baseline.0.len() == KEPT {
@@ -86,6 +94,17 @@ impl Baseline {
     #[must_use]
     pub fn contains(&self, found: &Found) -> bool {
         self.0.contains(&(found.rule.slug, found.severity, found.broken_by()))
+    }
+}
+
+/// A line of a baseline, or what is wrong with it.
+fn object(line: &[u8]) -> Result<BaselineObject, &'static str> {
+    const OTHER: &str = "not a finding, a rule or a summary";
+    let SchemaObject { schema } = serde_json::from_slice(line).map_err(|_| OTHER)?;
+    match schema {
+        Some(SCHEMA) => serde_json::from_slice(line).map_err(|_| OTHER),
+        None => Err("written by a version of this program without a schema: write it again"),
+        Some(_) => Err("its schema is one that this version of the program does not know"),
     }
 }
 
@@ -113,20 +132,20 @@ impl std::error::Error for BaselineError {
 mod tests {
     use super::*;
 
-    const SUMMARY: &str = "{\"type\":\"summary\",\"errors\":1,\"warnings\":0,\"hazards\":0,\"rules\":[]}\n";
+    const SUMMARY: &str = "{\"type\":\"summary\",\"schema\":1,\"exit_status\":1}\n";
+    const RULE: &str = "{\"type\":\"rule\",\"schema\":1,\"rule\":\"answer\",\"errors\":1}\n";
 
     fn finding(rule: &str, severity: &str, blame: &str) -> String {
         format!(
-            "{{\"type\":\"finding\",\"rule\":\"{rule}\",\"severity\":\"{severity}\",\"frame\":7,\"from\":\"a\",\"to\":\"b\",\
-             \"blame\":\"{blame}\"}}\n"
+            "{{\"type\":\"finding\",\"schema\":1,\"rule\":\"{rule}\",\"severity\":\"{severity}\",\"frame\":7,\
+             \"sender\":\"a\",\"receiver\":\"b\",\"blame\":\"{blame}\"}}\n"
         )
     }
 
     #[test]
     fn it_knows_who_broke_which_rule() {
-        let text =
-            [finding("answer", "error", "receiver"), finding("no-longer", "error", "sender"), SUMMARY.to_owned()];
-        let baseline = Baseline::read(text.concat().as_bytes()).unwrap();
+        let findings = finding("answer", "error", "receiver") + &finding("no-longer", "error", "sender");
+        let baseline = Baseline::read((findings + RULE + SUMMARY).as_bytes()).unwrap();
         assert_eq!(baseline.0, HashSet::from([("answer", Severity::Error, "b".to_owned())]));
     }
 
@@ -136,6 +155,7 @@ mod tests {
             (String::new(), 1),
             ("hello\n".to_owned(), 1),
             (finding("answer", "error", "sender"), 2),
+            (finding("answer", "error", "sender") + RULE, 3),
             ([finding("answer", "grave", "sender"), SUMMARY.to_owned()].concat(), 1),
             ([SUMMARY.to_owned(), finding("answer", "error", "nobody")].concat(), 2),
             ("{".repeat(1 << 20), 1),
@@ -143,5 +163,13 @@ mod tests {
             let error = Baseline::read(text.as_bytes()).unwrap_err();
             assert!(matches!(error, BaselineError::Line { number: at, .. } if at == number), "{error}");
         }
+    }
+    #[test]
+    fn a_baseline_without_a_schema_is_refused_as_such() {
+        let old = r#"{"type":"finding","rule":"answer","severity":"error","from":"a","to":"b","blame":"sender"}"#;
+        let error = Baseline::read(old.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("without a schema"), "{error}");
+        let newer = Baseline::read(RULE.replace("\"schema\":1", "\"schema\":2").as_bytes()).unwrap_err().to_string();
+        assert!(newer.contains("does not know"), "{newer}");
     }
 }

@@ -14,6 +14,8 @@ use std::collections::BTreeSet;
 use std::io;
 
 use rpcrdma::rules::Rule;
+#[cfg(feature = "json")]
+use rpcrdma::rules::Severity;
 
 use crate::check::{Count, Deviation, Found, Implementation};
 use crate::file::Files;
@@ -23,6 +25,8 @@ use crate::file::Time;
 pub use baseline::{Baseline, BaselineError};
 #[cfg(feature = "text")]
 pub use explain::{explain, list};
+#[cfg(feature = "json")]
+pub use json::FindingTotals;
 #[cfg(feature = "text")]
 use text::FindingsText;
 use totals::{CONNECTIONS, Counted, Excused, RuleTotals, Totals};
@@ -141,6 +145,23 @@ impl Findings {
         self.counts.iter().find(|counted| core::ptr::eq(counted.rule, rule))
     }
 
+    /// How many findings there were.
+    #[cfg(feature = "json")]
+    #[must_use]
+    pub fn totals(&self) -> FindingTotals {
+        let sum = |severity: Severity| {
+            let counts = self.counts.iter().filter_map(|counted| counted.found.get(severity as usize));
+            counts.sum::<u64>()
+        };
+        FindingTotals {
+            errors: sum(Severity::Error),
+            warnings: sum(Severity::Warning),
+            hazards: sum(Severity::Hazard),
+            known: self.counts.iter().map(|counted| counted.known).sum(),
+            baseline: self.excused.baseline.as_ref().map(|_| self.excused.in_baseline),
+        }
+    }
+
     /// Writes the outcome for each rule that was broken or could not always be judged.
     ///
     /// # Errors
@@ -151,7 +172,7 @@ impl Findings {
             #[cfg(feature = "text")]
             FindingsForm::Text(text) => text.summary(out, &totals, &self.excused),
             #[cfg(feature = "json")]
-            FindingsForm::Json => json::summary(out, &totals, &self.excused),
+            FindingsForm::Json => json::rules(out, &totals),
         }
     }
 }

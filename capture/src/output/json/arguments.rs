@@ -1,30 +1,31 @@
 //! What the operations of an RPC are asked to do.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::values::Hex32;
+use super::values::{Hex32, HexOctets};
 use crate::link::Address;
 use crate::output::file_names::{FileNames, hash};
 use crate::rpc::arguments::OperationArguments;
 
-/// An operation, or a procedure that has none. Operations that name nothing besides the filehandle that is current anyway
-/// are left out.
+/// What an operation, or a procedure that has none, is asked to do. Operations that name nothing besides the filehandle that
+/// is current anyway are left out.
 #[derive(Serialize)]
 pub(super) struct ArgumentsObject<'a> {
-    operation: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The name of the operation or procedure.
+    name: &'static str,
+    /// The file or directory that it is about.
     handle: Option<HandleObject<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The name in its arguments of a file in that directory.
     file_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The name that RENAME gives to the file.
     new_file_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Where in the file it begins, in octets.
     offset: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// How many octets are to be read, written or committed.
     count: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Its `stateid4`, in hexadecimal digits; the first, if it has several.
     stateid: Option<HexOctets<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The file that `file_name` names, if the reply shows its handle.
     named_handle: Option<HandleObject<'a>>,
 }
 
@@ -44,11 +45,11 @@ impl<'a> ArgumentsObject<'a> {
         let handle = |octets| HandleObject {
             hash: Hex32(hash(octets)),
             octets: HexOctets(octets),
-            name: names.name(server, octets),
+            file_name: names.name(server, octets),
         };
         let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         Self {
-            operation: arguments.name,
+            name: arguments.name,
             handle: arguments.handle.map(handle),
             file_name: arguments.file_name.map(text),
             new_file_name: arguments.new_file_name.map(text),
@@ -65,23 +66,13 @@ fn says_more(arguments: &OperationArguments<'_>) -> bool {
     *name == "PUTFH" || file_name.is_some() || offset.is_some() || count.is_some() || stateid.is_some()
 }
 
-/// A file handle.
+/// A filehandle.
 #[derive(Serialize)]
 struct HandleObject<'a> {
+    /// The CRC-32 of its octets, as Wireshark shows it (`nfs.fh.hash`).
     hash: Hex32,
+    /// Its octets in hexadecimal digits.
     octets: HexOctets<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-}
-
-/// Octets as hexadecimal digits.
-pub(in crate::output) struct HexOctets<'a>(pub(in crate::output) &'a [u8]);
-
-impl Serialize for HexOctets<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-        let nibbles = self.0.iter().flat_map(|octet| [octet >> 4, octet & 15]);
-        let text: String = nibbles.filter_map(|nibble| DIGITS.get(usize::from(nibble))).collect();
-        serializer.serialize_str(&text)
-    }
+    /// The name by which the file was looked up, opened or created, if the capture shows that.
+    file_name: Option<&'a str>,
 }

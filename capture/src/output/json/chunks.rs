@@ -2,7 +2,6 @@
 
 use rpcrdma::lists::{ReadList, WriteChunk, WriteList};
 use rpcrdma::segment::Segment;
-use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::values::{Hex32, Hex64};
@@ -20,9 +19,12 @@ impl Serialize for Reads<'_> {
     }
 }
 
+/// A Read chunk.
 #[derive(Serialize)]
 struct ReadObject<'a> {
+    /// Its Position in the Payload stream, in octets.
     position: u32,
+    /// Its segments, those at the same Position.
     segments: ReadSegments<'a>,
 }
 
@@ -38,18 +40,20 @@ pub(super) struct Writes<'a>(pub(super) WriteList<'a>);
 
 impl Serialize for Writes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(Plain))
+        serializer.collect_seq(self.0.iter().map(Plain::new))
     }
 }
 
 /// A Write chunk or the Reply chunk.
-pub(super) struct Plain<'a>(pub(super) WriteChunk<'a>);
+#[derive(Serialize)]
+pub(super) struct Plain<'a> {
+    /// Its segments.
+    segments: PlainSegments<'a>,
+}
 
-impl Serialize for Plain<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("chunk", 1)?;
-        object.serialize_field("segments", &PlainSegments(self.0))?;
-        object.end()
+impl<'a> Plain<'a> {
+    pub(super) const fn new(chunk: WriteChunk<'a>) -> Self {
+        Self { segments: PlainSegments(chunk) }
     }
 }
 
@@ -61,10 +65,14 @@ impl Serialize for PlainSegments<'_> {
     }
 }
 
+/// A segment (RFC 8166 section 3.4.3).
 #[derive(Serialize)]
 struct SegmentObject {
+    /// Its handle, or steering tag.
     handle: Hex32,
+    /// Its length in octets.
     length: u32,
+    /// Where it begins in the memory of that handle.
     offset: Hex64,
 }
 

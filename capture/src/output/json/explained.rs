@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::record::Record;
 use super::values::{EndObject, Hex32};
 use crate::carrier::operation::Stamp;
 use crate::carrier::recovery::RecoveryKind;
@@ -14,8 +15,6 @@ use crate::rpc::waiting::Step;
 
 #[derive(Serialize)]
 pub(super) struct ExplainedObject {
-    r#type: &'static str,
-    schema: u32,
     connection: u32,
     rdma_xid: Hex32,
     requester: EndObject,
@@ -33,6 +32,10 @@ pub(super) struct ExplainedObject {
     events_after: Vec<Box<RawValue>>,
 }
 
+impl Record for ExplainedObject {
+    const TYPE: &'static str = "explain";
+}
+
 /// What belongs to an RPC, as the objects that other commands print.
 pub(super) struct ExplainedParts {
     pub(super) transaction: Box<RawValue>,
@@ -48,8 +51,6 @@ impl ExplainedObject {
         let steps = transaction.steps.as_deref();
         let stretches = steps.filter(|_| transaction.phases.is_ok()).and_then(|steps| steps.stretches.as_ref());
         Self {
-            r#type: "explain",
-            schema: 1,
             connection: transaction.connection,
             rdma_xid: Hex32(transaction.xid),
             requester: EndObject(transaction.from),

@@ -11,26 +11,37 @@ use crate::rpc::message::{Captured, Message};
 /// What is wrong with a header, where, and what its receiver has to do.
 #[derive(Serialize)]
 pub(super) struct Malformed {
+    /// The kind of the fault.
     kind: &'static str,
-    offset: usize,
+    /// Octets from the start of the Send to it.
+    offset_octets: usize,
+    /// What either role has to do on receiving it.
     reaction: Reactions,
 }
 
+/// What the receiver of a faulty message has to do, by its role.
 #[derive(Serialize)]
 struct Reactions {
+    /// If the message came to the requester.
     requester: ShownObject<Reaction>,
+    /// If it came to the responder.
     responder: ShownObject<Reaction>,
 }
 
-/// A rule that a message breaks. If nothing is asked of its receivers, there is no reaction.
+/// A rule that a message breaks.
 #[derive(Serialize)]
 pub(super) struct SendFindingObject {
+    /// The name of the rule: `check --explain` explains it.
     rule: &'static str,
+    /// `error`, `warning` or `hazard`.
     severity: &'static str,
-    offset: usize,
+    /// Octets from the start of the Send to what is wrong.
+    offset_octets: usize,
+    /// Where the rule stands.
     section: &'static str,
+    /// What is wrong, with the values.
     message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What either role has to do on receiving it; null if nothing is asked of it.
     reaction: Option<Reactions>,
 }
 
@@ -42,7 +53,14 @@ impl SendFindingObject {
             requester: ShownObject(requester),
             responder: ShownObject(responder),
         });
-        Self { rule: rule.slug, severity: severity.name(), offset, section: rule.section, message, reaction }
+        Self {
+            rule: rule.slug,
+            severity: severity.name(),
+            offset_octets: offset,
+            section: rule.section,
+            message,
+            reaction,
+        }
     }
 }
 
@@ -52,14 +70,17 @@ impl Malformed {
             requester: ShownObject(Reaction::to(error, dialect, Role::Requester)),
             responder: ShownObject(Reaction::to(error, dialect, Role::Responder)),
         };
-        Self { kind: error.kind.name(), offset: error.offset, reaction }
+        Self { kind: error.kind.name(), offset_octets: error.offset, reaction }
     }
 }
 
 /// The part of a message that the capture lacks.
 #[derive(Serialize)]
 pub(super) struct Incomplete {
-    captured: usize,
+    /// Octets of the message that the capture holds.
+    captured_octets: usize,
+    /// What is missing: `start`, `end`, `snaplen` (frames were cut), or `earlier` (messages with earlier parts of its Payload
+    /// stream).
     missing: &'static str,
 }
 
@@ -72,6 +93,6 @@ impl Incomplete {
             Captured::Head => "end",
             Captured::Tail => "start",
         };
-        Some(Self { captured: message.octets.len(), missing })
+        Some(Self { captured_octets: message.octets.len(), missing })
     }
 }

@@ -1,37 +1,157 @@
-//! A message: what all versions have, with the words of its version in between.
+//! A message: a Send, and where and when it was seen.
 
 use rpcrdma::error::DecodeError;
 use rpcrdma::lists::Chunks;
 use rpcrdma::v1::ErrorReply;
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::chunks::{Plain, Reads, Writes};
+use super::error::ErrorObject;
 use super::faults::{Incomplete, Malformed, SendFindingObject};
-use super::place::{FIELDS, PlaceObject};
+use super::place::{EndsObject, PlaceObject};
+use super::record::Record;
 use super::rpc::RpcObject;
-use super::v1::{ErrorObjectV1, WordsV1};
-use super::v2::{ErrorObjectV2, WordsV2};
-use super::values::Hex32;
+use super::v1::MsgpObject;
+use super::v2::VersionTwoObject;
+use super::values::{Hex32, NameObject};
 use crate::check::send::findings;
+use crate::file::Files;
 use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::message::{Captured, Message};
 
-/// A message.
+/// A Send on a connection that carries RPC-over-RDMA.
+#[derive(Serialize)]
 pub(super) struct MessageObject<'a> {
-    message: &'a Message,
-    /// `None` if the message is not from a capture.
-    place: Option<PlaceObject<'a>>,
-    words: Words<'a>,
-    lengths: Lengths,
-    chunks: Chunks<'a>,
-    malformed: Option<DecodeError>,
+    #[serde(flatten)]
+    place: PlaceObject<'a>,
+    #[serde(flatten)]
+    ends: EndsObject,
+    /// How often it had been sent before, in vain.
+    retransmitted: u32,
+    #[serde(flatten)]
+    send: SendObject<'a>,
 }
 
-/// The words of one version.
-enum Words<'a> {
-    V1(WordsV1),
-    V2(WordsV2<'a>),
+impl Record for MessageObject<'_> {
+    const TYPE: &'static str = "message";
+}
+
+impl<'a> MessageObject<'a> {
+    pub(super) fn new(message: &'a Message, files: &'a Files, send: SendObject<'a>) -> Self {
+        Self {
+            place: PlaceObject::new(message.stamp, message.connection, files),
+            ends: EndsObject::of_message((message.from, message.to), message.direction()),
+            retransmitted: message.retransmitted,
+            send,
+        }
+    }
+}
+
+/// A Send that is not from a capture, such as one typed in by hand.
+#[derive(Serialize)]
+pub(super) struct HeaderObject<'a> {
+    #[serde(flatten)]
+    send: SendObject<'a>,
+    /// The rules that it breaks. Those that messages of a capture break are reported by `check`.
+    findings: Vec<SendFindingObject>,
+}
+
+impl Record for HeaderObject<'_> {
+    const TYPE: &'static str = "header";
+}
+
+impl<'a> HeaderObject<'a> {
+    pub(super) fn new(message: &Message, send: SendObject<'a>) -> Self {
+        Self { send, findings: findings(message).into_iter().map(SendFindingObject::new).collect() }
+    }
+}
+
+/// What is in a Send.
+#[derive(Serialize)]
+pub(super) struct SendObject<'a> {
+    /// `rdma_xid` (RFC 8166 section 4.2.1). This and the next three are null if the capture does not hold the beginning.
+    rdma_xid: Option<Hex32>,
+    /// `rdma_vers`: the version of RPC-over-RDMA.
+    rdma_vers: Option<u32>,
+    /// `rdma_credit`: the credits that are requested or granted.
+    rdma_credit: Option<u32>,
+    /// The name of `rdma_proc`, or its number in digits. Null in version 2.
+    rdma_proc: Option<NameObject>,
+    /// Octets of the transport header; null if it cannot be read.
+    header_octets: Option<usize>,
+    /// Octets of the Payload stream after the header; null if that is not known.
+    payload_octets: Option<usize>,
+    /// Octets after a message that has no Payload stream.
+    trailing_octets: Option<usize>,
+    /// The Read list (RFC 8166 section 3.4), its segments grouped into Read chunks.
+    reads: Reads<'a>,
+    /// The Write list.
+    writes: Writes<'a>,
+    /// The Reply chunk.
+    reply: Option<Plain<'a>>,
+    /// The body of an RDMA_ERROR.
+    error: Option<ErrorObject>,
+    /// The handle that the Send invalidates, if it is a Send With Invalidate.
+    invalidates: Option<Hex32>,
+    /// What only an RDMA_MSGP has.
+    msgp: Option<MsgpObject>,
+    /// What only a message of version 2 has.
+    version_2: Option<VersionTwoObject<'a>>,
+    /// What is wrong with the header, if it cannot be read.
+    malformed: Option<Malformed>,
+    /// What the capture lacks of the message.
+    incomplete: Option<Incomplete>,
+    /// The RPC message in it, if that can be read.
+    rpc: Option<RpcObject<'a>>,
+}
+
+impl<'a> SendObject<'a> {
+    /// A message whose header can be read.
+    pub(super) fn new(message: &'a Message, decoded: &Decoded<'a>) -> Self {
+        let chunks = decoded.header.chunks().unwrap_or_default();
+        Self::with(message, Some(decoded.header), Lengths::new(message, decoded), chunks)
+    }
+
+    /// A message whose header cannot be read. `octets` are those that can be, and `chunks` are in them.
+    pub(super) fn unreadable(message: &'a Message, octets: &[u8], chunks: Chunks<'a>) -> Self {
+        let lengths = match (message.error(), ErrorReply::decode(octets)) {
+            // An RDMA_ERROR of another version is not a version 1 header, but has the same layout.
+            (Some(AnyErrorBody::V1(_)), Ok((error, _))) => Lengths::without_payload(message, error.encoded_len()),
+            _ => Lengths::default(),
+        };
+        let malformed = message.is_malformed().map(|error: DecodeError| Malformed::new(error, message.dialect));
+        Self { malformed, ..Self::with(message, None, lengths, chunks) }
+    }
+
+    fn with(message: &'a Message, header: Option<Header<'a>>, lengths: Lengths, chunks: Chunks<'a>) -> Self {
+        let prefix = message.prefix();
+        let is_version_1 = message.dialect == Dialect::Version1;
+        let (v1, v2) = match header {
+            Some(Header::V1(header)) => (Some(header), None),
+            Some(Header::V2(header)) => (None, Some(header)),
+            None => (None, None),
+        };
+        let procedure = prefix.map(|prefix| prefix.procedure).filter(|_| is_version_1);
+        Self {
+            rdma_xid: prefix.map(|prefix| Hex32(prefix.xid)),
+            rdma_vers: prefix.map(|prefix| prefix.version),
+            rdma_credit: prefix.map(|prefix| prefix.credit),
+            rdma_proc: procedure.map(|procedure| NameObject { name: procedure.name(), number: procedure.0 }),
+            header_octets: lengths.header,
+            payload_octets: lengths.payload,
+            trailing_octets: lengths.trailing,
+            reads: Reads(chunks.reads),
+            writes: Writes(chunks.writes),
+            reply: chunks.reply.map(Plain::new),
+            error: message.error().map(ErrorObject::new),
+            invalidates: message.invalidates.map(Hex32),
+            msgp: v1.and_then(|header| MsgpObject::new(message, &header)),
+            version_2: VersionTwoObject::new(message, v2),
+            malformed: None,
+            incomplete: Incomplete::new(message),
+            rpc: message.rpc.as_ref().map(RpcObject::new),
+        }
+    }
 }
 
 /// Octets of the parts of a Send, if they are known.
@@ -40,102 +160,6 @@ struct Lengths {
     header: Option<usize>,
     payload: Option<usize>,
     trailing: Option<usize>,
-}
-
-impl<'a> MessageObject<'a> {
-    /// A message whose header can be read.
-    pub(super) fn new(message: &'a Message, place: Option<PlaceObject<'a>>, decoded: &Decoded<'a>) -> Self {
-        let chunks = decoded.header.chunks().unwrap_or_default();
-        let (words, lengths) = (Words::new(message, Some(decoded.header)), Lengths::new(message, decoded));
-        Self { message, place, words, lengths, chunks, malformed: None }
-    }
-
-    /// A message whose header cannot be read. `octets` are those that can be, and `chunks` are in them.
-    pub(super) fn unreadable(
-        message: &'a Message,
-        place: Option<PlaceObject<'a>>,
-        octets: &[u8],
-        chunks: Chunks<'a>,
-    ) -> Self {
-        let lengths = match (message.error(), ErrorReply::decode(octets)) {
-            // An RDMA_ERROR of another version is not a version 1 header, but has the same layout.
-            (Some(AnyErrorBody::V1(_)), Ok((error, _))) => Lengths::without_payload(message, error.encoded_len()),
-            _ => Lengths::default(),
-        };
-        let words = Words::new(message, None);
-        Self { message, place, words, lengths, chunks, malformed: message.is_malformed() }
-    }
-}
-
-impl Serialize for MessageObject<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { message, place, words, lengths, chunks, malformed } = self;
-        let prefix = message.prefix();
-        let mut object = serializer.serialize_struct("message", FIELDS)?;
-        object.serialize_field("type", "message")?;
-        if let Some(place) = place {
-            place.entries(&mut object)?;
-        }
-        object.serialize_field("rdma_xid", &prefix.map(|prefix| Hex32(prefix.xid)))?;
-        object.serialize_field("rdma_vers", &prefix.map(|prefix| prefix.version))?;
-        object.serialize_field("rdma_credit", &prefix.map(|prefix| prefix.credit))?;
-        words.entries(&mut object)?;
-        object.serialize_field("header_length", &lengths.header)?;
-        object.serialize_field("payload_length", &lengths.payload)?;
-        if words.is_msgp() {
-            let padding = message.padding.as_ref();
-            let length: Option<usize> = padding.map(|padding| padding.iter().map(ExactSizeIterator::len).sum());
-            object.serialize_field("padding_length", &length)?;
-        }
-        if let Some(trailing) = lengths.trailing {
-            object.serialize_field("trailing_length", &trailing)?;
-        }
-        object.serialize_field("reads", &Reads(chunks.reads))?;
-        object.serialize_field("writes", &Writes(chunks.writes))?;
-        object.serialize_field("reply", &chunks.reply.map(Plain))?;
-        object.serialize_field("error", &message.error().map(ErrorObject::new))?;
-        object.serialize_field("invalidates", &message.invalidates.map(Hex32))?;
-        object.serialize_field("retransmitted", &message.retransmitted)?;
-        if let Some(error) = *malformed {
-            object.serialize_field("malformed", &Malformed::new(error, message.dialect))?;
-        }
-        // `check` reports those of captures.
-        if place.is_none() {
-            let findings: Vec<_> = findings(message).into_iter().map(SendFindingObject::new).collect();
-            object.serialize_field("findings", &findings)?;
-        }
-        if let Some(incomplete) = Incomplete::new(message) {
-            object.serialize_field("incomplete", &incomplete)?;
-        }
-        object.serialize_field("rpc", &message.rpc.as_ref().map(RpcObject::new))?;
-        object.end()
-    }
-}
-
-impl<'a> Words<'a> {
-    fn new(message: &Message, header: Option<Header<'a>>) -> Self {
-        let (v1, v2) = match header {
-            Some(Header::V1(header)) => (Some(header), None),
-            Some(Header::V2(header)) => (None, Some(header)),
-            None => (None, None),
-        };
-        match message.dialect {
-            Dialect::Version1 => Self::V1(WordsV1::new(message, v1.as_ref())),
-            Dialect::Version2(family) => Self::V2(WordsV2::new(message, Some(family), v2)),
-            Dialect::Version2Unknown => Self::V2(WordsV2::new(message, None, v2)),
-        }
-    }
-
-    const fn is_msgp(&self) -> bool {
-        matches!(self, Self::V1(words) if words.is_msgp())
-    }
-
-    fn entries<M: SerializeStruct>(&self, object: &mut M) -> Result<(), M::Error> {
-        match self {
-            Self::V1(words) => words.entries(object),
-            Self::V2(words) => words.entries(object),
-        }
-    }
 }
 
 impl Lengths {
@@ -159,22 +183,5 @@ impl Lengths {
         let rest = message.length.saturating_sub(header);
         let trailing = Some(rest).filter(|rest| *rest > 0 && message.captured != Captured::Head);
         Self { header: Some(header), payload: Some(0), trailing }
-    }
-}
-
-/// The body of an RDMA_ERROR.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ErrorObject {
-    V1(ErrorObjectV1),
-    V2(ErrorObjectV2),
-}
-
-impl ErrorObject {
-    fn new(error: AnyErrorBody) -> Self {
-        match error {
-            AnyErrorBody::V1(error) => Self::V1(ErrorObjectV1::new(error)),
-            AnyErrorBody::V2(error) => Self::V2(ErrorObjectV2::new(error)),
-        }
     }
 }

@@ -1,11 +1,12 @@
-//! Messages and transactions as JSON objects, one on a line.
+//! What was found as JSON objects, one on a line: records.
 //!
-//! Fields have the names from RFC 8166, if it has one. Handles, offsets and XIDs are hexadecimal strings; other numbers
-//! are numbers. A key that has a meaning for only a few messages is left out of the others. If a capture consists of
-//! several files, the file of a frame is named, with the frame's number in it.
+//! Every record has a `type` and the version of its `schema`. All records of a type have the same fields; a field is null where
+//! there is nothing. Fields have the names from RFC 8166, if it has one; otherwise a name ends with the unit, such as `_ns` or
+//! `_octets`. Handles, offsets and XIDs are hexadecimal strings; other numbers are numbers.
 
 mod arguments;
 mod chunks;
+mod error;
 #[cfg(feature = "text")]
 mod explained;
 mod faults;
@@ -13,9 +14,11 @@ mod message;
 #[cfg(feature = "text")]
 mod pending;
 mod place;
+mod record;
 mod recovered;
 mod rpc;
 mod salvaged;
+mod summary;
 mod terminate;
 #[cfg(feature = "text")]
 mod top;
@@ -48,21 +51,22 @@ use crate::rpc::transaction::Transaction;
 use arguments::ArgumentsObject;
 #[cfg(feature = "text")]
 use explained::ExplainedParts;
-use message::MessageObject;
+use message::{HeaderObject, MessageObject, SendObject};
 pub(super) use place::PlaceObject;
+pub(super) use record::{Record, SCHEMA, write_record};
 use recovered::RecoveredObject;
 use salvaged::Salvaged;
+pub use summary::{CaptureSummary, CapturesSummary, CommandSummary, Damage, Ignored, LeftOut, Missing, UnreadFile};
 use terminate::TerminateObject;
 use transaction::TransactionObject;
-pub(crate) use values::write_line;
-pub(super) use values::{Hex32, is_false};
+pub(super) use values::{EndObject, Hex32};
 
 /// Writes a message and a line feed.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn message(out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
-    line(out, message, Some(PlaceObject::new(message.stamp, message.connection, (message.from, message.to), files)))
+    with_send(message, |send| write_record(out, &MessageObject::new(message, files, send)))
 }
 
 /// Writes a message that is not from a capture, such as one typed in by hand: without frame, time, connection and
@@ -71,7 +75,7 @@ pub fn message(out: &mut impl io::Write, message: &Message, files: &Files) -> io
 /// # Errors
 /// Those of `out`.
 pub fn lone_message(out: &mut impl io::Write, message: &Message) -> io::Result<()> {
-    line(out, message, None)
+    with_send(message, |send| write_record(out, &HeaderObject::new(message, send)))
 }
 
 /// Writes a transaction and a line feed. `names` learns the names of files from it, and has those of earlier ones.
@@ -87,7 +91,7 @@ pub fn transaction(
     let arguments = transaction.arguments();
     names.learn(transaction, &arguments);
     let arguments = ArgumentsObject::all(&arguments, server(transaction), names);
-    write_line(out, &TransactionObject::new(transaction, arguments, files))
+    write_record(out, &TransactionObject::new(transaction, arguments, files))
 }
 
 /// Writes a call without a reply and a line feed; `last` is the time of the last frame.
@@ -96,7 +100,7 @@ pub fn transaction(
 /// Those of `out`.
 #[cfg(feature = "text")]
 pub fn pending(out: &mut impl io::Write, call: &PendingCall, last: Time, files: &Files) -> io::Result<()> {
-    write_line(out, &pending::PendingObject::new(call, last, files))
+    write_record(out, &pending::PendingObject::new(call, last, files))
 }
 
 /// Writes RPCs that are counted together, a line for each key.
@@ -105,7 +109,7 @@ pub fn pending(out: &mut impl io::Write, call: &PendingCall, last: Time, files: 
 /// Those of `out`.
 #[cfg(feature = "text")]
 pub fn top(out: &mut impl io::Write, report: &TopReport) -> io::Result<()> {
-    top::TopObject::all(report).try_for_each(|object| write_line(out, &object))
+    top::TopObject::all(report).try_for_each(|object| write_record(out, &object))
 }
 
 /// Writes a sign that something was lost, and a line feed.
@@ -113,7 +117,7 @@ pub fn top(out: &mut impl io::Write, report: &TopReport) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn recovered(out: &mut impl io::Write, recovered: &Recovered, files: &Files) -> io::Result<()> {
-    write_line(out, &RecoveredObject::new(recovered, files))
+    write_record(out, &RecoveredObject::new(recovered, files))
 }
 
 /// Writes an RPC with all that is known of it, and a line feed. `names` are those of files.
@@ -133,7 +137,7 @@ pub fn explained(out: &mut impl io::Write, rpc: &ExplainedRpc, files: &Files, na
             .collect::<io::Result<_>>()?,
         events_after: rpc.after.iter().map(|one| raw(|out| recovered(out, one, files))).collect::<io::Result<_>>()?,
     };
-    write_line(out, &explained::ExplainedObject::new(rpc, parts))
+    write_record(out, &explained::ExplainedObject::new(rpc, parts))
 }
 
 /// An object as it is written on a line of its own.
@@ -149,14 +153,14 @@ fn raw(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<Box<Raw
 /// # Errors
 /// Those of `out`.
 pub fn terminated(out: &mut impl io::Write, terminated: &Terminated, files: &Files) -> io::Result<()> {
-    write_line(out, &TerminateObject::new(terminated, files))
+    write_record(out, &TerminateObject::new(terminated, files))
 }
 
-fn line(out: &mut impl io::Write, message: &Message, place: Option<PlaceObject<'_>>) -> io::Result<()> {
+/// Calls `act` with what is in a Send.
+fn with_send<T>(message: &Message, act: impl FnOnce(SendObject<'_>) -> T) -> T {
     if let Ok(decoded) = message.decode() {
-        return write_line(out, &MessageObject::new(message, place, &decoded));
+        return act(SendObject::new(message, &decoded));
     }
     let octets = readable(message);
-    Salvaged::from_octets(message.dialect, octets)
-        .with(|chunks| write_line(out, &MessageObject::unreadable(message, place, octets, *chunks)))
+    Salvaged::from_octets(message.dialect, octets).with(|chunks| act(SendObject::unreadable(message, octets, *chunks)))
 }

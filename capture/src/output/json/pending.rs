@@ -2,40 +2,60 @@
 
 use serde::Serialize;
 
-use super::values::{EndObject, Hex32, Seconds};
+use super::record::Record;
+use super::rpc::CalledObject;
+use super::values::{EndObject, Hex32};
 use crate::carrier::operation::Stamp;
 use crate::file::{Files, Time};
 use crate::output::pending::PendingCall;
 use crate::rpc::waiting::{Owed, Step, WaitEnd};
 
+/// A call without a reply.
 #[derive(Serialize)]
 pub(super) struct PendingObject<'a> {
-    r#type: &'static str,
+    /// The number of the connection, from 1.
     connection: u32,
+    /// `rdma_xid` (RFC 8166 section 4.2.1).
     rdma_xid: Hex32,
-    from: EndObject,
-    to: EndObject,
+    /// The address of the end that sent the call.
+    requester: EndObject,
+    /// The address of the end that the call was sent to.
+    responder: EndObject,
+    /// The number of the frame that completed the call, from 1.
     call_frame: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The file that holds that frame.
     call_file: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The number of the frame in that file.
     call_file_frame: Option<u64>,
-    time: Seconds,
+    /// When the call was complete, in nanoseconds since 1970-01-01 00:00 UTC.
+    time_ns: u64,
+    /// Nanoseconds from then to the last frame of the capture.
     age_ns: u64,
-    name: Option<&'static str>,
-    operations: &'a [&'static str],
+    #[serde(flatten)]
+    called: CalledObject<'a>,
+    /// What is owed: `reply`, `RDMA Read response`, `nothing` or `unknown`.
     owed: &'static str,
+    /// The address of the end that owes it.
     owed_by: Option<EndObject>,
+    /// Octets of RDMA Read responses that are owed.
     owed_octets: Option<u64>,
+    /// Why it is not known what is owed.
     owed_unknown: Option<String>,
+    /// The number of the frame that ended the connection, if one did.
     disconnect_frame: Option<u64>,
+    /// What the requester did last for the RPC.
     requester_last: StepObject,
+    /// What the responder did last for it; null if it did nothing.
     responder_last: Option<StepObject>,
+}
+
+impl Record for PendingObject<'_> {
+    const TYPE: &'static str = "pending";
 }
 
 impl<'a> PendingObject<'a> {
     pub(super) fn new(pending: &'a PendingCall, last: Time, files: &'a Files) -> Self {
-        let located = files.locate(pending.call.frame);
+        let (call_file, call_file_frame) = files.locate(pending.call.frame).unzip();
         let waiting = pending.waiting;
         let (owed, octets, unknown) = match waiting.owed {
             Owed::Reply => ("reply", None, None),
@@ -48,18 +68,16 @@ impl<'a> PendingObject<'a> {
             _ => None,
         };
         Self {
-            r#type: "pending",
             connection: pending.connection,
             rdma_xid: Hex32(pending.xid),
-            from: EndObject(pending.from),
-            to: EndObject(pending.to),
+            requester: EndObject(pending.from),
+            responder: EndObject(pending.to),
             call_frame: pending.call.frame,
-            call_file: located.map(|(file, _)| file),
-            call_file_frame: located.map(|(_, frame)| frame),
-            time: Seconds(pending.call.time),
+            call_file,
+            call_file_frame,
+            time_ns: pending.call.time.0,
             age_ns: pending.age(last),
-            name: pending.name,
-            operations: &pending.operations,
+            called: CalledObject::of_call(pending),
             owed,
             owed_by: pending.debtor().map(EndObject),
             owed_octets: octets,
@@ -74,13 +92,16 @@ impl<'a> PendingObject<'a> {
 /// What an end did last for the RPC.
 #[derive(Serialize)]
 struct StepObject {
+    /// `call`, `RDMA Read request`, `RDMA Read response` or `RDMA Write`.
     step: &'static str,
+    /// The number of the frame that shows it.
     frame: u64,
-    time: Seconds,
+    /// When that was captured, in nanoseconds since 1970-01-01 00:00 UTC.
+    time_ns: u64,
 }
 
 impl StepObject {
     fn new((step, stamp): (Step, Stamp)) -> Self {
-        Self { step: step.name(), frame: stamp.frame, time: Seconds(stamp.time) }
+        Self { step: step.name(), frame: stamp.frame, time_ns: stamp.time.0 }
     }
 }

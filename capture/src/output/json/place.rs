@@ -1,62 +1,66 @@
 //! Where and when something was seen.
 
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::values::{EndObject, Seconds};
+use super::values::EndObject;
 use crate::carrier::operation::Stamp;
 use crate::file::Files;
 use crate::link::Address;
+use crate::rpc::known::Direction;
 
-/// At least as many fields as an object has: `serde_json` asks whether there are any.
-pub(super) const FIELDS: usize = 1;
-
-/// The frame that shows something, and who sent it to whom.
-#[derive(Clone, Copy)]
+/// The frame that shows something.
+#[derive(Clone, Copy, Serialize)]
 pub(in crate::output) struct PlaceObject<'a> {
+    /// The number of the frame, from 1. If the capture consists of several files, they are numbered consecutively.
     frame: u64,
-    file: Option<(&'a str, u64)>,
-    time: Seconds,
+    /// The file that holds the frame.
+    file: Option<&'a str>,
+    /// The number of the frame in its file, from 1.
+    file_frame: Option<u64>,
+    /// When the frame was captured, in nanoseconds since 1970-01-01 00:00 UTC.
+    time_ns: u64,
+    /// The number of the connection, from 1.
     connection: u32,
-    from: EndObject,
-    to: EndObject,
 }
 
 impl<'a> PlaceObject<'a> {
-    pub(in crate::output) fn new(
-        stamp: Stamp,
-        connection: u32,
-        (from, to): (Address, Address),
-        files: &'a Files,
-    ) -> Self {
-        Self {
-            frame: stamp.frame,
-            file: files.locate(stamp.frame),
-            time: Seconds(stamp.time),
-            connection,
-            from: EndObject(from),
-            to: EndObject(to),
-        }
-    }
-
-    /// Adds its fields to those of an object.
-    pub(super) fn entries<M: SerializeStruct>(&self, object: &mut M) -> Result<(), M::Error> {
-        object.serialize_field("frame", &self.frame)?;
-        if let Some((file, frame)) = self.file {
-            object.serialize_field("file", file)?;
-            object.serialize_field("file_frame", &frame)?;
-        }
-        object.serialize_field("time", &self.time)?;
-        object.serialize_field("connection", &self.connection)?;
-        object.serialize_field("from", &self.from)?;
-        object.serialize_field("to", &self.to)
+    pub(in crate::output) fn new(stamp: Stamp, connection: u32, files: &'a Files) -> Self {
+        let (file, file_frame) = files.locate(stamp.frame).unzip();
+        Self { frame: stamp.frame, file, file_frame, time_ns: stamp.time.0, connection }
     }
 }
 
-impl Serialize for PlaceObject<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("place", FIELDS)?;
-        self.entries(&mut object)?;
-        object.end()
+/// Who sent a frame to whom, and which of them called in the RPC that it is for.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct EndsObject {
+    /// The address of the end that sent the frame.
+    from: EndObject,
+    /// The address of the end that it was sent to.
+    to: EndObject,
+    /// The address of the end that sent the call; null if that is not known.
+    requester: Option<EndObject>,
+    /// The address of the end that the call was sent to; null if that is not known.
+    responder: Option<EndObject>,
+}
+
+impl EndsObject {
+    /// Those of a message.
+    pub(super) fn of_message((from, to): (Address, Address), direction: Option<Direction>) -> Self {
+        let requester = direction.map(|direction| match direction {
+            Direction::Call => from,
+            Direction::Reply => to,
+        });
+        Self::new((from, to), requester)
+    }
+
+    /// Those of a frame for an RPC with this requester.
+    pub(super) fn new((from, to): (Address, Address), requester: Option<Address>) -> Self {
+        let responder = requester.map(|requester| if requester == from { to } else { from });
+        Self {
+            from: EndObject(from),
+            to: EndObject(to),
+            requester: requester.map(EndObject),
+            responder: responder.map(EndObject),
+        }
     }
 }

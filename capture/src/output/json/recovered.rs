@@ -2,34 +2,45 @@
 
 use serde::Serialize;
 
-use super::place::PlaceObject;
+use super::place::{EndsObject, PlaceObject};
+use super::record::Record;
 use super::values::Hex32;
 use crate::carrier::recovery::RecoveryKind;
 use crate::event::Recovered;
 use crate::file::Files;
 
+/// A packet that was sent again, or another sign that something was lost on its way.
 #[derive(Serialize)]
 pub(super) struct RecoveredObject<'a> {
-    r#type: &'static str,
     #[serde(flatten)]
     place: PlaceObject<'a>,
+    #[serde(flatten)]
+    ends: EndsObject,
+    /// `rdma_xid` of the RPC that it is about (RFC 8166 section 4.2.1), if that is known.
     rdma_xid: Option<Hex32>,
+    /// What the frame shows: `sent again`, `sent again, lost before`, `duplicate`, `time-out`, `NAK`, `RNR NAK` or `refused`.
     event: &'static str,
+    /// Of a `time-out`: for how many nanoseconds the sender of the packet had sent nothing.
     silence_ns: Option<u64>,
+    /// Of an `RNR NAK`: for how many nanoseconds the sender has to wait.
     wait_ns: Option<u64>,
+}
+
+impl Record for RecoveredObject<'_> {
+    const TYPE: &'static str = "event";
 }
 
 impl<'a> RecoveredObject<'a> {
     pub(super) fn new(recovered: &Recovered, files: &'a Files) -> Self {
-        let Recovered { stamp, connection, from, to, kind, xid, .. } = *recovered;
+        let Recovered { stamp, connection, from, to, kind, xid, requester, .. } = *recovered;
         let (silence_ns, wait_ns) = match kind {
             RecoveryKind::TimedOut { silence } => (Some(silence), None),
             RecoveryKind::NotReady { wait } => (None, Some(wait)),
             _ => (None, None),
         };
         Self {
-            r#type: "event",
-            place: PlaceObject::new(stamp, connection, (from, to), files),
+            place: PlaceObject::new(stamp, connection, files),
+            ends: EndsObject::new((from, to), requester),
             rdma_xid: xid.map(Hex32),
             event: kind.name(),
             silence_ns,

@@ -1,30 +1,69 @@
-//! The RPC message in a Send.
+//! The RPC message in a Send, and what all objects say of an RPC.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::values::is_false;
-use crate::nfs::{Callback, CompoundOperation};
+use super::values::{EachObject, NumberedObject};
+use crate::nfs::{Callback, CompoundOperation, Procedure, status};
+use crate::output::operation_name::OperationName;
+#[cfg(feature = "text")]
+use crate::output::pending::PendingCall;
 use crate::rpc::known::{Direction, Rpc, Security, Status};
+use crate::rpc::transaction::Transaction;
 
+/// An RPC message.
 #[derive(Serialize)]
 pub(super) struct RpcObject<'a> {
+    /// `call` or `reply`.
     direction: &'static str,
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(flatten)]
+    called: CalledObject<'a>,
+    #[serde(flatten)]
+    ended: EndedObject,
+}
+
+/// What an RPC calls.
+#[derive(Serialize)]
+pub(super) struct CalledObject<'a> {
+    /// Whether the server calls the client (RFC 8167).
     reverse: bool,
-    #[serde(skip_serializing_if = "is_false")]
+    /// Whether the program is only taken for that of NFSv4's callbacks: the capture does not show that the client announced it.
     program_guessed: bool,
+    /// The number of the program (RFC 5531 section 9); null if the capture does not hold the call.
     program: Option<u32>,
+    /// The version of the program.
     version: Option<u32>,
+    /// The number of the procedure.
     procedure: Option<u32>,
+    /// The name of the procedure, such as `NFSv4 COMPOUND`, if it is known.
     name: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    operations: Option<OperationNames<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What the RPC is counted by: the procedure, or the operation that a COMPOUND is about, such as `NFSv4 READ`.
+    operation: OperationName,
+    /// The operations of an NFSv4 COMPOUND, those of the reply and those of the call that were not reached; null for other
+    /// procedures.
+    operations: Option<EachObject<'a, CompoundOperation, CompoundObject>>,
+    /// The service of RPCSEC_GSS (RFC 2203 section 5.3.1), or its control procedure; null for other flavors.
     security: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    nfs_status: Option<u32>,
+}
+
+/// How an RPC ended.
+#[derive(Serialize)]
+pub(super) struct EndedObject {
+    /// `accept_stat`, `reject_stat` or `auth_stat` (RFC 5531 section 9), or the `rdma_err` of an RDMA_ERROR (RFC 8166 section
+    /// 4.5); null without a reply.
+    status: Option<NumberedObject>,
+    /// The status with which the results begin, if the procedure has one, such as `nfsstat4`.
+    nfs_status: Option<NumberedObject>,
+}
+
+/// An operation of a COMPOUND.
+#[derive(Serialize)]
+pub(super) struct CompoundObject {
+    /// Its name without `OP_`; `unknown` if the number is.
+    name: &'static str,
+    /// Its number.
+    number: u32,
+    /// How it ended (`nfsstat4`); null in a call, or if it was not reached.
+    status: Option<NumberedObject>,
 }
 
 impl<'a> RpcObject<'a> {
@@ -35,35 +74,69 @@ impl<'a> RpcObject<'a> {
         };
         Self {
             direction,
-            reverse: rpc.reverse,
-            program_guessed: rpc.callback == Callback::Guessed,
-            program: rpc.procedure.map(|procedure| procedure.program),
-            version: rpc.procedure.map(|procedure| procedure.version),
-            procedure: rpc.procedure.map(|procedure| procedure.procedure),
-            name: rpc.name,
-            operations: is_compound(rpc.name).then_some(OperationNames(&rpc.operations)),
-            security: rpc.security.map(Security::name),
-            status: rpc.status.map(Status::name),
-            nfs_status: nfs_status(rpc.status),
+            called: CalledObject::new(
+                (rpc.reverse, rpc.callback),
+                (rpc.procedure, rpc.name),
+                &rpc.operations,
+                rpc.security,
+            ),
+            ended: EndedObject::new(rpc.status, rpc.procedure, rpc.callback),
         }
     }
 }
 
-pub(super) fn is_compound(name: Option<&str>) -> bool {
-    name.is_some_and(|name| name.ends_with("COMPOUND"))
-}
+impl<'a> CalledObject<'a> {
+    pub(super) fn of_transaction(transaction: &'a Transaction) -> Self {
+        let Transaction { reverse, callback, procedure, name, operations, security, .. } = transaction;
+        Self::new((*reverse, *callback), (*procedure, *name), operations, *security)
+    }
 
-struct OperationNames<'a>(&'a [CompoundOperation]);
+    /// What a call without a reply calls.
+    #[cfg(feature = "text")]
+    pub(super) fn of_call(call: &'a PendingCall) -> Self {
+        let PendingCall { reverse, callback, procedure, name, operations, security, .. } = call;
+        Self::new((*reverse, *callback), (*procedure, *name), operations, *security)
+    }
 
-impl Serialize for OperationNames<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|operation| operation.name))
+    fn new(
+        (reverse, callback): (bool, Callback),
+        (procedure, name): (Option<Procedure>, Option<&'static str>),
+        operations: &'a [CompoundOperation],
+        security: Option<Security>,
+    ) -> Self {
+        let is_compound = name.is_some_and(|name| name.ends_with("COMPOUND"));
+        Self {
+            reverse,
+            program_guessed: callback == Callback::Guessed,
+            program: procedure.map(|procedure| procedure.program),
+            version: procedure.map(|procedure| procedure.version),
+            procedure: procedure.map(|procedure| procedure.procedure),
+            name,
+            operation: OperationName::new(procedure, name, operations),
+            operations: is_compound.then(|| EachObject::new(operations)),
+            security: security.map(Security::name),
+        }
     }
 }
 
-pub(super) const fn nfs_status(status: Option<Status>) -> Option<u32> {
-    match status {
-        Some(Status::Success(status)) => status,
-        _ => None,
+impl EndedObject {
+    pub(super) fn new(ended: Option<Status>, procedure: Option<Procedure>, callback: Callback) -> Self {
+        let nfs_status = match ended {
+            Some(Status::Success(number)) => number,
+            _ => None,
+        };
+        let name = |number| procedure.and_then(|procedure| status::name(&procedure, callback.is_callback(), number));
+        Self {
+            status: ended.map(|status| NumberedObject { name: Some(status.name()), number: status.number() }),
+            nfs_status: nfs_status.map(|number| NumberedObject { name: name(number), number }),
+        }
+    }
+}
+
+impl From<&CompoundOperation> for CompoundObject {
+    fn from(operation: &CompoundOperation) -> Self {
+        let CompoundOperation { code, name, status, .. } = *operation;
+        let status = status.map(|number| NumberedObject { name: status::nfs4_name(number), number });
+        Self { name, number: code, status }
     }
 }

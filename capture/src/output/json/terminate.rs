@@ -3,32 +3,49 @@
 use serde::Serialize;
 
 use super::place::PlaceObject;
+use super::record::Record;
+use super::values::EndObject;
 use crate::event::Terminated;
 use crate::file::Files;
 
+/// A Terminate message, by which an end of an iWARP connection ends it (RFC 5040 section 4.8).
 #[derive(Serialize)]
 pub(super) struct TerminateObject<'a> {
-    r#type: &'static str,
     #[serde(flatten)]
     place: PlaceObject<'a>,
+    /// The address of the end that ended the connection.
+    sender: EndObject,
+    /// The address of the other end, whose segment was wrong.
+    receiver: EndObject,
+    /// The layer that found the error: 0 RDMAP, 1 DDP, 2 MPA.
     layer: u8,
+    /// The type of the error, as that layer counts them.
     error_type: u8,
+    /// The code of the error within its type.
     code: u8,
-    segment_length: Option<u16>,
+    /// The length of the DDP segment that was wrong, if the message has it.
+    segment_octets: Option<u16>,
+    /// The kind of message that the segment belongs to, if the message has its header.
     message: Option<&'static str>,
+    /// All of that in words.
     text: String,
+}
+
+impl Record for TerminateObject<'_> {
+    const TYPE: &'static str = "terminate";
 }
 
 impl<'a> TerminateObject<'a> {
     pub(super) fn new(terminated: &Terminated, files: &'a Files) -> Self {
         let Terminated { stamp, connection, from, to, terminate } = *terminated;
         Self {
-            r#type: "terminate",
-            place: PlaceObject::new(stamp, connection, (from, to), files),
+            place: PlaceObject::new(stamp, connection, files),
+            sender: EndObject(from),
+            receiver: EndObject(to),
             layer: terminate.layer,
             error_type: terminate.error_type,
             code: terminate.code,
-            segment_length: terminate.length,
+            segment_octets: terminate.length,
             message: terminate.message,
             text: terminate.to_string(),
         }

@@ -1,68 +1,75 @@
 //! RPCs counted together.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
-use super::arguments::HexOctets;
-use super::values::{EndObject, Hex32};
+use super::record::Record;
+use super::values::{EndObject, HexOctets};
 use crate::output::file_names::hash;
 use crate::output::top::{TopCounts, TopKey, TopReport};
 
+/// RPCs that have something in common.
 #[derive(Serialize)]
 pub(super) struct TopObject<'a> {
-    r#type: &'static str,
+    /// What they have in common: `client`, `server`, `operation`, `handle`, `name`, `status` or `connection`.
     by: &'static str,
     #[serde(flatten)]
     key: KeyObject<'a>,
+    /// RPCs.
     calls: u64,
+    /// Those without a reply.
     unanswered: u64,
+    /// Those that failed.
     failed: u64,
+    /// Octets of file data in their results, however they were sent.
     octets_read: u64,
+    /// Octets of file data in their arguments.
     octets_written: u64,
+    /// Those of which the call or the reply was not rebuilt, so that its file data is not counted.
     not_rebuilt: u64,
+    /// Nanoseconds that half of them did not exceed, to one in a hundred; null if no latency is known.
     p50_ns: Option<u64>,
+    /// Nanoseconds that 99 of 100 did not exceed.
     p99_ns: Option<u64>,
-    time_ns: u64,
+    /// Their latencies in nanoseconds, added up.
+    latency_sum_ns: u64,
+    /// Their share of the time of all RPCs, from 0 to 1.
     share: f64,
 }
 
-/// What the RPCs have in common. For the RPCs that are counted together as others: how many keys those have.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum KeyObject<'a> {
-    Address { key: EndObject },
-    Connection { key: u32 },
-    Text { key: &'a str },
-    File { key: Hex32, handle: HexOctets<'a>, server: EndObject, name: Option<&'a str> },
-    None { key: Option<u32> },
-    Others { key: Option<u32>, others: u64 },
+/// Which value of it they have.
+#[derive(Default, Serialize)]
+struct KeyObject<'a> {
+    /// The value; for a handle, its CRC-32. Null if the RPCs do not show one, or have several.
+    key: Option<Cow<'a, str>>,
+    /// By handle: its octets in hexadecimal digits.
+    handle: Option<HexOctets<'a>>,
+    /// By handle: the address of the server that it is from.
+    server: Option<EndObject>,
+    /// By handle: the name by which the file was looked up, opened or created, if the capture shows that.
+    file_name: Option<&'a str>,
+    /// How many values the RPCs have that are counted together as others; null in all other rows.
+    others: Option<u64>,
+}
+
+impl Record for TopObject<'_> {
+    const TYPE: &'static str = "top";
 }
 
 impl<'a> TopObject<'a> {
     pub(super) fn all(report: &'a TopReport) -> impl Iterator<Item = Self> + 'a {
-        let rows = report.rows.iter().map(|(key, counts)| {
-            let key = match key {
-                TopKey::Address(address) => KeyObject::Address { key: EndObject(*address) },
-                TopKey::Connection(number) => KeyObject::Connection { key: *number },
-                TopKey::Text(text) => KeyObject::Text { key: text },
-                TopKey::File(server, handle) => KeyObject::File {
-                    key: Hex32(hash(handle)),
-                    handle: HexOctets(handle),
-                    server: EndObject(*server),
-                    name: report.names.name(*server, handle),
-                },
-                TopKey::None => KeyObject::None { key: None },
-            };
-            Self::new(report, key, counts)
-        });
+        let rows = report.rows.iter().map(|(key, counts)| Self::new(report, KeyObject::new(report, key), counts));
         let keys = report.others.keys;
-        let others =
-            (keys > 0).then(|| Self::new(report, KeyObject::Others { key: None, others: keys }, &report.others.counts));
+        let others = (keys > 0).then(|| {
+            let key = KeyObject { others: Some(keys), ..KeyObject::default() };
+            Self::new(report, key, &report.others.counts)
+        });
         rows.chain(others)
     }
 
     fn new(report: &TopReport, key: KeyObject<'a>, counts: &TopCounts) -> Self {
         Self {
-            r#type: "top",
             by: report.by.name(),
             key,
             calls: counts.calls,
@@ -73,8 +80,26 @@ impl<'a> TopObject<'a> {
             not_rebuilt: counts.not_rebuilt,
             p50_ns: counts.percentile(50),
             p99_ns: counts.percentile(99),
-            time_ns: counts.time,
+            latency_sum_ns: counts.time,
             share: report.share(counts),
+        }
+    }
+}
+
+impl<'a> KeyObject<'a> {
+    fn new(report: &'a TopReport, key: &'a TopKey) -> Self {
+        let of = |text: String| Self { key: Some(text.into()), ..Self::default() };
+        match key {
+            TopKey::Address(address) => of(address.to_string()),
+            TopKey::Connection(number) => of(number.to_string()),
+            TopKey::Text(text) => Self { key: Some(text.into()), ..Self::default() },
+            TopKey::File(server, handle) => Self {
+                handle: Some(HexOctets(handle)),
+                server: Some(EndObject(*server)),
+                file_name: report.names.name(*server, handle),
+                ..of(format!("{:#010x}", hash(handle)))
+            },
+            TopKey::None => Self::default(),
         }
     }
 }

@@ -1,64 +1,71 @@
 //! An RPC with both its messages.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::arguments::ArgumentsObject;
-use super::rpc::{is_compound, nfs_status};
-use super::values::{EndObject, Hex32, Seconds, ShownObject, is_false};
+use super::record::Record;
+use super::rpc::{CalledObject, EndedObject};
+use super::values::{EndObject, Hex32, ShownObject};
 use crate::file::Files;
-use crate::nfs::{Callback, CompoundOperation};
-use crate::rpc::known::{Security, Status};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::{NotTimed, Phases};
 use crate::rpc::recovery::{Recovery, RecoveryUnknown};
 use crate::rpc::transaction::{Form, Half, Transaction};
 
+/// An RPC: a call and its reply.
 #[derive(Serialize)]
 pub(super) struct TransactionObject<'a> {
-    r#type: &'static str,
+    /// The number of the connection, from 1.
     connection: u32,
+    /// `rdma_xid` (RFC 8166 section 4.2.1).
     rdma_xid: Hex32,
-    from: EndObject,
-    to: EndObject,
+    /// The address of the end that sent the call.
+    requester: EndObject,
+    /// The address of the end that the call was sent to.
+    responder: EndObject,
+    /// The number of the frame that completed the call, from 1; null if the capture does not hold the call.
     call_frame: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The file that holds that frame.
     call_file: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The number of the frame in that file.
     call_file_frame: Option<u64>,
+    /// The number of the frame that completed the reply; null if the capture does not hold the reply.
     reply_frame: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The file that holds that frame.
     reply_file: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The number of the frame in that file.
     reply_file_frame: Option<u64>,
-    time: Option<Seconds>,
-    latency: Option<f64>,
+    /// When the call was complete, in nanoseconds since 1970-01-01 00:00 UTC; without the call, when the reply was.
+    time_ns: Option<u64>,
+    /// Nanoseconds from the first packet of the call to the last packet of the reply, or of what was moved for the RPC, if that
+    /// came later; null if that is not known.
     latency_ns: Option<u64>,
+    /// Where that time went: the phases add up to it.
     phases: Option<PhasesObject>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Why the phases are not known.
     phases_missing: Option<ShownObject<NotTimed>>,
+    /// How much of the time was spent because packets were lost.
     recovery: Option<RecoveryObject<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Why that is not known.
     recovery_missing: Option<ShownObject<RecoveryUnknown>>,
-    #[serde(skip_serializing_if = "is_false")]
-    reverse: bool,
-    #[serde(skip_serializing_if = "is_false")]
-    program_guessed: bool,
-    program: Option<u32>,
-    version: Option<u32>,
-    procedure: Option<u32>,
-    name: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    operations: Option<Operations<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(flatten)]
+    called: CalledObject<'a>,
+    /// What the operations are asked to do; null if that is not known, or if none of them names anything.
     arguments: Option<Vec<ArgumentsObject<'a>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    security: Option<&'static str>,
+    /// The call; null if the capture does not hold it.
     call: Option<HalfObject>,
+    /// The reply; null if the capture does not hold it.
     reply: Option<HalfObject>,
-    read_octets: u64,
-    write_octets: u64,
-    status: Option<&'static str>,
-    nfs_status: Option<u32>,
+    /// Octets that the responder pulled from Read chunks.
+    rdma_read_octets: u64,
+    /// Octets that the responder put into Write chunks and the Reply chunk.
+    rdma_write_octets: u64,
+    #[serde(flatten)]
+    ended: EndedObject,
+}
+
+impl Record for TransactionObject<'_> {
+    const TYPE: &'static str = "transaction";
 }
 
 impl<'a> TransactionObject<'a> {
@@ -67,43 +74,33 @@ impl<'a> TransactionObject<'a> {
         arguments: Option<Vec<ArgumentsObject<'a>>>,
         files: &'a Files,
     ) -> Self {
-        let Transaction { call, reply, procedure, .. } = transaction;
-        let locate = |half: &Option<Half>| half.as_ref().and_then(|half| files.locate(half.stamp.frame));
-        let (call_file, reply_file) = (locate(call), locate(reply));
+        let Transaction { call, reply, .. } = transaction;
+        let locate = |half: &Option<Half>| half.as_ref().and_then(|half| files.locate(half.stamp.frame)).unzip();
+        let ((call_file, call_file_frame), (reply_file, reply_file_frame)) = (locate(call), locate(reply));
         Self {
-            r#type: "transaction",
             connection: transaction.connection,
             rdma_xid: Hex32(transaction.xid),
-            from: EndObject(transaction.from),
-            to: EndObject(transaction.to),
+            requester: EndObject(transaction.from),
+            responder: EndObject(transaction.to),
             call_frame: call.as_ref().map(|half| half.stamp.frame),
-            call_file: call_file.map(|(file, _)| file),
-            call_file_frame: call_file.map(|(_, frame)| frame),
+            call_file,
+            call_file_frame,
             reply_frame: reply.as_ref().map(|half| half.stamp.frame),
-            reply_file: reply_file.map(|(file, _)| file),
-            reply_file_frame: reply_file.map(|(_, frame)| frame),
-            time: call.as_ref().or(reply.as_ref()).map(|half| Seconds(half.stamp.time)),
-            latency: transaction.latency().map(|latency| latency as f64 / 1e9),
+            reply_file,
+            reply_file_frame,
+            time_ns: call.as_ref().or(reply.as_ref()).map(|half| half.stamp.time.0),
             latency_ns: transaction.latency(),
             phases: transaction.phases.ok().map(PhasesObject::new),
             phases_missing: transaction.phases.err().map(ShownObject),
             recovery: transaction.recovery.as_ref().ok().map(RecoveryObject::new),
             recovery_missing: transaction.recovery.as_ref().err().copied().map(ShownObject),
-            reverse: transaction.reverse,
-            program_guessed: transaction.callback == Callback::Guessed,
-            program: procedure.map(|procedure| procedure.program),
-            version: procedure.map(|procedure| procedure.version),
-            procedure: procedure.map(|procedure| procedure.procedure),
-            name: transaction.name,
-            operations: is_compound(transaction.name).then_some(Operations(&transaction.operations)),
+            called: CalledObject::of_transaction(transaction),
             arguments,
-            security: transaction.security.map(Security::name),
             call: call.as_ref().map(HalfObject::new),
             reply: reply.as_ref().map(HalfObject::new),
-            read_octets: transaction.read_octets,
-            write_octets: transaction.write_octets,
-            status: transaction.status.map(Status::name),
-            nfs_status: nfs_status(transaction.status),
+            rdma_read_octets: transaction.read_octets,
+            rdma_write_octets: transaction.write_octets,
+            ended: EndedObject::new(transaction.status, transaction.procedure, transaction.callback),
         }
     }
 }
@@ -111,11 +108,17 @@ impl<'a> TransactionObject<'a> {
 /// Where the time of an RPC went, in nanoseconds.
 #[derive(Serialize)]
 struct PhasesObject {
+    /// The packets of the call.
     call_ns: u64,
+    /// No packet; the next was due from the responder.
     responder_ns: u64,
+    /// RDMA Reads: from the first request to the last response.
     pull_ns: u64,
+    /// RDMA Writes.
     push_ns: u64,
+    /// The packets of the reply.
     reply_ns: u64,
+    /// No packet; the next was due from the requester.
     requester_ns: u64,
 }
 
@@ -133,17 +136,26 @@ impl PhasesObject {
     }
 }
 
-/// How much of the latency was spent because packets were lost.
+/// What was done because packets were lost, or seemed to be.
 #[derive(Serialize)]
 struct RecoveryObject<'a> {
+    /// Nanoseconds of the latency that were spent on it.
     ns: u64,
+    /// How often a sender waited for an acknowledgement in vain.
     timeouts: u64,
+    /// Packets that were sent again.
     resent_packets: u64,
+    /// Packets that came twice in immediate succession: the network or the capture doubled them.
     duplicates: u64,
+    /// Negative acknowledgements; for TCP, holes that duplicate acknowledgements reported.
     naks: u64,
+    /// "Receiver not ready".
     rnr_naks: u64,
+    /// Nanoseconds that these asked the sender to wait.
     rnr_wait_ns: u64,
+    /// The numbers of the frames that show this, the first 64 of them.
     frames: &'a [u64],
+    /// How many more frames there were.
     frames_left_out: u64,
 }
 
@@ -164,41 +176,34 @@ impl<'a> RecoveryObject<'a> {
     }
 }
 
-struct Operations<'a>(&'a [CompoundOperation]);
-
-impl Serialize for Operations<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(
-            self.0.iter().map(|operation| OperationObject { name: operation.name, status: operation.status }),
-        )
-    }
-}
-
-#[derive(Serialize)]
-struct OperationObject {
-    name: &'static str,
-    status: Option<u32>,
-}
-
-/// A call or a reply within a transaction.
+/// A call or a reply within an RPC.
 #[derive(Serialize)]
 struct HalfObject {
+    /// How it was sent (RFC 8166 section 3.5): `short`, `chunked` or `long`, and in version 2 `continued`.
     form: &'static str,
-    inline: usize,
+    /// Octets of the Payload stream that were in the Send.
+    inline_octets: usize,
+    /// Whether the whole RPC message could be put together.
     rebuilt: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    length: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Octets of the whole RPC message; null if it was not rebuilt.
+    length_octets: Option<usize>,
+    /// Why it was not rebuilt.
     reason: Option<ShownObject<NotRebuilt>>,
 }
 
 impl HalfObject {
     fn new(half: &Half) -> Self {
-        let (length, reason) = match &half.message {
+        let (length_octets, reason) = match &half.message {
             Ok(rebuilt) => (Some(rebuilt.len()), None),
             Err(reason) => (None, Some(ShownObject(*reason))),
         };
-        Self { form: form(half.form), inline: half.inline, rebuilt: length.is_some(), length, reason }
+        Self {
+            form: form(half.form),
+            inline_octets: half.inline,
+            rebuilt: length_octets.is_some(),
+            length_octets,
+            reason,
+        }
     }
 }
 

@@ -1,21 +1,53 @@
-//! Values in the form in which all objects have them, and a line of an object.
+//! Values in the form in which all objects have them.
 
 use core::fmt;
-use std::io;
+use core::marker::PhantomData;
 
 use serde::{Serialize, Serializer};
 
-use crate::file::Time;
 use crate::link::Address;
 
-/// Writes an object and a line feed.
-pub(crate) fn write_line(out: &mut impl io::Write, object: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, object)?;
-    out.write_all(b"\n")
+/// Something that the protocol has a number for.
+#[derive(Serialize)]
+pub(in crate::output) struct NumberedObject {
+    /// Its name, if it has one.
+    pub(in crate::output) name: Option<&'static str>,
+    /// Its number.
+    pub(in crate::output) number: u32,
 }
 
-pub(in crate::output) const fn is_false(value: &bool) -> bool {
-    !*value
+/// Each item of a slice, in the form `O`.
+pub(super) struct EachObject<'a, T, O> {
+    items: &'a [T],
+    form: PhantomData<O>,
+}
+
+impl<'a, T, O> EachObject<'a, T, O> {
+    pub(super) const fn new(items: &'a [T]) -> Self {
+        Self { items, form: PhantomData }
+    }
+}
+
+impl<'a, T, O: From<&'a T> + Serialize> Serialize for EachObject<'a, T, O> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.items.iter().map(O::from))
+    }
+}
+
+/// The name of a value, or its number in digits if it has none.
+#[derive(Clone, Copy, Default)]
+pub(super) struct NameObject {
+    pub(super) name: Option<&'static str>,
+    pub(super) number: u32,
+}
+
+impl Serialize for NameObject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.name {
+            Some(name) => serializer.serialize_str(name),
+            None => serializer.collect_str(&self.number),
+        }
+    }
 }
 
 /// A value written in its `Display` form.
@@ -77,29 +109,15 @@ impl Serialize for Hex64 {
     }
 }
 
-/// Nanoseconds as seconds with all nine decimals; a number would lose the last ones.
-#[derive(Clone, Copy)]
-pub(in crate::output) struct Seconds(pub(in crate::output) Time);
+/// Octets as hexadecimal digits.
+pub(in crate::output) struct HexOctets<'a>(pub(in crate::output) &'a [u8]);
 
-impl Serialize for Seconds {
+impl Serialize for HexOctets<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut text = [0; 21];
-        let mut rest = self.0.0;
-        let mut start = text.len();
-        for (index, digit) in text.iter_mut().enumerate().rev() {
-            // The point is before the last nine digits, and at least one digit is before it.
-            if index == 11 {
-                *digit = b'.';
-                continue;
-            }
-            if index < 10 && rest == 0 {
-                break;
-            }
-            *digit = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            start = index;
-        }
-        serializer.serialize_str(ascii(text.get(start..).unwrap_or_default()))
+        const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+        let nibbles = self.0.iter().flat_map(|octet| [octet >> 4, octet & 15]);
+        let text: String = nibbles.filter_map(|nibble| DIGITS.get(usize::from(nibble))).collect();
+        serializer.serialize_str(&text)
     }
 }
 
@@ -136,9 +154,12 @@ mod tests {
         assert_eq!(shown(Hex32(0xa94)), r#""0x00000a94""#);
         assert_eq!(shown(Hex64(0xa506_4bf4_ce8c_6000)), r#""0xa5064bf4ce8c6000""#);
         assert_eq!(shown(Hex64(7)), r#""0x0000000000000007""#);
-        for nanoseconds in [0, 1, 999_999_999, 1_000_000_000, 1_763_683_200_123_456_789, u64::MAX] {
-            assert_eq!(shown(Seconds(Time(nanoseconds))), format!("\"{}\"", Time(nanoseconds)));
-        }
+    }
+
+    #[test]
+    fn what_has_no_name_is_its_number_in_digits() {
+        assert_eq!(shown(NameObject { name: Some("RDMA_ERROR"), number: 4 }), r#""RDMA_ERROR""#);
+        assert_eq!(shown(NameObject { name: None, number: 5 }), r#""5""#);
     }
 
     #[test]

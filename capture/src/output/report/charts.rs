@@ -127,9 +127,9 @@ pub(super) fn spread(latency: &Latency, (least, most): (u64, u64)) -> Markup {
     let at = |value: u64| format!("{:.1}", 2.0 + 96.0 * (log(value) - log(least)) / width);
     html! {
         svg.spread viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
-            path d={ "M" (at(latency.min)) " 5H" (at(latency.max)) } {}
-            path.median d={ "M" (at(latency.median)) " 1V9" } {}
-            path.p99 d={ "M" (at(latency.p99)) " 2V8" } {}
+            path d={ "M" (at(latency.min_ns)) " 5H" (at(latency.max_ns)) } {}
+            path.median d={ "M" (at(latency.p50_ns)) " 1V9" } {}
+            path.p99 d={ "M" (at(latency.p99_ns)) " 2V8" } {}
         }
     }
 }

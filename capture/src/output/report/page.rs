@@ -26,7 +26,7 @@ const ROWS: usize = 200;
 
 /// The whole page.
 pub(super) fn page(finished: &Finished<'_>) -> Markup {
-    let first = finished.last.0.saturating_sub(finished.statistics.capture.duration);
+    let first = finished.last.0.saturating_sub(finished.statistics.capture.duration_ns);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -72,7 +72,7 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
             h1 { "NFS over RDMA: " (finished.name) }
             p.note {
                 (grouped(capture.frames)) " frames, " (octets(capture.octets as f64)) ", "
-                (duration(capture.duration))
+                (duration(capture.duration_ns))
                 @if capture.frames > 0 { ", from " (utc(first)) }
             }
             ul.verdict { @for sentence in sentences(finished) { li { (sentence) } } }
@@ -137,7 +137,7 @@ fn operations(finished: &Finished<'_>) -> Markup {
         return html! { p { "No RPC was seen." } };
     }
     let latencies = || procedures.iter().filter_map(|procedure| procedure.latency);
-    let scale = (latencies().map(|l| l.min).min().unwrap_or(1), latencies().map(|l| l.max).max().unwrap_or(1));
+    let scale = (latencies().map(|l| l.min_ns).min().unwrap_or(1), latencies().map(|l| l.max_ns).max().unwrap_or(1));
     let headings =
         ["operation", "#calls", "#failed", "#RDMA Read", "#RDMA Write", "#median", "#99 %", "#slowest", "spread"];
     let rows = html! { @for procedure in procedures { (operation(procedure, scale)) } };
@@ -151,7 +151,7 @@ fn operations(finished: &Finished<'_>) -> Markup {
         @if !finished.statistics.failures.is_empty() {
             (table("Failures", &["operation", "status", "#RPCs"], html! {
                 @for failure in &finished.statistics.failures {
-                    tr { td { (failure.name) } td { (failure.status) } (count(failure.count)) }
+                    tr { td { (failure.operation) } td { (failure.status.name) } (count(failure.count)) }
                 }
             }))
         }
@@ -162,13 +162,13 @@ fn operation(procedure: &ProcedureStatistics, scale: (u64, u64)) -> Markup {
     let time = |nanoseconds: u64| number(nanoseconds, duration(nanoseconds));
     html! {
         tr {
-            th scope="row" { (procedure.name) }
+            th scope="row" { (procedure.operation) }
             (count(procedure.calls))
             (count(procedure.failed))
             (number(procedure.moved.read_octets, octets(procedure.moved.read_octets as f64)))
             (number(procedure.moved.write_octets, octets(procedure.moved.write_octets as f64)))
             @if let Some(latency) = &procedure.latency {
-                (time(latency.median)) (time(latency.p99)) (time(latency.max))
+                (time(latency.p50_ns)) (time(latency.p99_ns)) (time(latency.max_ns))
                 td { (charts::spread(latency, scale)) }
             } @else {
                 td colspan="4" { "not known" }

@@ -60,7 +60,7 @@ fn traffic(finished: &Finished<'_>) -> String {
         "{} on {} in {}",
         counted(rpcs.total, "RPC"),
         counted(connections, "connection"),
-        duration(statistics.capture.duration)
+        duration(statistics.capture.duration_ns)
     );
     match (rpcs.total, rpcs.without_reply) {
         (0, _) => format!("{text}."),
@@ -76,8 +76,8 @@ fn latency(finished: &Finished<'_>) -> Option<String> {
     let longest = slowest.longest.as_ref().map(|longest| format!(" ({longest})")).unwrap_or_default();
     Some(format!(
         "Half of the RPCs took no more than {}, 99 of 100 no more than {}; the slowest, {}{frame}, took {}{longest}.",
-        duration(latency.median),
-        duration(latency.p99),
+        duration(latency.p50_ns),
+        duration(latency.p99_ns),
         slowest.called,
         duration(slowest.latency)
     ))

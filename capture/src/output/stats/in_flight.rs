@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::direction;
 use crate::carrier::operation::{Side, Sides};
 use crate::carrier::table::Map;
 use crate::event::Event;
@@ -61,7 +60,7 @@ impl InFlight {
 
     fn message(&mut self, message: &Message) -> Option<u32> {
         let xid = message.prefix().filter(|_| message.is_malformed().is_none())?.xid;
-        match direction(message)? {
+        match message.direction()? {
             Direction::Call => {
                 self.change(message.connection, message.sender, |end| {
                     if end.waiting.len() < CALLS {

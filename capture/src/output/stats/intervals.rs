@@ -15,7 +15,7 @@ use crate::dissector::Summary;
 use crate::event::Event;
 use crate::file::Time;
 #[cfg(feature = "json")]
-use crate::output::json::write_line;
+use crate::output::json::{Record, write_record};
 
 /// Counts what is in a capture, one interval after another.
 #[derive(Debug)]
@@ -37,9 +37,10 @@ pub struct Intervals {
 /// The numbers of an interval. An RPC belongs to that in which it ended.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
-#[cfg_attr(feature = "json", serde(tag = "type", rename = "interval"))]
 #[non_exhaustive]
 pub struct IntervalStatistics {
+    /// When it begins, in nanoseconds since 1970-01-01 00:00 UTC.
+    pub time_ns: u64,
     /// Nanoseconds from the first frame to its beginning.
     pub start_ns: u64,
     /// Its length in nanoseconds. Intervals without a message are one.
@@ -161,7 +162,19 @@ impl Intervals {
         self.calls = CallsInFlight { waited_ns: 0, max, granted: calls.granted, at_limit_ns: 0 };
         let start_ns = self.number.saturating_mul(self.length);
         let length_ns = end.saturating_sub(start_ns);
-        IntervalStatistics { start_ns, length_ns, calls, latency, messages, chunks, rpcs, procedures, failures }
+        let time_ns = self.first.unwrap_or_default().0.saturating_add(start_ns);
+        IntervalStatistics {
+            time_ns,
+            start_ns,
+            length_ns,
+            calls,
+            latency,
+            messages,
+            chunks,
+            rpcs,
+            procedures,
+            failures,
+        }
     }
 
     /// Ends the last interval, at the last frame.
@@ -182,12 +195,17 @@ impl Intervals {
 }
 
 #[cfg(feature = "json")]
+impl Record for IntervalStatistics {
+    const TYPE: &'static str = "interval";
+}
+
+#[cfg(feature = "json")]
 impl IntervalStatistics {
     /// Writes the numbers as a JSON object and a line feed.
     ///
     /// # Errors
     /// Those of `out`.
     pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
-        write_line(out, self)
+        write_record(out, self)
     }
 }

@@ -17,12 +17,13 @@ use std::collections::BTreeMap;
 
 use rpcrdma::lists;
 
+use super::operation_name::OperationName;
 use super::reason::{count, reason};
 use crate::carrier::connection::Rejected;
 use crate::carrier::connection::service_port;
 use crate::dissector::Summary;
 use crate::event::{Event, Report};
-use crate::nfs::{self, CompoundOperation};
+use crate::nfs;
 use crate::rpc::known::{Direction, Status};
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -32,7 +33,7 @@ pub use intervals::{CallsInFlight, IntervalStatistics, Intervals};
 pub use report::{
     CaptureStatistics, ChunkStatistics, ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, Inline,
     InlineFits, Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, Range,
-    RejectedStatistics, RpcStatistics, Statistics, StatusStatistics,
+    RejectedStatistics, RpcStatistics, Statistics, StatusName, StatusStatistics,
 };
 #[cfg(feature = "text")]
 pub use text::interval_heading;
@@ -71,9 +72,11 @@ pub struct Stats {
     chunks: ChunkStatistics,
     rpcs: RpcStatistics,
     reasons: Vec<(&'static str, u64)>,
+    /// Messages by `rdma_proc`.
+    types: Vec<(&'static str, u64)>,
     procedures: BTreeMap<String, PerProcedure>,
     procedures_left_out: u64,
-    statuses: BTreeMap<(String, String), u64>,
+    statuses: BTreeMap<(String, StatusName), u64>,
     statuses_left_out: u64,
 }
 
@@ -117,10 +120,10 @@ impl Stats {
         counts.malformed += u64::from(malformed.is_some());
         counts.incomplete += u64::from(message.captured != Captured::Whole);
         let name = message.prefix().map_or("not captured", |_| message.type_name().unwrap_or("unknown"));
-        count(&mut counts.by_type, name);
+        count(&mut self.types, name);
         let connection = self.open.entry(message.connection).or_default();
         connection.messages += 1;
-        let direction = direction(message);
+        let direction = message.direction();
         let counts = &mut self.messages;
         match direction {
             Some(Direction::Call) => counts.calls += 1,
@@ -167,8 +170,8 @@ impl Stats {
         if let (Some(call), Some(reply)) = (length(call), length(reply)) {
             rpcs.fit_inline.put(call.max(reply) + HEADER);
         }
-        let name = procedure_name(transaction);
-        let failure = transaction.status.and_then(|status| failure_name(transaction, status));
+        let name = OperationName::of_transaction(transaction).to_string();
+        let failure = transaction.status.and_then(|status| failure(transaction, status));
         self.procedure(&name, transaction, failure.is_some());
         if let Some(failure) = failure {
             let key = (name, failure);
@@ -228,7 +231,7 @@ impl Stats {
         connections.sort_by_key(|connection| connection.connection);
         let mut procedures: Vec<ProcedureStatistics> =
             self.procedures.into_iter().map(|(name, procedure)| procedure.named(name)).collect();
-        procedures.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.name.cmp(&b.name)));
+        procedures.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
         let statuses = self.statuses.into_iter();
         let rejected = self.rejected.into_iter().map(|((service, reason), count)| RejectedStatistics {
             port: service.and_then(service_port),
@@ -242,12 +245,14 @@ impl Stats {
             rejected: rejected.collect(),
             rejected_left_out: self.rejected_left_out,
             other: self.other,
-            messages: self.messages,
+            messages: MessageStatistics { by_type: counted(self.types), ..self.messages },
             chunks: self.chunks,
             rpcs: RpcStatistics { not_rebuilt: counted(self.reasons), ..self.rpcs },
             procedures,
             procedures_left_out: self.procedures_left_out,
-            failures: statuses.map(|((name, status), count)| StatusStatistics { name, status, count }).collect(),
+            failures: statuses
+                .map(|((operation, status), count)| StatusStatistics { operation, status, count })
+                .collect(),
             failures_left_out: self.statuses_left_out,
         }
     }
@@ -270,9 +275,9 @@ impl InlineFits {
 }
 
 impl PerProcedure {
-    fn named(self, name: String) -> ProcedureStatistics {
+    fn named(self, operation: String) -> ProcedureStatistics {
         let Self { calls, replies, failed, moved, latency } = self;
-        ProcedureStatistics { name, calls, replies, failed, moved, latency: Latency::new(&latency) }
+        ProcedureStatistics { operation, calls, replies, failed, moved, latency: Latency::new(&latency) }
     }
 }
 
@@ -315,55 +320,23 @@ fn length(half: &Option<Half>) -> Option<usize> {
     Some(half.as_ref()?.message.as_ref().ok()?.len())
 }
 
-/// Whether a message is a call or a reply. A long call does not show what it calls before its chunk was pulled, but a
-/// reply has no Read list (RFC 8166 section 4.3.1).
-fn direction(message: &Message) -> Option<Direction> {
-    let pulls = || message.decode().is_ok_and(|decoded| decoded.header.chunks().is_some_and(|c| !c.reads.is_empty()));
-    match &message.rpc {
-        Some(rpc) => Some(rpc.direction),
-        None if message.error().is_some() => Some(Direction::Reply),
-        None => pulls().then_some(Direction::Call),
-    }
-}
-
 fn counted(counts: Vec<(&'static str, u64)>) -> Vec<NamedCount> {
     counts.into_iter().map(|(name, count)| NamedCount { name, count }).collect()
 }
 
-/// Which operation a COMPOUND is about: the first that does not merely lead up to another (OPEN, even if an ACCESS follows
-/// it), failing that GETATTR if it has one, and failing that its last.
-pub(super) fn main_operation(transaction: &Transaction) -> Option<usize> {
-    let operations = &transaction.operations;
-    let main = operations.iter().position(|operation| !operation.leads());
-    let attributes = || operations.iter().position(|operation| operation.name.ends_with("GETATTR"));
-    main.or_else(attributes).or(operations.len().checked_sub(1))
-}
-
-/// The name under which an RPC is counted: its procedure, or the operation that a COMPOUND is about.
-pub(super) fn procedure_name(transaction: &Transaction) -> String {
-    let Some(procedure) = transaction.procedure else { return "unknown".to_owned() };
-    match main_operation(transaction).and_then(|main| transaction.operations.get(main)) {
-        Some(CompoundOperation { name: "unknown", code, .. }) => format!("NFSv4 operation {code}"),
-        Some(operation) => format!("NFSv4 {}", operation.name),
-        None => match transaction.name {
-            Some(name) => name.to_owned(),
-            None => format!("program {} v{} proc {}", procedure.program, procedure.version, procedure.procedure),
-        },
-    }
-}
-
-/// The name of what went wrong; `None` if nothing did.
-pub(super) fn failure_name(transaction: &Transaction, status: Status) -> Option<String> {
-    match status {
-        Status::Success(None | Some(0)) => None,
-        Status::Success(Some(code)) => {
-            let procedure = transaction.procedure;
-            let name =
-                procedure.and_then(|procedure| nfs::status::name(&procedure, transaction.callback.is_callback(), code));
-            Some(name.map_or_else(|| format!("status {code}"), str::to_owned))
+/// What went wrong; `None` if nothing did.
+pub(super) fn failure(transaction: &Transaction, status: Status) -> Option<StatusName> {
+    let name = match status {
+        Status::Success(None | Some(0)) => return None,
+        Status::Success(Some(number)) => {
+            let Transaction { procedure, callback, .. } = transaction;
+            let name = procedure.and_then(|procedure| nfs::status::name(&procedure, callback.is_callback(), number));
+            let name = name.map_or_else(|| format!("status {number}"), str::to_owned);
+            return Some(StatusName { name, number });
         }
-        status => Some(status.name().to_owned()),
-    }
+        status => status.name().to_owned(),
+    };
+    Some(StatusName { name, number: status.number() })
 }
 
 #[cfg(test)]

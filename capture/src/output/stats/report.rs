@@ -1,11 +1,11 @@
-//! The numbers that are shown. Written as JSON they have the names they have here, and times are in seconds.
+//! The numbers that are shown. They are written as JSON too.
 
 #[cfg(feature = "json")]
 use std::io;
 
 use rpcrdma::private_data::{Flags, PrivateData};
 #[cfg(feature = "json")]
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::histogram::Histogram;
 use crate::carrier::connection::Counts;
@@ -15,12 +15,11 @@ use crate::dissector::Summary;
 use crate::event::Report;
 use crate::link::Carrier;
 #[cfg(feature = "json")]
-use crate::output::json::write_line;
+use crate::output::json::{Record, write_record};
 
 /// What a capture holds, in numbers.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
-#[cfg_attr(feature = "json", serde(tag = "type", rename = "stats"))]
 #[non_exhaustive]
 pub struct Statistics {
     /// The frames.
@@ -60,13 +59,12 @@ pub struct CaptureStatistics {
     pub frames: u64,
     /// Octets of them that were captured.
     pub octets: u64,
-    /// Seconds since 1970-01-01 00:00 UTC, of the first frame.
-    pub first: Option<String>,
-    /// The same of the last frame.
-    pub last: Option<String>,
-    /// Nanoseconds between them; in JSON seconds.
-    #[cfg_attr(feature = "json", serde(serialize_with = "seconds"))]
-    pub duration: u64,
+    /// When the first frame was captured, in nanoseconds since 1970-01-01 00:00 UTC; `None` if there is none.
+    pub first_ns: Option<u64>,
+    /// When the last frame was captured.
+    pub last_ns: Option<u64>,
+    /// Nanoseconds between them.
+    pub duration_ns: u64,
     /// Frames that the capture cut.
     pub cut: u64,
     /// InfiniBand packets.
@@ -136,7 +134,6 @@ pub struct EndReport {
     /// Its queue pair, if the capture shows it.
     pub queue_pair: Option<String>,
     /// Its TCP port, for iWARP.
-    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub tcp_port: Option<u16>,
     /// Whether it said that its memory may be invalidated remotely; `None` if the capture lacks the set-up.
     pub remote_invalidation: Option<bool>,
@@ -164,14 +161,14 @@ pub struct EndReport {
     pub orphans: u64,
 }
 
-/// The largest Send in each direction, in octets.
+/// The largest Send in each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Inline {
-    /// From the active end, the client.
-    pub call: u32,
-    /// To it.
-    pub reply: u32,
+    /// Octets of a Send from the active end, the client.
+    pub call_octets: u32,
+    /// Octets of a Send to it.
+    pub reply_octets: u32,
 }
 
 /// The values of `rdma_credit` in version 1, and in version 2 in the wire format of drafts -00 to -02. In that of later
@@ -236,8 +233,7 @@ pub struct MessageStatistics {
     /// Replies, including RDMA_ERROR.
     pub replies: u64,
     /// By `rdma_proc`.
-    #[cfg_attr(feature = "json", serde(serialize_with = "as_map"))]
-    pub by_type: Vec<(&'static str, u64)>,
+    pub by_type: Vec<NamedCount>,
     /// Those whose header cannot be read.
     pub malformed: u64,
     /// Messages of which the capture holds only a part.
@@ -284,8 +280,10 @@ pub struct ChunkTotals {
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Moved {
     /// By RDMA Read.
+    #[cfg_attr(feature = "json", serde(rename = "rdma_read_octets"))]
     pub read_octets: u64,
     /// By RDMA Write.
+    #[cfg_attr(feature = "json", serde(rename = "rdma_write_octets"))]
     pub write_octets: u64,
 }
 
@@ -359,7 +357,7 @@ pub struct Forms {
 #[non_exhaustive]
 pub struct ProcedureStatistics {
     /// The procedure; of a COMPOUND the operation it is about.
-    pub name: String,
+    pub operation: String,
     /// Calls.
     pub calls: u64,
     /// Replies.
@@ -373,23 +371,29 @@ pub struct ProcedureStatistics {
     pub latency: Option<Latency>,
 }
 
-/// Latencies in nanoseconds; JSON has seconds. The median and the 99th percentile are right to one in a hundred.
+/// Latencies. The median and the 99th percentile are right to one in a hundred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[non_exhaustive]
 pub struct Latency {
-    /// The least.
-    #[cfg_attr(feature = "json", serde(serialize_with = "seconds"))]
-    pub min: u64,
-    /// What half of them do not exceed.
-    #[cfg_attr(feature = "json", serde(serialize_with = "seconds"))]
-    pub median: u64,
-    /// What 99 of 100 do not exceed.
-    #[cfg_attr(feature = "json", serde(serialize_with = "seconds"))]
-    pub p99: u64,
-    /// The greatest.
-    #[cfg_attr(feature = "json", serde(serialize_with = "seconds"))]
-    pub max: u64,
+    /// The least, in nanoseconds.
+    pub min_ns: u64,
+    /// Nanoseconds that half of them do not exceed.
+    pub p50_ns: u64,
+    /// Nanoseconds that 99 of 100 do not exceed.
+    pub p99_ns: u64,
+    /// The greatest, in nanoseconds.
+    pub max_ns: u64,
+}
+
+/// How an RPC ended: a status of RPC (RFC 5531 section 9) or of the procedure, or the `rdma_err` of an RDMA_ERROR.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "json", derive(Serialize))]
+pub struct StatusName {
+    /// The name of the status.
+    pub name: String,
+    /// Its number.
+    pub number: u32,
 }
 
 /// RPCs that ended in the same way.
@@ -398,11 +402,16 @@ pub struct Latency {
 #[non_exhaustive]
 pub struct StatusStatistics {
     /// The procedure; of a COMPOUND the operation it is about.
-    pub name: String,
+    pub operation: String,
     /// How it ended.
-    pub status: String,
+    pub status: StatusName,
     /// How many did.
     pub count: u64,
+}
+
+#[cfg(feature = "json")]
+impl Record for Statistics {
+    const TYPE: &'static str = "stats";
 }
 
 #[cfg(feature = "json")]
@@ -412,7 +421,7 @@ impl Statistics {
     /// # Errors
     /// Those of `out`.
     pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
-        write_line(out, self)
+        write_record(out, self)
     }
 }
 
@@ -422,9 +431,9 @@ impl CaptureStatistics {
         Self {
             frames: summary.frames,
             octets: summary.octets,
-            first: summary.first.map(|time| time.to_string()),
-            last: summary.last.map(|time| time.to_string()),
-            duration: duration.unwrap_or_default(),
+            first_ns: summary.first.map(|time| time.0),
+            last_ns: summary.last.map(|time| time.0),
+            duration_ns: duration.unwrap_or_default(),
             cut: summary.cut,
             packets: summary.packets,
             unreadable: summary.unreadable,
@@ -455,8 +464,10 @@ impl ConnectionStatistics {
             set_up: connection.set_up,
             active: EndReport::new(&connection.ends.active, active, &report.counts.active),
             passive: EndReport::new(&connection.ends.passive, passive, &report.counts.passive),
-            inline: agreement
-                .map(|agreement| Inline { call: agreement.client_to_server, reply: agreement.server_to_client }),
+            inline: agreement.map(|agreement| Inline {
+                call_octets: agreement.client_to_server,
+                reply_octets: agreement.server_to_client,
+            }),
             remote_invalidation: agreement.map(|agreement| agreement.remote_invalidation),
             messages,
             credits,
@@ -519,22 +530,10 @@ impl Moved {
 impl Latency {
     pub(in crate::output) fn new(latency: &Histogram) -> Option<Self> {
         (latency.count() > 0).then(|| Self {
-            min: latency.min(),
-            median: latency.percentile(50),
-            p99: latency.percentile(99),
-            max: latency.max(),
+            min_ns: latency.min(),
+            p50_ns: latency.percentile(50),
+            p99_ns: latency.percentile(99),
+            max_ns: latency.max(),
         })
     }
-}
-
-/// Nanoseconds as seconds. A double can hold the nanoseconds of a hundred days.
-#[cfg(feature = "json")]
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn seconds<S: Serializer>(nanoseconds: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(*nanoseconds as f64 / 1e9)
-}
-
-#[cfg(feature = "json")]
-fn as_map<S: Serializer>(counts: &[(&'static str, u64)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(counts.iter().copied())
 }

@@ -4,7 +4,10 @@ use std::fmt::Display;
 use std::io;
 
 use super::intervals::IntervalStatistics;
-use super::report::{ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, InlineFits, Range, Statistics};
+use super::report::{
+    ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, InlineFits, NamedCount, Range, Statistics,
+};
+use crate::file::Time;
 use crate::output::style::{DIM, Line, NAME, PLAIN};
 
 /// Columns of a line about an interval.
@@ -32,8 +35,13 @@ impl Statistics {
     fn capture<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
         let capture = &self.capture;
         text.heading("Capture")?;
-        text.line(&format!("{}, {}, {}", frames(capture.frames), octets(capture.octets), duration(capture.duration)))?;
-        if let Some(first) = &capture.first {
+        text.line(&format!(
+            "{}, {}, {}",
+            frames(capture.frames),
+            octets(capture.octets),
+            duration(capture.duration_ns)
+        ))?;
+        if let Some(first) = capture.first_ns.map(Time) {
             text.line(&format!("from {first} (seconds since 1970-01-01 UTC)"))?;
         }
         if capture.packets > 0 || capture.segments == 0 {
@@ -80,7 +88,7 @@ impl Statistics {
             let (active, passive) = (&connection.active.address, &connection.passive.address);
             text.line(&format!("{number}: {active} → {passive}{port}, {}, {begin}, {messages}", connection.carrier))?;
             if let Some(inline) = connection.inline {
-                let (call, reply) = (inline.call, inline.reply);
+                let (call, reply) = (inline.call_octets, inline.reply_octets);
                 let invalidation = invalidation(connection);
                 text.line(&format!(
                     "   inline thresholds {call} for calls, {reply} for replies; remote invalidation {invalidation}"
@@ -120,7 +128,7 @@ impl Statistics {
         let messages = &self.messages;
         text.heading("Messages")?;
         let mut rows = vec![row("all", [messages.total])];
-        rows.extend(messages.by_type.iter().map(|(name, count)| row(name, [*count])));
+        rows.extend(messages.by_type.iter().map(|NamedCount { name, count }| row(name, [*count])));
         for (name, count) in [
             ("calls", messages.calls),
             ("replies", messages.replies),
@@ -183,10 +191,12 @@ impl Statistics {
         text.heading("Procedures: octets moved by RDMA, latencies in milliseconds")?;
         let rows = self.procedures.iter().map(|procedure| {
             let moved = procedure.moved;
-            let mut row = row(&procedure.name, [procedure.calls, procedure.replies, procedure.failed]);
+            let mut row = row(&procedure.operation, [procedure.calls, procedure.replies, procedure.failed]);
             row.extend([moved.read_octets, moved.write_octets].map(short));
             match procedure.latency {
-                Some(latency) => row.extend([latency.min, latency.median, latency.p99, latency.max].map(milliseconds)),
+                Some(latency) => {
+                    row.extend([latency.min_ns, latency.p50_ns, latency.p99_ns, latency.max_ns].map(milliseconds))
+                }
                 None => row.extend(["", "", "", ""].map(str::to_owned)),
             }
             row
@@ -204,7 +214,7 @@ impl Statistics {
         let rows = self
             .failures
             .iter()
-            .map(|failure| vec![failure.name.clone(), failure.status.clone(), grouped(failure.count)]);
+            .map(|failure| vec![failure.operation.clone(), failure.status.name.clone(), grouped(failure.count)]);
         text.table(&[], 2, rows.collect())?;
         text.some(self.failures_left_out, "more failures")
     }
@@ -231,7 +241,8 @@ impl IntervalStatistics {
         let [all, unanswered, failed] = [rpcs.total, rpcs.without_reply, failed].map(grouped);
         let [read, write] = [rpcs.moved.read_octets, rpcs.moved.write_octets].map(short);
         let latency = |latency: Option<u64>| latency.map_or("-".to_owned(), milliseconds);
-        let (median, p99) = (latency(self.latency.map(|latency| latency.median)), latency(self.latency.map(|l| l.p99)));
+        let (median, p99) =
+            (latency(self.latency.map(|latency| latency.p50_ns)), latency(self.latency.map(|l| l.p99_ns)));
         let mean = calls.waited_ns as f64 / self.length_ns.max(1) as f64;
         let granted = calls.granted.map_or("-".to_owned(), |granted| granted.to_string());
         let (start, limit) = (self.start_ns as f64 / 1e9, calls.at_limit_ns as f64 / 1e9);

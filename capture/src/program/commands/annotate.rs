@@ -79,5 +79,5 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
     if !quiet {
         say(&annotated.to_string());
     }
-    Ok(done.notices.status(&done.summary))
+    Ok(done.status())
 }

@@ -15,12 +15,13 @@ use crate::dissector::Config;
 use crate::file::{Files, Time};
 use crate::output::findings::{self, Baseline, BaselineError, Findings};
 use crate::program::arguments::{Color, InputArguments};
+use crate::program::conclusion::Conclusion;
 use crate::program::failure::{DAMAGED, Failure, say};
 use crate::program::filters::Filters;
 use crate::program::judge::Judge;
 use crate::program::notices::Select;
 use crate::program::output;
-use crate::program::source::{Done, InputSource, Show};
+use crate::program::source::{InputSource, Show};
 
 #[derive(Args, Clone, Debug)]
 pub(super) struct CheckArguments {
@@ -46,7 +47,7 @@ pub(super) struct CheckArguments {
     /// List all rules; reads no file
     #[arg(long, exclusive = true)]
     list: bool,
-    /// Print one JSON object per line: findings, then a summary
+    /// Print one JSON object per line: findings, then the outcome for each rule, then a summary
     #[arg(long)]
     json: bool,
 }
@@ -132,16 +133,19 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
     let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
     let config = Config { transactions: filters.select_findings_by_rpc(), ..Config::for_checker() };
     let show = Show { all: true, ..Show::listing(quiet) };
-    let Done { notices, summary, files } = source.read_all(config, show, |event, out, known| {
+    let done = source.read_all(config, show, |event, out, known| {
         judge.event(event, known, |found| arguments.show(found, &mut findings, out, known.first, known.files))
     })?;
     let mut out = Vec::new();
-    let first = summary.first.unwrap_or_default();
-    judge.rest(first, |found| arguments.show(found, &mut findings, &mut out, first, &files))?;
+    let first = done.summary.first.unwrap_or_default();
+    judge.rest(first, |found| arguments.show(found, &mut findings, &mut out, first, &done.files))?;
     findings.summary(&mut out, judge.counts().filter(|count| arguments.wants_rule(count.rule.slug)))?;
     output::write(&out)?;
-    judge.say_left_out();
-    Ok(notices.status_of(notices.damaged || findings.errors() > 0))
+    let mut conclusion = Conclusion::new("check", arguments.json, quiet);
+    conclusion.capture(&source, &done);
+    conclusion.judge(&judge);
+    conclusion.findings(findings.totals());
+    conclusion.end(done.notices.status_of(done.notices.damaged || findings.errors() > 0))
 }
 
 fn baseline(path: &Path) -> Result<Baseline, Failure> {

@@ -8,6 +8,7 @@ use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::compare::{Comparand, Comparison};
 use crate::program::arguments::{Color, InputArguments};
+use crate::program::conclusion::Conclusion;
 use crate::program::failure::{DAMAGED, Failure};
 use crate::program::filters::Filters;
 use crate::program::judge::Judge;
@@ -48,8 +49,9 @@ pub(super) fn run(arguments: &CompareArguments, color: Color, quiet: bool) -> Re
     let [before, after] = input.files.as_slice() else {
         return Err(Failure::Said("compare takes two files, BEFORE and AFTER".to_owned()));
     };
-    let (before, damaged_before) = read(input, before, quiet)?;
-    let (after, damaged_after) = read(input, after, quiet)?;
+    let mut conclusion = Conclusion::new("compare", *json, quiet);
+    let (before, damaged_before) = read(input, before, (&mut conclusion, quiet))?;
+    let (after, damaged_after) = read(input, after, (&mut conclusion, quiet))?;
     let comparison = Comparison::new(&before, &after, tolerance / 100.0);
     let mut out = Vec::new();
     if *json {
@@ -58,12 +60,18 @@ pub(super) fn run(arguments: &CompareArguments, color: Color, quiet: bool) -> Re
         comparison.write_text(&mut out, output::is_coloured(color))?
     }
     output::write(&out)?;
+    conclusion.regression(comparison.is_regression());
+    conclusion.left_out().other_operations_rpcs = comparison.left_out();
     let status = if comparison.is_regression() { DAMAGED } else { 0 };
-    Ok(status.max(damaged_before).max(damaged_after))
+    conclusion.end(status.max(damaged_before).max(damaged_after))
 }
 
 /// Reads one capture; also returns the exit status.
-fn read(input: &InputArguments, file: &Path, quiet: bool) -> Result<(Comparand, u8), Failure> {
+fn read(
+    input: &InputArguments,
+    file: &Path,
+    (conclusion, quiet): (&mut Conclusion, bool),
+) -> Result<(Comparand, u8), Failure> {
     let input = InputArguments { files: vec![file.to_owned()], ..input.clone() };
     let filters = Filters::new(&input, Select::Rpcs);
     let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
@@ -81,8 +89,9 @@ fn read(input: &InputArguments, file: &Path, quiet: bool) -> Result<(Comparand, 
             Ok(())
         })
     })?;
-    judge.say_left_out();
-    Ok((comparand, done.notices.status(&done.summary)))
+    conclusion.capture(&source, &done);
+    conclusion.judge(&judge);
+    Ok((comparand, done.status()))
 }
 
 fn percent(text: &str) -> Result<f64, &'static str> {

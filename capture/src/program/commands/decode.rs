@@ -8,6 +8,7 @@ use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
 use crate::program::arguments::{Color, InputArguments};
+use crate::program::conclusion::Conclusion;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
 use crate::program::notices::Select;
@@ -40,11 +41,15 @@ pub(super) fn run(arguments: &DecodeArguments, color: Color, quiet: bool) -> Res
     let mut text = HeadedLines::new(color);
     let show = Show::listing(quiet);
     let filters = Filters::new(&arguments.input, Select::Messages);
-    InputSource::new(filters)?.read(config, show, |event, out, known| match event {
+    let mut source = InputSource::new(filters)?;
+    let done = source.read_all(config, show, |event, out, known| match event {
         Event::Message(message) if arguments.json => json::message(out, message, known.files),
         Event::Message(message) => text.message(out, message, known, arguments.verbose),
         Event::Terminated(terminated) if arguments.json => json::terminated(out, terminated, known.files),
         Event::Terminated(terminated) => text.terminated(out, terminated, known),
         _ => Ok(()),
-    })
+    })?;
+    let mut conclusion = Conclusion::new("decode", arguments.json, quiet);
+    conclusion.capture(&source, &done);
+    conclusion.end(done.status())
 }

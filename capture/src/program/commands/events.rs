@@ -8,10 +8,11 @@ use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
 use crate::program::arguments::{Color, InputArguments};
-use crate::program::failure::{Failure, say};
+use crate::program::conclusion::Conclusion;
+use crate::program::failure::Failure;
 use crate::program::filters::Filters;
 use crate::program::notices::Select;
-use crate::program::source::{Done, InputSource, Show};
+use crate::program::source::{InputSource, Show};
 
 const EVENTS_HELP: &str = "\
 Each line is one of:
@@ -59,7 +60,7 @@ pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Res
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Messages))?;
     let mut config = Config::for_messages();
     config.recovery = true;
-    let Done { notices, summary, .. } = source.read_all(config, Show::listing(quiet), |event, out, known| {
+    let done = source.read_all(config, Show::listing(quiet), |event, out, known| {
         let Event::Recovery(recovered) = event else { return Ok(()) };
         count += 1;
         match arguments.json {
@@ -67,8 +68,10 @@ pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Res
             false => text.recovered(out, recovered, known),
         }
     })?;
-    if count == 0 && !notices.selects_nothing() && !quiet {
-        say("nothing shows that a packet was lost and sent again");
+    let mut conclusion = Conclusion::new("events", arguments.json, quiet);
+    conclusion.capture(&source, &done);
+    if count == 0 && !done.notices.selects_nothing() {
+        conclusion.say("nothing shows that a packet was lost and sent again".to_owned());
     }
-    Ok(notices.status(&summary))
+    conclusion.end(done.status())
 }

@@ -10,12 +10,13 @@ use crate::output::explain::{self, Explanations};
 use crate::output::file_names::FileNames;
 use crate::output::json;
 use crate::program::arguments::{Color, InputArguments};
-use crate::program::failure::{DAMAGED, Failure, say};
+use crate::program::conclusion::Conclusion;
+use crate::program::failure::{DAMAGED, Failure};
 use crate::program::filters::Filters;
 use crate::program::judge::Judge;
 use crate::program::notices::{Select, counted};
 use crate::program::output;
-use crate::program::source::{Done, Given, InputSource, Show};
+use crate::program::source::{Given, InputSource, Show};
 use crate::rpc::steps::StepsWanted;
 
 const EXPLAIN_HELP: &str = "\
@@ -56,7 +57,7 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
     let steps = StepsWanted::Xids(input.xid.clone());
     let config = Config { operations: true, recovery: true, steps, ..Config::default() };
     let show = Show { all: true, ..Show::report(quiet) };
-    let Done { notices, summary, files } = source.read_given(config, show, |given, _, known| {
+    let done = source.read_given(config, show, |given, _, known| {
         let event = match given {
             Given::Event(event) => event,
             Given::Late(event) => {
@@ -76,31 +77,35 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
             Ok(())
         })
     })?;
-    judge.say_left_out();
+    let mut conclusion = Conclusion::new("explain", *json, quiet);
+    conclusion.capture(&source, &done);
+    conclusion.judge(&judge);
+    conclusion.left_out().unexplained_rpcs = explanations.left_out();
+    conclusion.left_out().unkept_findings_and_events = explanations.unkept();
     let left_out = [(explanations.left_out(), "RPC"), (explanations.unkept(), "finding or sign of loss")];
     for (count, what) in left_out.into_iter().filter(|(count, _)| *count > 0) {
-        say(&format!("{} left out: choose with --connection, --since and --until", counted(count, what)));
+        conclusion.insist(format!("{} left out: choose with --connection, --since and --until", counted(count, what)));
     }
     let rpcs = explanations.into_rpcs();
     if rpcs.is_empty() {
-        if !notices.selects_nothing() && !quiet {
-            say("no RPC has this XID: 'rpcrdma transactions' lists those there are");
+        if !done.notices.selects_nothing() {
+            conclusion.say("no RPC has this XID: 'rpcrdma transactions' lists those there are".to_owned());
         }
-        return Ok(notices.status(&summary).max(DAMAGED));
+        return conclusion.end(done.status().max(DAMAGED));
     }
     let mut out = Vec::new();
     for (index, rpc) in rpcs.iter().enumerate() {
         if *json {
-            json::explained(&mut out, rpc, &files, &mut names)?;
+            json::explained(&mut out, rpc, &done.files, &mut names)?;
             continue;
         }
         if index > 0 {
             out.extend(b"\n\n");
         }
-        explain::lines(&mut out, rpc, (&files, &names), width(), output::is_coloured(color))?;
+        explain::lines(&mut out, rpc, (&done.files, &names), width(), output::is_coloured(color))?;
     }
     output::write(&out)?;
-    Ok(notices.status(&summary))
+    conclusion.end(done.status())
 }
 
 /// The columns of the terminal.

@@ -8,6 +8,7 @@ use crate::input::hexdump;
 use crate::input::send::lone_message;
 use crate::output::{json, tree};
 use crate::program::arguments::{Color, Family};
+use crate::program::conclusion::Conclusion;
 use crate::program::failure::{Failure, say};
 use crate::program::output;
 
@@ -36,8 +37,9 @@ pub(super) fn run(arguments: &HeaderArguments, color: Color, quiet: bool) -> Res
         words => words.join(" "),
     };
     let dump = hexdump::parse(&text).map_err(|error| Failure::Said(format!("hex dump: {error}")))?;
-    if dump.reversed && !quiet {
-        say("hex dump: the words are in little-endian order; their octets were swapped");
+    let mut conclusion = Conclusion::new("header", arguments.json, quiet);
+    if dump.reversed {
+        conclusion.say("hex dump: the words are in little-endian order; their octets were swapped".to_owned());
     }
     let message = lone_message(dump.octets, arguments.v2_family.map(Into::into));
     let mut out = Vec::new();
@@ -46,7 +48,8 @@ pub(super) fn run(arguments: &HeaderArguments, color: Color, quiet: bool) -> Res
     } else {
         tree::write(&mut out, &message, output::is_coloured(color))?;
     }
-    output::write(&out)
+    output::write(&out)?;
+    conclusion.end(0)
 }
 
 fn dump_from_stdin(quiet: bool) -> Result<String, Failure> {

@@ -8,11 +8,12 @@ use crate::event::Event;
 use crate::output::json;
 use crate::output::pending::{self, Pending};
 use crate::program::arguments::{Color, InputArguments};
-use crate::program::failure::{Failure, say};
+use crate::program::conclusion::Conclusion;
+use crate::program::failure::Failure;
 use crate::program::filters::Filters;
 use crate::program::notices::{Select, counted};
 use crate::program::output;
-use crate::program::source::{Done, InputSource, Show};
+use crate::program::source::{InputSource, Show};
 
 const PENDING_HELP: &str = "\
 What is owed:
@@ -47,28 +48,32 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     let mut pending = Pending::default();
     let show = Show::report(quiet);
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs).of_any_latency())?;
-    let Done { notices, summary, files } = source.read_all(Config::default(), show, |event, _, _| {
+    let done = source.read_all(Config::default(), show, |event, _, _| {
         if let Event::Transaction(transaction) = event {
             pending.take(transaction);
         }
         Ok(())
     })?;
-    if pending.repeated() > 0 && !quiet {
-        say(&format!("{} left out: sent again under the same XID", counted(pending.repeated(), "call")));
+    let mut conclusion = Conclusion::new("pending", arguments.json, quiet);
+    conclusion.capture(&source, &done);
+    let (repeated, newer) = (pending.repeated(), pending.newer());
+    (conclusion.left_out().repeated_calls, conclusion.left_out().newer_calls) = (repeated, newer);
+    if repeated > 0 {
+        conclusion.say(format!("{} left out: sent again under the same XID", counted(repeated, "call")));
     }
-    if pending.newer() > 0 {
-        say(&format!("{} left out: only the oldest are kept", counted(pending.newer(), "call")));
+    if newer > 0 {
+        conclusion.insist(format!("{} left out: only the oldest are kept", counted(newer, "call")));
     }
-    let last = summary.last.unwrap_or_default();
+    let (last, files) = (done.summary.last.unwrap_or_default(), &done.files);
     let mut calls = pending.into_calls();
     let waiting = calls.len() as u64;
     let least = arguments.input.slower_than.unwrap_or(0);
-    calls.retain(|call| last.0.saturating_sub(call.call.time.0) >= least);
-    if waiting == 0 && !notices.selects_nothing() && !quiet {
-        say("no call is without a reply");
+    calls.retain(|call| call.age(last) >= least);
+    if waiting == 0 && !done.notices.selects_nothing() {
+        conclusion.say("no call is without a reply".to_owned());
     }
-    if waiting > 0 && calls.is_empty() && !quiet {
-        say(&format!("nothing selected: none of {} matches --slower-than", counted(waiting, "waiting call")));
+    if waiting > 0 && calls.is_empty() {
+        conclusion.say(format!("nothing selected: none of {} matches --slower-than", counted(waiting, "waiting call")));
     }
     let mut out = Vec::new();
     if !arguments.json && !calls.is_empty() {
@@ -76,10 +81,10 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     }
     for call in &calls {
         match arguments.json {
-            true => json::pending(&mut out, call, last, &files)?,
-            false => pending::lines(&mut out, call, (last, &files), colour)?,
+            true => json::pending(&mut out, call, last, files)?,
+            false => pending::lines(&mut out, call, (last, files), colour)?,
         }
     }
     output::write(&out)?;
-    Ok(notices.status(&summary))
+    conclusion.end(done.status())
 }

@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use clap::Args;
-use serde::Serialize;
 
-use crate::output::json::write_line;
+use crate::output::json::CapturesSummary;
 use crate::program::arguments::InputArguments;
 use crate::program::failure::{DAMAGED, Failure, UNUSABLE, say};
 use crate::program::interrupt::{INTERRUPTED, Interrupt};
@@ -19,8 +18,6 @@ use crate::program::spool::{CaptureLabel, Spool};
 
 /// The most captures that are read at the same time.
 const JOBS: i64 = 256;
-/// The version of the schema of JSON objects.
-const SCHEMA: u32 = 1;
 
 /// The arguments of a command, and whether it reads each file by itself.
 #[derive(Args, Debug)]
@@ -122,7 +119,7 @@ impl<C: Separable> SeparateCaptures<'_, C> {
 }
 
 /// How many captures ended with each exit status.
-#[derive(Default, Serialize)]
+#[derive(Default)]
 struct Outcomes {
     /// 0: nothing is wrong.
     sound: usize,
@@ -132,18 +129,6 @@ struct Outcomes {
     unusable: usize,
     /// 130: not read to the end.
     interrupted: usize,
-}
-
-/// The last JSON object: what became of the captures.
-#[derive(Serialize)]
-struct CapturesObject<'a> {
-    r#type: &'static str,
-    schema: u32,
-    captures: usize,
-    #[serde(flatten)]
-    outcomes: &'a Outcomes,
-    /// The program was interrupted before it began to read them.
-    not_read: usize,
 }
 
 impl Outcomes {
@@ -187,8 +172,8 @@ impl Outcomes {
         let not_read = self.not_read(captures);
         if is_json {
             let mut line = Vec::new();
-            let object = CapturesObject { r#type: "captures", schema: SCHEMA, captures, outcomes: self, not_read };
-            write_line(&mut line, &object)?;
+            let Self { sound, wrong, unusable, interrupted } = *self;
+            CapturesSummary { captures, sound, wrong, unusable, interrupted, not_read }.write(&mut line)?;
             output::write(&line)?;
         }
         if !quiet {

@@ -9,11 +9,12 @@ use crate::output::file_names::FileNames;
 use crate::output::json;
 use crate::output::slow::{self, Slowest};
 use crate::program::arguments::{Color, InputArguments};
-use crate::program::failure::{DAMAGED, Failure, say};
+use crate::program::conclusion::Conclusion;
+use crate::program::failure::{DAMAGED, Failure};
 use crate::program::filters::Filters;
 use crate::program::notices::{Select, counted};
 use crate::program::output;
-use crate::program::source::{Done, InputSource, Show};
+use crate::program::source::{InputSource, Show};
 
 const SLOW_HELP: &str = "\
 The phases of an RPC, as seen where the packets were captured. They add up to its latency:
@@ -63,7 +64,7 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
     let show = Show { all: arguments.json, ..Show::report(quiet) };
     // Those that are not slow enough are counted here, apart from calls without a reply.
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs).of_any_latency())?;
-    let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, known| match event {
+    let done = source.read_all(Config::default(), show, |event, _, known| match event {
         Event::Transaction(transaction) => {
             if arguments.json {
                 names.learn(transaction, &transaction.arguments());
@@ -76,17 +77,21 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
         }
         _ => Ok(()),
     })?;
-    if slowest.unanswered() > 0 && !quiet {
-        say(&format!(
+    let mut conclusion = Conclusion::new("slow", arguments.json, quiet);
+    conclusion.capture(&source, &done);
+    let (answered, unanswered) = (slowest.answered(), slowest.unanswered());
+    conclusion.left_out().unanswered_calls = unanswered;
+    if unanswered > 0 {
+        conclusion.say(format!(
             "{} without a reply left out: 'rpcrdma transactions' shows them",
-            counted(slowest.unanswered(), "call")
+            counted(unanswered, "call")
         ));
     }
     if slowest.is_empty() {
-        if slowest.answered() > 0 && !quiet {
-            say(&format!("nothing selected: none of {} matches --slower-than", counted(slowest.answered(), "RPC")));
+        if answered > 0 {
+            conclusion.say(format!("nothing selected: none of {} matches --slower-than", counted(answered, "RPC")));
         }
-        return Ok(notices.status(&summary).max(DAMAGED));
+        return conclusion.end(done.status().max(DAMAGED));
     }
     let mut out = Vec::new();
     if !arguments.json {
@@ -94,5 +99,5 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
     }
     slowest.write(&mut out)?;
     output::write(&out)?;
-    Ok(notices.status(&summary))
+    conclusion.end(done.status())
 }

@@ -8,6 +8,7 @@ use super::separate::Separable;
 use crate::dissector::Config;
 use crate::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};
 use crate::program::arguments::{Color, InputArguments, duration};
+use crate::program::conclusion::Conclusion;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
 use crate::program::notices::Select;
@@ -79,14 +80,14 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Both))?;
     // The numbers themselves contain the warnings.
     let show = Show { notices: false, between: true, ..Show::report(quiet) };
-    let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, _| {
+    let done = source.read_all(Config::default(), show, |event, _, _| {
         counts.event(event);
         Ok(())
     })?;
-    if notices.selects_nothing() && !quiet {
-        source.say(&notices, &summary);
+    if done.notices.selects_nothing() && !quiet {
+        source.say(&done.notices, &done.summary);
     }
-    let statistics = counts.finish(&summary);
+    let statistics = counts.finish(&done.summary);
     let mut out = Vec::new();
     if arguments.json {
         statistics.write_json(&mut out)?
@@ -94,7 +95,13 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
         statistics.write_text(&mut out, output::is_coloured(color))?
     }
     output::write(&out)?;
-    Ok(notices.status(&summary))
+    end(arguments, &source, &done, quiet)
+}
+
+fn end(arguments: &StatsArguments, source: &InputSource<'_>, done: &Done, quiet: bool) -> Result<u8, Failure> {
+    let mut conclusion = Conclusion::new("stats", arguments.json, quiet);
+    conclusion.capture(source, done);
+    conclusion.end(done.status())
 }
 
 /// Prints the numbers of each interval when it ends.
@@ -104,13 +111,13 @@ fn intervals(arguments: &StatsArguments, length: u64, color: Color, quiet: bool)
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Both))?;
     let show = Show { between: true, ..Show::listing(quiet) };
     let mut lines = IntervalLines { json: arguments.json, colour, is_begun: false };
-    let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, out, known| {
+    let done = source.read_all(Config::default(), show, |event, out, known| {
         intervals.event(known.first, event, |interval| lines.write(out, interval))
     })?;
     let mut out = Vec::new();
-    intervals.finish(summary.last, |interval| lines.write(&mut out, interval))?;
+    intervals.finish(done.summary.last, |interval| lines.write(&mut out, interval))?;
     output::write(&out)?;
-    Ok(notices.status(&summary))
+    end(arguments, &source, &done, quiet)
 }
 
 /// Lines about intervals, below a heading.

@@ -9,11 +9,12 @@ use crate::event::Event;
 use crate::output::json;
 use crate::output::top::{Top, TopBy};
 use crate::program::arguments::{Color, InputArguments};
-use crate::program::failure::{Failure, say};
+use crate::program::conclusion::Conclusion;
+use crate::program::failure::Failure;
 use crate::program::filters::Filters;
 use crate::program::notices::{Select, counted};
 use crate::program::output;
-use crate::program::source::{Done, InputSource, Show};
+use crate::program::source::{InputSource, Show};
 
 const TOP_HELP: &str = "\
 The columns:
@@ -76,7 +77,7 @@ pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
     // What was looked up before the RPCs that were asked for names their files.
     let show = Show { all: true, ..Show::report(quiet) };
-    let Done { notices, summary, .. } = source.read_all(Config::default(), show, |event, _, known| {
+    let done = source.read_all(Config::default(), show, |event, _, known| {
         match event {
             Event::Transaction(transaction) if known.is_wanted => top.take(transaction),
             Event::Transaction(transaction) => top.pass(transaction),
@@ -92,9 +93,11 @@ pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result
         report.write_text(&mut out, output::is_coloured(color))?;
     }
     output::write(&out)?;
+    let mut conclusion = Conclusion::new("top", arguments.json, quiet);
+    conclusion.capture(&source, &done);
     let lacking = report.not_rebuilt();
-    if lacking > 0 && !quiet {
-        say(&format!("{} not rebuilt: file data of these is not counted", counted(lacking, "RPC")));
+    if lacking > 0 {
+        conclusion.say(format!("{} not rebuilt: file data of these is not counted", counted(lacking, "RPC")));
     }
-    Ok(notices.status(&summary))
+    conclusion.end(done.status())
 }

@@ -9,6 +9,7 @@ use crate::event::Event;
 use crate::output::file_names::FileNames;
 use crate::output::json;
 use crate::program::arguments::{Color, InputArguments};
+use crate::program::conclusion::Conclusion;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
 use crate::program::notices::Select;
@@ -39,7 +40,8 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
     let mut names = FileNames::default();
     let show = Show { all: arguments.json, ..Show::listing(quiet) };
     let filters = Filters::new(&arguments.input, Select::Rpcs);
-    InputSource::new(filters)?.read(Config::default(), show, |event, out, known| match event {
+    let mut source = InputSource::new(filters)?;
+    let done = source.read_all(Config::default(), show, |event, out, known| match event {
         Event::Transaction(transaction) if arguments.json && known.is_wanted => {
             json::transaction(out, transaction, known.files, &mut names)
         }
@@ -49,5 +51,8 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
         }
         Event::Transaction(transaction) => text.transaction(out, transaction, known),
         _ => Ok(()),
-    })
+    })?;
+    let mut conclusion = Conclusion::new("transactions", arguments.json, quiet);
+    conclusion.capture(&source, &done);
+    conclusion.end(done.status())
 }

@@ -1,0 +1,78 @@
+//! How a command ends: its exit status, what it says on standard error, and, as JSON, the last record.
+
+use super::failure::{Failure, say};
+use super::judge::Judge;
+use super::output;
+use super::source::{Done, InputSource};
+use crate::output::findings::FindingTotals;
+use crate::output::json::{CommandSummary, LeftOut};
+
+/// The end of a command.
+pub(super) struct Conclusion {
+    summary: CommandSummary,
+    /// Whether it ends with a record.
+    is_record: bool,
+    quiet: bool,
+}
+
+impl Conclusion {
+    /// That of a command, with a record if it prints JSON.
+    pub(super) fn new(command: &'static str, json: bool, quiet: bool) -> Self {
+        Self { summary: CommandSummary { command, ..CommandSummary::default() }, is_record: json, quiet }
+    }
+
+    /// Says something, unless the user wants quiet.
+    pub(super) fn say(&mut self, text: String) {
+        if !self.quiet {
+            say(&text);
+        }
+        self.summary.notices.push(text);
+    }
+
+    /// Says something in any case.
+    pub(super) fn insist(&mut self, text: String) {
+        say(&text);
+        self.summary.notices.push(text);
+    }
+
+    /// Takes a capture that was read. What is to be known of it comes before what was said so far.
+    pub(super) fn capture(&mut self, source: &InputSource<'_>, done: &Done) {
+        self.summary.interrupted |= done.notices.interrupted;
+        self.summary.left_out.undecided += done.notices.undecided;
+        self.summary.notices.extend(source.order());
+        self.summary.notices.extend(source.notes(&done.notices, &done.summary));
+        self.summary.captures.push(source.summary(done));
+    }
+
+    /// What findings it had no room for.
+    pub(super) fn judge(&mut self, judge: &Judge<'_>) {
+        self.summary.left_out.undecided_findings += judge.left_out();
+        self.summary.notices.extend(judge.say_left_out());
+    }
+
+    /// What the command left out.
+    pub(super) const fn left_out(&mut self) -> &mut LeftOut {
+        &mut self.summary.left_out
+    }
+
+    /// What `check` found.
+    pub(super) const fn findings(&mut self, totals: FindingTotals) {
+        self.summary.findings = Some(totals);
+    }
+
+    /// What `compare` found.
+    pub(super) const fn regression(&mut self, is_regression: bool) {
+        self.summary.regression = Some(is_regression);
+    }
+
+    /// Ends the output, and returns the exit status.
+    pub(super) fn end(mut self, status: u8) -> Result<u8, Failure> {
+        if self.is_record {
+            self.summary.exit_status = status;
+            let mut out = Vec::new();
+            self.summary.write(&mut out)?;
+            output::write(&out)?;
+        }
+        Ok(status)
+    }
+}
