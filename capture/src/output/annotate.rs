@@ -10,7 +10,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use super::capture_file::{PcapngFile, WrittenFrame};
-use super::stats::procedure_name;
+use super::operation_name::OperationName;
 use super::stats::text::grouped;
 use super::text::{called_within, ended, milliseconds};
 use crate::carrier::operation::OperationType;
@@ -138,7 +138,8 @@ impl<W: Write> Annotator<W> {
     /// Comments on the packets of RDMA Reads and RDMA Writes. If a frame was written before, they are left out: there may be
     /// thousands.
     fn steps(&mut self, transaction: &Transaction, steps: &Steps) {
-        let of = format!("of {}, XID {:#010x}", procedure_name(transaction), transaction.xid);
+        let of =
+            format!("of {}, XID {:#010x}", OperationName::of_transaction(transaction).to_string(), transaction.xid);
         for step in [Step::ReadRequest, Step::ReadResponse, Step::Write] {
             let is_part = |packet: &&PacketRun| packet.step == Some(step) && packet.octets > 0;
             let total: u64 = steps.packets.iter().filter(is_part).map(|packet| packet.packets).sum();
