@@ -138,8 +138,7 @@ impl<W: Write> Annotator<W> {
     /// Comments on the packets of RDMA Reads and RDMA Writes. If a frame was written before, they are left out: there may be
     /// thousands.
     fn steps(&mut self, transaction: &Transaction, steps: &Steps) {
-        let of =
-            format!("of {}, XID {:#010x}", OperationName::of_transaction(transaction).to_string(), transaction.xid);
+        let of = format!("of {}, XID {:#010x}", OperationName::of_transaction(transaction), transaction.xid);
         for step in [Step::ReadRequest, Step::ReadResponse, Step::Write] {
             let is_part = |packet: &&PacketRun| packet.step == Some(step) && packet.octets > 0;
             let total: u64 = steps.packets.iter().filter(is_part).map(|packet| packet.packets).sum();
