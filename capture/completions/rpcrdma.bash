@@ -219,7 +219,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__check)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --rule --ignore --known --baseline --explain --list --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --rule --ignore --known --baseline --explain --list --json --parquet --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -287,6 +287,10 @@ _rpcrdma() {
                     ;;
                 --explain)
                     COMPREPLY=($(compgen -W "header-short version proc-unknown msgp-sent done-sent error-from-requester list-flag list-truncated nomsg-empty nomsg-trailing msg-no-payload xid-mismatch error-range error-trailing credit-zero-grant credit-zero-request read-position-align read-in-reply read-position-zero-in-msg read-position-order read-overlap long-call-roundup segment-wraps segment-empty read-position-beyond reply-chunk-in-msg reply-chunk-unused-nomsg long-reply-roundup write-list-echo write-length write-fill-order write-unused-form write-empty-respected reply-chunk-echo credit-exceeded credit-initial reverse-credit inline-exceeded read-length read-roundup write-roundup write-unwritten write-ignored ddp-not-eligible gss-reduced read-not-pulled invalidate-foreign reply-chunk-missing error-echo rdma-read-bounds rdma-write-bounds rdma-write-after-reply handle-shared reply-unexpected reverse-version pull-not-notified answer private-data-version private-data-absent v2-reserved-flag v2-response-flag v2-more-type v2-more-sequence v2-more-chunks v2-tpmore v2-credit-zero v2-first-message v2-inv-handle v2-property v2-continuation v2-htype v2-grant-xid v2-trailing v2-xid-mismatch v2-no-payload v2-external v2-read-order v2-direction" -- "${cur}"))
+                    return 0
+                    ;;
+                --parquet)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --jobs)
@@ -393,7 +397,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__decode)
-            opts="-v -j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --verbose --json --separate --jobs --color --quiet --help"
+            opts="-v -j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --verbose --json --parquet --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -441,6 +445,10 @@ _rpcrdma() {
                     ;;
                 --v2-family)
                     COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --parquet)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --jobs)
@@ -1407,7 +1415,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__transactions)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --parquet --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1455,6 +1463,10 @@ _rpcrdma() {
                     ;;
                 --v2-family)
                     COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --parquet)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --jobs)

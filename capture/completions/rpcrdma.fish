@@ -60,6 +60,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l slower-than -
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l parquet -d 'Print nothing, and write a table of the dataset in DIR: zstd-compressed Parquet files, by capture and hour, with the fields of --json as columns. A table that is there already is left alone. Only if the program was built with the feature parquet' -r -F
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
@@ -82,6 +83,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l slower-
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l parquet -d 'Print nothing, and write a table of the dataset in DIR: zstd-compressed Parquet files, by capture and hour, with the fields of --json as columns. A table that is there already is left alone. Only if the program was built with the feature parquet' -r -F
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
@@ -569,6 +571,7 @@ v2-no-payload\t'a header with a Payload stream is followed by octets of it; RDMA
 v2-external\t'RDMA2_CALL_EXTERNAL has a Call chunk, RDMA2_REPLY_EXTERNAL a Reply chunk; only the Call chunk is at Position 0 (drafts -03 to -07)'
 v2-read-order\t'Positions are multiples of four and do not decrease'
 v2-direction\t'the header of a Call carries a Call, the header of a Reply a Reply (drafts -03 to -07)'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l parquet -d 'Print nothing, and write a table of the dataset in DIR: zstd-compressed Parquet files, by capture and hour, with the fields of --json as columns. A table that is there already is left alone. Only if the program was built with the feature parquet' -r -F
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'

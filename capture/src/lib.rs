@@ -40,14 +40,15 @@
 //! ```
 //!
 //! # Features
-//! All are on by default. A dissector and checker needs none of them: `default-features = false`.
+//! All but `parquet` are on by default. A dissector and checker needs none of them: `default-features = false`.
 //!
 //! | feature | for | brings |
 //! |---|---|---|
 //! | `json` | `output::json`, and findings and statistics as JSON | serde, serde_json |
 //! | `text` | `output::text`, `output::tree`, and findings and statistics as text | anstyle |
 //! | `export` | `output::export`: pcap files of RPC over TCP | pcap-file |
-//! | `program` | the program `rpcrdma`, which needs all of the others | clap and others |
+//! | `parquet` | `output::parquet`: tables for data analysis; off by default | parquet, arrow |
+//! | `program` | the program `rpcrdma`, which needs all of the others but `parquet` | clap and others |
 //!
 //! Captures are read without `pcap-file`, so reading needs no feature.
 #![forbid(unsafe_code)]

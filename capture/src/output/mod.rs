@@ -1,8 +1,8 @@
 //! Writing what was found: `json` for programs, `text`, `tree` and `findings` for people, [`stats`] in numbers, `export` for
-//! tools that read RPC over TCP, `annotate` for Wireshark, `trace` for Perfetto, `report` for a ticket. Each that brings a
-//! package with it is behind the feature of that name. `tree`, `slow`, `pending`, `top`
-//! and `explain` are with `text`, `trace` is with
-//! `json`, `annotate` needs both `export` and `text`, and `compare` both `json` and `text`.
+//! tools that read RPC over TCP, `annotate` for Wireshark, `trace` for Perfetto, `report` for a ticket, `parquet` for data
+//! analysis. Each that brings a package with it is behind the feature of that name. `tree`, `slow`, `pending`, `top` and
+//! `explain` are with `text`, `trace` is with `json`, `annotate` needs both `export` and `text`, and `compare` both `json` and
+//! `text`.
 
 #[cfg(all(feature = "export", feature = "text"))]
 pub mod annotate;
@@ -10,6 +10,8 @@ pub mod annotate;
 mod capture_file;
 #[cfg(all(feature = "json", feature = "text"))]
 pub mod compare;
+#[cfg(any(feature = "parquet", feature = "report"))]
+mod date;
 #[cfg(feature = "text")]
 pub mod explain;
 #[cfg(feature = "export")]
@@ -25,6 +27,8 @@ pub mod json;
 #[cfg(feature = "text")]
 mod ladder;
 mod operation_name;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 #[cfg(feature = "text")]
 pub mod pending;
 pub(crate) mod reason;

@@ -4,6 +4,7 @@ mod arguments;
 mod capture;
 mod commands;
 mod conclusion;
+mod dataset;
 mod destination;
 mod failure;
 mod filters;

@@ -20,7 +20,7 @@ pub(super) fn rules(out: &mut impl io::Write, totals: &Totals) -> io::Result<()>
 
 /// A rule that was broken.
 #[derive(Serialize)]
-struct FindingObject<'a> {
+pub(in crate::output) struct FindingObject<'a> {
     /// The name of the rule: `check --explain` explains it.
     rule: &'static str,
     /// `error`, `warning` or `hazard`.
@@ -52,7 +52,7 @@ impl Record for FindingObject<'_> {
 }
 
 impl<'a> FindingObject<'a> {
-    fn new(found: &'a Found, files: &'a Files, in_baseline: bool) -> Self {
+    pub(in crate::output) fn new(found: &'a Found, files: &'a Files, in_baseline: bool) -> Self {
         Self {
             rule: found.rule.slug,
             severity: found.severity.name(),

@@ -25,6 +25,8 @@ use crate::file::Time;
 pub use baseline::{Baseline, BaselineError};
 #[cfg(feature = "text")]
 pub use explain::{explain, list};
+#[cfg(feature = "parquet")]
+pub(super) use json::FindingObject;
 #[cfg(feature = "json")]
 pub use json::FindingTotals;
 #[cfg(feature = "text")]
@@ -103,6 +105,25 @@ impl Findings {
     /// # Errors
     /// Those of `out`.
     pub fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
+        let (is_excused, is_in_baseline) = self.take(found);
+        match &mut self.form {
+            #[cfg(feature = "text")]
+            FindingsForm::Text(_) if is_excused => Ok(()),
+            #[cfg(feature = "text")]
+            FindingsForm::Text(text) => text.finding(out, found, files),
+            #[cfg(feature = "json")]
+            FindingsForm::Json => json::finding(out, found, files, is_in_baseline),
+        }
+    }
+
+    /// Takes note of a finding that is written elsewhere, and says whether the baseline has it.
+    #[cfg(feature = "parquet")]
+    pub fn written_elsewhere(&mut self, found: &Found) -> bool {
+        self.take(found).1
+    }
+
+    /// Takes note of a finding, and says whether it is excused, and whether the baseline has it.
+    fn take(&mut self, found: &Found) -> (bool, bool) {
         let known = found.known();
         let is_accepted = known.is_some_and(|known| self.excused.implementations.contains(&known.implementation));
         #[cfg(feature = "json")]
@@ -113,14 +134,7 @@ impl Findings {
         self.excused.in_baseline += u64::from(is_in_baseline && !is_accepted);
         let is_excused = is_accepted || is_in_baseline;
         self.count(found, known, is_excused);
-        match &mut self.form {
-            #[cfg(feature = "text")]
-            FindingsForm::Text(_) if is_excused => Ok(()),
-            #[cfg(feature = "text")]
-            FindingsForm::Text(text) => text.finding(out, found, files),
-            #[cfg(feature = "json")]
-            FindingsForm::Json => json::finding(out, found, files, is_in_baseline),
-        }
+        (is_excused, is_in_baseline)
     }
 
     fn count(&mut self, found: &Found, known: Option<&Deviation>, is_excused: bool) {

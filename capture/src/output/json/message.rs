@@ -21,7 +21,7 @@ use crate::rpc::message::{Captured, Message};
 
 /// A Send on a connection that carries RPC-over-RDMA.
 #[derive(Serialize)]
-pub(super) struct MessageObject<'a> {
+pub(in crate::output) struct MessageObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,
     #[serde(flatten)]

@@ -66,7 +66,12 @@ pub(super) use values::{EndObject, Hex32};
 /// # Errors
 /// Those of `out`.
 pub fn message(out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
-    with_send(message, |send| write_record(out, &MessageObject::new(message, files, send)))
+    with_message(message, files, |record| write_record(out, record))
+}
+
+/// Calls `act` with the record of a message.
+pub(super) fn with_message<T>(message: &Message, files: &Files, act: impl FnOnce(&MessageObject<'_>) -> T) -> T {
+    with_send(message, |send| act(&MessageObject::new(message, files, send)))
 }
 
 /// Writes a message that is not from a capture, such as one typed in by hand: without frame, time, connection and
@@ -88,10 +93,20 @@ pub fn transaction(
     files: &Files,
     names: &mut FileNames,
 ) -> io::Result<()> {
+    with_transaction(transaction, files, names, |record| write_record(out, record))
+}
+
+/// Calls `act` with the record of a transaction, once `names` has learnt from it.
+pub(super) fn with_transaction<T>(
+    transaction: &Transaction,
+    files: &Files,
+    names: &mut FileNames,
+    act: impl FnOnce(&TransactionObject<'_>) -> T,
+) -> T {
     let arguments = transaction.arguments();
     names.learn(transaction, &arguments);
     let arguments = ArgumentsObject::all(&arguments, server(transaction), names);
-    write_record(out, &TransactionObject::new(transaction, arguments, files))
+    act(&TransactionObject::new(transaction, arguments, files))
 }
 
 /// Writes a call without a reply and a line feed; `last` is the time of the last frame.

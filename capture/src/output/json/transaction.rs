@@ -14,7 +14,7 @@ use crate::rpc::transaction::{Form, Half, Transaction};
 
 /// An RPC: a call and its reply.
 #[derive(Serialize)]
-pub(super) struct TransactionObject<'a> {
+pub(in crate::output) struct TransactionObject<'a> {
     /// The number of the connection, from 1.
     connection: u32,
     /// `rdma_xid` (RFC 8166 section 4.2.1).

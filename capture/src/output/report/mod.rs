@@ -4,7 +4,6 @@
 //! page, and it can be read without a script: the script sorts tables and magnifies charts.
 
 mod charts;
-mod date;
 mod findings;
 mod ladders;
 mod page;

@@ -5,11 +5,11 @@ use std::io;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rpcrdma::rules::Severity;
 
-use super::date::utc;
 use super::findings::PeerFinding;
 use super::verdict::{octets, sentences};
 use super::{Finished, charts};
 use crate::file::Files;
+use crate::output::date::utc;
 use crate::output::pending::PendingCall;
 use crate::output::stats::text::{duration, grouped};
 use crate::output::stats::{ConnectionStatistics, EndReport, ProcedureStatistics};

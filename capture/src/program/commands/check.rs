@@ -9,13 +9,18 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use super::separate::Separable;
+use super::separate::{Separable, SeparateForm};
 use crate::check::{self, Found};
 use crate::dissector::Config;
 use crate::file::{Files, Time};
 use crate::output::findings::{self, Baseline, BaselineError, Findings};
+#[cfg(feature = "parquet")]
+use crate::output::parquet::TableKind;
 use crate::program::arguments::{Color, InputArguments};
 use crate::program::conclusion::Conclusion;
+use crate::program::dataset::DatasetArguments;
+#[cfg(feature = "parquet")]
+use crate::program::dataset::DatasetTable;
 use crate::program::failure::{DAMAGED, Failure, say};
 use crate::program::filters::Filters;
 use crate::program::judge::Judge;
@@ -50,6 +55,8 @@ pub(super) struct CheckArguments {
     /// Print one JSON object per line: findings, then the outcome for each rule, then a summary
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    dataset: DatasetArguments,
 }
 
 /// An implementation whose deviations are known.
@@ -102,8 +109,11 @@ impl Separable for CheckArguments {
         &mut self.input
     }
 
-    fn is_json(&self) -> bool {
-        self.json
+    fn form(&self) -> SeparateForm {
+        match self.dataset.parquet {
+            Some(_) => SeparateForm::Nothing,
+            None => SeparateForm::printed(self.json),
+        }
     }
 }
 
@@ -129,6 +139,10 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
     if let Some(path) = &arguments.baseline {
         findings = findings.beyond(baseline(path)?);
     }
+    #[cfg(feature = "parquet")]
+    if let Some(directory) = &arguments.dataset.parquet {
+        return write_table(arguments, findings, directory, quiet);
+    }
     let filters = Filters::new(&arguments.input, Select::Both);
     let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
     let config = Config { transactions: filters.select_findings_by_rpc(), ..Config::for_checker() };
@@ -146,6 +160,31 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
     conclusion.judge(&judge);
     conclusion.findings(findings.totals());
     conclusion.end(done.notices.status_of(done.notices.damaged || findings.errors() > 0))
+}
+
+#[cfg(feature = "parquet")]
+fn write_table(
+    arguments: &CheckArguments,
+    mut findings: Findings,
+    directory: &Path,
+    quiet: bool,
+) -> Result<u8, Failure> {
+    let filters = Filters::new(&arguments.input, Select::Both);
+    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let mut written = DatasetTable::create(directory, TableKind::Findings, &arguments.input, quiet)?;
+    let mut take = |found: &Found, files: &Files| match arguments.wants_rule(found.rule.slug) {
+        true => written.table.finding(found, files, findings.written_elsewhere(found)),
+        false => Ok(()),
+    };
+    let config = Config { transactions: filters.select_findings_by_rpc(), ..Config::for_checker() };
+    let show = Show { all: true, ..Show::report(quiet) };
+    let done =
+        source.read_all(config, show, |event, _, known| judge.event(event, known, |found| take(found, known.files)))?;
+    judge.rest(done.summary.first.unwrap_or_default(), |found| take(found, &done.files))?;
+    judge.say_left_out();
+    let status = done.notices.status_of(done.notices.damaged || findings.errors() > 0);
+    written.finish(status)?;
+    Ok(status)
 }
 
 fn baseline(path: &Path) -> Result<Baseline, Failure> {

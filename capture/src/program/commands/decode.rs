@@ -3,12 +3,17 @@
 use clap::Args;
 
 use super::headed::HeadedLines;
-use super::separate::Separable;
+use super::separate::{Separable, SeparateForm};
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
+#[cfg(feature = "parquet")]
+use crate::output::parquet::TableKind;
 use crate::program::arguments::{Color, InputArguments};
 use crate::program::conclusion::Conclusion;
+use crate::program::dataset::DatasetArguments;
+#[cfg(feature = "parquet")]
+use crate::program::dataset::DatasetTable;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
 use crate::program::notices::Select;
@@ -19,11 +24,13 @@ pub(super) struct DecodeArguments {
     #[command(flatten)]
     input: InputArguments,
     /// Print each field of the header with its offset
-    #[arg(long, short, conflicts_with = "json")]
+    #[arg(long, short, conflicts_with_all = ["json", "parquet"])]
     verbose: bool,
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    dataset: DatasetArguments,
 }
 
 impl Separable for DecodeArguments {
@@ -31,12 +38,19 @@ impl Separable for DecodeArguments {
         &mut self.input
     }
 
-    fn is_json(&self) -> bool {
-        self.json
+    fn form(&self) -> SeparateForm {
+        match self.dataset.parquet {
+            Some(_) => SeparateForm::Nothing,
+            None => SeparateForm::printed(self.json),
+        }
     }
 }
 
 pub(super) fn run(arguments: &DecodeArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    #[cfg(feature = "parquet")]
+    if let Some(directory) = &arguments.dataset.parquet {
+        return write_table(arguments, directory, quiet);
+    }
     let config = Config::for_messages();
     let mut text = HeadedLines::new(color);
     let show = Show::listing(quiet);
@@ -52,4 +66,17 @@ pub(super) fn run(arguments: &DecodeArguments, color: Color, quiet: bool) -> Res
     let mut conclusion = Conclusion::new("decode", arguments.json, quiet);
     conclusion.capture(&source, &done);
     conclusion.end(done.status())
+}
+
+#[cfg(feature = "parquet")]
+fn write_table(arguments: &DecodeArguments, directory: &std::path::Path, quiet: bool) -> Result<u8, Failure> {
+    let mut written = DatasetTable::create(directory, TableKind::Messages, &arguments.input, quiet)?;
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Messages))?;
+    let done = source.read_all(Config::for_messages(), Show::report(quiet), |event, _, known| match event {
+        Event::Message(message) => written.table.message(message, known.files),
+        _ => Ok(()),
+    })?;
+    let status = done.status();
+    written.finish(status)?;
+    Ok(status)
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::headed::HeadedLines;
-use super::separate::Separable;
+use super::separate::{Separable, SeparateForm};
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
@@ -49,8 +49,8 @@ impl Separable for EventsArguments {
         &mut self.input
     }
 
-    fn is_json(&self) -> bool {
-        self.json
+    fn form(&self) -> SeparateForm {
+        SeparateForm::printed(self.json)
     }
 }
 

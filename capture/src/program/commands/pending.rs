@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::separate::Separable;
+use super::separate::{Separable, SeparateForm};
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
@@ -38,8 +38,8 @@ impl Separable for PendingArguments {
         &mut self.input
     }
 
-    fn is_json(&self) -> bool {
-        self.json
+    fn form(&self) -> SeparateForm {
+        SeparateForm::printed(self.json)
     }
 }
 

@@ -39,8 +39,26 @@ pub(super) trait Separable: Args + Clone + Sync {
     /// What it reads.
     fn input(&mut self) -> &mut InputArguments;
 
-    /// Whether it prints JSON.
-    fn is_json(&self) -> bool;
+    /// What it prints.
+    fn form(&self) -> SeparateForm;
+}
+
+/// What a command prints of each capture.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SeparateForm {
+    /// Text, that a heading tells from that of other captures.
+    Text,
+    /// JSON objects, each of which names its capture.
+    Json,
+    /// Nothing: it writes files.
+    Nothing,
+}
+
+impl SeparateForm {
+    /// That of a command that prints text, if it does not print JSON.
+    pub(super) const fn printed(json: bool) -> Self {
+        if json { Self::Json } else { Self::Text }
+    }
 }
 
 impl<C: Separable> SeparateArguments<C> {
@@ -53,7 +71,7 @@ impl<C: Separable> SeparateArguments<C> {
         let files = core::mem::take(&mut command.input().files);
         let jobs = jobs.map_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from);
         let outcomes = SeparateCaptures { files: &files, command: &command, spool: Arc::default() }.read(jobs, run)?;
-        outcomes.print(files.len(), command.is_json(), quiet)?;
+        outcomes.print(files.len(), command.form(), quiet)?;
         Ok(outcomes.status(files.len()))
     }
 }
@@ -95,15 +113,15 @@ impl<C: Separable> SeparateCaptures<'_, C> {
         let mut command = self.command.clone();
         command.input().files = vec![file.to_owned()];
         let name = file.display().to_string();
-        let label = match command.is_json() {
-            true => CaptureLabel::Field {
+        let label = match command.form() {
+            SeparateForm::Json => CaptureLabel::Field {
                 field: format!("\"capture_file\":{}", serde_json::Value::from(name.as_str())),
                 name,
             },
-            false => CaptureLabel::Heading(name),
+            SeparateForm::Text | SeparateForm::Nothing => CaptureLabel::Heading(name),
         };
         self.spool.run(turn, label, || {
-            if !command.is_json() {
+            if command.form() == SeparateForm::Text {
                 let space = if turn > 0 { "\n" } else { "" };
                 output::write(format!("{space}==> {} <==\n", file.display()).as_bytes())?;
             }
@@ -168,9 +186,9 @@ impl Outcomes {
     }
 
     /// Prints what became of all captures.
-    fn print(&self, captures: usize, is_json: bool, quiet: bool) -> Result<(), Failure> {
+    fn print(&self, captures: usize, form: SeparateForm, quiet: bool) -> Result<(), Failure> {
         let not_read = self.not_read(captures);
-        if is_json {
+        if form == SeparateForm::Json {
             let mut line = Vec::new();
             let Self { sound, wrong, unusable, interrupted } = *self;
             CapturesSummary { captures, sound, wrong, unusable, interrupted, not_read }.write(&mut line)?;

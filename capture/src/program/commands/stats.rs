@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 
-use super::separate::Separable;
+use super::separate::{Separable, SeparateForm};
 use crate::dissector::Config;
 use crate::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};
 use crate::program::arguments::{Color, InputArguments, duration};
@@ -67,8 +67,8 @@ impl Separable for StatsArguments {
         &mut self.input
     }
 
-    fn is_json(&self) -> bool {
-        self.json
+    fn form(&self) -> SeparateForm {
+        SeparateForm::printed(self.json)
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
-use super::separate::Separable;
+use super::separate::{Separable, SeparateForm};
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::json;
@@ -67,8 +67,8 @@ impl Separable for TopArguments {
         &mut self.input
     }
 
-    fn is_json(&self) -> bool {
-        self.json
+    fn form(&self) -> SeparateForm {
+        SeparateForm::printed(self.json)
     }
 }
 

@@ -3,13 +3,18 @@
 use clap::Args;
 
 use super::headed::HeadedLines;
-use super::separate::Separable;
+use super::separate::{Separable, SeparateForm};
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::file_names::FileNames;
 use crate::output::json;
+#[cfg(feature = "parquet")]
+use crate::output::parquet::TableKind;
 use crate::program::arguments::{Color, InputArguments};
 use crate::program::conclusion::Conclusion;
+use crate::program::dataset::DatasetArguments;
+#[cfg(feature = "parquet")]
+use crate::program::dataset::DatasetTable;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
 use crate::program::notices::Select;
@@ -22,6 +27,8 @@ pub(super) struct TransactionsArguments {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    dataset: DatasetArguments,
 }
 
 impl Separable for TransactionsArguments {
@@ -29,12 +36,19 @@ impl Separable for TransactionsArguments {
         &mut self.input
     }
 
-    fn is_json(&self) -> bool {
-        self.json
+    fn form(&self) -> SeparateForm {
+        match self.dataset.parquet {
+            Some(_) => SeparateForm::Nothing,
+            None => SeparateForm::printed(self.json),
+        }
     }
 }
 
 pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    #[cfg(feature = "parquet")]
+    if let Some(directory) = &arguments.dataset.parquet {
+        return write_table(arguments, directory, quiet);
+    }
     let mut text = HeadedLines::new(color);
     // What was looked up before the RPCs that were asked for names their files.
     let mut names = FileNames::default();
@@ -55,4 +69,26 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
     let mut conclusion = Conclusion::new("transactions", arguments.json, quiet);
     conclusion.capture(&source, &done);
     conclusion.end(done.status())
+}
+
+#[cfg(feature = "parquet")]
+fn write_table(arguments: &TransactionsArguments, directory: &std::path::Path, quiet: bool) -> Result<u8, Failure> {
+    let mut written = DatasetTable::create(directory, TableKind::Transactions, &arguments.input, quiet)?;
+    // What was looked up before the RPCs that were asked for names their files.
+    let mut names = FileNames::default();
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
+    let show = Show { all: true, ..Show::report(quiet) };
+    let done = source.read_all(Config::default(), show, |event, _, known| match event {
+        Event::Transaction(transaction) if known.is_wanted => {
+            written.table.transaction(transaction, known.files, &mut names)
+        }
+        Event::Transaction(transaction) => {
+            names.learn(transaction, &transaction.arguments());
+            Ok(())
+        }
+        _ => Ok(()),
+    })?;
+    let status = done.status();
+    written.finish(status)?;
+    Ok(status)
 }

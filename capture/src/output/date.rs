@@ -1,11 +1,20 @@
 //! Dates of the Gregorian calendar.
 
 /// Nanoseconds since 1970 as a date and a time of day, to the second, in UTC.
+#[cfg(feature = "report")]
 pub(super) fn utc(nanoseconds: u64) -> String {
     let seconds = nanoseconds / 1_000_000_000;
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = date(days);
     format!("{year}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC", second / 3600, second / 60 % 60, second % 60)
+}
+
+/// The hour of nanoseconds since 1970, as `2026-11-21T10`, in UTC.
+#[cfg(feature = "parquet")]
+pub(super) fn hour(nanoseconds: u64) -> String {
+    let hours = nanoseconds / 3_600_000_000_000;
+    let (year, month, day) = date(hours / 24);
+    format!("{year}-{month:02}-{day:02}T{:02}", hours % 24)
 }
 
 /// The date so many days after 1970-01-01. Counted from March 1st of the year 0, years end with the leap day, and 400 years
@@ -39,7 +48,10 @@ mod tests {
             (4_107_542_400, "2100-03-01 00:00:00 UTC"),
             (18_446_744_073, "2554-07-21 23:34:33 UTC"),
         ] {
+            #[cfg(feature = "report")]
             assert_eq!(utc(seconds * 1_000_000_000), expected);
+            #[cfg(feature = "parquet")]
+            assert_eq!(hour(seconds * 1_000_000_000), expected[..13].replace(' ', "T"));
         }
     }
 }
