@@ -3,7 +3,9 @@
 use core::fmt::{self, Display, Write};
 use core::hint::black_box;
 
-use rpcrdma::endpoint::{CallId, Direction, Item, Limits, Requester, Responder, Terms, Version, requester, responder};
+use rpcrdma::endpoint::{
+    CallId, Channel, Direction, Item, Limits, Requester, Responder, Terms, Version, Versions, requester, responder,
+};
 use rpcrdma::error::{DecodeError, EncodeError, Reaction, Role};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::prefix::{Prefix, Procedure};
@@ -38,6 +40,7 @@ pub fn all(input: &[u8], output: &mut [u8]) {
     counted(input);
     requester(input, output);
     responder(input, output);
+    channel(input, output);
 }
 
 /// Keeps a value from being optimised away.
@@ -594,6 +597,8 @@ fn requester(input: &[u8], output: &mut [u8]) {
         }
         requester.request_credits(black_box(0));
         requester.limit_transfers(black_box(0));
+        requester.agree(terms());
+        requester.permit(black_box(3));
         see((requester.in_flight(), requester.is_full(), Direction::of(input, |xid| requester.awaits(xid))));
     }
 }
@@ -608,6 +613,9 @@ fn responder(input: &[u8], output: &mut [u8]) {
     responder.limit_transfers(black_box(0));
     responder.provide_replies(black_box(2));
     for octet in input {
+        responder.agree(terms());
+        responder.permit(black_box(3));
+        see(responder.occupied());
         responder.refuse_xid(u32::from(*octet));
         if let Err(error) = responder.handle(responder::Input::Received { receive: 1, octets: input }) {
             show(&error);
@@ -644,6 +652,25 @@ fn responder(input: &[u8], output: &mut [u8]) {
         see(responder.handle(responder::Input::Invalidated { call }));
         if let Err(error) = responder.grant(black_box(2)) {
             show(&error);
+        }
+    }
+}
+
+#[inline(never)]
+fn channel(input: &[u8], output: &mut [u8]) {
+    let own = v2::Properties { maximum_send_size: black_box(5000), ..v2::Properties::DEFAULT };
+    let versions = Versions::from_bits_retain(black_box(7));
+    show(&Version::Two(black_box(v2::Family::A)));
+    for mut channel in [Channel::client(versions, own), Channel::server(versions, own)] {
+        for octet in input {
+            see(channel.received(input));
+            encoded(channel.poll(black_box(9), output).map(|length| length.unwrap_or(0)));
+            channel.send(black_box(9), output);
+            see((channel.available(black_box(9)), channel.negotiation(), channel.terms(black_box(true))));
+            see(channel.peer_properties());
+            if *octet == 0 {
+                channel.lost();
+            }
         }
     }
 }

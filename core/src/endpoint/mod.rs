@@ -84,6 +84,7 @@
 //! Whether a message fits, what part of it goes inline, and which octets go to which segment follows from lengths and
 //! positions alone. So the data stays where the driver has it.
 
+pub mod channel;
 mod direction;
 mod input_error;
 mod limits;
@@ -96,6 +97,7 @@ mod version;
 mod window;
 mod wire;
 
+pub use channel::{Channel, Versions};
 pub use direction::Direction;
 pub use input_error::InputError;
 pub use limits::Limits;

@@ -3,6 +3,8 @@
 //! [`rules::Credits`](crate::rules::Credits) judges a peer and gives it the benefit of the doubt: the peer may use a
 //! larger grant until it must have seen the smaller one. A sender has no such doubt: the last grant holds.
 
+use core::mem;
+
 /// How many calls may be in flight, and how many are.
 #[derive(Debug)]
 pub(super) struct Window {
@@ -52,6 +54,12 @@ impl Window {
     /// Takes over what a reply grants. 0, which nobody may grant, would end all calls, so one call may still be sent.
     pub(super) fn grant(&mut self, granted: u32) {
         self.granted = granted.max(1);
+    }
+
+    /// In version 2: this many more messages may be sent now. Whether there are more than before.
+    pub(super) fn permit(&mut self, messages: u32) -> bool {
+        let before = mem::replace(&mut self.granted, self.sent.saturating_add(messages));
+        self.granted > before
     }
 
     /// Counts a call as answered.

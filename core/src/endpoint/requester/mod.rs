@@ -115,6 +115,20 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.transfer = if octets == 0 { 1 } else { octets };
     }
 
+    /// The terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
+    pub const fn agree(&mut self, terms: Terms) {
+        self.how.terms = terms;
+    }
+
+    /// In version 2, where [`Channel`](super::Channel) counts the credits: how many messages may be sent now. To be said
+    /// before each [`poll`](Self::poll).
+    pub fn permit(&mut self, messages: u32) {
+        if self.window.permit(messages) {
+            self.wake();
+            self.start();
+        }
+    }
+
     /// Calls that hold a credit: those that are sent, or about to be, and not answered, and those whose reply is in a
     /// Receive that has not gone back to the driver. So as many Receives as requested credits are enough.
     #[must_use]

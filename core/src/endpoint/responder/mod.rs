@@ -67,6 +67,9 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     ready: Queue<CALLS>,
     /// Calls that wait for RDMA Reads of others to complete.
     held: Queue<CALLS>,
+    /// How many messages may be sent, and answers that wait for that.
+    permitted: u32,
+    unsent: Queue<CALLS>,
     /// RDMA Reads that are not complete, and how many are allowed.
     reading: u32,
     most_reads: u32,
@@ -100,6 +103,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             slots: Slots::new(),
             ready: Queue::new(),
             held: Queue::new(),
+            permitted: u32::MAX,
+            unsent: Queue::new(),
             reading: 0,
             most_reads: u32::MAX,
             transfer: u32::MAX,
@@ -122,6 +127,29 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
         self.grant = credits;
         Ok(())
+    }
+
+    /// The terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
+    pub const fn agree(&mut self, terms: Terms) {
+        self.terms = terms;
+    }
+
+    /// In version 2, where [`Channel`](super::Channel) counts the credits: how many messages may be sent now. To be said
+    /// before each [`poll`](Self::poll).
+    pub fn permit(&mut self, messages: u32) {
+        self.permitted = messages;
+        while messages > 0
+            && let Some(call) = self.unsent.pop()
+        {
+            self.ready.push(call);
+        }
+    }
+
+    /// Calls that are not answered, and whose Receives have gone back to the driver. In version 2, they still hold the
+    /// credits with which they came, so that what was granted bounds what this end has to hold.
+    #[must_use]
+    pub fn occupied(&self) -> u32 {
+        self.slots.iter().fold(0, |sum: u32, (_, slot)| sum.saturating_add(u32::from(slot.receive.is_none())))
     }
 
     /// Allows this many RDMA Reads at a time from now on: as many as the adapter and the connection allow (ORD, RFC
@@ -239,6 +267,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 self.slots.free_all();
                 self.ready.clear();
                 self.held.clear();
+                self.unsent.clear();
                 Ok(())
             }
         }
@@ -330,7 +359,12 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                     Output::Invalidate { call, handle }
                 }
                 Step::Write(piece) => Output::Write { call, from: piece.at, target: piece.remote },
-                Step::Send => return self.send(call, header),
+                Step::Send if self.permitted > 0 => return self.send(call, header),
+                Step::Send => {
+                    self.ready.pop();
+                    self.unsent.push(call);
+                    continue;
+                }
             }));
         }
         Ok(None)
@@ -438,9 +472,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
         match CallReceived::decode(self.terms.version, octets) {
             CallReceived::Call(prefix, call) => self.called(receive, (prefix, &call), octets),
-            CallReceived::Fault(prefix, error) => {
-                self.admit(receive, Stage::Refusing(prefix, error), prefix);
-            }
+            CallReceived::Fault(prefix, error) => self.answer(receive, prefix, error),
             CallReceived::Done(xid) => {
                 self.done(xid);
                 self.release = Some(receive);
@@ -452,8 +484,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
 
     /// A Call whose header can be read.
     fn called(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
-        let judged = self.judge(prefix.xid, call, octets);
-        let (assembly, header) = match judged {
+        let (assembly, header) = match self.judge(prefix.xid, call, octets) {
             Ok(judged) if !self.is_refused(prefix.xid) => judged,
             Ok(_) => return self.answer(receive, prefix, MALFORMED),
             Err(error) => return self.answer(receive, prefix, error),
@@ -471,6 +502,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
+    #[cold]
     fn answer(&mut self, receive: u32, prefix: Prefix, error: ErrorBodyV2) {
         self.admit(receive, Stage::Refusing(prefix, error), prefix);
     }

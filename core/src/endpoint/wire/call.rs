@@ -134,8 +134,8 @@ impl<'a> CallReceived<'a> {
 
     #[inline(always)]
     fn decode_1(octets: &'a [u8]) -> Self {
-        let v1::Message { header, header_length, payload } = match v1::Message::decode(octets) {
-            Ok(message) => message,
+        let (header, payload) = match v1::Header::decode(octets) {
+            Ok(decoded) => decoded,
             // An error is never answered, whatever version it refuses (RFC 8166 section 4.2.4).
             Err(_) if ErrorReply::decode(octets).is_ok() => return Self::Nothing,
             Err(error) => return Self::undecodable_1(octets, error),
@@ -148,6 +148,7 @@ impl<'a> CallReceived<'a> {
             Body::Error(_) => return Self::Nothing,
         };
         let lists = CallLists { chunks, ..CallLists::default() };
+        let header_length = octets.len().saturating_sub(payload.len());
         Self::Call(header.prefix(), ReceivedCall { form, lists, header_length, payload })
     }
 

@@ -114,7 +114,7 @@ pub(in crate::endpoint) enum ReplyBody<'a> {
 
 impl<'a> ReceivedReply<'a> {
     /// Reads a Reply or an error; `None` if the Send is something else.
-    #[inline(always)]
+    #[inline]
     pub(in crate::endpoint) fn decode(version: Version, octets: &'a [u8]) -> Option<Self> {
         match version {
             Version::One => Self::decode_1(octets),
@@ -122,9 +122,10 @@ impl<'a> ReceivedReply<'a> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn decode_1(octets: &'a [u8]) -> Option<Self> {
-        let v1::Message { header, header_length, payload } = v1::Message::decode(octets).ok()?;
+        let (header, payload) = v1::Header::decode(octets).ok()?;
+        let header_length = octets.len().saturating_sub(payload.len());
         let body = match header.body {
             Body::Msg(chunks) => ReplyBody::Inline(chunks),
             Body::Nomsg(chunks) => ReplyBody::Long(chunks),

@@ -21,18 +21,40 @@ pub struct Properties<'a> {
 
 impl Default for Properties<'_> {
     fn default() -> Self {
-        Self {
-            maximum_send_size: 4096,
-            receive_buffer_size: 4096,
-            maximum_segment_size: 1_048_576,
-            maximum_segment_count: 16,
-            reverse_direction: ReverseDirection::NONE,
-            host_authentication: None,
-        }
+        Self::DEFAULT
     }
 }
 
 impl<'a> Properties<'a> {
+    /// Those of a peer that has said nothing.
+    pub const DEFAULT: Self = Self {
+        maximum_send_size: 4096,
+        receive_buffer_size: 4096,
+        maximum_segment_size: 1_048_576,
+        maximum_segment_count: 16,
+        reverse_direction: ReverseDirection::NONE,
+        host_authentication: None,
+    };
+
+    /// The five numbers, each with the property that it is.
+    #[must_use]
+    pub const fn numbers(&self) -> [(PropertyId, u32); 5] {
+        [
+            (PropertyId::SBSIZ, self.maximum_send_size),
+            (PropertyId::RBSIZ, self.receive_buffer_size),
+            (PropertyId::RSSIZ, self.maximum_segment_size),
+            (PropertyId::RCSIZ, self.maximum_segment_count),
+            (PropertyId::BRS, self.reverse_direction.0),
+        ]
+    }
+
+    /// The same as [`Self::with`], of the numbers alone, which outlive the message.
+    #[must_use]
+    pub fn with_numbers(&self, set: &PropertySet<'_>) -> Properties<'static> {
+        let all = Properties { host_authentication: None, ..*self }.with(set);
+        Properties { host_authentication: None, ..all }
+    }
+
     /// The same after the peer has sent `set`. Unknown properties change nothing; if a property occurs twice, the last
     /// one counts.
     #[must_use]

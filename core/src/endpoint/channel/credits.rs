@@ -1,0 +1,226 @@
+//! Flow control of version 2 (version two draft -01, "Flow Control"; -07 section 4.2.1).
+//!
+//! Every message takes a credit, in each direction, whatever it is for. Both formats count the same; only the word on the
+//! wire differs:
+//!
+//! ```text
+//!                         sent <= permitted                received <= granted
+//! family A                permitted += low 16 bits         low 16 bits = what granted has grown by, never 0
+//! family B                permitted = the word             the word = granted
+//! ```
+//!
+//! In family B `granted` is what was received, and what can be received besides. In family A no message may grant 0, so each
+//! takes a Receive that was not granted yet, and half of them are kept for that. Where the drafts contradict themselves is
+//! in `v2/README.md`.
+
+use crate::v2::{Credit, Family};
+
+/// The credits of one end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Credits {
+    family: Family,
+    /// Messages that were sent.
+    sent: u32,
+    /// Messages that the peer permits to be sent, those that were sent included.
+    permitted: u32,
+    /// Messages that were received.
+    received: u32,
+    /// Messages that the peer may send, those that were received included.
+    granted: u32,
+    /// Messages with something for an RPC that were received since the last was sent.
+    unreported: u32,
+}
+
+/// A peer that has sent more than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exceeded;
+
+impl Credits {
+    /// A client may begin with one message. A server of family A waits for credits; one of family B may begin with one
+    /// message too.
+    pub(super) const fn client(family: Family) -> Self {
+        let granted = Self::of_server(family);
+        Self { family, sent: 0, permitted: 1, received: 0, granted, unreported: 0 }
+    }
+
+    /// The other end of [`Self::client`].
+    pub(super) const fn server(family: Family) -> Self {
+        let permitted = Self::of_server(family);
+        Self { family, sent: 0, permitted, received: 0, granted: 1, unreported: 0 }
+    }
+
+    const fn of_server(family: Family) -> u32 {
+        match family {
+            Family::A => 0,
+            Family::B => 1,
+        }
+    }
+
+    /// Messages that may be sent now, if `room` more can be received. In family A each has to grant something.
+    pub(super) fn available(&self, room: u32) -> u32 {
+        let permitted = u32::try_from(self.ahead()).unwrap_or(0);
+        match self.family {
+            Family::A => permitted.min(self.news(room)),
+            Family::B => permitted,
+        }
+    }
+
+    /// Whether an asynchronous grant is due: half of what the peer may send has come since it was last told, and there
+    /// is something to grant. The peer keeps a Receive for one such message that it has not permitted.
+    pub(super) fn is_grant_due(&self, room: u32) -> bool {
+        let is_half = self.unreported.saturating_mul(2) >= room;
+        self.unreported > 0 && is_half && self.news(room) > 0 && self.ahead() >= 0
+    }
+
+    /// Counts a message that is sent, and returns its `rdma_credit`.
+    pub(super) fn send(&mut self, room: u32) -> Credit {
+        self.sent = self.sent.wrapping_add(1);
+        self.unreported = 0;
+        let news = self.news(room);
+        match self.family {
+            Family::A => {
+                let most = u16::try_from(room).unwrap_or(u16::MAX).max(1);
+                let kept = room.checked_div(2).unwrap_or(0);
+                let granted = u16::try_from(news.saturating_sub(kept)).unwrap_or(u16::MAX).clamp(1, most);
+                self.granted = self.granted.wrapping_add(u32::from(granted));
+                Credit::new(granted, most)
+            }
+            Family::B => {
+                self.granted = self.granted.wrapping_add(news);
+                Credit(self.granted)
+            }
+        }
+    }
+
+    /// Counts a message that was received. `is_grant`: it does nothing but grant credits, so one more than was granted
+    /// may come.
+    pub(super) fn receive(&mut self, credit: Credit, is_grant: bool) -> Result<(), Exceeded> {
+        self.count(u32::from(is_grant))?;
+        self.unreported = self.unreported.saturating_add(u32::from(!is_grant));
+        self.permitted = match self.family {
+            // No sum of grants may look like a number before those that were sent.
+            Family::A if self.ahead() > i32::MAX / 2 => self.permitted,
+            Family::A => self.permitted.wrapping_add(u32::from(credit.granted())),
+            Family::B => credit.limit(),
+        };
+        Ok(())
+    }
+
+    /// Counts a message that cannot be read.
+    pub(super) fn receive_unread(&mut self) -> Result<(), Exceeded> {
+        self.unreported = self.unreported.saturating_add(1);
+        self.count(0)
+    }
+
+    fn count(&mut self, beyond: u32) -> Result<(), Exceeded> {
+        self.received = self.received.wrapping_add(1);
+        let excess = self.received.wrapping_sub(self.granted).cast_signed();
+        if i64::from(excess) > i64::from(beyond) { Err(Exceeded) } else { Ok(()) }
+    }
+
+    /// How many more messages are permitted than were sent; below 0 after an asynchronous grant without a credit.
+    const fn ahead(&self) -> i32 {
+        self.permitted.wrapping_sub(self.sent).cast_signed()
+    }
+
+    /// How many more messages the peer could be granted.
+    fn news(&self, room: u32) -> u32 {
+        u32::try_from(self.received.wrapping_add(room).wrapping_sub(self.granted).cast_signed()).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both() -> [(Family, Credits, Credits); 2] {
+        [Family::A, Family::B].map(|family| (family, Credits::client(family), Credits::server(family)))
+    }
+
+    #[test]
+    fn a_client_begins_with_one_message_and_goes_on_when_it_is_granted_more() {
+        for (family, mut client, mut server) in both() {
+            assert_eq!(client.available(8), 1, "{family:?}");
+            let first = client.send(8);
+            assert_eq!(first, if family == Family::A { Credit::new(4, 8) } else { Credit(8) }, "{family:?}");
+            assert_eq!(client.available(8), 0, "{family:?}");
+            server.receive(first, false).unwrap();
+            assert_eq!(server.available(4), if family == Family::A { 4 } else { 8 }, "{family:?}");
+            let second = server.send(4);
+            assert_eq!(second, if family == Family::A { Credit::new(2, 4) } else { Credit(5) }, "{family:?}");
+            client.receive(second, false).unwrap();
+            assert_eq!(client.available(8), if family == Family::A { 2 } else { 4 }, "{family:?}");
+        }
+    }
+
+    #[test]
+    fn one_message_more_than_was_granted_is_too_many_unless_it_grants() {
+        for (family, mut client, mut server) in both() {
+            server.receive(client.send(8), false).unwrap();
+            // The server has not granted anything else, and has a Receive left for a grant.
+            assert_eq!(server.receive(Credit(9), true), Ok(()), "{family:?}");
+            assert_eq!(server.receive(Credit(9), true), Err(Exceeded), "{family:?}");
+            let (_, mut again, mut server) = both()[usize::from(family == Family::B)];
+            server.receive(again.send(8), false).unwrap();
+            assert_eq!(server.receive(Credit(9), false), Err(Exceeded), "{family:?}");
+        }
+    }
+
+    #[test]
+    fn a_grant_is_due_when_half_was_used_and_never_answers_a_grant() {
+        for (family, mut client, mut server) in both() {
+            server.receive(client.send(8), false).unwrap();
+            client.receive(server.send(8), false).unwrap();
+            for message in 1..=4 {
+                assert!(!server.is_grant_due(8), "{family:?} {message}");
+                assert!(client.available(8) > 0, "{family:?} {message}");
+                server.receive(client.send(8), false).unwrap();
+            }
+            assert!(server.is_grant_due(8), "{family:?}");
+            let before = client.ahead();
+            let grant = server.send(8);
+            assert!(!server.is_grant_due(8), "{family:?}");
+            client.receive(grant, true).unwrap();
+            assert!(!client.is_grant_due(8), "{family:?}");
+            assert_eq!(client.ahead(), before + 4, "{family:?}");
+        }
+    }
+
+    #[test]
+    fn each_message_of_family_a_grants_something_that_can_be_received() {
+        let (mut client, mut server) = (Credits::client(Family::A), Credits::server(Family::A));
+        server.receive(client.send(8), false).unwrap();
+        let mut sent = 0;
+        while server.available(8) > 0 {
+            let credit = server.send(8);
+            sent += u32::from(credit.granted());
+            assert!(credit.granted() > 0);
+            client.receive(credit, false).unwrap();
+        }
+        // The client's first message has taken one of those with which the server began.
+        assert_eq!((sent, client.permitted), (8, 9));
+    }
+
+    #[test]
+    fn counts_go_round_past_the_last_number() {
+        let near = u32::MAX - 2;
+        let mut peer =
+            Credits { sent: near, permitted: near, received: near, granted: near, ..Credits::client(Family::B) };
+        peer.receive(Credit(4), true).unwrap();
+        assert_eq!((peer.available(1), peer.news(10)), (7, 11));
+        assert_eq!(peer.send(10), Credit(8));
+    }
+
+    #[test]
+    fn no_grant_is_so_large_that_it_becomes_none() {
+        let mut peer = Credits { granted: u32::MAX / 2, ..Credits::client(Family::A) };
+        for _ in 0..100_000 {
+            peer.receive(Credit(0xffff_ffff), true).unwrap();
+        }
+        assert!(peer.available(u32::MAX / 2 + 200_000) > 0);
+        // A limit below what was sent permits nothing.
+        let mut peer = Credits { sent: 9, granted: 9, ..Credits::client(Family::B) };
+        peer.receive(Credit(3), false).unwrap();
+        assert_eq!(peer.available(9), 0);
+    }
+}

@@ -1,0 +1,478 @@
+//! What both directions of a connection share: its version, and in version 2 the credits, the transport properties and
+//! whatever a message is that belongs to no RPC.
+//!
+//! ```text
+//!   client    Offering -> Offered --+-> version 2      the server answers in version 2
+//!                                   +-> version 1      it refuses version 2
+//!                                   +-> lost           the connection ends: version 1 on the next one
+//!   server    Listening ------------+-> the version of the first message
+//! ```
+//!
+//! A client's first message has its transport properties: they belong to no RPC, so a refusal costs none, and they have
+//! far less than 1024 octets. A driver that lets a client begin with version 2 makes no calls before it is
+//! [agreed](Negotiation::Agreed) what the connection speaks.
+//!
+//! The Requester and the Responder know nothing of all this. Their Sends go through [`Channel::send`], which counts each
+//! and writes its credits; [`Channel::available`] is how many more may be sent, for [`Requester::permit`] and
+//! [`Responder::permit`]. What arrives goes through [`Channel::received`], which says whom it is for. In version 1 all of
+//! these do nothing.
+//!
+//! What a driver has to do besides:
+//! - [`Channel::poll`] has messages of its own to send: they come before those of the Requester and the Responder.
+//! - `room`, of which several functions ask, is how many messages it can receive: the Receives that are posted, without
+//!   the one that is kept for an asynchronous grant, and without [those that Calls still occupy](Responder::occupied).
+//!
+//! [`Requester::permit`]: super::Requester::permit
+//! [`Responder::permit`]: super::Responder::permit
+//! [`Responder::occupied`]: super::Responder::occupied
+
+mod credits;
+mod versions;
+
+pub use versions::Versions;
+
+use heapless::Vec;
+
+use credits::Credits;
+
+use super::{Terms, Version};
+use crate::error::{EncodeError, Role};
+use crate::lists::{Chunks, ReadList, WriteList};
+use crate::prefix::Prefix;
+use crate::v1;
+use crate::v2::family_a::{self, HeaderFlags};
+use crate::v2::{
+    self, Continuation, Credit, ErrorBodyV2, ErrorCode, ErrorReplyV2, Family, HeaderV2, MessageV2, Outcome, Part,
+    Properties, Property, PropertyId, PropertySet, PropertyValue, ReactionV2, Refusal, family_b,
+};
+
+/// Errors that wait to be sent. If there are more, the oldest goes: whoever sends that many bad messages at once has
+/// heard of it.
+const ERRORS: usize = 4;
+
+const NO_CHUNKS: Chunks<'static> = Chunks { reads: ReadList::new(&[]), writes: WriteList::EMPTY, reply: None };
+
+/// Where `rdma_credit` is, in every version.
+const CREDIT: usize = 8;
+
+/// The version, credits and properties of one end of a connection.
+#[derive(Debug)]
+pub struct Channel {
+    versions: Versions,
+    own: Properties<'static>,
+    state: State,
+    errors: Vec<(Prefix, ErrorBodyV2), ERRORS>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// A client that has not sent its first message.
+    Offering(Family),
+    /// A client that waits for the answer to it.
+    Offered(Link),
+    /// A server that has received nothing.
+    Listening,
+    One,
+    Two(Link),
+    /// The server speaks no version of this client, or the connection was lost before that was known.
+    Lost(Option<Version>),
+}
+
+/// A connection of version 2.
+#[derive(Debug)]
+struct Link {
+    family: Family,
+    credits: Credits,
+    /// What the peer has sent so far.
+    peer: Continuation,
+    properties: Properties<'static>,
+    has_sent_properties: bool,
+    /// Whether the peer's first message has properties, and more of them are to come.
+    waits_for_properties: bool,
+}
+
+/// What a connection speaks, as far as that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Negotiation {
+    /// Nothing is known yet.
+    Pending,
+    /// From now on it speaks this version, and never another.
+    Agreed(Version),
+    /// Not on this connection. On the next one to the same peer, begin with this version.
+    Elsewhere(Version),
+    /// Both ends have no version in common.
+    Impossible,
+}
+
+/// Whom a Send is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Arrival {
+    /// The version is 1: [`Direction::of`](super::Direction::of) says it.
+    Version1,
+    /// The Requester.
+    Reply,
+    /// The Responder.
+    Call,
+    /// Neither of them: its Receive can be posted again.
+    Nothing,
+    /// The peer has sent more than it was granted. The connection has to be ended.
+    Exceeded,
+}
+
+impl Channel {
+    /// The end that connects. It begins with the highest of `versions`, and `own` are its transport properties.
+    #[must_use]
+    pub const fn client(versions: Versions, own: Properties<'static>) -> Self {
+        let state = match versions.offered() {
+            Version::One => State::One,
+            Version::Two(family) => State::Offering(family),
+        };
+        Self { versions, own, state, errors: Vec::new() }
+    }
+
+    /// The end that accepts. It speaks what the client begins with, if that is one of `versions`.
+    #[must_use]
+    pub fn server(versions: Versions, own: Properties<'static>) -> Self {
+        let state = if versions == Versions::ONE { State::One } else { State::Listening };
+        Self { versions, own, state, errors: Vec::new() }
+    }
+
+    /// What the connection speaks.
+    #[must_use]
+    pub const fn negotiation(&self) -> Negotiation {
+        match &self.state {
+            State::Offering(_) | State::Offered(_) | State::Listening => Negotiation::Pending,
+            State::One => Negotiation::Agreed(Version::One),
+            State::Two(link) if link.waits_for_properties => Negotiation::Pending,
+            State::Two(link) => Negotiation::Agreed(Version::Two(link.family)),
+            State::Lost(Some(version)) => Negotiation::Elsewhere(*version),
+            State::Lost(None) => Negotiation::Impossible,
+        }
+    }
+
+    /// The terms of version 2 for the calls that this end makes, and for those that it answers; `None` if the connection
+    /// does not speak that. `remote_invalidation`: whether this end takes part in it.
+    #[must_use]
+    pub fn terms(&self, remote_invalidation: bool) -> Option<(Terms, Terms)> {
+        let State::Two(link) = &self.state else { return None };
+        let (own, peer, version) = (&self.own, &link.properties, Version::Two(link.family));
+        let out = own.maximum_send_size.min(peer.receive_buffer_size);
+        let back = own.receive_buffer_size.min(peer.maximum_send_size);
+        let terms =
+            |call_threshold, reply_threshold| Terms { call_threshold, reply_threshold, remote_invalidation, version };
+        Some((terms(out, back), terms(back, out)))
+    }
+
+    /// The transport properties of the peer; `None` before it is known that the connection speaks version 2.
+    #[must_use]
+    pub const fn peer_properties(&self) -> Option<&Properties<'static>> {
+        match &self.state {
+            State::Two(link) => Some(&link.properties),
+            _ => None,
+        }
+    }
+
+    /// The connection has ended, or nothing has come for too long, before the version was known: a server of version 1 may
+    /// drop what it does not know.
+    pub fn lost(&mut self) {
+        if self.negotiation() == Negotiation::Pending {
+            let (low, high) = self.versions.range();
+            let next = Outcome::Lost.next_version(low, high);
+            self.state = State::Lost(next.map(|_| Version::One));
+        }
+    }
+
+    /// How many messages the Requester and the Responder may send now.
+    #[must_use]
+    pub fn available(&self, room: u32) -> u32 {
+        match &self.state {
+            State::One => u32::MAX,
+            State::Two(link) => link.credits.available(room),
+            State::Offering(_) | State::Offered(_) | State::Listening | State::Lost(_) => 0,
+        }
+    }
+
+    /// Counts a message of the Requester or the Responder that is about to be sent, and writes its credits into its header.
+    pub fn send(&mut self, room: u32, header: &mut [u8]) {
+        if let State::Offered(link) | State::Two(link) = &mut self.state {
+            link.stamp(room, header);
+        }
+    }
+
+    /// The next message of this end that belongs to no RPC: its transport properties, an error, a grant. It is written to
+    /// the start of `buffer`, and has this many octets.
+    ///
+    /// # Errors
+    /// An [`EncodeError`] if `buffer` is too small; with a larger one, the next call returns the same message.
+    pub fn poll(&mut self, room: u32, buffer: &mut [u8]) -> Result<Option<usize>, EncodeError> {
+        if let State::Offering(family) = self.state {
+            self.state = State::Offered(Link::new(family, Credits::client(family)));
+        }
+        if let State::Offered(link) | State::Two(link) = &mut self.state
+            && !link.has_sent_properties
+            && link.credits.available(room) > 0
+        {
+            let length = link.properties_of(&self.own).encode(buffer)?;
+            link.has_sent_properties = true;
+            link.stamp(room, buffer);
+            return Ok(Some(length));
+        }
+        if let Some(&(request, error)) = self.errors.first() {
+            return self.send_error(room, buffer, &request, error);
+        }
+        let State::Two(link) = &mut self.state else { return Ok(None) };
+        if !link.credits.is_grant_due(room) {
+            return Ok(None);
+        }
+        let length = link.grant().encode(buffer)?;
+        link.stamp(room, buffer);
+        Ok(Some(length))
+    }
+
+    /// Sends the oldest of the errors, if it may be sent.
+    fn send_error(
+        &mut self,
+        room: u32,
+        buffer: &mut [u8],
+        request: &Prefix,
+        error: ErrorBodyV2,
+    ) -> Result<Option<usize>, EncodeError> {
+        let length = match &mut self.state {
+            State::Two(link) if link.credits.available(room) == 0 => return Ok(None),
+            State::Two(link) => {
+                let length = ErrorReplyV2::new(link.family, request, Credit(0), error).encode(buffer)?;
+                link.stamp(room, buffer);
+                length
+            }
+            // The version is refused. Credits of version 1 are never 0; family B and version 1 have the same layout.
+            _ => ErrorReplyV2::new(Family::B, request, Credit(1), error).encode(buffer)?,
+        };
+        self.errors.remove(0);
+        Ok(Some(length))
+    }
+
+    /// Looks at a Send that was received.
+    pub fn received(&mut self, octets: &[u8]) -> Arrival {
+        match &mut self.state {
+            State::One => Arrival::Version1,
+            State::Listening => self.first(octets),
+            State::Offered(_) => self.answered(octets),
+            State::Two(_) => self.next(octets),
+            State::Offering(_) | State::Lost(_) => Arrival::Nothing,
+        }
+    }
+
+    /// A server's first message decides what the connection speaks.
+    fn first(&mut self, octets: &[u8]) -> Arrival {
+        let Ok(prefix) = Prefix::decode(octets) else { return Arrival::Nothing };
+        let chosen = match prefix.version {
+            v1::VERSION => self.versions.contains(Versions::ONE).then_some(Version::One),
+            v2::VERSION => self.versions.format_of(octets).map(Version::Two),
+            _ => None,
+        };
+        match chosen {
+            Some(Version::One) => {
+                self.state = State::One;
+                Arrival::Version1
+            }
+            Some(Version::Two(family)) => {
+                self.state = State::Two(Link::new(family, Credits::server(family)));
+                self.next(octets)
+            }
+            None => {
+                // An error is never answered, whatever version it has.
+                if v1::ErrorReply::decode(octets).is_err() {
+                    let (low, high) = self.versions.refusing(prefix.version);
+                    self.answer(prefix, ErrorBodyV2::Vers { low, high });
+                }
+                Arrival::Nothing
+            }
+        }
+    }
+
+    /// The server's answer to the client's first message.
+    fn answered(&mut self, octets: &[u8]) -> Arrival {
+        if let Some(refusal) = Refusal::decode(octets) {
+            let (low, high) = self.versions.range();
+            self.state = match Outcome::Refused(refusal).next_version(low, high) {
+                Some(v1::VERSION) => State::One,
+                _ => State::Lost(None),
+            };
+            return Arrival::Nothing;
+        }
+        if !Prefix::decode(octets).is_ok_and(|prefix| prefix.version == v2::VERSION) {
+            return Arrival::Nothing;
+        }
+        if let State::Offered(link) = core::mem::replace(&mut self.state, State::Listening) {
+            self.state = State::Two(link);
+        }
+        self.next(octets)
+    }
+
+    /// A message on a connection of version 2.
+    fn next(&mut self, octets: &[u8]) -> Arrival {
+        let State::Two(link) = &mut self.state else { return Arrival::Nothing };
+        let message = match MessageV2::decode(link.family, octets) {
+            Ok(message) => message,
+            Err(error) => {
+                if link.credits.receive_unread().is_err() {
+                    return Arrival::Exceeded;
+                }
+                if ErrorReplyV2::decode(link.family, octets).is_ok() {
+                    return Arrival::Nothing;
+                }
+                let reaction = match Prefix::decode(octets) {
+                    Ok(prefix) if prefix.version == v1::VERSION => link.mismatch(),
+                    _ => ReactionV2::to(error, link.role_for(octets)),
+                };
+                return self.react(octets, reaction);
+            }
+        };
+        if link.credits.receive(message.header.credit(), message.header.is_grant()).is_err() {
+            return Arrival::Exceeded;
+        }
+        let waited = link.waits_for_properties;
+        link.waits_for_properties = false;
+        match link.peer.accept(&message.header, message.payload.len()) {
+            Err(error) => {
+                let role = if message.header.is_response() == Some(true) { Role::Requester } else { Role::Responder };
+                self.react(octets, error.reaction(role))
+            }
+            Ok(Part::Discard) => Arrival::Nothing,
+            Ok(Part::Payload { offset: 0, is_last: true } | Part::Nothing) => link.taken(&message, waited),
+            // Messages of several Sends are not taken yet.
+            Ok(Part::Payload { .. }) => self.react(octets, ReactionV2::Answer(ErrorCode::INVAL_HTYPE)),
+        }
+    }
+
+    /// Answers a message that is dropped, if it has to be.
+    fn react(&mut self, octets: &[u8], reaction: ReactionV2) -> Arrival {
+        let (low, high) = self.versions.range();
+        if let (Ok(prefix), Some(error)) = (Prefix::decode(octets), reaction.error(low, high)) {
+            self.answer(prefix, error);
+        }
+        Arrival::Nothing
+    }
+
+    fn answer(&mut self, request: Prefix, error: ErrorBodyV2) {
+        if self.errors.is_full() {
+            self.errors.remove(0);
+        }
+        let _ = self.errors.push((request, error));
+    }
+}
+
+impl Link {
+    const fn new(family: Family, credits: Credits) -> Self {
+        Self {
+            family,
+            credits,
+            peer: Continuation::new(),
+            properties: Properties::DEFAULT,
+            has_sent_properties: false,
+            waits_for_properties: false,
+        }
+    }
+
+    fn stamp(&mut self, room: u32, header: &mut [u8]) {
+        let Credit(credit) = self.credits.send(room);
+        if let Some(place) = header.get_mut(CREDIT..).and_then(|rest| rest.first_chunk_mut::<4>()) {
+            *place = credit.to_be_bytes();
+        }
+    }
+
+    /// What is done with a message that is in order.
+    fn taken(&mut self, message: &MessageV2<'_>, waited: bool) -> Arrival {
+        let header = &message.header;
+        if let Some(properties) = header.properties() {
+            self.properties = self.properties.with_numbers(&properties);
+            self.waits_for_properties = is_more_to_come(header);
+            return Arrival::Nothing;
+        }
+        self.waits_for_properties = waited;
+        if header.is_grant() {
+            return Arrival::Nothing;
+        }
+        match header.is_response() {
+            Some(true) => Arrival::Reply,
+            Some(false) | None => Arrival::Call,
+        }
+    }
+
+    /// Which endpoint a message would be for that cannot be decoded.
+    fn role_for(&self, octets: &[u8]) -> Role {
+        let is_reply = match self.family {
+            Family::A => {
+                let flags = octets.get(Prefix::LEN..).and_then(|rest| rest.first_chunk::<4>());
+                let flags = HeaderFlags::from_bits_retain(flags.map_or(0, |flags| u32::from_be_bytes(*flags)));
+                flags.contains(HeaderFlags::RESPONSE)
+            }
+            Family::B => Prefix::decode(octets).is_ok_and(|prefix| {
+                let of = family_b::HeaderType(prefix.procedure.0);
+                (family_b::HeaderType::RDMA2_REPLY_EXTERNAL..=family_b::HeaderType::RDMA2_REPLY_INLINE).contains(&of)
+            }),
+        };
+        if is_reply { Role::Requester } else { Role::Responder }
+    }
+
+    /// The answer to version 1 on a connection that has spoken version 2.
+    const fn mismatch(&self) -> ReactionV2 {
+        ReactionV2::Answer(match self.family {
+            // It has no code for this.
+            Family::A => ErrorCode::VERS,
+            Family::B => ErrorCode::VERS_MISMATCH,
+        })
+    }
+
+    /// The message with this end's properties.
+    fn properties_of(&self, own: &Properties<'static>) -> Own {
+        Own { family: self.family, properties: own.numbers() }
+    }
+
+    /// An asynchronous grant.
+    const fn grant(&self) -> HeaderV2<'static> {
+        let (xid, credit) = (0, Credit(0));
+        match self.family {
+            Family::A => {
+                // Draft -01 has no header type for it.
+                let lists = v2::ChunkLists { inv_handle: 0, chunks: NO_CHUNKS };
+                let body = family_a::Body::Nomsg(lists);
+                HeaderV2::A(family_a::Header { xid, credit, flags: HeaderFlags::empty(), body })
+            }
+            Family::B => HeaderV2::B(family_b::Header { xid, credit, body: family_b::Body::Grant }),
+        }
+    }
+}
+
+/// This end's transport properties, as they are sent.
+struct Own {
+    family: Family,
+    properties: [(PropertyId, u32); 5],
+}
+
+impl Own {
+    fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        let properties = self.properties.map(|(id, number)| Property { id, value: PropertyValue::Uint32(number) });
+        let set = PropertySet::from_properties(&properties);
+        let (xid, credit) = (0, Credit(0));
+        let header = match self.family {
+            Family::A => HeaderV2::A(family_a::Header {
+                xid,
+                credit,
+                flags: HeaderFlags::empty(),
+                body: family_a::Body::Connprop(set),
+            }),
+            Family::B => HeaderV2::B(family_b::Header { xid, credit, body: family_b::Body::ConnpropFinal(set) }),
+        };
+        header.encode(buffer)
+    }
+}
+
+/// Whether the sender of these properties has more of them.
+fn is_more_to_come(header: &HeaderV2<'_>) -> bool {
+    match header {
+        HeaderV2::A(header) => header.flags.intersects(HeaderFlags::MORE | HeaderFlags::TPMORE),
+        HeaderV2::B(header) => matches!(header.body, family_b::Body::ConnpropMiddle(_)),
+    }
+}
