@@ -415,3 +415,26 @@ fn what_is_no_reply_ends_the_call_or_is_ignored() {
         }
     }
 }
+
+#[test]
+fn an_rdma2_nomsg_without_chunks_is_no_call() {
+    let (_, answer, _) = serve(A, &octets(&[7, 2, 3, 1, 0, 0, 0, 0, 0]), (24, &[]));
+    assert_eq!(words(&answer), [7, 2, 0, 4, 1, 2]);
+}
+
+#[test]
+fn segments_of_one_chunk_share_a_position() {
+    let read = [1, 40, 0xa0, 8, 0, 0x1000, 1, 40, 0xa1, 4, 0, 0x2000];
+    for (version, start) in [(A, &[7, 2, 3, 0, 0, 0][..]), (B, &[7, 2, 3, 10, 0])] {
+        let send = [octets(&[start, &read, &[0, 0, 0]].concat()), call_head()].concat();
+        let mut responder = Responder::<4, 512, 2>::new(terms(version), Limits::new());
+        responder.handle(responder::Input::Received { receive: 5, octets: &send }).unwrap();
+        let mut pulled = Vec::new();
+        while let Some(output) = responder.poll(&mut []).unwrap() {
+            if let responder::Output::Read { source, at, .. } = output {
+                pulled.push((source.handle, source.length, at));
+            }
+        }
+        assert_eq!(pulled, [(0xa0, 8, 40), (0xa1, 4, 48)], "{version}");
+    }
+}

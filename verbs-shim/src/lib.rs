@@ -1,11 +1,14 @@
-//! An RPC client and server over RDMA: RPC-over-RDMA version 1 (RFC 8166), blocking or async.
+//! An RPC client and server over RDMA: RPC-over-RDMA version 1 (RFC 8166) and version 2 (its drafts), blocking or async.
 //!
 //! Calls name a program, a version and a procedure; arguments and results are octets of XDR, and data that the
 //! Upper-Layer Binding allows to be reduced travels by RDMA Read and Write, from and into the caller's own buffers.
 //! Both ends may call on one connection (RFC 8167).
 //!
-//! It does not encode XDR, has no NFS, port mapper or RPCSEC_GSS, and does not speak version 2 of the protocol; to read
-//! captures of any of these, see `rpcrdma-capture`.
+//! Version 2 is spoken if the [`Settings`] say so; what a connection speaks is [`Connection::version`]. Calls and replies
+//! that fit neither a Send nor chunks are not continued in further Sends yet.
+//!
+//! It does not encode XDR, and has no NFS, port mapper or RPCSEC_GSS; to read captures of any of these, see
+//! `rpcrdma-capture`.
 //!
 //! ```text
 //!  Client   Call   Pending             Server   Dispatcher   Request        what an application sees
@@ -140,6 +143,7 @@ pub use message::call::{Call, CallError, Progress};
 pub use message::ended::{Ended, InternalFault, PeerFault};
 pub use message::reply::ReplyError;
 pub use message::stream::Stream;
+pub use rpcrdma::endpoint::{Version, Versions};
 pub use rpcrdma::segment::Segment;
 pub use verbs::{
     Access, Armed, Completion, Depths, Error, Kind, Local, NotRegistered, Operation, Remote, Status, Verbs, Waiter,

@@ -666,7 +666,12 @@ fn channel(input: &[u8], output: &mut [u8]) {
             see(channel.received(input));
             encoded(channel.poll(black_box(9), output).map(|length| length.unwrap_or(0)));
             channel.send(black_box(9), output);
-            see((channel.available(black_box(9)), channel.negotiation(), channel.terms(black_box(true))));
+            see((
+                channel.is_silent(),
+                channel.available(black_box(9)),
+                channel.negotiation(),
+                channel.terms(black_box(true)),
+            ));
             see(channel.peer_properties());
             if *octet == 0 {
                 channel.lost();

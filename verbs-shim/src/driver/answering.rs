@@ -11,6 +11,7 @@ use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 
 use super::buffers::{Buffers, Sent};
+use super::gate::Gate;
 use super::jobs::{Job, Jobs, TRIES};
 use super::owner::{AnswerMemory, Of, Owner, Source};
 use super::port::{Port, Posted, Provider};
@@ -132,6 +133,16 @@ impl<V: Provider> Answering<V> {
         }
     }
 
+    /// The terms of the calls that come from now on.
+    pub(super) fn agree(&mut self, terms: Terms) {
+        self.responder.agree(terms);
+    }
+
+    /// Calls that are not answered, and whose Receives are posted again.
+    pub(super) fn occupied(&self) -> u32 {
+        self.responder.occupied()
+    }
+
     /// A Send has come.
     pub(super) fn received(&mut self, receive: u32, octets: &[u8]) -> Result<(), InputError> {
         self.responder.handle(Input::Received { receive, octets })
@@ -190,7 +201,17 @@ impl<V: Provider> Answering<V> {
     }
 
     /// Does the next thing that the Responder asks for, and says whether there was one.
-    pub(super) fn step(&mut self, port: &Port<V>, buffers: &mut Buffers<V>, jobs: &mut Jobs<V>) -> Result<bool, Ended> {
+    pub(super) fn step(
+        &mut self,
+        port: &Port<V>,
+        buffers: &mut Buffers<V>,
+        jobs: &mut Jobs<V>,
+        gate: &mut Gate<'_>,
+    ) -> Result<bool, Ended> {
+        let occupied = self.responder.occupied();
+        if let Some(permitted) = gate.permitted(occupied) {
+            self.responder.permit(permitted);
+        }
         let output = match self.responder.poll(&mut buffers.header) {
             Ok(None) => return Ok(false),
             Ok(Some(output)) => output,
@@ -208,6 +229,8 @@ impl<V: Provider> Answering<V> {
             Output::Write { call, from, target } => self.write(port, buffers, jobs, (call, from, target))?,
             Output::Send { call, header, payload, invalidate } => {
                 let (sent, stream) = carried(&mut self.of_call, &mut self.answers, call)?;
+                // The call has given up what it occupied.
+                gate.pass(occupied.saturating_sub(1), &mut buffers.header);
                 buffers.send(port, (header, payload, stream.unwrap_or(&Stream::default())), (sent, invalidate))?;
             }
             Output::Register { call, length } => self.provide(port, jobs, call, length)?,

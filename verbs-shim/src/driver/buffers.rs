@@ -21,6 +21,8 @@ pub(crate) struct Buffers<V: Verbs> {
     idle: Vec<u32>,
     /// How many more requests may be posted.
     room: usize,
+    /// Receives that are posted and not complete.
+    pending: u32,
     /// Octets of each buffer.
     receive_size: usize,
     /// Where the endpoints write headers.
@@ -47,7 +49,7 @@ impl<V: Verbs> Buffers<V> {
     ) -> Result<Self, Error> {
         let (send_size, receive_size) = (sizes.0 as usize, sizes.1 as usize);
         let register = |octets: usize, access| Ok(port.verbs.register(&port.domain, vec![0; octets], access)?);
-        let buffers = Self {
+        let mut buffers = Self {
             receives: (0..receives)
                 .map(|_| register(receive_size, Access::LOCAL_WRITE))
                 .collect::<Result<_, Error>>()?,
@@ -55,6 +57,7 @@ impl<V: Verbs> Buffers<V> {
             sent: vec![Sent::Nothing; sends],
             idle: (0..sends as u32).rev().collect(),
             room,
+            pending: 0,
             receive_size,
             header: vec![0; send_size],
         };
@@ -74,13 +77,25 @@ impl<V: Verbs> Buffers<V> {
         self.room += 1;
     }
 
-    pub(super) fn post_receive(&self, port: &Port<V>, receive: u32) -> Result<(), Error> {
+    pub(super) fn post_receive(&mut self, port: &Port<V>, receive: u32) -> Result<(), Error> {
         let region = self.receives.get(receive as usize).ok_or(Error::Range)?;
         port.verbs.post_receive(
             &port.queue_pair,
             Posted::Receive(receive).to_id(),
             Local::all(region, self.receive_size),
-        )
+        )?;
+        self.pending += 1;
+        Ok(())
+    }
+
+    /// A Receive is complete.
+    pub(super) const fn received(&mut self) {
+        self.pending = self.pending.saturating_sub(1);
+    }
+
+    /// How many messages can be received in version 2: one Receive is kept for an asynchronous grant.
+    pub(super) const fn room(&self) -> u32 {
+        self.pending.saturating_sub(1)
     }
 
     /// Looks at a received message.

@@ -11,6 +11,7 @@ use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
 
 use super::buffers::{Buffers, Sent};
+use super::gate::Gate;
 use super::jobs::{Job, Jobs, TRIES};
 use super::line::{Line, LinePlace, Turn};
 use super::owner::{CallMemory, Home, Owner};
@@ -133,6 +134,21 @@ impl<V: Provider> Calling<V> {
             xid: first_xid(),
             ended: None,
         }
+    }
+
+    /// The terms of the calls that begin from now on.
+    pub(super) fn agree(&mut self, terms: Terms) {
+        self.requester.agree(terms);
+    }
+
+    /// Waits in the line until [`agreed`](Self::agreed).
+    pub(super) fn wait(&mut self, place: &mut LinePlace, turn: Turn<'_>) {
+        self.spent.extend(self.line.wait(place, turn));
+    }
+
+    /// It is known what the connection speaks, so calls can be made.
+    pub(super) fn agreed(&mut self) {
+        self.wake_next();
     }
 
     pub(super) const fn xid(&mut self) -> u32 {
@@ -305,9 +321,19 @@ impl<V: Provider> Calling<V> {
     }
 
     /// Does the next thing that the Requester asks for, and says whether there was one.
-    pub(super) fn step(&mut self, port: &Port<V>, buffers: &mut Buffers<V>, jobs: &mut Jobs<V>) -> Result<bool, Ended> {
+    pub(super) fn step(
+        &mut self,
+        port: &Port<V>,
+        buffers: &mut Buffers<V>,
+        jobs: &mut Jobs<V>,
+        gate: &mut Gate<'_>,
+        occupied: u32,
+    ) -> Result<bool, Ended> {
         if self.pull_held(port, buffers)? {
             return Ok(true);
+        }
+        if let Some(permitted) = gate.permitted(occupied) {
+            self.requester.permit(permitted);
         }
         let output = match self.requester.poll(&mut buffers.header) {
             Ok(None) => return Ok(false),
@@ -320,6 +346,7 @@ impl<V: Provider> Calling<V> {
             Output::Send { call, header, payload } => {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
                 let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
+                gate.pass(occupied, &mut buffers.header);
                 buffers.send(port, (header, payload, &ticket.call.stream), (Sent::Call(call), None))?;
                 ticket.progress = Progress::Sent;
             }
@@ -474,7 +501,7 @@ impl<V: Provider> Calling<V> {
     fn close(
         &mut self,
         port: &Port<V>,
-        buffers: &Buffers<V>,
+        buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         (number, end): (usize, End),
     ) -> Result<(), Ended> {
@@ -528,7 +555,7 @@ impl<V: Provider> Calling<V> {
 /// Copies a reply out of its Receive, and posts the Receive again.
 fn take_reply<V: Provider>(
     port: &Port<V>,
-    buffers: &Buffers<V>,
+    buffers: &mut Buffers<V>,
     receive: u32,
     payload: &Range<usize>,
     reply: &mut Vec<u8>,

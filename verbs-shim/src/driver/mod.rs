@@ -43,8 +43,10 @@
 pub(crate) mod answering;
 mod buffers;
 mod calling;
+mod gate;
 mod jobs;
 pub(crate) mod line;
+pub(crate) mod negotiation;
 mod owner;
 pub(crate) mod port;
 pub(crate) mod settings;

@@ -4,8 +4,9 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use rpcrdma::endpoint::Limits;
+use rpcrdma::endpoint::{Limits, Versions};
 use rpcrdma::private_data::{Flags, PrivateData};
+use rpcrdma::v2::{Properties, ReverseDirection};
 
 use super::buffers::Buffers;
 use super::port::{Port, Provider};
@@ -39,7 +40,8 @@ pub struct Settings {
     pub(super) served: u32,
     send_size: u32,
     receive_size: u32,
-    remote_invalidation: bool,
+    pub(crate) remote_invalidation: bool,
+    pub(crate) versions: Versions,
     pub(super) limits: Limits,
     pub(super) pulls_replies: bool,
     pub(super) provides_replies: Option<Duration>,
@@ -69,6 +71,7 @@ impl Settings {
             send_size: 4096,
             receive_size: 4096,
             remote_invalidation: true,
+            versions: Versions::ONE,
             limits: Limits::new(),
             pulls_replies: false,
             provides_replies: None,
@@ -103,6 +106,40 @@ impl Settings {
         self.served
     }
 
+    /// [`SettingsBuilder::versions`].
+    #[must_use]
+    pub const fn versions(&self) -> Versions {
+        self.versions
+    }
+
+    /// The transport properties of this end, in version 2.
+    pub(crate) const fn properties(&self) -> Properties<'static> {
+        let calls_both_ways = self.calls > 0 && self.served > 0;
+        Properties {
+            maximum_send_size: self.send_size,
+            receive_buffer_size: self.receive_size,
+            reverse_direction: if calls_both_ways { ReverseDirection::GENL } else { ReverseDirection::NONE },
+            ..Properties::DEFAULT
+        }
+    }
+
+    /// Receives and Sends of a connection.
+    ///
+    /// Version 1 needs one of each for each call. In version 2 every message takes a credit, and in family A each has to
+    /// grant one that was not granted before, so half of the Receives are kept for that; one more is for an asynchronous
+    /// grant. Sends have room for transport properties, grants and errors.
+    const fn messages(&self) -> (usize, usize) {
+        /// The fewest Receives of version 2: two that may be granted, and two that are kept.
+        const FEWEST: usize = 4;
+        const CONTROL: usize = 8;
+        let calls = (self.calls + self.served) as usize;
+        if self.versions.bits() == Versions::ONE.bits() {
+            return (calls, calls);
+        }
+        let receives = if calls * 2 < FEWEST { FEWEST } else { calls * 2 };
+        (receives + 1, calls + CONTROL)
+    }
+
     pub(crate) fn private_data<V: Provider>(&self, verbs: &V) -> PrivateData {
         let can = self.remote_invalidation && verbs.remote_invalidation();
         let flags = if can { Flags::REMOTE_INVALIDATION } else { Flags::empty() };
@@ -113,12 +150,12 @@ impl Settings {
     pub(crate) fn prepare<V: Provider>(&self, verbs: &V) -> Result<(Port<V>, Buffers<V>), Error> {
         /// RDMA Reads and Writes that are posted in addition to the Sends.
         const TRANSFERS: usize = 64;
-        let messages = (self.calls + self.served) as usize;
-        let depths = Depths { send: messages + TRANSFERS, receive: messages, reads: READS, ..Depths::default() };
+        let (receives, sends) = self.messages();
+        let depths = Depths { send: sends + TRANSFERS, receive: receives, reads: READS, ..Depths::default() };
         let domain = verbs.domain()?;
         let queue_pair = verbs.queue_pair(&domain, depths)?;
         let port = Port { verbs: verbs.clone(), domain, queue_pair };
-        let buffers = Buffers::new(&port, messages, messages, (self.send_size, self.receive_size), depths.send)?;
+        let buffers = Buffers::new(&port, receives, sends, (self.send_size, self.receive_size), depths.send)?;
         Ok((port, buffers))
     }
 }
@@ -158,6 +195,18 @@ impl SettingsBuilder {
     /// Whether the other side may use Send with Invalidate (RFC 8797 section 4.1), if the adapter supports it.
     pub const fn remote_invalidation(mut self, allowed: bool) -> Self {
         self.0.remote_invalidation = allowed;
+        self
+    }
+
+    /// The versions of RPC-over-RDMA: those that a client may begin with, or that a server accepts. Version 1 only, unless
+    /// this says otherwise.
+    ///
+    /// A client begins with version 2 if it may, in the format of the latest draft that is among them. If it also may use
+    /// version 1, it falls back to that: on the same connection if the server refuses version 2, and on a new one if the
+    /// server ends the connection, or says nothing within [`connect_timeout`](Self::connect_timeout). To spare the next
+    /// connection that, remember what [`Connection::version`](crate::Connection::version) was.
+    pub const fn versions(mut self, versions: Versions) -> Self {
+        self.0.versions = versions;
         self
     }
 
@@ -243,6 +292,9 @@ impl SettingsBuilder {
                 return Err(SettingsError::NotAMultiple { name, value: size, of: UNIT });
             }
         }
+        if settings.versions.is_empty() || !Versions::all().contains(settings.versions) {
+            return Err(SettingsError::NoVersion);
+        }
         if settings.calls == 0 && settings.served == 0 {
             return Err(SettingsError::NoCalls);
         }
@@ -286,6 +338,8 @@ pub enum SettingsError {
         /// It has to be a multiple of this.
         of: u32,
     },
+    /// `versions` is empty, or has something that is none.
+    NoVersion,
     /// `calls` and `served` are both 0, so this end would do nothing.
     NoCalls,
     /// A setting for connections on which only one end calls, but `calls` and `served` are both above 0.
@@ -302,6 +356,7 @@ impl fmt::Display for SettingsError {
                 write!(f, "{name}: {value} is not within {} to {}", range.start(), range.end())
             }
             Self::NotAMultiple { name, value, of } => write!(f, "{name}: {value} is not a multiple of {of}"),
+            Self::NoVersion => f.write_str("versions: there has to be one, and no other than those that are known"),
             Self::NoCalls => f.write_str("calls, served: both are 0, so nothing can be called or answered"),
             Self::OneWayOnly { name } => write!(f, "{name}: needs calls or served to be 0"),
         }
@@ -324,6 +379,10 @@ mod tests {
             (client().receive_size(263_168), "receive_size: 263168 is not within 1024 to 262144"),
             (client().send_size(4097), "send_size: 4097 is not a multiple of 1024"),
             (client().calls(0), "calls, served: both are 0, so nothing can be called or answered"),
+            (
+                client().versions(Versions::empty()),
+                "versions: there has to be one, and no other than those that are known",
+            ),
             (client().served(1).pulls_replies(true), "pulls_replies: needs calls or served to be 0"),
             (
                 client().served(1).provides_replies(Some(Duration::ZERO)),

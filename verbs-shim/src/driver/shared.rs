@@ -8,7 +8,7 @@ use std::task::Waker;
 use std::thread::current;
 use std::time::{Duration, Instant};
 
-use rpcrdma::endpoint::Terms;
+use rpcrdma::endpoint::{Channel, Terms, Version};
 
 use super::answering::{Answering, Asked};
 use super::buffers::Buffers;
@@ -37,8 +37,6 @@ pub(crate) struct SharedConnection<V: Provider> {
     state: Mutex<ConnectionState<V>>,
     changed: Condvar,
     peer: SocketAddr,
-    /// The terms of the calls that this end makes.
-    terms: Terms,
     timeout: Option<Duration>,
     /// Who takes completions, even while no thread waits for anything.
     attended: OnceLock<AttendedBy>,
@@ -62,10 +60,10 @@ fn left(deadline: Option<Instant>, now: Instant) -> Duration {
 
 impl<V: Provider> Owned<V> {
     /// A connection that has just been set up with `peer`. `terms` are those of the calls that this end makes, and of
-    /// those that it answers; calls with the XIDs `refused` have had a connection of the same peer end.
+    /// those that it answers, if it speaks version 1; calls with the XIDs `refused` have had a connection of the same peer end.
     pub(crate) fn new(
         port: Port<V>,
-        buffers: Buffers<V>,
+        buffers: (Buffers<V>, Channel),
         terms: (Terms, Terms),
         peer: SocketAddr,
         (settings, refused): (&Settings, &[u32]),
@@ -76,7 +74,6 @@ impl<V: Provider> Owned<V> {
             state: Mutex::new(state),
             changed: Condvar::new(),
             peer,
-            terms: terms.0,
             timeout: settings.timeout,
             attended: OnceLock::new(),
             driver: OnceLock::new(),
@@ -102,8 +99,13 @@ impl<V: Provider> SharedConnection<V> {
     }
 
     /// The terms for the calls that this end makes.
-    pub(crate) const fn terms(&self) -> Terms {
-        self.terms
+    pub(crate) fn terms(&self) -> Terms {
+        self.lock().terms
+    }
+
+    /// The version of the connection, if that is known.
+    pub(crate) fn version(&self) -> Option<Version> {
+        self.lock().version()
     }
 
     /// Whether there are calls of the other side that this side has not answered yet.

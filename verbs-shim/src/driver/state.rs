@@ -5,13 +5,16 @@ use std::mem;
 use std::thread::ThreadId;
 use std::time::Instant;
 
-use rpcrdma::endpoint::{Direction, Terms};
+use rpcrdma::endpoint::channel::{Arrival, Negotiation};
+use rpcrdma::endpoint::{Channel, Direction, Terms, Version};
 
 use super::answering::Answering;
 use super::buffers::{Buffers, Sent};
 use super::calling::Calling;
+use super::gate::Gate;
 use super::jobs::{Done, Job, Jobs};
 use super::line::{LinePlace, Turn};
+use super::negotiation::send_control;
 use super::owner::Owner;
 use super::port::{Port, Posted, Provider};
 use super::settings::Settings;
@@ -25,6 +28,11 @@ pub(crate) struct ConnectionState<V: Provider> {
     pub(super) buffers: Buffers<V>,
     pub(super) calling: Calling<V>,
     pub(super) answering: Option<Answering<V>>,
+    pub(super) channel: Channel,
+    /// The terms of the calls that this end makes; those of version 1 until something else is agreed.
+    pub(super) terms: Terms,
+    /// Whether this end takes part in remote invalidation, in version 2.
+    remote_invalidation: bool,
     /// What the two ask for that is done when nothing is locked.
     pub(super) jobs: Jobs<V>,
     /// Filled Receives that the endpoints do not know of yet: they take one once everything that they ask for is done.
@@ -74,21 +82,25 @@ pub(super) struct Arrived {
 }
 
 impl<V: Provider> ConnectionState<V> {
-    /// Nothing has happened yet. `terms` are those of the calls that this end makes, and of those that it answers;
-    /// calls with the XIDs `refused` have had a connection of the same peer end.
+    /// Nothing has happened yet. `terms` are those of the calls that this end makes, and of those that it answers, unless
+    /// `channel` finds that the connection speaks version 2; calls with the XIDs `refused` have had a connection of the
+    /// same peer end.
     pub(super) fn new(
         port: &Port<V>,
-        buffers: Buffers<V>,
+        (buffers, channel): (Buffers<V>, Channel),
         terms: (Terms, Terms),
         settings: &Settings,
         refused: &[u32],
     ) -> Self {
         let message_size = port.verbs.message_size(&port.queue_pair);
         let answering = || Answering::new(terms.1, settings, message_size, refused);
-        Self {
+        let mut state = Self {
             buffers,
             calling: Calling::new(terms.0, settings, message_size),
             answering: (settings.served > 0).then(answering),
+            channel,
+            terms: terms.0,
+            remote_invalidation: settings.remote_invalidation && port.verbs.remote_invalidation(),
             jobs: Jobs::default(),
             arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
             lead: Lead::Nobody,
@@ -100,6 +112,25 @@ impl<V: Provider> ConnectionState<V> {
             taken: 0,
             attendant: None,
             looks_after: None,
+        };
+        state.agree();
+        state
+    }
+
+    /// Tells both endpoints what the connection speaks, if that is known and is version 2.
+    fn agree(&mut self) {
+        if let Some((calls, answers)) = self.channel.terms(self.remote_invalidation) {
+            self.terms = calls;
+            self.calling.agree(calls);
+            self.answering.iter_mut().for_each(|answering| answering.agree(answers));
+        }
+    }
+
+    /// The version of the connection, if that is known.
+    pub(super) const fn version(&self) -> Option<Version> {
+        match self.channel.negotiation() {
+            Negotiation::Agreed(version) => Some(version),
+            Negotiation::Pending | Negotiation::Elsewhere(_) | Negotiation::Impossible => None,
         }
     }
 
@@ -128,8 +159,9 @@ impl<V: Provider> ConnectionState<V> {
         let Completion { id, kind, status, length, invalidated } = *completion;
         self.taken = self.taken.wrapping_add(1);
         let work = Posted::from_id(id);
-        if !matches!(work, Posted::Receive(_)) {
-            self.buffers.completed();
+        match work {
+            Posted::Receive(_) => self.buffers.received(),
+            _ => self.buffers.completed(),
         }
         if let Posted::Send(slot) = work {
             match self.buffers.take_sent(slot) {
@@ -176,29 +208,70 @@ impl<V: Provider> ConnectionState<V> {
     }
 
     pub(super) fn step(&mut self, port: &Port<V>) -> Result<bool, Ended> {
-        let Self { buffers, calling, answering, jobs, arrived, .. } = self;
-        if calling.step(port, buffers, jobs)? {
+        if self.say(port)? {
+            return Ok(true);
+        }
+        let Self { buffers, channel, calling, answering, jobs, .. } = self;
+        let is_version_1 = channel.negotiation() == Negotiation::Agreed(Version::One);
+        let occupied = answering.as_ref().filter(|_| !is_version_1).map_or(0, Answering::occupied);
+        let mut gate = Gate::new(channel, buffers.room());
+        if calling.step(port, buffers, jobs, &mut gate, occupied)? {
             return Ok(true);
         }
         if let Some(answering) = answering
-            && answering.step(port, buffers, jobs)?
+            && answering.step(port, buffers, jobs, &mut gate)?
         {
             return Ok(true);
         }
-        let Some(Arrived { receive, length, invalidated }) = arrived.pop_front() else { return Ok(false) };
-        // For the Requester or for the Responder (RFC 8167 section 5).
-        let taken = buffers.look(port, receive, |octets| {
+        let Some(arrived) = self.arrived.pop_front() else { return Ok(false) };
+        let version = self.version();
+        self.take(port, &arrived)?;
+        if self.version() != version {
+            self.agree();
+            self.calling.agreed();
+        }
+        Ok(true)
+    }
+
+    /// Sends the next message that belongs to no call, and says whether there was one.
+    fn say(&mut self, port: &Port<V>) -> Result<bool, Ended> {
+        if self.closed {
+            return Ok(false);
+        }
+        let Self { buffers, channel, answering, .. } = self;
+        let occupied = || answering.as_ref().map_or(0, Answering::occupied);
+        send_control(port, buffers, channel, occupied)
+    }
+
+    /// Hands a Send to whom it is for.
+    fn take(&mut self, port: &Port<V>, arrived: &Arrived) -> Result<(), Ended> {
+        let Self { buffers, channel, calling, answering, .. } = self;
+        let Arrived { receive, length, invalidated } = *arrived;
+        let is_free = buffers.look(port, receive, |octets| {
             let octets = octets.get(..length).unwrap_or_default();
-            match answering {
-                // Only a reply may invalidate memory (RFC 8797 section 4.1).
-                Some(answering) if calling.direction(octets) == Direction::Call => {
-                    answering.received(receive, octets)?;
-                    invalidated.map_or(Ok(()), |_| Err(Ended::PeerFault(PeerFault::CallInvalidated)))
+            let arrival = match channel.received(octets) {
+                // For the Requester or for the Responder (RFC 8167 section 5).
+                Arrival::Version1 if answering.is_none() => Arrival::Reply,
+                Arrival::Version1 if calling.direction(octets) == Direction::Reply => Arrival::Reply,
+                Arrival::Version1 => Arrival::Call,
+                arrival => arrival,
+            };
+            match (arrival, answering) {
+                (Arrival::Reply, _) => calling.received(receive, octets, invalidated)?,
+                // Only a reply may invalidate memory (RFC 8797 section 4.1; version two draft -07 section 6.5).
+                (Arrival::Call | Arrival::Nothing, _) if invalidated.is_some() => {
+                    return Err(Ended::PeerFault(PeerFault::CallInvalidated));
                 }
-                _ => Ok(calling.received(receive, octets, invalidated)?),
+                (Arrival::Call, Some(answering)) => answering.received(receive, octets)?,
+                (Arrival::Call | Arrival::Nothing | Arrival::Version1, _) => return Ok(true),
+                (Arrival::Exceeded, _) => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
             }
-        })?;
-        taken.map(|()| true)
+            Ok(false)
+        })??;
+        if is_free {
+            buffers.post_receive(port, receive)?;
+        }
+        Ok(())
     }
 
     /// Tells the endpoints what came of a job, and does what they ask for then.
@@ -240,6 +313,10 @@ impl<V: Provider> ConnectionState<V> {
             let lost = CallError::Lost(ended.clone(), Progress::NotSent);
             self.calling.leave(place);
             return Err(lost);
+        }
+        if self.channel.negotiation() == Negotiation::Pending {
+            self.calling.wait(place, turn);
+            return Ok(None);
         }
         let ticket = self.calling.begin(call, place, turn)?;
         self.carry_out(port);
@@ -369,13 +446,18 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Takes what came before the end. A reply is still good; nobody would receive the answer to a call.
     pub(super) fn take_replies(&mut self, port: &Port<V>) {
-        let Self { buffers, calling, answering, jobs, arrived, .. } = self;
+        let Self { buffers, channel, calling, answering, jobs, arrived, .. } = self;
         for Arrived { receive, length, invalidated } in mem::take(arrived) {
             // What is asked for is no longer of use.
-            while matches!(calling.step(port, buffers, jobs), Ok(true) | Err(Ended::Peer)) {}
+            let mut gate = Gate::new(channel, 0);
+            while matches!(calling.step(port, buffers, jobs, &mut gate, 0), Ok(true) | Err(Ended::Peer)) {}
             let _ = buffers.look(port, receive, |octets| {
                 let octets = octets.get(..length).unwrap_or_default();
-                if answering.is_none() || calling.direction(octets) == Direction::Reply {
+                let is_reply = match channel.received(octets) {
+                    Arrival::Version1 => answering.is_none() || calling.direction(octets) == Direction::Reply,
+                    arrival => arrival == Arrival::Reply,
+                };
+                if is_reply {
                     let _ = calling.received(receive, octets, invalidated);
                 }
             });

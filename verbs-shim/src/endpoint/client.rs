@@ -9,7 +9,7 @@ use crate::endpoint::pending::Pending;
 use crate::message::call::{Call, CallError};
 use crate::verbs::Error;
 
-/// A client of RPC-over-RDMA version 1: one connection that calls. Clones share it; dropping the last one ends it.
+/// A client of RPC-over-RDMA: one connection that calls. Clones share it; dropping the last one ends it.
 ///
 /// ```
 /// use std::thread;

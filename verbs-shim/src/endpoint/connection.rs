@@ -4,9 +4,11 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rpcrdma::endpoint::Terms;
+use rpcrdma::endpoint::channel::Negotiation;
+use rpcrdma::endpoint::{Channel, Terms, Version, Versions};
 use rpcrdma::private_data::{Agreement, PrivateData};
 
+use crate::driver::negotiation::negotiate;
 use crate::driver::port::Provider;
 use crate::driver::settings::Settings;
 use crate::driver::shared::Owned;
@@ -55,6 +57,13 @@ pub struct Connection<V: Provider> {
     pub(super) shared: Arc<Owned<V>>,
 }
 
+/// What became of an attempt to connect.
+enum Attempt<V: Provider> {
+    Connected(Connection<V>),
+    /// Nothing was heard of a server of version 2: it may be one of version 1.
+    Version1,
+}
+
 impl<V: Provider> Connection<V> {
     /// Connects.
     pub(crate) fn connect(verbs: &V, address: SocketAddr, settings: &Settings) -> Result<Self, Error> {
@@ -69,13 +78,33 @@ impl<V: Provider> Connection<V> {
 
     /// Connects. The acceptance decides the inline thresholds (RFC 8797).
     fn set_up(verbs: &V, address: SocketAddr, settings: &Settings) -> Result<Self, Error> {
-        let (port, buffers) = settings.prepare(verbs)?;
+        match Self::attempt(verbs, address, settings, settings.versions())? {
+            Attempt::Connected(connection) => Ok(connection),
+            // The server has dropped version 2, and perhaps the connection with it.
+            Attempt::Version1 => match Self::attempt(verbs, address, settings, Versions::ONE)? {
+                Attempt::Connected(connection) => Ok(connection),
+                Attempt::Version1 => Err(Error::Version),
+            },
+        }
+    }
+
+    fn attempt(verbs: &V, address: SocketAddr, settings: &Settings, versions: Versions) -> Result<Attempt<V>, Error> {
+        let (port, mut buffers) = settings.prepare(verbs)?;
         let ours = settings.private_data(verbs);
         verbs.connect(&port.queue_pair, address, &ours.to_octets())?;
         let theirs = verbs.connected(&port.queue_pair, settings.connect_timeout)?.ok_or(Error::TimedOut)?;
         let agreement = Agreement::new(Some(ours), PrivateData::find(&theirs));
         let (calls, answers) = (Terms::forward(&agreement), Terms::reverse(&agreement));
-        Ok(Self::of(Arc::new(Owned::new(port, buffers, (calls, answers), address, (settings, &[])))))
+        let mut channel = Channel::client(versions, settings.properties());
+        negotiate(&port, &mut buffers, &mut channel, settings.connect_timeout)?;
+        match channel.negotiation() {
+            Negotiation::Agreed(_) => {
+                let owned = Owned::new(port, (buffers, channel), (calls, answers), address, (settings, &[]));
+                Ok(Attempt::Connected(Self::of(Arc::new(owned))))
+            }
+            Negotiation::Elsewhere(_) => Ok(Attempt::Version1),
+            Negotiation::Impossible | Negotiation::Pending => Err(Error::Version),
+        }
     }
 
     /// Accepts a request for a connection from a peer whose calls with the XIDs `refused` ended an earlier connection.
@@ -90,7 +119,8 @@ impl<V: Provider> Connection<V> {
         let peer = verbs.peer(&request);
         verbs.accept(request, &port.queue_pair, &ours.to_octets())?;
         let (calls, answers) = (Terms::reverse(&agreement), Terms::forward(&agreement));
-        Ok(Self::of(Arc::new(Owned::new(port, buffers, (calls, answers), peer, (settings, refused)))))
+        let channel = Channel::server(settings.versions(), settings.properties());
+        Ok(Self::of(Arc::new(Owned::new(port, (buffers, channel), (calls, answers), peer, (settings, refused)))))
     }
 
     /// The end by which a request came.
@@ -151,6 +181,37 @@ impl<V: Provider> Connection<V> {
     #[must_use]
     pub fn terms(&self) -> Terms {
         self.shared.terms()
+    }
+
+    /// The version of RPC-over-RDMA that the connection speaks. A client always knows it; a server that accepts more than one
+    /// knows it from the first message on.
+    ///
+    /// ```
+    /// use std::thread;
+    ///
+    /// use rpcrdma_verbs::loopback::Fabric;
+    /// use rpcrdma_verbs::{Client, Request, Server, Settings, Version, Versions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let fabric = Fabric::new();
+    /// # let (here, there) = (fabric.adapter([192, 0, 2, 1].into())?, fabric.adapter([192, 0, 2, 2].into())?);
+    /// # let address = "192.0.2.2:20049".parse()?;
+    /// // A server of version 1, and a client that would rather speak version 2.
+    /// let server = Server::bind(&there, address, Settings::server())?;
+    /// let stop = server.stopper();
+    /// let served = thread::spawn(move || server.serve(&|_: Request<_>| {}));
+    /// let settings = Settings::client().to_builder().versions(Versions::all()).build()?;
+    /// let client = Client::connect(&here, address, &settings)?;
+    /// assert_eq!(client.connection().version(), Some(Version::One));
+    /// # stop.stop();
+    /// # drop(client);
+    /// # served.join().unwrap()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn version(&self) -> Option<Version> {
+        self.shared.version()
     }
 
     /// Why the connection is over; none if it is not.

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::mem;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
@@ -61,6 +62,8 @@ struct Served<V: Provider> {
     connection: Connection<V>,
     watch: Watch,
     heard: Mutex<LastHeard>,
+    /// Whether the service knows which version the connection speaks.
+    told_version: AtomicBool,
     care: Mutex<Care>,
 }
 
@@ -237,8 +240,13 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
         let mut state = self.lock();
         state.last += 1;
         let watch = Watch::new(&self.waiter, state.last);
-        let served =
-            Arc::new(Served { connection, watch, heard: Mutex::new(LastHeard::Never), care: Mutex::new(Care::Nobody) });
+        let served = Arc::new(Served {
+            connection,
+            watch,
+            heard: Mutex::new(LastHeard::Never),
+            told_version: AtomicBool::new(false),
+            care: Mutex::new(Care::Nobody),
+        });
         let key = state.last;
         state.served.insert(key, Arc::clone(&served));
         let stage = state.stage;
@@ -336,7 +344,12 @@ impl<V: Provider> Served<V> {
         };
         loop {
             let taken = self.connection.taken();
-            if let Some(request) = self.connection.request(Duration::ZERO)? {
+            let request = self.connection.request(Duration::ZERO)?;
+            if !self.told_version.load(Ordering::Relaxed) && self.connection.version().is_some() {
+                self.told_version.store(true, Ordering::Relaxed);
+                service.agreed(&self.connection);
+            }
+            if let Some(request) = request {
                 service.call(request);
                 heard = Instant::now();
                 continue;

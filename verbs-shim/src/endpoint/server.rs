@@ -15,7 +15,7 @@ use crate::endpoint::request::Request;
 use crate::message::ended::Ended;
 use crate::verbs::Error;
 
-/// A server of RPC-over-RDMA version 1.
+/// A server of RPC-over-RDMA.
 ///
 /// ```
 /// use std::thread;
@@ -109,6 +109,12 @@ pub trait Service<V: Provider>: Sync {
 
     /// A client has connected.
     fn connected(&self, connection: &Connection<V>) {
+        let _ = connection;
+    }
+
+    /// It is known which version of RPC-over-RDMA a connection speaks: with the first message, if the server accepts more
+    /// than one. This comes once for each connection, after [`connected`](Self::connected) and before its first call.
+    fn agreed(&self, connection: &Connection<V>) {
         let _ = connection;
     }
 

@@ -45,6 +45,8 @@ pub enum Error {
     InUse,
     /// The adapter has no way to that address.
     Unreachable,
+    /// Both sides have no version of RPC-over-RDMA in common.
+    Version,
     /// There is no such adapter.
     NoAdapter,
     /// The adapter was removed while it was used.
@@ -103,6 +105,7 @@ impl fmt::Display for Error {
             Self::Deregistered => "the memory region is not registered",
             Self::InUse => "the adapter still uses the memory region",
             Self::Unreachable => "the adapter has no way to that address",
+            Self::Version => "both sides have no version of RPC-over-RDMA in common",
             Self::NoAdapter => "no such RDMA adapter; `rdma link` shows those that there are",
             Self::Removed => "the RDMA adapter was removed",
         })

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use rpcrdma_verbs::Error;
+use rpcrdma_verbs::{Error, Versions};
 
 /// Wrong usage, or nothing to work with.
 pub const UNUSABLE: u8 = 2;
@@ -58,6 +58,20 @@ pub fn program(text: &str) -> Result<u32, String> {
         },
     };
     number.ok_or_else(|| "a number, or nfs, mount, nfsacl, echo".to_owned())
+}
+
+/// The versions of RPC-over-RDMA to speak: `1`, `2a` or `2b` for one of them, `auto` for all.
+///
+/// # Errors
+/// The forms in which they may be given.
+pub fn versions(text: &str) -> Result<Versions, &'static str> {
+    match text {
+        "1" => Ok(Versions::ONE),
+        "2a" => Ok(Versions::TWO_A),
+        "2b" => Ok(Versions::TWO_B),
+        "auto" => Ok(Versions::all()),
+        _ => Err("1, 2a, 2b or auto"),
+    }
 }
 
 /// A duration: a number with its unit.

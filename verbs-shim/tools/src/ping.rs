@@ -164,8 +164,12 @@ impl<V: Provider> Run<'_, V> {
     fn run(mut self, out: &mut impl Write) -> io::Result<Summary> {
         let terms = self.client.connection().terms();
         if self.plan.show != Show::Json {
-            let (there, back) = (terms.call_threshold, terms.reply_threshold);
-            writeln!(out, "calling {} at {}, inline up to {there} octets, {back} back", self.plan.what, self.to)?;
+            let (version, there, back) = (terms.version, terms.call_threshold, terms.reply_threshold);
+            writeln!(
+                out,
+                "calling {} at {}, RPC-over-RDMA version {version}, inline up to {there} octets, {back} back",
+                self.plan.what, self.to
+            )?;
         }
         let mut before: Option<Instant> = None;
         for _ in 0..self.summary.planned {

@@ -71,7 +71,7 @@ fn each_call_is_a_line_and_the_summary_follows() {
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(
         lines[0],
-        "calling NULL of program 100003 version 4 at 192.0.2.2:20049, inline up to 4096 octets, 4096 back"
+        "calling NULL of program 100003 version 4 at 192.0.2.2:20049, RPC-over-RDMA version 1, inline up to 4096 octets, 4096 back"
     );
     for line in &lines[1..4] {
         assert!(line.starts_with("24 octets from 192.0.2.2:20049: xid=0x"), "{line}");

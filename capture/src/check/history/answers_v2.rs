@@ -81,10 +81,16 @@ impl History {
             self.answered(requester, found, book);
         } else if self.asks(message, sent, family) {
             let is_call = direction == Some(Direction::Call);
-            if let Some(request) = request(message, sent, (is_call, due), about, book) {
-                let requests = self.requests.get_mut(message.sender);
-                requests.make_room(xid);
-                requests.add(xid, request, sent.decoded.is_ok(), book);
+            let request = request(message, sent, (is_call, due), about, book);
+            let requests = self.requests.get_mut(message.sender);
+            match request {
+                Some(request) => {
+                    requests.make_room(xid);
+                    requests.add(xid, request, sent.decoded.is_ok(), book);
+                }
+                // A server of version 1 refuses whatever has version 2, also transport properties.
+                None if sent.is_first => requests.add_unclear(xid),
+                None => {}
             }
         }
     }

@@ -20,11 +20,10 @@
 //! What a driver has to do besides:
 //! - [`Channel::poll`] has messages of its own to send: they come before those of the Requester and the Responder.
 //! - `room`, of which several functions ask, is how many messages it can receive: the Receives that are posted, without
-//!   the one that is kept for an asynchronous grant, and without [those that Calls still occupy](Responder::occupied).
+//!   the one that is kept for an asynchronous grant, and without [those that Calls still occupy](super::Responder::occupied).
 //!
 //! [`Requester::permit`]: super::Requester::permit
 //! [`Responder::permit`]: super::Responder::permit
-//! [`Responder::occupied`]: super::Responder::occupied
 
 mod credits;
 mod versions;
@@ -198,6 +197,12 @@ impl Channel {
         if let State::Offered(link) | State::Two(link) = &mut self.state {
             link.stamp(room, header);
         }
+    }
+
+    /// Whether [`Self::poll`] never has anything to send, because the connection speaks version 1.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        matches!(self.state, State::One) && self.errors.is_empty()
     }
 
     /// The next message of this end that belongs to no RPC: its transport properties, an error, a grant. It is written to

@@ -15,7 +15,7 @@ use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
 use rpcrdma_tools::echo::{self, Carry, TooLong};
 use rpcrdma_tools::ping::{self, Plan, Show, Summary, What};
 use rpcrdma_verbs::rdma::Device;
-use rpcrdma_verbs::{Client, Error, Settings};
+use rpcrdma_verbs::{Client, Error, Settings, Versions};
 
 const NAME: &str = "rpcrdma-ping";
 /// Not all calls were answered.
@@ -28,13 +28,15 @@ Examples:
   rpcrdma-ping -q -c 10000 -i 0 192.0.2.1      latency, as fast as the replies come
   rpcrdma-ping --program echo --carry read --size 1048576 192.0.2.1
                                                1 MiB per call by RDMA Read, to rpcrdma-serve
+  rpcrdma-ping --rpcrdma-version auto 192.0.2.1
+                                               version 2 if the server speaks it, else version 1
 
 Ctrl-C ends it and prints the summary so far.
 
 Exit status: 0 if every call was answered correctly; 1 if not, or if there was no
 connection; 2 for wrong usage, or if there is no RDMA adapter.";
 
-/// Call an RPC-over-RDMA (RFC 8166) server, and measure how long it takes.
+/// Call an RPC-over-RDMA (RFC 8166, or version 2) server, and measure how long it takes.
 #[derive(Debug, Parser)]
 #[command(name = NAME, version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
 #[command(disable_version_flag = true)]
@@ -69,6 +71,10 @@ struct Arguments {
     /// Busy-poll this long before sleeping: lower latency, but more processor time
     #[arg(long, default_value_t = 20, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     spin: u32,
+    /// Version of RPC-over-RDMA: 1; 2a or 2b for version 2 in the format of drafts -00 to -02 or -03 to -07; auto for 2b,
+    /// or 1 if the server does not speak that
+    #[arg(long, default_value = "1", value_name = "VERSION", value_parser = command_line::versions)]
+    rpcrdma_version: Versions,
     /// Print only the summary
     #[arg(short, long)]
     quiet: bool,
@@ -159,7 +165,7 @@ fn interrupted() -> io::Result<Arc<AtomicBool>> {
 
 /// Connects to the first of the addresses that can be connected to.
 fn connect(arguments: &Arguments, addresses: &[SocketAddr]) -> Result<(Client<Device>, SocketAddr), u8> {
-    let builder = Settings::client().to_builder().calls(1);
+    let builder = Settings::client().to_builder().calls(1).versions(arguments.rpcrdma_version);
     let settings = builder.timeout(Some(arguments.timeout)).connect_timeout(arguments.timeout).build();
     let settings = settings.map_err(|error| {
         say(NAME, error);

@@ -12,7 +12,7 @@ use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
 use rpcrdma_tools::delayed::Delayed;
 use rpcrdma_tools::echo;
 use rpcrdma_verbs::rdma::Device;
-use rpcrdma_verbs::{Connection, Ended, Error, Request, Server, Service, Settings};
+use rpcrdma_verbs::{Connection, Ended, Error, Request, Server, Service, Settings, Versions};
 
 const NAME: &str = "rpcrdma-serve";
 
@@ -30,7 +30,7 @@ time do not add up, and connections do not wait for each other.
 
 It serves until it is killed, or its adapter is removed. Exit status: 2 if it cannot serve.";
 
-/// Answer RPC-over-RDMA (RFC 8166) calls: the echo program, in each way that data can travel, and NULL of other
+/// Answer RPC-over-RDMA (RFC 8166, or version 2) calls: the echo program, in each way that data can travel, and NULL of other
 /// programs.
 #[derive(Debug, Parser)]
 #[command(name = NAME, version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
@@ -48,6 +48,10 @@ struct Arguments {
     /// Version of the program
     #[arg(long, value_name = "N")]
     version: Vec<u32>,
+    /// Version of RPC-over-RDMA to accept: 1; 2a or 2b for version 2 in the format of drafts -00 to -02 or -03 to -07; auto
+    /// for whatever the client begins with
+    #[arg(long, default_value = "auto", value_name = "VERSION", value_parser = command_line::versions)]
+    rpcrdma_version: Versions,
     /// End a connection that has not called for this many seconds
     #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     idle: u32,
@@ -95,9 +99,17 @@ impl Service<Device> for Serve {
     }
 
     fn connected(&self, connection: &Connection<Device>) {
+        self.say(connection.peer(), "has connected");
+    }
+
+    fn agreed(&self, connection: &Connection<Device>) {
         let terms = connection.terms();
-        let (call, reply) = (terms.reply_threshold, terms.call_threshold);
-        self.say(connection.peer(), format_args!("has connected, inline up to {call} octets, {reply} back"));
+        // Those of the calls that this end makes are the other way round.
+        let (call, reply, version) = (terms.reply_threshold, terms.call_threshold, terms.version);
+        self.say(
+            connection.peer(),
+            format_args!("speaks RPC-over-RDMA version {version}, inline up to {call} octets, {reply} back"),
+        );
     }
 
     fn ended(&self, peer: SocketAddr, why: &Ended) {
@@ -121,7 +133,7 @@ fn main() -> ExitCode {
     }
     let pairs: Vec<(u32, u32)> = program.iter().copied().zip(version.iter().copied()).collect();
     let others = if pairs.is_empty() { USUAL.to_vec() } else { pairs };
-    let builder = Settings::server().to_builder();
+    let builder = Settings::server().to_builder().versions(arguments.rpcrdma_version);
     let settings = match builder.delay_reads(arguments.delay_read).delay_writes(arguments.delay_write).build() {
         Ok(settings) => settings,
         Err(error) => {

@@ -1,0 +1,197 @@
+//! Version 2 in both formats over the loopback: what is agreed, and calls in each way that data can travel, captured and
+//! judged.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a failed expectation fails the test")]
+
+mod dissected;
+#[path = "support/stopping.rs"]
+mod stopping;
+
+use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
+use rpcrdma::v2::Family;
+use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
+use rpcrdma_verbs::{
+    Call, Client, Dispatcher, Error, Local, Refusal, Server, Settings, SettingsBuilder, Verbs, Version, Versions,
+};
+
+use dissected::{File, Found, dissect};
+use stopping::Stopping;
+
+const A: Version = Version::Two(Family::A);
+const B: Version = Version::Two(Family::B);
+const PROGRAM: u32 = 400_100;
+
+fn address() -> SocketAddr {
+    "192.0.2.2:20049".parse().unwrap()
+}
+
+/// Procedure 1 returns its arguments: a count, and as many octets, as a data item.
+fn programs() -> Dispatcher<'static, Adapter> {
+    Dispatcher::default().with_procedure(PROGRAM, 1, 1, |call, results| {
+        let (count, octets) = call.arguments.split_first_chunk::<4>().ok_or(Refusal::GarbageArguments)?;
+        results.push(count);
+        let length = u32::from_be_bytes(*count) as usize;
+        results.push_item(octets.get(..length).ok_or(Refusal::GarbageArguments)?.to_vec());
+        Ok(())
+    })
+}
+
+fn with(builder: SettingsBuilder, versions: Versions) -> Settings {
+    builder.versions(versions).build().unwrap()
+}
+
+/// Runs a server that accepts these versions, captured.
+fn captured(accepts: Versions, run: impl FnOnce(&Adapter)) -> Found {
+    let file = File::default();
+    let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
+    let (here, there) =
+        (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
+    let server = Server::bind(&there, address(), with(Settings::server().to_builder(), accepts)).unwrap();
+    let stopping = Stopping(server.stopper());
+    thread::scope(|scope| {
+        let served = scope.spawn(|| server.serve(&programs()).unwrap());
+        run(&here);
+        drop(stopping);
+        served.join().unwrap();
+    });
+    drop(server);
+    fabric.end_capture().unwrap();
+    dissect(&file.octets())
+}
+
+/// How the octets of an echo travel.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Inline,
+    /// In a Read chunk, and inline back.
+    Read,
+    /// Inline, and back in a Write chunk.
+    Write,
+    Both,
+}
+
+/// An echo of this many octets.
+fn echo(client: &Client<Adapter>, way: Way, length: usize) {
+    let octets: Vec<u8> = (0..length).map(|at| (at * 7 + length) as u8).collect();
+    let mut call = Call::rpc(PROGRAM, 1, 1).with_results_length(4);
+    if matches!(way, Way::Write | Way::Both) {
+        call = call.with_result(vec![0; length]);
+    } else {
+        call = call.with_results_length(4 + length.next_multiple_of(4) as u32);
+    }
+    call.message().push(&(length as u32).to_be_bytes());
+    if matches!(way, Way::Read | Way::Both) {
+        call.message().push_item(octets.clone());
+    } else {
+        call.message().push(&octets);
+        call.message().push(&vec![0; length.next_multiple_of(4) - length]);
+    }
+    client.call(&mut call).unwrap();
+    let results = call.accepted().unwrap();
+    assert_eq!(results[..4], (length as u32).to_be_bytes(), "{way:?} {length}");
+    let returned = if matches!(way, Way::Write | Way::Both) { call.result(0) } else { &results[4..4 + length] };
+    assert!(returned == octets, "{way:?} {length}");
+}
+
+#[test]
+fn both_ends_agree_on_the_highest_version_that_both_speak() {
+    let (one, a, b) = (Versions::ONE, Versions::TWO_A, Versions::TWO_B);
+    for (offers, accepts, agreed) in [
+        (one, one, Ok(Version::One)),
+        (one, Versions::all(), Ok(Version::One)),
+        (a, Versions::all(), Ok(A)),
+        (b, Versions::all(), Ok(B)),
+        (Versions::all(), Versions::all(), Ok(B)),
+        (Versions::all(), one, Ok(Version::One)),
+        (a | one, one, Ok(Version::One)),
+        (a | one, b | one, Ok(Version::One)),
+        (b, one, Err(Error::Version)),
+        (one, b, Ok(Version::One)),
+    ] {
+        let found = captured(accepts, |here| {
+            let client = Client::connect(here, address(), &with(Settings::client().to_builder(), offers));
+            let version = client.as_ref().map(|client| client.connection().version().unwrap()).map_err(Clone::clone);
+            assert_eq!(version, agreed, "{offers:?} to {accepts:?}");
+            // A server that speaks version 2 only refuses each call of version 1.
+            if let Ok(client) = client
+                && !(offers == one && !accepts.contains(one))
+            {
+                echo(&client, Way::Inline, 5);
+                echo(&client, Way::Both, 5000);
+            }
+        });
+        assert!(found.broken.is_empty(), "{offers:?} to {accepts:?}: {:?}", found.broken);
+    }
+}
+
+#[test]
+fn data_travels_in_each_way_and_nothing_is_wrong_with_the_capture() {
+    for (versions, version) in [(Versions::TWO_A, A), (Versions::TWO_B, B)] {
+        let lengths = [0, 1, 5, 300, 3900, 4000, 4096, 70_000];
+        let found = captured(Versions::all(), |here| {
+            let client = Client::connect(here, address(), &with(Settings::client().to_builder(), versions)).unwrap();
+            for way in [Way::Inline, Way::Read, Way::Write, Way::Both] {
+                lengths.iter().for_each(|&length| echo(&client, way, length));
+            }
+            assert_eq!(client.connection().version(), Some(version));
+        });
+        assert!(found.broken.is_empty(), "{version}: {:?}", found.broken);
+        assert_eq!(found.transactions.len(), 4 * lengths.len(), "{version}");
+    }
+}
+
+#[test]
+fn many_calls_at_once_share_the_credits() {
+    for versions in [Versions::TWO_A, Versions::TWO_B] {
+        for calls in [1, 2, 32] {
+            let found = captured(Versions::all(), |here| {
+                let settings = with(Settings::client().to_builder().calls(calls), versions);
+                let client = Client::connect(here, address(), &settings).unwrap();
+                thread::scope(|scope| {
+                    for thread in 0..8 {
+                        let client = &client;
+                        scope.spawn(move || (0..50).for_each(|call| echo(client, Way::Both, 100 * thread + call)));
+                    }
+                });
+            });
+            assert!(found.broken.is_empty(), "{versions:?}: {:?}", found.broken);
+            assert_eq!(found.transactions.len(), 400, "{versions:?}");
+        }
+    }
+}
+
+/// What an old server may do with a message of version 2: it ends the connection, or says nothing.
+#[test]
+fn a_client_begins_again_with_version_1_if_it_hears_nothing_of_version_2() {
+    for ends in [true, false] {
+        let fabric = Fabric::new();
+        let (here, there) =
+            (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
+        let listener = there.listen(address(), 4).unwrap();
+        let longest = Duration::from_millis(200);
+        let builder = Settings::client().to_builder().connect_timeout(longest);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut kept = Vec::new();
+                for _ in 0..2 {
+                    let request = there.request(&listener, Duration::from_secs(10)).unwrap().unwrap();
+                    let domain = there.domain().unwrap();
+                    let pair = there.queue_pair(&domain, rpcrdma_verbs::Depths::default()).unwrap();
+                    let inbox = there.register(&domain, vec![0; 4096], rpcrdma_verbs::Access::LOCAL_WRITE).unwrap();
+                    there.post_receive(&pair, 1, Local::all(&inbox, 4096)).unwrap();
+                    there.accept(request, &pair, &[]).unwrap();
+                    if ends && kept.is_empty() {
+                        there.completion(&pair, Duration::from_secs(10)).unwrap();
+                        there.disconnect(&pair).unwrap();
+                    }
+                    kept.push((pair, inbox));
+                }
+                thread::sleep(longest);
+            });
+            let client = Client::connect(&here, address(), &with(builder.clone(), Versions::all())).unwrap();
+            assert_eq!(client.connection().version(), Some(Version::One), "{ends}");
+        });
+    }
+}
