@@ -116,7 +116,7 @@ fn both_ends_agree_on_the_highest_version_that_both_speak() {
             assert_eq!(version, agreed, "{offers:?} to {accepts:?}");
             // A server that speaks version 2 only refuses each call of version 1.
             if let Ok(client) = client
-                && !(offers == one && !accepts.contains(one))
+                && (offers != one || accepts.contains(one))
             {
                 echo(&client, Way::Inline, 5);
                 echo(&client, Way::Both, 5000);

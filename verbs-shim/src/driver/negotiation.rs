@@ -48,7 +48,10 @@ pub(crate) fn negotiate<V: Provider>(
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(Ended::Refused(error)) => return Err(error),
-                Err(_) => return Ok(channel.lost()),
+                Err(_) => {
+                    channel.lost();
+                    break;
+                }
             }
         }
         let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
