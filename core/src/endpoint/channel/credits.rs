@@ -17,7 +17,7 @@ use crate::v2::{Credit, Family};
 
 /// The credits of one end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Credits {
+pub(super) struct MessageCredits {
     family: Family,
     /// Messages that were sent.
     sent: u32,
@@ -35,7 +35,7 @@ pub(super) struct Credits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exceeded;
 
-impl Credits {
+impl MessageCredits {
     /// A client may begin with one message. A server of family A waits for credits; one of family B may begin with one
     /// message too.
     pub(super) const fn client(family: Family) -> Self {
@@ -133,8 +133,8 @@ impl Credits {
 mod tests {
     use super::*;
 
-    fn both() -> [(Family, Credits, Credits); 2] {
-        [Family::A, Family::B].map(|family| (family, Credits::client(family), Credits::server(family)))
+    fn both() -> [(Family, MessageCredits, MessageCredits); 2] {
+        [Family::A, Family::B].map(|family| (family, MessageCredits::client(family), MessageCredits::server(family)))
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn each_message_of_family_a_grants_something_that_can_be_received() {
-        let (mut client, mut server) = (Credits::client(Family::A), Credits::server(Family::A));
+        let (mut client, mut server) = (MessageCredits::client(Family::A), MessageCredits::server(Family::A));
         server.receive(client.send(8), false).unwrap();
         let mut sent = 0;
         while server.available(8) > 0 {
@@ -204,8 +204,13 @@ mod tests {
     #[test]
     fn counts_go_round_past_the_last_number() {
         let near = u32::MAX - 2;
-        let mut peer =
-            Credits { sent: near, permitted: near, received: near, granted: near, ..Credits::client(Family::B) };
+        let mut peer = MessageCredits {
+            sent: near,
+            permitted: near,
+            received: near,
+            granted: near,
+            ..MessageCredits::client(Family::B)
+        };
         peer.receive(Credit(4), true).unwrap();
         assert_eq!((peer.available(1), peer.news(10)), (7, 11));
         assert_eq!(peer.send(10), Credit(8));
@@ -213,13 +218,13 @@ mod tests {
 
     #[test]
     fn no_grant_is_so_large_that_it_becomes_none() {
-        let mut peer = Credits { granted: u32::MAX / 2, ..Credits::client(Family::A) };
+        let mut peer = MessageCredits { granted: u32::MAX / 2, ..MessageCredits::client(Family::A) };
         for _ in 0..100_000 {
             peer.receive(Credit(0xffff_ffff), true).unwrap();
         }
         assert!(peer.available(u32::MAX / 2 + 200_000) > 0);
         // A limit below what was sent permits nothing.
-        let mut peer = Credits { sent: 9, granted: 9, ..Credits::client(Family::B) };
+        let mut peer = MessageCredits { sent: 9, granted: 9, ..MessageCredits::client(Family::B) };
         peer.receive(Credit(3), false).unwrap();
         assert_eq!(peer.available(9), 0);
     }

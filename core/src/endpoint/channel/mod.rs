@@ -32,7 +32,7 @@ pub use versions::Versions;
 
 use heapless::Vec;
 
-use credits::Credits;
+use credits::MessageCredits;
 
 use super::{Terms, Version};
 use crate::error::{EncodeError, Role};
@@ -59,12 +59,12 @@ const CREDIT: usize = 8;
 pub struct Channel {
     versions: Versions,
     own: Properties<'static>,
-    state: State,
+    state: ChannelState,
     errors: Vec<(Prefix, ErrorBodyV2), ERRORS>,
 }
 
 #[derive(Debug)]
-enum State {
+enum ChannelState {
     /// A client that has not sent its first message.
     Offering(Family),
     /// A client that waits for the answer to it.
@@ -81,7 +81,7 @@ enum State {
 #[derive(Debug)]
 struct Link {
     family: Family,
-    credits: Credits,
+    credits: MessageCredits,
     /// What the peer has sent so far.
     peer: Continuation,
     properties: Properties<'static>,
@@ -124,8 +124,8 @@ impl Channel {
     #[must_use]
     pub const fn client(versions: Versions, own: Properties<'static>) -> Self {
         let state = match versions.offered() {
-            Version::One => State::One,
-            Version::Two(family) => State::Offering(family),
+            Version::One => ChannelState::One,
+            Version::Two(family) => ChannelState::Offering(family),
         };
         Self { versions, own, state, errors: Vec::new() }
     }
@@ -133,7 +133,7 @@ impl Channel {
     /// The end that accepts. It speaks what the client begins with, if that is one of `versions`.
     #[must_use]
     pub fn server(versions: Versions, own: Properties<'static>) -> Self {
-        let state = if versions == Versions::ONE { State::One } else { State::Listening };
+        let state = if versions == Versions::ONE { ChannelState::One } else { ChannelState::Listening };
         Self { versions, own, state, errors: Vec::new() }
     }
 
@@ -141,12 +141,12 @@ impl Channel {
     #[must_use]
     pub const fn negotiation(&self) -> Negotiation {
         match &self.state {
-            State::Offering(_) | State::Offered(_) | State::Listening => Negotiation::Pending,
-            State::One => Negotiation::Agreed(Version::One),
-            State::Two(link) if link.waits_for_properties => Negotiation::Pending,
-            State::Two(link) => Negotiation::Agreed(Version::Two(link.family)),
-            State::Lost(Some(version)) => Negotiation::Elsewhere(*version),
-            State::Lost(None) => Negotiation::Impossible,
+            ChannelState::Offering(_) | ChannelState::Offered(_) | ChannelState::Listening => Negotiation::Pending,
+            ChannelState::One => Negotiation::Agreed(Version::One),
+            ChannelState::Two(link) if link.waits_for_properties => Negotiation::Pending,
+            ChannelState::Two(link) => Negotiation::Agreed(Version::Two(link.family)),
+            ChannelState::Lost(Some(version)) => Negotiation::Elsewhere(*version),
+            ChannelState::Lost(None) => Negotiation::Impossible,
         }
     }
 
@@ -154,7 +154,7 @@ impl Channel {
     /// does not speak that. `remote_invalidation`: whether this end takes part in it.
     #[must_use]
     pub fn terms(&self, remote_invalidation: bool) -> Option<(Terms, Terms)> {
-        let State::Two(link) = &self.state else { return None };
+        let ChannelState::Two(link) = &self.state else { return None };
         let (own, peer, version) = (&self.own, &link.properties, Version::Two(link.family));
         let out = own.maximum_send_size.min(peer.receive_buffer_size);
         let back = own.receive_buffer_size.min(peer.maximum_send_size);
@@ -167,7 +167,7 @@ impl Channel {
     #[must_use]
     pub const fn peer_properties(&self) -> Option<&Properties<'static>> {
         match &self.state {
-            State::Two(link) => Some(&link.properties),
+            ChannelState::Two(link) => Some(&link.properties),
             _ => None,
         }
     }
@@ -178,7 +178,7 @@ impl Channel {
         if self.negotiation() == Negotiation::Pending {
             let (low, high) = self.versions.range();
             let next = Outcome::Lost.next_version(low, high);
-            self.state = State::Lost(next.map(|_| Version::One));
+            self.state = ChannelState::Lost(next.map(|_| Version::One));
         }
     }
 
@@ -186,15 +186,15 @@ impl Channel {
     #[must_use]
     pub fn available(&self, room: u32) -> u32 {
         match &self.state {
-            State::One => u32::MAX,
-            State::Two(link) => link.credits.available(room),
-            State::Offering(_) | State::Offered(_) | State::Listening | State::Lost(_) => 0,
+            ChannelState::One => u32::MAX,
+            ChannelState::Two(link) => link.credits.available(room),
+            ChannelState::Offering(_) | ChannelState::Offered(_) | ChannelState::Listening | ChannelState::Lost(_) => 0,
         }
     }
 
     /// Counts a message of the Requester or the Responder that is about to be sent, and writes its credits into its header.
     pub fn send(&mut self, room: u32, header: &mut [u8]) {
-        if let State::Offered(link) | State::Two(link) = &mut self.state {
+        if let ChannelState::Offered(link) | ChannelState::Two(link) = &mut self.state {
             link.stamp(room, header);
         }
     }
@@ -202,7 +202,7 @@ impl Channel {
     /// Whether [`Self::poll`] never has anything to send, because the connection speaks version 1.
     #[must_use]
     pub fn is_silent(&self) -> bool {
-        matches!(self.state, State::One) && self.errors.is_empty()
+        matches!(self.state, ChannelState::One) && self.errors.is_empty()
     }
 
     /// The next message of this end that belongs to no RPC: its transport properties, an error, a grant. It is written to
@@ -211,10 +211,10 @@ impl Channel {
     /// # Errors
     /// An [`EncodeError`] if `buffer` is too small; with a larger one, the next call returns the same message.
     pub fn poll(&mut self, room: u32, buffer: &mut [u8]) -> Result<Option<usize>, EncodeError> {
-        if let State::Offering(family) = self.state {
-            self.state = State::Offered(Link::new(family, Credits::client(family)));
+        if let ChannelState::Offering(family) = self.state {
+            self.state = ChannelState::Offered(Link::new(family, MessageCredits::client(family)));
         }
-        if let State::Offered(link) | State::Two(link) = &mut self.state
+        if let ChannelState::Offered(link) | ChannelState::Two(link) = &mut self.state
             && !link.has_sent_properties
             && link.credits.available(room) > 0
         {
@@ -226,7 +226,7 @@ impl Channel {
         if let Some(&(request, error)) = self.errors.first() {
             return self.send_error(room, buffer, &request, error);
         }
-        let State::Two(link) = &mut self.state else { return Ok(None) };
+        let ChannelState::Two(link) = &mut self.state else { return Ok(None) };
         if !link.credits.is_grant_due(room) {
             return Ok(None);
         }
@@ -244,8 +244,8 @@ impl Channel {
         error: ErrorBodyV2,
     ) -> Result<Option<usize>, EncodeError> {
         let length = match &mut self.state {
-            State::Two(link) if link.credits.available(room) == 0 => return Ok(None),
-            State::Two(link) => {
+            ChannelState::Two(link) if link.credits.available(room) == 0 => return Ok(None),
+            ChannelState::Two(link) => {
                 let length = ErrorReplyV2::new(link.family, request, Credit(0), error).encode(buffer)?;
                 link.stamp(room, buffer);
                 length
@@ -260,11 +260,11 @@ impl Channel {
     /// Looks at a Send that was received.
     pub fn received(&mut self, octets: &[u8]) -> Arrival {
         match &mut self.state {
-            State::One => Arrival::Version1,
-            State::Listening => self.first(octets),
-            State::Offered(_) => self.answered(octets),
-            State::Two(_) => self.next(octets),
-            State::Offering(_) | State::Lost(_) => Arrival::Nothing,
+            ChannelState::One => Arrival::Version1,
+            ChannelState::Listening => self.first(octets),
+            ChannelState::Offered(_) => self.answered(octets),
+            ChannelState::Two(_) => self.next(octets),
+            ChannelState::Offering(_) | ChannelState::Lost(_) => Arrival::Nothing,
         }
     }
 
@@ -278,11 +278,11 @@ impl Channel {
         };
         match chosen {
             Some(Version::One) => {
-                self.state = State::One;
+                self.state = ChannelState::One;
                 Arrival::Version1
             }
             Some(Version::Two(family)) => {
-                self.state = State::Two(Link::new(family, Credits::server(family)));
+                self.state = ChannelState::Two(Link::new(family, MessageCredits::server(family)));
                 self.next(octets)
             }
             None => {
@@ -301,23 +301,23 @@ impl Channel {
         if let Some(refusal) = Refusal::decode(octets) {
             let (low, high) = self.versions.range();
             self.state = match Outcome::Refused(refusal).next_version(low, high) {
-                Some(v1::VERSION) => State::One,
-                _ => State::Lost(None),
+                Some(v1::VERSION) => ChannelState::One,
+                _ => ChannelState::Lost(None),
             };
             return Arrival::Nothing;
         }
         if !Prefix::decode(octets).is_ok_and(|prefix| prefix.version == v2::VERSION) {
             return Arrival::Nothing;
         }
-        if let State::Offered(link) = core::mem::replace(&mut self.state, State::Listening) {
-            self.state = State::Two(link);
+        if let ChannelState::Offered(link) = core::mem::replace(&mut self.state, ChannelState::Listening) {
+            self.state = ChannelState::Two(link);
         }
         self.next(octets)
     }
 
     /// A message on a connection of version 2.
     fn next(&mut self, octets: &[u8]) -> Arrival {
-        let State::Two(link) = &mut self.state else { return Arrival::Nothing };
+        let ChannelState::Two(link) = &mut self.state else { return Arrival::Nothing };
         let message = match MessageV2::decode(link.family, octets) {
             Ok(message) => message,
             Err(error) => {
@@ -369,7 +369,7 @@ impl Channel {
 }
 
 impl Link {
-    const fn new(family: Family, credits: Credits) -> Self {
+    const fn new(family: Family, credits: MessageCredits) -> Self {
         Self {
             family,
             credits,
