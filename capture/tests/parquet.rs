@@ -225,9 +225,14 @@ mod tables {
         let dataset = directory("unusable");
         let path = directory("unusable.pcap");
         fs::write(&path, "not a capture at all, but long enough").unwrap();
-        let output = run(&["decode", "--parquet", dataset.to_str().unwrap(), path.to_str().unwrap()]);
-        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-        assert_eq!(fs::read_dir(dataset.join("messages")).unwrap().count(), 0);
+        let given = ["decode", "--parquet", dataset.to_str().unwrap()];
+        // What is wrong with a pipe shows only when it is read.
+        let mut piped = Command::new(env!("CARGO_BIN_EXE_rpcrdma"));
+        let piped = piped.args(given).arg("-").stdin(File::open(&path).unwrap()).output().unwrap();
+        for output in [run(&[&given[..], &[path.to_str().unwrap()]].concat()), piped] {
+            assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+            assert_eq!(fs::read_dir(dataset.join("messages")).unwrap().count(), 0);
+        }
         fs::remove_file(path).unwrap();
     }
 

@@ -105,14 +105,14 @@ impl Findings {
     /// # Errors
     /// Those of `out`.
     pub fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
-        let (is_excused, is_in_baseline) = self.take(found);
+        let taken = self.take(found);
         match &mut self.form {
             #[cfg(feature = "text")]
-            FindingsForm::Text(_) if is_excused => Ok(()),
+            FindingsForm::Text(_) if taken.0 => Ok(()),
             #[cfg(feature = "text")]
             FindingsForm::Text(text) => text.finding(out, found, files),
             #[cfg(feature = "json")]
-            FindingsForm::Json => json::finding(out, found, files, is_in_baseline),
+            FindingsForm::Json => json::finding(out, found, files, taken.1),
         }
     }
 
