@@ -309,6 +309,8 @@ impl Handler for DissectorState {
     }
 
     fn closed(&mut self, connection: &Connection, mut session: Session, counts: &Sides<Counts>) {
+        let until = connection.disconnected.map(|(_, stamp)| stamp.time).or(self.summary.last).unwrap_or_default();
+        let credit_times = session.credit_times(until);
         session.refused(connection, counts, &mut self.context());
         let end = match connection.disconnected {
             Some((by, stamp)) => WaitEnd::Disconnected { by, stamp },
@@ -322,6 +324,8 @@ impl Handler for DissectorState {
             connection: connection.clone(),
             counts: *counts,
             unclaimed: session.unclaimed,
+            until,
+            credit_times,
         })));
     }
 

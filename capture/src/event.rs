@@ -4,7 +4,9 @@ use crate::carrier::connection::{Connection, Counts, Rejected};
 use crate::carrier::iwarp::terminate::Terminate;
 use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
 use crate::carrier::recovery::RecoveryKind;
+use crate::file::Time;
 use crate::link::Address;
+use crate::rpc::credits::CreditTimes;
 use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
 
@@ -165,6 +167,10 @@ pub struct Report {
     pub counts: Sides<Counts>,
     /// RDMA Writes and Reads that aimed at memory that no call in the capture advertised.
     pub unclaimed: u64,
+    /// When its end was captured; if that is not known, the time of the last frame of the capture by then.
+    pub until: Time,
+    /// For how long each end had no credit for another call.
+    pub credit_times: Sides<CreditTimes>,
 }
 
 /// A Terminate message (RFC 5040 section 4.8).

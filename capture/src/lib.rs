@@ -82,6 +82,7 @@ pub use file::{Capture, FileError, Files, Frame, LinkType, OwnedFrame, Problem, 
 pub use input::send::lone_message;
 pub use link::{Address, Carrier};
 pub use rpc::arguments::OperationArguments;
+pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
 pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};
 pub use rpc::known::{Direction, Rpc, Security, Status, Walked};
 pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, Message, OtherCall};

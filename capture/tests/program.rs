@@ -251,7 +251,8 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
                 "ns": 0, "timeouts": 0, "resent_packets": 0, "duplicates": 0, "naks": 0, "rnr_naks": 0, "rnr_wait_ns": 0,
                 "frames": [], "frames_left_out": 0
             },
-            "recovery_missing": null, "reverse": false, "program_guessed": false,
+            "recovery_missing": null, "credit_wait_ns": 0, "credit_wait_missing": null,
+            "reverse": false, "program_guessed": false,
             "program": 100_003, "version": 4, "procedure": 1, "name": "NFSv4 COMPOUND", "operation": "NFSv4 WRITE",
             "operations": [
                 {"name": "SEQUENCE", "number": 53, "status": ok}, {"name": "PUTFH", "number": 22, "status": ok},

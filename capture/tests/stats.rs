@@ -293,47 +293,7 @@ fn intervals_together_are_the_whole_capture() {
         let at = |time: u64| waits.iter().filter(|(call, reply)| (*call..*reply).contains(&time)).count() as u64;
         let most = waits.iter().map(|(call, _)| at(*call)).max();
         assert_eq!(all.iter().map(|interval| interval.calls.max).max(), most, "{name}");
-        assert_eq!(
-            (sum(|interval| interval.calls.at_limit_ns), all.last().unwrap().calls.granted.is_some()),
-            (0, true)
-        );
-    }
-}
-
-/// As if the server of nfs41_lossy granted fewer credits.
-#[test]
-fn the_time_at_the_limit_is_that_with_as_many_calls_as_credits() {
-    for granted in [1, 2, 3] {
-        let mut all = Vec::new();
-        let mut events = events("nfs41_lossy");
-        let mut intervals = Intervals::new(1_000_000_000);
-        let (mut transactions, mut take) = (Vec::new(), |interval: &IntervalStatistics| {
-            all.push(interval.calls.at_limit_ns);
-            Ok(())
-        });
-        while let Some(event) = events.next() {
-            let mut event = event.unwrap();
-            if let Event::Message(message) = &mut event
-                && message.rpc.as_ref().is_some_and(|rpc| rpc.direction == rpcrdma_capture::Direction::Reply)
-            {
-                message.octets[11] = granted;
-            }
-            intervals.event(events.summary().first.unwrap(), &event, &mut take).unwrap();
-            if let Event::Transaction(transaction) = event {
-                transactions.push(*transaction);
-            }
-        }
-        intervals.finish(events.summary().last, &mut take).unwrap();
-        let waits = waits(&transactions);
-        // Until the first reply, nothing is known to be granted.
-        let first = waits.iter().map(|(_, reply)| *reply).min().unwrap();
-        let mut times: Vec<u64> =
-            waits.iter().flat_map(|(call, reply)| [*call, *reply]).filter(|t| *t >= first).collect();
-        times.sort_unstable();
-        let at = |time: u64| waits.iter().filter(|(call, reply)| (*call..*reply).contains(&time)).count();
-        let limited = times.windows(2).filter(|pair| at(pair[0]) >= usize::from(granted)).map(|pair| pair[1] - pair[0]);
-        assert_eq!(all.iter().sum::<u64>(), limited.sum::<u64>(), "{granted} credits");
-        assert_eq!(all.iter().sum::<u64>() > 0, granted < 3, "two wait at most");
+        assert!(all.last().unwrap().calls.granted.is_some(), "{name}");
     }
 }
 

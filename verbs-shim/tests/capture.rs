@@ -15,8 +15,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use rpcrdma::private_data::{Flags, PrivateData};
-use rpcrdma_capture::Side;
-use rpcrdma_verbs::loopback::{Adapter, Domain, Fabric, Fault, Faults, PathMtu, QueuePair, Region};
+use rpcrdma_capture::{Address, Recovered, Side};
+use rpcrdma_verbs::loopback::{Adapter, Domain, Fabric, Fault, Faults, Injected, PathMtu, QueuePair, Region};
 use rpcrdma_verbs::{Access, Depths, Local, Operation, Remote, Status, Verbs, Work};
 
 use dissected::{File, dissect};
@@ -84,7 +84,7 @@ fn address() -> SocketAddr {
     "192.0.2.2:20049".parse().unwrap()
 }
 
-/// A captured connection; the client's adapter follows a plan of faults.
+/// A captured connection.
 struct Lab {
     fabric: Fabric,
     file: File,
@@ -93,17 +93,31 @@ struct Lab {
 }
 
 impl Lab {
-    fn unconnected(mtu: PathMtu, depths: Depths, faults: Faults) -> Self {
+    /// With the faults of the client's adapter, and those of the server's.
+    fn of(mtu: PathMtu, depths: Depths, [of_client, of_server]: [Faults; 2]) -> Self {
         let file = File::default();
         let fabric = Fabric::captured(file.clone(), mtu).unwrap();
-        let client = fabric.adapter([192, 0, 2, 1].into()).unwrap().with_faults(faults);
-        let server = fabric.adapter([192, 0, 2, 2].into()).unwrap();
+        let client = fabric.adapter([192, 0, 2, 1].into()).unwrap().with_faults(of_client);
+        let server = fabric.adapter([192, 0, 2, 2].into()).unwrap().with_faults(of_server);
         let (client, server) = (End::new(client, depths), End::new(server, Depths::default()));
         Self { fabric, file, client, server }
     }
 
+    fn unconnected(mtu: PathMtu, depths: Depths, faults: Faults) -> Self {
+        Self::of(mtu, depths, [faults, Faults::none()])
+    }
+
     fn new(mtu: PathMtu, depths: Depths, faults: Faults) -> Self {
-        let lab = Self::unconnected(mtu, depths, faults);
+        Self::unconnected(mtu, depths, faults).connected()
+    }
+
+    /// Connected, and either adapter follows a plan of faults.
+    fn with_plans(plans: [Faults; 2]) -> Self {
+        Self::of(PathMtu::default(), Depths::default(), plans).connected()
+    }
+
+    fn connected(self) -> Self {
+        let lab = self;
         let (client, server) = (&lab.client, &lab.server);
         let listener = server.adapter.listen(address(), 1).unwrap();
         client.adapter.connect(&client.queue_pair, address(), &ANNOUNCED.to_octets()).unwrap();
@@ -314,6 +328,74 @@ fn a_send_that_comes_too_early_is_sent_again() {
     let counts = found.reports[0].counts;
     assert_eq!((counts.passive.not_ready, counts.active.retransmitted, counts.active.missed), (1, 1, 0));
     assert_eq!((found.messages.len(), found.messages[0].octets.as_slice()), (1, call.as_slice()));
+}
+
+/// The signs of loss in a capture: the last octet of the sender's address, and what it is.
+fn signs(file: &[u8]) -> Vec<(u8, &'static str)> {
+    let sign = |sign: &Recovered| match sign.from {
+        Address::V4([.., host]) => (host, sign.kind.name()),
+        other => panic!("{other}"),
+    };
+    dissect(file).recovered.iter().map(sign).collect()
+}
+
+/// Each fault strikes a Send of an RPC, by either end. A connection that is lost takes what it carried with it, so nothing is
+/// sent again, and what is only late was not lost.
+#[test]
+fn no_injected_fault_makes_anything_be_sent_again() {
+    let late = Duration::from_millis(2);
+    for (fault, expected) in [
+        (Fault::LoseBefore, ([1, 0, 0, 0], NOW)),
+        (Fault::LoseAfter, ([0, 1, 0, 0], NOW)),
+        (Fault::Delay(late), ([0, 0, 1, 0], late)),
+        (Fault::Complete(Status::RemoteAccess), ([0, 0, 0, 1], NOW)),
+        (Fault::Complete(Status::Success), ([0, 0, 0, 0], NOW)),
+    ] {
+        for by_client in [true, false] {
+            let plans =
+                [by_client, !by_client].map(|struck| if struck { Faults::none().at(1, fault) } else { Faults::none() });
+            let lab = Lab::with_plans(plans);
+            let (from, to) = if by_client { (&lab.client, &lab.server) } else { (&lab.server, &lab.client) };
+            let inbox = to.register(&[0; 4096]);
+            to.receive(&inbox);
+            let octets = rpc::message(rpc::MSG, 1, &rpc::Lists::default(), &rpc::read3(1, 400));
+            let message = from.register(&octets);
+            let send = Work::new(0, Operation::Send, Local::all(&message, octets.len()));
+            from.adapter.post(&from.queue_pair, send).unwrap();
+            let ended = from.adapter.completion(&from.queue_pair, Duration::from_secs(5)).unwrap().unwrap();
+            assert_eq!(
+                ended.status == Status::Success,
+                matches!(fault, Fault::Delay(_) | Fault::Complete(Status::Success))
+            );
+            let Injected { lost_before, lost_after, delayed, delay, completed, .. } = from.adapter.injected();
+            assert_eq!(([lost_before, lost_after, delayed, completed], delay), expected, "{fault:?}");
+            assert_eq!(to.adapter.injected(), Injected::default(), "{fault:?}");
+            drop((inbox, message));
+            assert_eq!(signs(&lab.file()), [], "{fault:?}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_too_early_or_is_refused_is_told_of_either_end() {
+    for by_client in [true, false] {
+        let hosts = if by_client { (1, 2) } else { (2, 1) };
+        let lab = Lab::new(PathMtu::Octets256, Depths::default(), Faults::none());
+        let (from, to) = if by_client { (&lab.client, &lab.server) } else { (&lab.server, &lab.client) };
+        let call = rpc::message(rpc::MSG, 1, &rpc::Lists::default(), &rpc::read3(1, 100));
+        let message = from.register(&call);
+        let send = Work::new(1, Operation::Send, Local::all(&message, call.len()));
+        from.adapter.post(&from.queue_pair, send).unwrap();
+        assert_eq!(from.adapter.completion(&from.queue_pair, NOW), Ok(None));
+        let inbox = to.register(&[0; 4096]);
+        to.receive(&inbox);
+        assert_eq!((from.status(), to.status()), (Status::Success, Status::Success));
+        let nowhere = Remote { handle: 1, offset: 2 };
+        assert_eq!(from.work(Operation::Write(nowhere), &from.register(&[0; 600])), Status::RemoteAccess);
+        drop((inbox, message));
+        let expected = [(hosts.1, "RNR NAK"), (hosts.0, "sent again"), (hosts.1, "refused")];
+        assert_eq!(signs(&lab.file()), expected);
+    }
 }
 
 #[test]

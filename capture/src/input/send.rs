@@ -26,6 +26,7 @@ pub fn lone_message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
         octets,
         captured: Captured::Whole,
         invalidates: None,
+        credit_use: None,
         retransmitted: 0,
         earlier: None,
         padding: Some(Vec::new()),

@@ -9,6 +9,7 @@ use crate::carrier::operation::{Side, Stamp};
 use crate::file::{Files, Time};
 use crate::link::Address;
 use crate::nfs::{Callback, CompoundOperation, Procedure};
+use crate::rpc::credits::CreditLimit;
 use crate::rpc::known::Security;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Owed, Step, WaitEnd, Waiting};
@@ -186,6 +187,20 @@ impl PendingCall {
         }
     }
 
+    /// Whether the requester can send no other call until the responder answers one: it has used all its credits. `None` if that
+    /// is not known.
+    #[must_use]
+    pub fn owes_credit(&self) -> Option<bool> {
+        if self.waiting.end != WaitEnd::Capture {
+            return Some(false);
+        }
+        match self.waiting.credits.limit {
+            CreditLimit::Below => Some(false),
+            CreditLimit::Reached => Some(true),
+            CreditLimit::Unknown => None,
+        }
+    }
+
     /// What is called, as it is printed.
     #[cfg(feature = "report")]
     pub(super) fn called(&self) -> &str {
@@ -196,6 +211,17 @@ impl PendingCall {
     pub(super) fn owed(&self) -> String {
         let Self { from, to, .. } = self;
         let owed = match self.waiting.owed {
+            Owed::Reply if self.owes_credit() == Some(true) => {
+                let waiting = self.waiting.credits.waiting;
+                let calls = if waiting == 1 {
+                    "its call has the only one".to_owned()
+                } else {
+                    format!("its {waiting} calls that wait have them all")
+                };
+                format!(
+                    "{to} owes the reply when the capture ends, and with it a credit: {from} has none left, {calls}"
+                )
+            }
             Owed::Reply => format!("{to} owes the reply when the capture ends"),
             Owed::ReadResponse(octets) => {
                 format!("{from} owes {octets} octets of RDMA Read responses when the capture ends")

@@ -15,6 +15,8 @@ use crate::rpc::transaction::Transaction;
 const WIDTH: usize = 80;
 /// Before the lines that explain an RPC.
 const INDENT: &str = "           ";
+/// A wait before a call is worth saying if it is longer than this part of the latency.
+const MATTERS: u64 = 10;
 /// Columns of a bar.
 const BAR: usize = 20;
 
@@ -135,10 +137,11 @@ pub fn lines(out: &mut impl io::Write, transaction: &Transaction, files: &Files,
     let room = line.room();
     line.push(NAME, &called_within(room, transaction));
     line.write(out)?;
-    let (style, sentences) = match &transaction.phases {
+    let (style, mut sentences) = match &transaction.phases {
         Ok(phases) => (PLAIN, sentences(phases, transaction)),
         Err(reason) => (WARNING, vec![format!("phases unknown: {reason}")]),
     };
+    sentences.extend(before(transaction));
     let mut notes = ended(transaction);
     for text in sentences.iter().flat_map(|sentence| wrapped(sentence, WIDTH - INDENT.len())) {
         let mut line = Line::new(colour, WIDTH);
@@ -177,6 +180,13 @@ fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
     }
     let recovery = format!("recovery {} ms: {done}", milliseconds(recovery.phases.total()));
     vec![sentence(&what(longest, transaction)), recovery]
+}
+
+/// What was there before the call: no credit, for long enough to tell.
+fn before(transaction: &Transaction) -> Option<String> {
+    let least = transaction.latency().unwrap_or_default() / MATTERS;
+    let wait = transaction.credit_wait.ok().filter(|wait| *wait > least)?;
+    Some(format!("before it, no credit was free for {} ms", milliseconds(wait)))
 }
 
 /// What happens in a phase.

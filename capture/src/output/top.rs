@@ -325,6 +325,7 @@ mod tests {
     use crate::carrier::operation::{Side, Stamp};
     use crate::file::Time;
     use crate::nfs::Callback;
+    use crate::rpc::credits::CreditWaitUnknown;
     use crate::rpc::phases::NotTimed;
     use crate::rpc::recovery::RecoveryUnknown;
     use crate::rpc::transaction::{Form, Rebuilt};
@@ -356,6 +357,7 @@ mod tests {
             phases: Err(NotTimed::Missed),
             recovery: Err(RecoveryUnknown::NotTimed(NotTimed::Missed)),
             steps: None,
+            credit_wait: Err(CreditWaitUnknown::CallMissing),
             waiting: None,
         }
     }

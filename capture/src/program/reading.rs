@@ -17,6 +17,7 @@ const OCTETS: usize = 1 << 20;
 const WAITING: usize = 4;
 
 /// Something that was found, or that could not be read.
+#[expect(clippy::large_enum_variant, reason = "a batch of them is moved as a whole, and a box for each costs more")]
 pub(super) enum ReadingStep {
     /// A frame was read: what was found in it follows.
     Frame(OwnedFrame),

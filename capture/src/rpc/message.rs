@@ -14,6 +14,7 @@ use rpcrdma::v2::{self, ContinuationError, Credit, Family, family_a, family_b};
 
 use crate::carrier::operation::{Progress, Side, Stamp};
 use crate::link::Address;
+use crate::rpc::credits::CreditUse;
 use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::known::{Direction, Rpc, Walked};
 use crate::rpc::msgp::Msgp;
@@ -42,6 +43,9 @@ pub struct Message {
     pub captured: Captured,
     /// The handle that Send With Invalidate named.
     pub invalidates: Option<u32>,
+    /// Its requester, with the calls of that end that wait after it, and the credits for them. `None` if it is neither a call nor
+    /// a reply.
+    pub credit_use: Option<(Side, CreditUse)>,
     /// How many times it had been sent before, in vain.
     pub retransmitted: u32,
     /// The version and wire format in which it is read.

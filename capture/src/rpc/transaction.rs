@@ -1,5 +1,6 @@
 //! An RPC put back together: the call and the reply, their inline parts and their chunks.
 
+use super::credits::CreditWaitUnknown;
 use super::known::{Security, Status};
 use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phases};
@@ -61,6 +62,10 @@ pub struct Transaction {
     /// What both ends did for it, packet by packet, if [`Config::steps`](crate::Config::steps) asks for it and the capture
     /// holds the call.
     pub steps: Option<Box<Steps>>,
+    /// For how many nanoseconds before the call its requester had no credit for it, up to the reply that let it go: as many of its
+    /// calls waited as it had been granted. Whether it wanted to call earlier is not known. 0 if it then had a credit for longer than
+    /// it had had none, and for the second of two calls that were let go together: no stretch of time counts for two.
+    pub credit_wait: Result<u64, CreditWaitUnknown>,
     /// How it waits for its reply, if the capture holds the call and no reply.
     pub waiting: Option<Waiting>,
 }

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::credits::CreditUse;
 use super::phases::NotTimed;
 use crate::carrier::operation::{Side, Stamp};
 
@@ -125,4 +126,6 @@ pub struct Waiting {
     pub responder: Option<(Step, Stamp)>,
     /// What is owed.
     pub owed: Owed,
+    /// The calls of the requester that wait at that time, and its credits for them.
+    pub credits: CreditUse,
 }

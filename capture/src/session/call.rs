@@ -7,6 +7,7 @@ use super::chunk::{self, Chunk};
 use super::memory::{Access, Extents};
 use super::timeline::Timeline;
 use crate::carrier::operation::{Side, Stamp};
+use crate::rpc::credits::{CreditUse, CreditWaitUnknown};
 use crate::rpc::describe::{self, Called, Described, Way};
 use crate::rpc::header::{Header, PayloadPlace, read_chunks};
 use crate::rpc::known::{Direction, Rpc};
@@ -71,6 +72,8 @@ pub(crate) struct Call {
     is_refused: bool,
     /// How much is known about what the other end moves for it.
     pub(crate) followed: Followed,
+    /// For how many nanoseconds its sender had had no credit for it.
+    pub(super) credit_wait: Result<u64, CreditWaitUnknown>,
     /// Where its time goes.
     pub(super) timeline: Timeline,
     /// What its requester did last for it, and what its responder did.
@@ -123,6 +126,7 @@ impl Call {
             is_refused: false,
             sent: 0,
             followed: Followed::No,
+            credit_wait: Err(CreditWaitUnknown::CallMissing),
             timeline,
             requester_last,
             responder_last: None,
@@ -144,9 +148,9 @@ impl Call {
     }
 
     /// How it waits, when its wait is over and nothing more of it will be seen.
-    pub(super) fn waiting(&self, end: WaitEnd) -> Waiting {
+    pub(super) fn waiting(&self, end: WaitEnd, credits: CreditUse) -> Waiting {
         let Self { requester_last: requester, responder_last: responder, .. } = *self;
-        Waiting { end, requester, responder, owed: self.owed(end) }
+        Waiting { end, requester, responder, owed: self.owed(end), credits }
     }
 
     /// What is owed for it, if the capture shows all of it.

@@ -55,6 +55,8 @@ impl Session {
         let mut call = Call::new(message.clone(), timeline, (called, described), way, context.transactions);
         if self.replaces(&mut call, context) {
             self.wait(call, context);
+        } else {
+            self.credits.get_mut(requester).hide(message.stamp.time);
         }
         message.detail = detail;
         message
@@ -77,6 +79,7 @@ impl Session {
     /// was moved for a copy is in the memory of the other, and what was asked for comes there.
     fn supersede(&mut self, id: u64, call: &mut Call, context: &mut Context<'_>) {
         let Some(mut before) = self.take(id) else { return };
+        self.forget_credit(id, &before);
         call.is_repeated = true;
         self.watch.supersede(&before);
         if call.is_copy_of(&before) {
@@ -119,6 +122,10 @@ impl Session {
         others.iter().for_each(|other| self.calls.get_mut(other).into_iter().for_each(Call::shares_memory));
         let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
         named.get_mut(requester).insert(prefix.xid, id);
+        if call.answers.is_none() {
+            let (began, sent) = (call.timeline.began.time, call.message.stamp.time);
+            call.credit_wait = self.credits.get_mut(requester).call(began, sent);
+        }
         self.held += call.held();
         self.calls.insert(id, call);
         self.own_for(requester, self.places.first, id);
@@ -156,13 +163,25 @@ impl Session {
 
     pub(super) fn give_up(&mut self, id: u64, end: WaitEnd, context: &mut Context<'_>) {
         let Some(call) = self.take(id) else { return };
+        if end == WaitEnd::GivenUp {
+            self.forget_credit(id, &call);
+        }
         self.watch.given_up |= call.may_be_served();
         self.unanswered(call, end, context);
     }
 
+    /// A call may still wait although it is not followed any more.
+    pub(super) fn forget_credit(&mut self, id: u64, call: &Call) {
+        let (credits, time) = (self.credits.get_mut(call.message.sender), self.span.ended.time);
+        if call.answers.is_none() {
+            credits.end(id, time);
+            credits.hide(time);
+        }
+    }
+
     /// Ends a call that was not answered.
     fn unanswered(&self, mut call: Call, end: WaitEnd, context: &mut Context<'_>) {
-        let waiting = call.waiting(end);
+        let waiting = call.waiting(end, self.credits.get(call.message.sender).usage());
         // What was not moved may still be moved.
         call.followed = Followed::No;
         call.timeline.refuse(NotTimed::ReplyMissing);
@@ -188,6 +207,7 @@ impl Session {
             self.own_for(message.sender, self.places.first, id);
             self.settle(message.sender, self.places, context);
         }
+        self.credits.get_mut(message.sender.other()).answer(id, message.credits(), message.stamp.time);
         let mut call = id.and_then(|id| self.take(id));
         if let Some(call) = &mut call {
             call.timeline.reply(self.span);

@@ -3,6 +3,7 @@
 use super::call::Call;
 use super::reply::Reply;
 use crate::nfs::Callback;
+use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::header::{Decoded, PayloadPlace};
 use crate::rpc::known::Status;
 use crate::rpc::message::{Captured, Message};
@@ -92,6 +93,7 @@ impl Transaction {
             phases: Err(NotTimed::CallMissing),
             recovery: Err(RecoveryUnknown::NotTimed(NotTimed::CallMissing)),
             steps: None,
+            credit_wait: Err(CreditWaitUnknown::CallMissing),
             waiting: None,
         };
         if let Some(call) = call {
@@ -124,6 +126,7 @@ impl Transaction {
         self.phases = call.timeline.phases();
         self.steps = call.timeline.steps();
         self.recovery = call.timeline.recovery();
+        self.credit_wait = call.credit_wait;
         self.read_octets = call.read_octets;
         self.write_octets = call.write_octets;
         self.call = Some(call.message.half(true, rebuilt.map(|pieces| Rebuilt { pieces, items })));

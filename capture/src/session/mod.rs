@@ -4,8 +4,8 @@
 //! operations ─┬─→ assembly ─→ sends ─→ continued ─→ direction ─→ calls ─→ ended
 //!             └─→ memory, call                                     └ reply
 //! ```
-//! `timeline` says where the time of a call goes, `recovery` which of them lost packets belong to, and `step_log` what both
-//! ends did for it. `memory_use` tells the checker how memory is used.
+//! `timeline` says where the time of a call goes, `recovery` which of them lost packets belong to, `credits` how long there was
+//! no credit for one, and `step_log` what both ends did for it. `memory_use` tells the checker how memory is used.
 //!
 //! A client chooses the program number of its callbacks. The session keeps the numbers that SETCLIENTID, CREATE_SESSION
 //! and BACKCHANNEL_CTL announce on the connection. If it saw none, it takes a transient program number (RFC 5531
@@ -16,6 +16,7 @@ mod call;
 mod calls;
 mod chunk;
 mod continued;
+mod credits;
 mod direction;
 mod ended;
 mod memory;

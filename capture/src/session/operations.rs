@@ -183,6 +183,8 @@ impl Session {
     pub(super) fn miss(&mut self, from: Side, stamp: Stamp, context: &mut Context<'_>) {
         *self.lost.get_mut(from) = Some(self.last_call);
         *self.heard.get_mut(from) = false;
+        self.credits.get_mut(from).miss_calls(stamp.time);
+        self.credits.get_mut(from.other()).miss_replies(self.last_call, stamp.time);
         self.unplaced.add(stamp.frame);
         if let Some(connection) = self.number.filter(|_| context.operations) {
             context.events.push_back(Event::Lost(Lost { connection, from, stamp }));

@@ -58,18 +58,20 @@ impl Session {
             self.miss(sender, message.stamp, context);
         }
         let direction = if self.joins(&mut message) { self.direction(&message) } else { None };
-        let mut message = match direction {
-            Some(Direction::Call) => self.call(message, context),
-            Some(Direction::Reply) => self.reply(message, context),
-            None => message,
+        let (mut message, requester) = match direction {
+            Some(Direction::Call) => (self.call(message, context), Some(sender)),
+            Some(Direction::Reply) => (self.reply(message, context), Some(sender.other())),
+            None => (message, None),
         };
+        message.credit_use = requester.map(|requester| (requester, self.credits.get(requester).usage()));
         self.invalidate(&mut message);
         let done = self.done(&message);
         if done.is_some() && context.operations {
             message.detail = Some(Box::new(self.watch.detail(Direction::Call)));
         }
         context.events.push_back(Event::Message(message));
-        if let Some(mut provided) = done.and_then(|id| self.take(id)) {
+        if let Some((id, mut provided)) = done.and_then(|id| Some((id, self.take(id)?))) {
+            self.forget_credit(id, &provided);
             provided.timeline.log_send(sender, Step::Done, &self.parts);
             self.conclude(provided, context);
         }
@@ -92,6 +94,7 @@ impl Session {
             length: send.length,
             captured: send.captured,
             invalidates: send.invalidates,
+            credit_use: None,
             retransmitted: send.retransmitted,
             earlier: None,
             padding: Some(Vec::new()),

@@ -6,6 +6,7 @@ use rpcrdma::v2::Family;
 
 use super::assembly::{Assembly, Span};
 use super::call::Call;
+use super::credits::CreditAccount;
 use super::memory::{Memory, SegmentPlace};
 use super::owners::Recoveries;
 use super::sequence::Sequence;
@@ -16,7 +17,9 @@ use crate::carrier::connection::Connection;
 use crate::carrier::operation::{Places, Side, Sides};
 use crate::carrier::table::Map;
 use crate::event::{Event, Opened};
+use crate::file::Time;
 use crate::link::Address;
+use crate::rpc::credits::CreditTimes;
 use crate::rpc::describe::Way;
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::transaction::Transaction;
@@ -94,6 +97,8 @@ pub(crate) struct Session {
     /// Where in what its sender sends the message is that is looked at.
     pub(super) places: Places,
     pub(super) recoveries: Recoveries,
+    /// Of the calls of each end.
+    pub(super) credits: Sides<CreditAccount>,
 }
 
 impl Session {
@@ -108,6 +113,9 @@ impl Session {
                 self.assemblies.get_mut(side).keeps_parts = context.steps.is_any();
             }
             let Sides { active, passive } = connection.ends;
+            if connection.set_up && !self.watch.passed_over {
+                self.credits = Sides { active: CreditAccount::whole(), passive: CreditAccount::whole() };
+            }
             self.addresses = Some(Sides { active: active.address, passive: passive.address });
             if context.operations {
                 let whole = connection.set_up && !self.watch.passed_over;
@@ -115,6 +123,12 @@ impl Session {
                 context.events.push_back(Event::Opened(Box::new(opened)));
             }
         }
+    }
+
+    /// For how long each end had no credit for another call, up to the end of the connection or of the capture.
+    pub(crate) fn credit_times(&mut self, until: Time) -> Sides<CreditTimes> {
+        let Sides { active, passive } = &mut self.credits;
+        Sides { active: active.finish(until), passive: passive.finish(until) }
     }
 
     /// Octets of memory taken by what waits.

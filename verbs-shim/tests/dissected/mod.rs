@@ -4,7 +4,9 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use rpcrdma_capture::{Checker, Config, Dissector, Event, Message, Reader, Rejected, Report, Summary, Transaction};
+use rpcrdma_capture::{
+    Checker, Config, Dissector, Event, Message, Reader, Recovered, Rejected, Report, Summary, Transaction,
+};
 
 /// A file in memory that can be looked at from outside.
 #[derive(Clone, Default)]
@@ -42,6 +44,7 @@ pub(crate) struct Found {
     pub(crate) transactions: Vec<Transaction>,
     pub(crate) reports: Vec<Report>,
     pub(crate) rejected: Vec<Rejected>,
+    pub(crate) recovered: Vec<Recovered>,
     pub(crate) broken: Vec<Broken>,
     pub(crate) summary: Summary,
 }
@@ -57,6 +60,7 @@ pub(crate) fn dissect(file: &[u8]) -> Found {
     let mut config = Config::default();
     config.verify_crc = true;
     config.operations = true;
+    config.recovery = true;
     let (mut dissector, mut checker, mut found) = (Dissector::new(config), Checker::default(), Found::default());
     let mut take = |dissector: &mut Dissector| {
         while let Some(event) = dissector.event() {
@@ -66,6 +70,7 @@ pub(crate) fn dissect(file: &[u8]) -> Found {
                 Event::Transaction(transaction) => found.transactions.push(*transaction),
                 Event::Connection(report) => found.reports.push(*report),
                 Event::Rejected(rejected) => found.rejected.push(rejected),
+                Event::Recovery(recovered) => found.recovered.push(recovered),
                 _ => {}
             }
         }

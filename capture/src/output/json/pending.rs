@@ -41,6 +41,8 @@ pub(super) struct PendingObject<'a> {
     owed_octets: Option<u64>,
     /// Why it is not known what is owed.
     owed_unknown: Option<String>,
+    /// Whether a credit is owed with it: the calls of the requester that wait have all of them. Null if that is not known.
+    owes_credit: Option<bool>,
     /// The number of the frame that ended the connection, if one did.
     disconnect_frame: Option<u64>,
     /// What the requester did last for the RPC.
@@ -82,6 +84,7 @@ impl<'a> PendingObject<'a> {
             owed_by: pending.debtor().map(EndObject),
             owed_octets: octets,
             owed_unknown: unknown,
+            owes_credit: pending.owes_credit(),
             disconnect_frame: disconnected,
             requester_last: StepObject::new(waiting.requester),
             responder_last: waiting.responder.map(StepObject::new),

@@ -7,6 +7,7 @@ use super::record::Record;
 use super::rpc::{CalledObject, EndedObject};
 use super::values::{EndObject, Hex32, ShownObject};
 use crate::file::Files;
+use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::{NotTimed, Phases};
 use crate::rpc::recovery::{Recovery, RecoveryUnknown};
@@ -48,6 +49,11 @@ pub(in crate::output) struct TransactionObject<'a> {
     recovery: Option<RecoveryObject<'a>>,
     /// Why that is not known.
     recovery_missing: Option<ShownObject<RecoveryUnknown>>,
+    /// For how many nanoseconds before the call no credit was free, up to the reply that let it go: as many calls of the requester
+    /// waited as it had been granted.
+    credit_wait_ns: Option<u64>,
+    /// Why that is not known.
+    credit_wait_missing: Option<ShownObject<CreditWaitUnknown>>,
     #[serde(flatten)]
     called: CalledObject<'a>,
     /// What the operations are asked to do; null if that is not known, or if none of them names anything.
@@ -94,6 +100,8 @@ impl<'a> TransactionObject<'a> {
             phases_missing: transaction.phases.err().map(ShownObject),
             recovery: transaction.recovery.as_ref().ok().map(RecoveryObject::new),
             recovery_missing: transaction.recovery.as_ref().err().copied().map(ShownObject),
+            credit_wait_ns: transaction.credit_wait.ok(),
+            credit_wait_missing: transaction.credit_wait.err().map(ShownObject),
             called: CalledObject::of_transaction(transaction),
             arguments,
             call: call.as_ref().map(HalfObject::new),

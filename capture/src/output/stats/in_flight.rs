@@ -1,89 +1,49 @@
-//! How many calls wait for their replies, and whether their requesters could send more.
+//! How many calls wait for their replies, and whether their requesters could send more: added up over all connections.
 
-use std::collections::BTreeSet;
+use core::num::NonZeroU32;
 
 use crate::carrier::operation::{Side, Sides};
 use crate::carrier::table::Map;
 use crate::event::Event;
-use crate::rpc::known::Direction;
-use crate::rpc::message::Message;
-
-/// The most calls of one end that are counted. There are far fewer credits.
-const CALLS: usize = 4096;
+use crate::rpc::credits::{CreditLimit, CreditUse};
 
 /// The calls that wait, and what was granted.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    connections: Map<u32, Sides<Requester>>,
+    connections: Map<u32, Sides<CreditUse>>,
     /// Calls of all of them that wait.
     waiting: u64,
     /// Requesters with as many calls waiting as they have credits.
     at_limit: u64,
 }
 
-/// What is known about an end that calls.
-#[derive(Debug, Default)]
-struct Requester {
-    waiting: BTreeSet<u32>,
-    granted: Option<u32>,
-}
-
-impl Requester {
-    fn is_at_limit(&self) -> bool {
-        self.granted.is_some_and(|granted| self.waiting.len() as u64 >= u64::from(granted)) && !self.waiting.is_empty()
-    }
-}
-
 impl InFlight {
     /// Takes an event; gives the credits that it grants.
     pub(super) fn event(&mut self, event: &Event) -> Option<u32> {
         match event {
-            Event::Message(message) => return self.message(message),
-            Event::Transaction(transaction) => {
-                self.change(transaction.connection, transaction.requester, |requester| {
-                    requester.waiting.remove(&transaction.xid);
-                });
+            Event::Message(message) => {
+                let (requester, after) = message.credit_use?;
+                self.change(message.connection, requester, after);
+                after.granted.filter(|_| requester != message.sender).map(NonZeroU32::get)
             }
             Event::Connection(report) => {
+                let number = report.number?;
                 for side in [Side::Active, Side::Passive] {
-                    report
-                        .number
-                        .iter()
-                        .for_each(|number| self.change(*number, side, |end| *end = Requester::default()));
+                    self.change(number, side, CreditUse::default());
                 }
-                report.number.iter().for_each(|number| _ = self.connections.remove(number));
-            }
-            _ => {}
-        }
-        None
-    }
-
-    fn message(&mut self, message: &Message) -> Option<u32> {
-        let xid = message.prefix().filter(|_| message.is_malformed().is_none())?.xid;
-        match message.direction()? {
-            Direction::Call => {
-                self.change(message.connection, message.sender, |end| {
-                    if end.waiting.len() < CALLS {
-                        end.waiting.insert(xid);
-                    }
-                });
+                self.connections.remove(&number);
                 None
             }
-            Direction::Reply => {
-                let granted = message.credits();
-                self.change(message.connection, message.sender.other(), |end| end.granted = granted.or(end.granted));
-                granted
-            }
+            _ => None,
         }
     }
 
-    fn change(&mut self, connection: u32, side: Side, change: impl FnOnce(&mut Requester)) {
-        let requester = self.connections.entry(connection).or_default().get_mut(side);
-        self.waiting -= requester.waiting.len() as u64;
-        self.at_limit -= u64::from(requester.is_at_limit());
-        change(requester);
-        self.waiting += requester.waiting.len() as u64;
-        self.at_limit += u64::from(requester.is_at_limit());
+    fn change(&mut self, connection: u32, requester: Side, after: CreditUse) {
+        let known = self.connections.entry(connection).or_default().get_mut(requester);
+        let before = core::mem::replace(known, after);
+        let at_limit = |usage: CreditUse| u64::from(usage.limit == CreditLimit::Reached);
+        self.waiting = self.waiting - u64::from(before.waiting) + u64::from(after.waiting);
+        self.at_limit = self.at_limit - at_limit(before) + at_limit(after);
     }
 
     /// Calls that wait.

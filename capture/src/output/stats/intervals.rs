@@ -72,7 +72,8 @@ pub struct CallsInFlight {
     pub max: u64,
     /// The last number of credits that a reply granted.
     pub granted: Option<u32>,
-    /// Nanoseconds during which a requester had as many calls waiting as it had credits.
+    /// Nanoseconds during which a requester had as many calls waiting as it had credits, as far as was known by then: that a
+    /// reply was missed may show later.
     pub at_limit_ns: u64,
 }
 
@@ -106,6 +107,7 @@ impl Intervals {
         let time = match event {
             Event::Message(message) => Some(message.stamp.time),
             Event::Transaction(transaction) => transaction.reply.as_ref().map(|reply| reply.stamp.time),
+            Event::Connection(report) => report.number.map(|_| report.until),
             _ => None,
         };
         if let Some(time) = time {

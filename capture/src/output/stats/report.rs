@@ -16,6 +16,7 @@ use crate::event::Report;
 use crate::link::Carrier;
 #[cfg(feature = "json")]
 use crate::output::json::{Record, write_record};
+use crate::rpc::credits::CreditTimes;
 
 /// What a capture holds, in numbers.
 #[derive(Clone, Debug)]
@@ -159,6 +160,10 @@ pub struct EndReport {
     pub missed: u64,
     /// Data packets that belong to no operation the capture holds the start of.
     pub orphans: u64,
+    /// Nanoseconds during which as many of its calls waited as it had credits.
+    pub at_limit_ns: u64,
+    /// Nanoseconds during which that may have been so: the capture does not show it.
+    pub at_limit_unknown_ns: u64,
 }
 
 /// The largest Send in each direction.
@@ -462,8 +467,13 @@ impl ConnectionStatistics {
             },
             port: connection.port(),
             set_up: connection.set_up,
-            active: EndReport::new(&connection.ends.active, active, &report.counts.active),
-            passive: EndReport::new(&connection.ends.passive, passive, &report.counts.passive),
+            active: EndReport::new(&connection.ends.active, active, &report.counts.active, report.credit_times.active),
+            passive: EndReport::new(
+                &connection.ends.passive,
+                passive,
+                &report.counts.passive,
+                report.credit_times.passive,
+            ),
             inline: agreement.map(|agreement| Inline {
                 call_octets: agreement.client_to_server,
                 reply_octets: agreement.server_to_client,
@@ -481,7 +491,7 @@ fn invalidates(said: PrivateData) -> bool {
 }
 
 impl EndReport {
-    fn new(end: &Endpoint, said: Option<PrivateData>, counts: &Counts) -> Self {
+    fn new(end: &Endpoint, said: Option<PrivateData>, counts: &Counts, credits: CreditTimes) -> Self {
         let Counts { packets, retransmitted, duplicates, replaced, timeouts, early, .. } = *counts;
         let Counts { sequence_errors, not_ready, failed, missed, orphans, .. } = *counts;
         Self {
@@ -500,6 +510,8 @@ impl EndReport {
             failed,
             missed,
             orphans,
+            at_limit_ns: credits.reached,
+            at_limit_unknown_ns: credits.unknown,
         }
     }
 }

@@ -99,6 +99,19 @@ impl Statistics {
                 let times = counted(end.timeouts, "time-out");
                 text.line(&format!("   {times}: {} waited for an acknowledgement in vain", end.address))?;
             }
+            // Before the first reply there is only one credit, so some time is normal.
+            let least = self.capture.duration / 100;
+            for end in [&connection.active, &connection.passive].into_iter().filter(|end| end.at_limit_ns > least) {
+                let unknown = match end.at_limit_unknown_ns {
+                    0 => String::new(),
+                    unknown => format!(", and may have had none for {} more", duration(unknown)),
+                };
+                text.line(&format!(
+                    "   {} had no credit left for {}{unknown}",
+                    end.address,
+                    duration(end.at_limit_ns)
+                ))?;
+            }
             if connection.unclaimed > 0 {
                 text.line(&format!("   {} RDMA operations on memory that no call advertised", connection.unclaimed))?;
             }

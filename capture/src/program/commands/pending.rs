@@ -18,6 +18,8 @@ use crate::program::source::{InputSource, Show};
 const PENDING_HELP: &str = "\
 What is owed:
   the reply            by the responder. If it did nothing for the call, it may not have received it
+  a credit             with the reply, if the calls that wait are as many as the credits that were
+                       granted: until then, the requester can send no other call
   RDMA Read responses  by the requester: the responder asked for data that did not come
 It is not known who owes what if packets may be missing from the capture, or what was moved may
 be for another call. The age is that at the last frame of the capture. Calls that wait do not make

@@ -31,6 +31,9 @@ What was sent again for an RPC is said in the place of what happened in the phas
 longest, if that was most of it, and otherwise in a line of its own. The time of recovery is that
 from when packets were first sent, or the next ones were, until they were sent again. It is not
 known of a packet that was the last, until it was sent again, and was lost before the capture.
+Another line says for how long before the call no credit was free, if that was more than a tenth of
+the latency: as many calls of the requester waited as it had been granted credits, until the reply
+that let this call go. Whether it wanted to call earlier, the capture does not show.
 Calls without a reply are left out.";
 
 #[derive(Args, Clone, Debug)]

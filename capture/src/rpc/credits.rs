@@ -1,0 +1,66 @@
+//! The calls of a requester that wait, against the credits that it was granted (RFC 8166 section 3.3.1).
+
+use core::fmt;
+use core::num::NonZeroU32;
+
+/// Whether a requester had a credit for another call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CreditLimit {
+    /// It had: fewer calls waited than it had credits.
+    Below,
+    /// It had none: as many calls waited as it had credits.
+    Reached,
+    /// The capture does not show it.
+    #[default]
+    Unknown,
+}
+
+/// The calls of a requester that wait for their replies, and its credits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CreditUse {
+    /// The calls in the capture that wait. There may be others if the capture lacks messages.
+    pub waiting: u32,
+    /// The credits that the last reply granted; before the first reply there is one (section 3.3.3). A grant of none is against
+    /// the rules, and counts as one.
+    pub granted: Option<NonZeroU32>,
+    /// Whether there is a credit for another call.
+    pub limit: CreditLimit,
+}
+
+/// For how long a requester had no credit for another call, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CreditTimes {
+    /// As many calls waited as it had credits.
+    pub reached: u64,
+    /// The capture does not show whether that was so.
+    pub unknown: u64,
+}
+
+/// Why it is not known for how long a requester had no credit before a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CreditWaitUnknown {
+    /// The capture does not hold the call.
+    CallMissing,
+    /// The capture began when the connection was in use: calls from before may still have waited.
+    JoinedLate,
+    /// Calls or replies may be missing from the capture.
+    Missed,
+    /// No reply that was seen says how many credits there are.
+    NotGranted,
+}
+
+impl fmt::Display for CreditWaitUnknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CallMissing => "the call is not in the capture",
+            Self::JoinedLate => "calls from before the capture may still have waited",
+            Self::Missed => "calls or replies may be missing from the capture",
+            Self::NotGranted => "how many credits were granted is not known",
+        })
+    }
+}
+
+impl core::error::Error for CreditWaitUnknown {}

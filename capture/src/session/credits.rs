@@ -1,0 +1,308 @@
+//! The calls of one end that wait, against the credits that it was granted (RFC 8166 section 3.3.1).
+//!
+//! A capture may lack calls, or the replies to calls that it holds. So there are two numbers: the calls that wait for certain,
+//! and the most that may wait besides. A requester has room for a call that it sends: each call limits the second number, and a
+//! requester that has used all its credits once is known completely from then on.
+
+use core::num::NonZeroU32;
+
+use crate::file::Time;
+use crate::rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
+
+/// The credits of one end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CreditAccount {
+    /// What the last reply granted.
+    granted: Option<NonZeroU32>,
+    /// Calls that were not answered in the capture.
+    seen: u32,
+    /// Those of them that wait for certain.
+    certain: u32,
+    /// The most calls that may wait besides: those that the capture lacks, and those whose replies it may lack.
+    hidden: u32,
+    /// Calls up to this one are counted as hidden, because replies to them may have been missed.
+    doubtful: u64,
+    /// Why there may be hidden calls.
+    hidden_by: CreditWaitUnknown,
+    /// Since when the limit has been what it is, if anything was seen.
+    since: Option<Time>,
+    times: CreditTimes,
+    /// What happened since the last call.
+    lately: Lately,
+}
+
+/// What happened since the last call.
+#[derive(Clone, Copy, Debug)]
+enum Lately {
+    /// There was always a credit.
+    Below,
+    /// There was none for so many nanoseconds, until that time.
+    Reached(u64, Time),
+    /// Whether there was one is not known.
+    Unknown(CreditWaitUnknown),
+}
+
+impl Default for CreditAccount {
+    /// That of an end whose calls may have begun before the capture.
+    fn default() -> Self {
+        Self {
+            granted: None,
+            seen: 0,
+            certain: 0,
+            hidden: u32::MAX,
+            doubtful: 0,
+            hidden_by: CreditWaitUnknown::JoinedLate,
+            since: None,
+            times: CreditTimes { reached: 0, unknown: 0 },
+            lately: Lately::Unknown(CreditWaitUnknown::JoinedLate),
+        }
+    }
+}
+
+impl CreditAccount {
+    /// That of an end that has not called yet: it has one credit (section 3.3.3).
+    pub(super) fn whole() -> Self {
+        Self { granted: Some(NonZeroU32::MIN), hidden: 0, lately: Lately::Below, ..Self::default() }
+    }
+
+    /// A call is sent; `time` is that of its last packet. Returns for how many nanoseconds, up to the reply that let it go, there
+    /// had been no credit for it. If there was one for longer than that before it `began`, it did not go because of that reply.
+    ///
+    /// A call that is sent although there is no credit shows that a reply was missed, or was captured too late.
+    pub(super) fn call(&mut self, began: Time, time: Time) -> Result<u64, CreditWaitUnknown> {
+        let waited = match (self.limit(), self.lately) {
+            (_, Lately::Unknown(reason)) => Err(reason),
+            (CreditLimit::Reached, _) => {
+                self.count(CreditLimit::Unknown, began);
+                Err(CreditWaitUnknown::Missed)
+            }
+            (_, Lately::Reached(length, ended)) if began.0.saturating_sub(ended.0) < length => Ok(length),
+            (_, Lately::Reached(..) | Lately::Below) => Ok(0),
+        };
+        self.lately = Lately::Below;
+        self.change(time, |account| {
+            account.seen = account.seen.saturating_add(1);
+            account.certain = account.certain.saturating_add(1);
+            let room = account.granted.map(|granted| granted.get().saturating_sub(account.certain));
+            account.hidden = account.hidden.min(room.unwrap_or(u32::MAX));
+        });
+        waited
+    }
+
+    /// A reply comes to this call, or to one that was not seen. It grants so many credits, if it shows how many.
+    pub(super) fn answer(&mut self, call: Option<u64>, granted: Option<u32>, time: Time) {
+        self.change(time, |account| {
+            // A grant of none is against the rules: a requester without any could never call again.
+            account.granted = granted.map(|granted| NonZeroU32::new(granted).unwrap_or(NonZeroU32::MIN));
+            match call {
+                Some(call) => account.remove(call),
+                None => account.hidden = account.hidden.saturating_sub(1),
+            }
+        });
+    }
+
+    /// A call waits no longer, and is not answered.
+    pub(super) fn end(&mut self, call: u64, time: Time) {
+        self.change(time, |account| account.remove(call));
+    }
+
+    fn remove(&mut self, call: u64) {
+        self.seen = self.seen.saturating_sub(1);
+        let kept = if call <= self.doubtful { &mut self.hidden } else { &mut self.certain };
+        *kept = kept.saturating_sub(1);
+    }
+
+    /// A call that waited is no longer followed, and may still wait; or one is sent that is not followed.
+    pub(super) fn hide(&mut self, time: Time) {
+        self.hidden_by = CreditWaitUnknown::Missed;
+        self.change(time, |account| account.hidden = account.hidden.saturating_add(1));
+    }
+
+    /// The capture lacks something of this end: calls, perhaps.
+    pub(super) fn miss_calls(&mut self, time: Time) {
+        self.hidden_by = CreditWaitUnknown::Missed;
+        self.change(time, |account| account.hidden = u32::MAX);
+    }
+
+    /// The capture lacks something of the other end, when `last` was the last call: replies, perhaps, and what they granted.
+    pub(super) fn miss_replies(&mut self, last: u64, time: Time) {
+        self.hidden_by = CreditWaitUnknown::Missed;
+        self.change(time, |account| {
+            account.hidden = account.hidden.saturating_add(account.certain);
+            (account.certain, account.doubtful, account.granted) = (0, last, None);
+        });
+    }
+
+    /// The times up to the end of the connection, or of the capture.
+    pub(super) fn finish(&mut self, time: Time) -> CreditTimes {
+        self.count(self.limit(), time);
+        self.times
+    }
+
+    /// What there is now.
+    pub(super) fn usage(&self) -> CreditUse {
+        CreditUse { waiting: self.seen, granted: self.granted, limit: self.limit() }
+    }
+
+    fn limit(&self) -> CreditLimit {
+        match self.granted {
+            None => CreditLimit::Unknown,
+            Some(granted) if self.certain >= granted.get() => CreditLimit::Reached,
+            Some(granted) if self.certain.saturating_add(self.hidden) < granted.get() => CreditLimit::Below,
+            Some(_) => CreditLimit::Unknown,
+        }
+    }
+
+    /// Changes the numbers, and with them perhaps the limit.
+    fn change(&mut self, time: Time, change: impl FnOnce(&mut Self)) {
+        let before = self.limit();
+        self.since.get_or_insert(time);
+        change(self);
+        let after = self.limit();
+        if after != before {
+            // The reply that ended it may have been missed long ago.
+            let length = self.count(if after == CreditLimit::Unknown { after } else { before }, time);
+            if before == CreditLimit::Reached && !matches!(self.lately, Lately::Unknown(_)) {
+                self.lately = Lately::Reached(length, time);
+            }
+        }
+        if after == CreditLimit::Unknown {
+            let is_complete = self.granted.is_none() && self.hidden == 0;
+            self.lately = Lately::Unknown(if is_complete { CreditWaitUnknown::NotGranted } else { self.hidden_by });
+        }
+    }
+
+    /// Counts the time during which the limit was this one, and returns it.
+    fn count(&mut self, limit: CreditLimit, time: Time) -> u64 {
+        let Some(since) = self.since.replace(time) else { return 0 };
+        let elapsed = time.0.saturating_sub(since.0);
+        match limit {
+            CreditLimit::Below => {}
+            CreditLimit::Reached => self.times.reached += elapsed,
+            CreditLimit::Unknown => self.times.unknown += elapsed,
+        }
+        elapsed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls at these times, each of one packet.
+    fn call(account: &mut CreditAccount, time: u64) -> Result<u64, CreditWaitUnknown> {
+        account.call(Time(time), Time(time))
+    }
+
+    /// The reply to a call.
+    fn reply(account: &mut CreditAccount, call: u64, granted: u32, time: u64) {
+        account.answer(Some(call), Some(granted), Time(time));
+    }
+
+    /// An account whose first call was answered at 10, with so many credits.
+    fn granted(credits: u32) -> CreditAccount {
+        let mut account = CreditAccount::whole();
+        assert_eq!(call(&mut account, 0), Ok(0));
+        reply(&mut account, 1, credits, 10);
+        account
+    }
+
+    fn times(reached: u64, unknown: u64) -> CreditTimes {
+        CreditTimes { reached, unknown }
+    }
+
+    #[test]
+    fn there_is_one_credit_before_the_first_reply() {
+        let mut account = granted(8);
+        assert_eq!(call(&mut account, 12), Ok(10));
+        assert_eq!(call(&mut account, 13), Ok(0));
+        assert_eq!(account.finish(Time(50)), times(10, 0));
+    }
+
+    #[test]
+    fn a_call_waits_for_as_long_as_there_was_no_credit() {
+        let mut account = granted(2);
+        assert_eq!([30, 40].map(|time| call(&mut account, time)), [Ok(0), Ok(0)]);
+        reply(&mut account, 2, 2, 140);
+        assert_eq!(call(&mut account, 141), Ok(100));
+        reply(&mut account, 3, 2, 150);
+        reply(&mut account, 4, 2, 160);
+        // There was one for longer than there was none.
+        assert_eq!(call(&mut account, 170), Ok(0));
+        assert_eq!(account.finish(Time(200)), times(10 + 100 + 9, 0));
+    }
+
+    #[test]
+    fn a_stretch_goes_on_if_the_reply_takes_the_credit_back() {
+        let mut account = granted(2);
+        call(&mut account, 30).unwrap();
+        call(&mut account, 40).unwrap();
+        reply(&mut account, 2, 1, 100);
+        assert_eq!(account.usage(), CreditUse { waiting: 1, granted: NonZeroU32::new(1), limit: CreditLimit::Reached });
+        reply(&mut account, 3, 1, 140);
+        assert_eq!(call(&mut account, 141), Ok(100));
+    }
+
+    #[test]
+    fn a_requester_that_waits_when_the_capture_ends_is_at_its_limit_until_then() {
+        let mut account = granted(1);
+        call(&mut account, 30).unwrap();
+        assert_eq!(account.finish(Time(1000)), times(10 + 970, 0));
+    }
+
+    #[test]
+    fn calls_from_before_the_capture_are_known_not_to_wait_once_all_credits_are_used() {
+        let mut account = CreditAccount::default();
+        assert_eq!(call(&mut account, 0), Err(CreditWaitUnknown::JoinedLate));
+        reply(&mut account, 1, 3, 10);
+        // There may be two more.
+        assert_eq!(call(&mut account, 20), Err(CreditWaitUnknown::JoinedLate));
+        assert_eq!(call(&mut account, 21), Err(CreditWaitUnknown::JoinedLate));
+        assert_eq!(call(&mut account, 22), Err(CreditWaitUnknown::JoinedLate));
+        assert_eq!(account.usage().limit, CreditLimit::Reached);
+        reply(&mut account, 2, 3, 62);
+        assert_eq!(call(&mut account, 63), Ok(40));
+        assert_eq!(account.finish(Time(63)), times(40, 22));
+    }
+
+    #[test]
+    fn a_reply_to_a_call_from_before_the_capture_ends_that() {
+        let mut account = CreditAccount::default();
+        account.answer(None, Some(2), Time(0));
+        assert_eq!(call(&mut account, 5), Err(CreditWaitUnknown::JoinedLate));
+        // One from before may wait, until its reply comes.
+        assert_eq!(account.usage().limit, CreditLimit::Unknown);
+        account.answer(None, Some(2), Time(7));
+        assert_eq!(account.usage().limit, CreditLimit::Below);
+        assert_eq!(account.finish(Time(9)), times(0, 7));
+    }
+
+    #[test]
+    fn after_a_loss_calls_may_wait_or_have_been_answered() {
+        let mut account = granted(2);
+        call(&mut account, 30).unwrap();
+        call(&mut account, 40).unwrap();
+        // One of them may be answered in what was missed.
+        account.miss_replies(3, Time(100));
+        assert_eq!(account.usage(), CreditUse { waiting: 2, granted: None, limit: CreditLimit::Unknown });
+        reply(&mut account, 2, 2, 140);
+        assert_eq!(account.usage(), CreditUse { waiting: 1, granted: NonZeroU32::new(2), limit: CreditLimit::Below });
+        assert_eq!(call(&mut account, 150), Err(CreditWaitUnknown::Missed));
+        reply(&mut account, 3, 2, 160);
+        assert_eq!(call(&mut account, 170), Err(CreditWaitUnknown::Missed));
+        assert_eq!(account.usage().limit, CreditLimit::Reached);
+        account.miss_calls(Time(180));
+        assert_eq!(account.usage().limit, CreditLimit::Reached, "whatever was missed");
+        reply(&mut account, 4, 2, 190);
+        assert_eq!(call(&mut account, 191), Err(CreditWaitUnknown::Missed), "a call that was missed may wait");
+    }
+
+    #[test]
+    fn what_is_granted_in_another_form_is_not_known() {
+        let mut account = CreditAccount::whole();
+        call(&mut account, 0).unwrap();
+        account.answer(Some(1), None, Time(5));
+        assert_eq!(call(&mut account, 6), Err(CreditWaitUnknown::NotGranted));
+        assert_eq!(account.finish(Time(8)), times(5, 3));
+    }
+}
