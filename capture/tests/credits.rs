@@ -7,7 +7,6 @@
     reason = "a test falls where its input is wrong"
 )]
 
-mod common;
 mod synthetic;
 mod transcode;
 
@@ -16,10 +15,9 @@ use rpcrdma_capture::{
     Config, CreditLimit, CreditWaitUnknown, Dissector, Event, Frame, LinkType, Owed, Reader, Time, Transaction,
 };
 
-use common::{Found, dissect};
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{Lists, MSG, null, reply, words};
-use synthetic::{Packet, Wire};
+use synthetic::{Found, Packet, Wire};
 use transcode::{Pcap, Record};
 
 fn file(records: &[Record]) -> Vec<u8> {
@@ -46,7 +44,17 @@ fn granting(name: &str, granted: u32) -> Vec<Record> {
     records
 }
 
-/// Of calls that are not answered before the capture ends, the time of the reply is that of its last frame.
+fn dissect(file: &[u8]) -> Found {
+    let (mut reader, mut dissector) = (Reader::new(file).unwrap(), Dissector::new(Config::default()));
+    let mut found = Found::default();
+    while let Some(frame) = reader.next() {
+        dissector.frame(&frame.unwrap());
+        found.take(&mut dissector);
+    }
+    found.finish(dissector)
+}
+
+/// When a call began and was complete, and its reply was.
 struct Wait {
     began: u64,
     call: u64,
@@ -111,7 +119,7 @@ fn the_wait_before_each_call_is_that_with_as_many_calls_as_credits() {
         ("nfs3", 1, false, 100_000_000),
         ("nfs40", 32, true, 1),
     ] {
-        let found = dissect(&file(&granting(name, granted)), Config::default());
+        let found = dissect(&file(&granting(name, granted)));
         let (mut total, mut broken) = (0, 0);
         for report in &found.reports {
             let of = |transaction: &&Transaction| Some(transaction.connection) == report.number;

@@ -127,6 +127,10 @@ impl CreditAccount {
     /// The capture lacks something of the other end, when `last` was the last call: replies, perhaps, and what they granted.
     pub(super) fn miss_replies(&mut self, last: u64, time: Time) {
         self.hidden_by = CreditWaitUnknown::Missed;
+        if self.limit() == CreditLimit::Reached {
+            // What was missed may have come long ago.
+            self.count(CreditLimit::Unknown, time);
+        }
         self.change(time, |account| {
             account.hidden = account.hidden.saturating_add(account.certain);
             (account.certain, account.doubtful, account.granted) = (0, last, None);
@@ -160,8 +164,7 @@ impl CreditAccount {
         change(self);
         let after = self.limit();
         if after != before {
-            // The reply that ended it may have been missed long ago.
-            let length = self.count(if after == CreditLimit::Unknown { after } else { before }, time);
+            let length = self.count(before, time);
             if before == CreditLimit::Reached && !matches!(self.lately, Lately::Unknown(_)) {
                 self.lately = Lately::Reached(length, time);
             }
