@@ -58,6 +58,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l op -d 'Show o
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l parquet -d 'Print nothing, and write a table of the dataset in DIR: zstd-compressed Parquet files, by capture and hour, with the fields of --json as columns. A table that is there already is left alone. Only if the program was built with the feature parquet' -r -F
@@ -81,6 +84,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l op -d '
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l parquet -d 'Print nothing, and write a table of the dataset in DIR: zstd-compressed Parquet files, by capture and hour, with the fields of --json as columns. A table that is there already is left alone. Only if the program was built with the feature parquet' -r -F
@@ -103,6 +109,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l op -d 'Show onl
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l top -d 'Print at most this many RPCs' -r
@@ -144,6 +153,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l op -d 'Show 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
@@ -165,6 +177,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l op -d 'Show o
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
@@ -186,6 +201,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l op -d 'Show only
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l by -d 'Count the RPCs by this' -r -f -a "client\t''
@@ -215,6 +233,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l op -d 'Show o
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -s o -l output -d 'The file to write: pcapng if its name ends in .pcapng, otherwise pcap, and compressed if .gz or .zst follows; - is standard output' -r -F
@@ -234,6 +255,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l op -d 'Show
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -s o -l output -d 'The pcapng file to write, compressed if its name ends in .gz or .zst; - is standard output' -r -F
@@ -253,6 +277,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l op -d 'Show on
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -s o -l output -d 'The JSON file to write, compressed if its name ends in .gz or .zst; - is standard output' -r -F
@@ -272,6 +299,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l op -d 'Show o
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -s o -l output -d 'The HTML file to write; - is standard output' -r -F
@@ -291,6 +321,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l op -d 'Show on
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l interval -d 'Print one line per interval of this length (1s; also ns, us and ms) as soon as it ends, not one report on all of the capture' -r
@@ -313,6 +346,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l op -d 'Show 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l tolerance -d 'How much the median of an operation may grow, in percent' -r
@@ -333,6 +369,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l op -d 'Show on
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l rule -d 'Report only this rule; may be repeated' -r -f -a "header-short\t'a Send has at least 28 octets; RDMA_ERROR with ERR_CHUNK has 20, RDMA_DONE 16; in version 2, as many as its header type needs'

@@ -19,6 +19,7 @@ use crate::event::{Event, Report, Terminated};
 use crate::file::{Frame, Time};
 use crate::link::{self, Content, TcpSegment};
 use crate::rpc::steps::StepsWanted;
+use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::waiting::WaitEnd;
 use crate::session::{Context, Session};
 
@@ -53,6 +54,8 @@ pub struct Config {
     /// The wire format of version 2. Without this, the first message of a connection that can be of only one format
     /// decides.
     pub v2_family: Option<Family>,
+    /// Where the packets were captured. Without this, it is inferred for each connection, if acknowledgements show it.
+    pub captured_at: Option<CapturedAt>,
     /// Check the ICRC and VCRC of every InfiniBand packet, and leave out packets with a wrong one, as a receiver does;
     /// likewise the CRC of every iWARP FPDU, if CRCs are in force.
     pub verify_crc: bool,
@@ -82,6 +85,7 @@ impl Default for Config {
             recovery: false,
             steps: StepsWanted::None,
             v2_family: None,
+            captured_at: None,
             verify_crc: false,
         }
     }
@@ -310,6 +314,8 @@ impl Handler for DissectorState {
 
     fn closed(&mut self, connection: &Connection, mut session: Session, counts: &Sides<Counts>) {
         let until = connection.disconnected.map(|(_, stamp)| stamp.time).or(self.summary.last).unwrap_or_default();
+        let given = self.config.captured_at.map(|place| (place, PlaceKnown::Given));
+        let captured_at = given.or_else(|| session.infer_place(counts).map(|place| (place, PlaceKnown::Inferred)));
         let credit_times = session.credit_times(until);
         session.refused(connection, counts, &mut self.context());
         let end = match connection.disconnected {
@@ -325,6 +331,7 @@ impl Handler for DissectorState {
             counts: *counts,
             unclaimed: session.unclaimed,
             until,
+            captured_at,
             credit_times,
         })));
     }

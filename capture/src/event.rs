@@ -8,6 +8,7 @@ use crate::file::Time;
 use crate::link::Address;
 use crate::rpc::credits::CreditTimes;
 use crate::rpc::message::Message;
+use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::transaction::Transaction;
 
 /// Something that was found in the capture.
@@ -169,6 +170,8 @@ pub struct Report {
     pub unclaimed: u64,
     /// When its end was captured; if that is not known, the time of the last frame of the capture by then.
     pub until: Time,
+    /// Where its packets were captured, and how that is known; `None` if it is not.
+    pub captured_at: Option<(CapturedAt, PlaceKnown)>,
     /// For how long each end had no credit for another call.
     pub credit_times: Sides<CreditTimes>,
 }

@@ -69,6 +69,7 @@ pub mod program;
 mod rpc;
 mod session;
 
+pub use carrier::acknowledgement::Acknowledgements;
 pub use carrier::connection::{Announced, Connection, Counts, Endpoint, RefusedAccess, Rejected, Shown};
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
 pub use carrier::iwarp::terminate::Terminate;
@@ -88,6 +89,7 @@ pub use rpc::known::{Direction, Rpc, Security, Status, Walked};
 pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, Message, OtherCall};
 pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
 pub use rpc::phases::{NotTimed, Phase, Phases};
+pub use rpc::place::{CapturedAt, PlaceKnown};
 pub use rpc::ranges::Ranges;
 pub use rpc::recovery::{Recovery, RecoveryUnknown};
 pub use rpc::steps::{PacketRun, PhaseStretch, Steps, StepsLeftOut, StepsWanted};

@@ -1746,3 +1746,24 @@ fn a_line_on_standard_error_is_written_at_once() {
         }
     }
 }
+
+#[test]
+fn where_the_capture_was_taken_says_where_the_network_is() {
+    for (place, expected) in [
+        ("requester", "captured at the requester: the responder phase contains the way to the responder and back"),
+        ("responder", "captured at the responder: the responder phase is its own time"),
+        ("between", "captured between requester and responder"),
+    ] {
+        for arguments in [&["slow"][..], &["transactions", "--json"], &["trace", "-o", "-"]] {
+            let output = run(&[arguments, &["--captured-at", place, &capture("nfs41")]].concat());
+            let said = std::str::from_utf8(&output.stderr).unwrap();
+            assert!(said.contains(expected), "{arguments:?}: {said}");
+        }
+        let output = run(&["stats", "--json", "--captured-at", place, &capture("nfs41")]);
+        let statistics: Value = serde_json::from_str(stdout(&output)).unwrap();
+        let connection = &statistics["connections"][0];
+        assert_eq!((&connection["captured_at"], &connection["captured_at_known"]), (&json!(place), &json!("given")));
+    }
+    let said = run(&["slow", &capture("nfs41")]).stderr;
+    assert!(!std::str::from_utf8(&said).unwrap().contains("captured"), "it is not known");
+}

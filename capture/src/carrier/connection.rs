@@ -2,6 +2,7 @@
 
 use rpcrdma::private_data::{Agreement, PrivateData};
 
+use super::acknowledgement::Acknowledgements;
 use super::operation::{Side, Sides, Stamp};
 use super::recovery::RecoveryKind;
 use crate::link::{Address, Carrier};
@@ -106,6 +107,8 @@ pub struct Counts {
     pub missed: u64,
     /// Data packets that belong to no operation the capture holds the start of.
     pub orphans: u64,
+    /// How long this end took to acknowledge, if the capture shows any of that.
+    pub acknowledgements: Option<Acknowledgements>,
 }
 
 impl Counts {

@@ -2,6 +2,7 @@
 //! Both yield the same [`operation::Operation`]s, so everything after them exists once.
 
 pub(crate) mod account;
+pub(crate) mod acknowledgement;
 pub(crate) mod connection;
 pub(crate) mod handler;
 pub(crate) mod infiniband;

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::moment::Moment;
 use crate::link::Address;
+use crate::rpc::place::CapturedAt;
 
 /// When text is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -61,6 +62,10 @@ pub(super) struct InputArguments {
     /// Also treat this port as RPC-over-RDMA, besides 20049; may be repeated
     #[arg(long, value_name = "P", value_parser = port)]
     pub(super) port: Vec<u16>,
+    /// Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is
+    /// inferred for each connection, if one of its ends takes much longer to acknowledge than the other
+    #[arg(long, value_name = "PLACE")]
+    pub(super) captured_at: Option<Place>,
     /// Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a
     /// wrong CRC are counted even without this)
     #[arg(long)]
@@ -69,6 +74,27 @@ pub(super) struct InputArguments {
     /// in only one of them decides for its connection
     #[arg(long, value_name = "FORMAT")]
     pub(super) v2_family: Option<Family>,
+}
+
+/// Where packets were captured.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Place {
+    /// At the end that calls (for callbacks, the end that is called)
+    Requester,
+    /// At the end that is called
+    Responder,
+    /// With a network on either side
+    Between,
+}
+
+impl From<Place> for CapturedAt {
+    fn from(place: Place) -> Self {
+        match place {
+            Place::Requester => Self::Requester,
+            Place::Responder => Self::Responder,
+            Place::Between => Self::Between,
+        }
+    }
 }
 
 /// A wire format of version 2.

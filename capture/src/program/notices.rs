@@ -1,5 +1,7 @@
 //! What the user should know of an input beside what is in it.
 
+use std::collections::BTreeMap;
+
 use super::failure::{DAMAGED, UNUSABLE};
 use super::interrupt::INTERRUPTED;
 use crate::carrier::operation::Sides;
@@ -10,6 +12,7 @@ use crate::output::json::{CaptureSummary, UnreadFile};
 use crate::rpc::known::Status;
 use crate::rpc::message::Captured;
 use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::transaction::{Half, Transaction};
 
 /// The options that select.
@@ -66,6 +69,8 @@ pub(super) struct Notices {
     other_connections: u64,
     other_packets: u64,
     rejected: u64,
+    /// Connections by where they were captured, and how that is known.
+    places: BTreeMap<(CapturedAt, PlaceKnown), u64>,
 }
 
 impl Notices {
@@ -92,6 +97,7 @@ impl Notices {
             other_connections: 0,
             other_packets: 0,
             rejected: 0,
+            places: BTreeMap::new(),
         }
     }
 
@@ -135,10 +141,22 @@ impl Notices {
         let Sides { active, passive } = report.counts;
         if report.number.is_some() {
             self.missed += active.missed + passive.missed;
+            report.captured_at.iter().for_each(|place| *self.places.entry(*place).or_default() += 1);
         } else {
             self.other_connections += 1;
             self.other_packets += active.packets + passive.packets;
         }
+    }
+
+    /// Where the capture was taken, as far as that is known, and so where the network is in the phases of RPCs.
+    pub(super) fn places(&self) -> Vec<String> {
+        let line = |(&(place, known), &count): (&(CapturedAt, PlaceKnown), &u64)| match known {
+            PlaceKnown::Given => place.to_string(),
+            PlaceKnown::Inferred => {
+                format!("{place} ({}, inferred from acknowledgements)", counted(count, "connection"))
+            }
+        };
+        self.places.iter().map(line).collect()
     }
 
     /// The exit status.

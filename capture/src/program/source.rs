@@ -30,6 +30,8 @@ pub(super) struct Show {
     pub(super) between: bool,
     /// Whether the frames themselves are given too, each before what is found in it.
     pub(super) frames: bool,
+    /// Whether phases of RPCs are shown, so that it matters where they were captured.
+    pub(super) phases: bool,
 }
 
 /// What is given of a capture.
@@ -49,7 +51,7 @@ impl Show {
 
     /// For a command that prints when all is read, or writes a file.
     pub(super) const fn report(quiet: bool) -> Self {
-        Self { notices: !quiet, bar: !quiet, all: false, between: false, frames: false }
+        Self { notices: !quiet, bar: !quiet, all: false, between: false, frames: false, phases: false }
     }
 }
 
@@ -126,6 +128,7 @@ impl<'a> InputSource<'a> {
     ) -> Result<Done, Failure> {
         let input = self.filters.input;
         let mut config = Config { verify_crc: input.verify_crc, v2_family: input.v2_family.map(Into::into), ..config };
+        config.captured_at = input.captured_at.map(Into::into);
         config.ports.extend(&input.port);
         config.transactions |= self.filters.ask_for_rpcs();
         let has_rpcs = config.transactions;
@@ -158,6 +161,9 @@ impl<'a> InputSource<'a> {
         notices.outside = outside;
         if show.notices {
             self.say(&notices, &summary);
+        }
+        if show.notices && show.phases {
+            notices.places().iter().for_each(|line| say(line));
         }
         Ok(Done { notices, summary, files, has_rpcs })
     }

@@ -13,7 +13,7 @@ use super::sequence::Sequence;
 use super::step_log::SendPart;
 use super::unplaced::Unplaced;
 use super::watch::Watch;
-use crate::carrier::connection::Connection;
+use crate::carrier::connection::{Connection, Counts};
 use crate::carrier::operation::{Places, Side, Sides};
 use crate::carrier::table::Map;
 use crate::event::{Event, Opened};
@@ -22,6 +22,7 @@ use crate::link::Address;
 use crate::rpc::credits::CreditTimes;
 use crate::rpc::describe::Way;
 use crate::rpc::steps::StepsWanted;
+use crate::rpc::place::CapturedAt;
 use crate::rpc::transaction::Transaction;
 
 /// The most calls of one end that wait for their replies; past that, the oldest is given up. There are far fewer
@@ -123,6 +124,13 @@ impl Session {
                 context.events.push_back(Event::Opened(Box::new(opened)));
             }
         }
+    }
+
+    /// Where the packets were captured, if the acknowledgements show it.
+    pub(crate) fn infer_place(&self, counts: &Sides<Counts>) -> Option<CapturedAt> {
+        let Sides { active, passive } = counts;
+        let acknowledgements = Sides { active: active.acknowledgements, passive: passive.acknowledgements };
+        CapturedAt::infer(acknowledgements, self.client.unwrap_or(Side::Active))
     }
 
     /// For how long each end had no credit for another call, up to the end of the connection or of the capture.

@@ -43,6 +43,7 @@ impl RequestStream {
     }
 
     fn go_back(&mut self, number: u64) {
+        self.awaited.forget();
         self.asked.take_if(|asked| *asked <= number);
         self.run = Some(number + 1);
     }

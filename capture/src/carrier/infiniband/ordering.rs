@@ -111,7 +111,7 @@ impl Ordering {
     ) {
         self.arrivals += 1;
         self.counts.get_mut(from).packets += 1;
-        self.learn(from, packet);
+        self.learn((from, stamp.time), packet);
         let acknowledged = self.streams.get(from.other()).acknowledged;
         let mut arrival = Arrival {
             from,
@@ -128,6 +128,7 @@ impl Ordering {
             let last = &mut self.streams.get_mut(from).last_time;
             arrival.silence = stamp.time.0.saturating_sub(last.0);
             *last = stamp.time.max(*last);
+            self.await_acknowledgement(&arrival);
             let acknowledged_before = self.acknowledged_before(&arrival);
             self.counts.get_mut(from.other()).early += u64::from(acknowledged_before);
             if self.is_kept(&mut arrival, sink) {
@@ -197,7 +198,7 @@ impl Ordering {
     }
 
     /// What a packet says about the other end's stream.
-    fn learn(&mut self, from: Side, packet: &Transport<'_>) {
+    fn learn(&mut self, (from, time): (Side, Time), packet: &Transport<'_>) {
         if !packet.last && matches!(packet.operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadResponse) {
             self.mtu = u32::try_from(packet.length).ok().filter(|length| *length > 0).or(self.mtu);
         }
@@ -212,6 +213,9 @@ impl Ordering {
         };
         let Some(next) = stream.next.filter(|next| arrived.abs_diff(*next) < FAR as u64) else { return };
         stream.acknowledged = stream.acknowledged.max(Some(arrived));
+        if packet.syndrome == Some(Syndrome::Acknowledged) && packet.operation == PacketKind::Acknowledge {
+            stream.awaited.acknowledge(arrived, time);
+        }
         stream.asked = match packet.syndrome {
             Some(Syndrome::SequenceError | Syndrome::NotReady { .. }) => Some(number),
             _ => stream.asked.filter(|asked| *asked > arrived),
@@ -224,6 +228,24 @@ impl Ordering {
         if packet.syndrome == Some(Syndrome::SequenceError) && number == next {
             self.set_refused(from.other(), next);
         }
+    }
+
+    /// A request may have to be acknowledged. What answers a Read request is data, which takes time of its own.
+    fn await_acknowledgement(&mut self, arrival: &Arrival<'_>) {
+        let Transport { asks, operation, .. } = arrival.packet;
+        if asks && operation != PacketKind::ReadRequest {
+            let (number, _) = self.number(arrival);
+            self.streams.get_mut(arrival.from).awaited.send(number, arrival.stamp.time);
+        }
+    }
+
+    /// Counts by sender, once all has come.
+    pub(super) fn counted(&self) -> Sides<Counts> {
+        let mut counts = self.counts;
+        for side in [Side::Active, Side::Passive] {
+            counts.get_mut(side).acknowledgements = self.streams.get(side.other()).awaited.measured();
+        }
+        counts
     }
 
     /// The receiver threw away what came after the hole at `next`.

@@ -326,7 +326,7 @@ impl<S> QueuePairs<S> {
         let Some(mut entry) = removed else { return };
         entry.flush(handler);
         handler.account().change(entry.held, 0);
-        handler.closed(&entry.connection, entry.session, &entry.ordering.counts);
+        handler.closed(&entry.connection, entry.session, &entry.ordering.counted());
     }
 
     /// Keeps a packet of a flow whose connection is not known, and looks for the flow in the other direction.

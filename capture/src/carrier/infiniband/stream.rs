@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::held::{Arrival, Packets};
 use super::transport::{PacketKind, Target, Transport};
+use crate::carrier::acknowledgement::AwaitedAcknowledgements;
 use crate::carrier::operation::{OperationKind, Progress};
 use crate::file::Time;
 
@@ -64,6 +65,8 @@ pub(super) struct RequestStream {
     pub(super) asked: Option<u64>,
     /// The last request was sent again; the next one of those that are sent again has this number or a higher one.
     pub(super) run: Option<u64>,
+    /// How long the other end takes to acknowledge its requests.
+    pub(super) awaited: AwaitedAcknowledgements,
     /// First number and length of a Read request whose number of responses is unknown, because the path MTU is.
     pub(super) unmeasured: Option<(u64, u32)>,
 }

@@ -74,6 +74,8 @@ pub(crate) struct Transport<'a> {
     pub first: bool,
     /// Whether the packet ends its message.
     pub last: bool,
+    /// Whether the sender asks for an acknowledgement.
+    pub asks: bool,
     /// The receiver's queue pair.
     pub queue_pair: u32,
     /// Packet sequence number, 24 bits.
@@ -127,7 +129,7 @@ impl<'a> Transport<'a> {
     /// [`EndOfInput`] if the headers themselves are cut.
     pub(crate) fn decode(octets: &'a [u8], length: usize) -> Result<Self, EndOfInput> {
         let mut reader = Reader::new(octets);
-        let &[opcode, bits, _, _, _, q0, q1, q2, _, s0, s1, s2] = reader.array::<LEN>()?;
+        let &[opcode, bits, _, _, _, q0, q1, q2, asks, s0, s1, s2] = reader.array::<LEN>()?;
         let class = opcode & 0xe0;
         let (operation, first, last) = if class == 0 || class == XRC { meaning(opcode & 0x1f) } else { meaning(0xff) };
         let request =
@@ -140,6 +142,7 @@ impl<'a> Transport<'a> {
             operation,
             first,
             last,
+            asks: asks & 0x80 != 0,
             queue_pair: u32::from_be_bytes([0, q0, q1, q2]),
             sequence: u32::from_be_bytes([0, s0, s1, s2]),
             target: None,

@@ -251,7 +251,7 @@ impl<S> Connections<S> {
         let mut sink = IwarpSink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
         entry.reassembly.finish(&mut |step| entry.known.step(&step, &mut sink));
         let IwarpConnection { connection, session, is_iwarp, counts: ours, .. } = entry.known;
-        let mut counts = entry.reassembly.counts;
+        let mut counts = entry.reassembly.counted();
         for side in [Side::Active, Side::Passive] {
             let Counts { orphans, failed, refused, .. } = *ours.get(side);
             let counts = counts.get_mut(side);

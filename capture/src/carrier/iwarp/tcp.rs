@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 
 use super::again::Again;
+use crate::carrier::acknowledgement::AwaitedAcknowledgements;
 use crate::carrier::connection::Counts;
 use crate::carrier::operation::{Side, Sides, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Signs};
@@ -106,6 +107,8 @@ struct TcpStream {
     strays: u32,
     repetitions: u32,
     again: Again,
+    /// How long the other end takes to acknowledge what it sends.
+    awaited: AwaitedAcknowledgements,
 }
 
 /// Puts the octets of one connection in order.
@@ -152,6 +155,15 @@ impl Reassembly {
         self.held.1 + self.held.0 * 2 * size_of::<HeldSegment>()
     }
 
+    /// Counts by sender, once all has come.
+    pub(super) fn counted(&self) -> Sides<Counts> {
+        let mut counts = self.counts;
+        for side in [Side::Active, Side::Passive] {
+            counts.get_mut(side).acknowledgements = self.streams.get(side.other()).awaited.measured();
+        }
+        counts
+    }
+
     /// Takes the next segment of the capture and gives what became known through it.
     pub(super) fn segment(
         &mut self,
@@ -176,6 +188,7 @@ impl Reassembly {
         let end = place + segment.length as u64;
         let (silence, sent) = self.streams.get_mut(from).again.segment(stamp.time, end);
         if segment.length > 0 {
+            self.streams.get_mut(from).awaited.send_segment(end, stamp.time);
             let TcpSegment { octets, length, .. } = *segment;
             let piece = Piece { from, stamp, place, octets, length, begins: true, acknowledges, first_sent: None };
             self.take(piece, (silence, sent), out);
@@ -282,6 +295,7 @@ impl Reassembly {
 
     /// Counts what a segment shows, and passes it on.
     fn show(&mut self, piece: &Piece<'_>, signs: Signs, out: &mut impl FnMut(StreamStep<'_>)) {
+        self.streams.get_mut(piece.from).awaited.forget();
         for kind in signs.into_iter().flatten() {
             self.counts.get_mut(piece.from).recover(kind);
             let sign = TcpSign { of: piece.from, place: piece.place, kind };
@@ -298,6 +312,7 @@ impl Reassembly {
         out: &mut impl FnMut(StreamStep<'_>),
     ) {
         let of = from.other();
+        self.streams.get_mut(of).awaited.acknowledge(received, stamp.time);
         let beyond = segment.received_beyond().map(|beyond| extend(Some(received), beyond));
         let is_bare = segment.length == 0 && !segment.is_final() && !segment.is_synchronizing();
         let again = &mut self.streams.get_mut(of).again;

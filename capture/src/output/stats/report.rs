@@ -109,6 +109,10 @@ pub struct ConnectionStatistics {
     pub port: Option<u16>,
     /// Whether the capture holds the set-up; otherwise it begins in the middle of the connection.
     pub set_up: bool,
+    /// Where its packets were captured: at the `requester`, at the `responder`, or `between` them, if that is known.
+    pub captured_at: Option<&'static str>,
+    /// How that is known: it was `given`, or `inferred` from the acknowledgements of both ends.
+    pub captured_at_known: Option<&'static str>,
     /// The end that asked for the connection; if that is not known, the one that was seen first.
     pub active: EndReport,
     /// The other end.
@@ -160,6 +164,12 @@ pub struct EndReport {
     pub missed: u64,
     /// Data packets that belong to no operation the capture holds the start of.
     pub orphans: u64,
+    /// How many times it was measured how long it took to acknowledge.
+    pub acknowledgements: u64,
+    /// The least of these times.
+    pub acknowledgement_least_ns: Option<u64>,
+    /// What half of the first 32 did not exceed.
+    pub acknowledgement_median_ns: Option<u64>,
     /// Nanoseconds during which as many of its calls waited as it had credits.
     pub at_limit_ns: u64,
     /// Nanoseconds during which that may have been so: the capture does not show it.
@@ -467,6 +477,8 @@ impl ConnectionStatistics {
             },
             port: connection.port(),
             set_up: connection.set_up,
+            captured_at: report.captured_at.map(|(place, _)| place.name()),
+            captured_at_known: report.captured_at.map(|(_, known)| known.name()),
             active: EndReport::new(&connection.ends.active, active, &report.counts.active, report.credit_times.active),
             passive: EndReport::new(
                 &connection.ends.passive,
@@ -510,6 +522,9 @@ impl EndReport {
             failed,
             missed,
             orphans,
+            acknowledgements: counts.acknowledgements.map_or(0, |measured| measured.count),
+            acknowledgement_least_ns: counts.acknowledgements.map(|measured| measured.least),
+            acknowledgement_median_ns: counts.acknowledgements.map(|measured| measured.median),
             at_limit_ns: credits.reached,
             at_limit_unknown_ns: credits.unknown,
         }

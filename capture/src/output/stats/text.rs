@@ -99,6 +99,14 @@ impl Statistics {
                 let times = counted(end.timeouts, "time-out");
                 text.line(&format!("   {times}: {} waited for an acknowledgement in vain", end.address))?;
             }
+            if let Some(place) = connection.captured_at {
+                let between = if place == "between" { "" } else { "at the " };
+                let why = match connection.captured_at_known {
+                    Some("inferred") => format!(": {}", acknowledged(connection)),
+                    _ => String::new(),
+                };
+                text.line(&format!("   captured {between}{place}{why}"))?;
+            }
             // Before the first reply there is only one credit, so some time is normal.
             let least = self.capture.duration / 100;
             for end in [&connection.active, &connection.passive].into_iter().filter(|end| end.at_limit_ns > least) {
@@ -353,6 +361,16 @@ fn invalidation(connection: &ConnectionStatistics) -> String {
         (_, Some(true)) => format!("offered by {} only", connection.passive.address),
         _ => "not offered".to_owned(),
     }
+}
+
+/// How long both ends took to acknowledge.
+fn acknowledged(connection: &ConnectionStatistics) -> String {
+    let end = |end: &EndReport| {
+        let median = end.acknowledgement_median_ns.map_or("-".to_owned(), duration);
+        let least = end.acknowledgement_least_ns.map_or("-".to_owned(), duration);
+        format!("{} acknowledged in {median}, never below {least}", end.address)
+    };
+    format!("{}, {}", end(&connection.active), end(&connection.passive))
 }
 
 fn credits(credits: &CreditCounts) -> String {

@@ -61,6 +61,7 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
         notes.insert(0, format!("not all of the capture is shown: only what matches {options}"));
     }
     let mut write = destination.create()?;
+    notes.extend(notices.places());
     let written = report.write(&mut write, &summary, &notes);
     written.and_then(|()| write.flush()).and_then(|()| write.finish()).map_err(|error| destination.failed(error))?;
     Ok(notices.status(&summary))

@@ -34,6 +34,11 @@ known of a packet that was the last, until it was sent again, and was lost befor
 Another line says for how long before the call no credit was free, if that was more than a tenth of
 the latency: as many calls of the requester waited as it had been granted credits, until the reply
 that let this call go. Whether it wanted to call earlier, the capture does not show.
+Where the capture was taken says which phases contain time in the network: at the requester,
+responder contains the way to the responder and back; at the responder, it is the responder's own
+time, and pull and requester contain the way to the requester and back. --captured-at says where;
+without it, a line below names the place if acknowledgements show it: those of one end, even the
+fastest, come much later than those of the other. Otherwise the network may be in any of them.
 Calls without a reply are left out.";
 
 #[derive(Args, Clone, Debug)]
@@ -64,7 +69,7 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
     let mut slowest = Slowest::new(arguments.top as usize, arguments.input.slower_than.unwrap_or(0));
     // What was looked up before the RPCs that were asked for names their files.
     let mut names = FileNames::default();
-    let show = Show { all: arguments.json, ..Show::report(quiet) };
+    let show = Show { all: arguments.json, phases: true, ..Show::report(quiet) };
     // Those that are not slow enough are counted here, apart from calls without a reply.
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs).of_any_latency())?;
     let done = source.read_all(Config::default(), show, |event, _, known| match event {

@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
     let mut text = HeadedLines::new(color);
     // What was looked up before the RPCs that were asked for names their files.
     let mut names = FileNames::default();
-    let show = Show { all: arguments.json, ..Show::listing(quiet) };
+    let show = Show { all: arguments.json, phases: arguments.json, ..Show::listing(quiet) };
     let filters = Filters::new(&arguments.input, Select::Rpcs);
     let mut source = InputSource::new(filters)?;
     let done = source.read_all(Config::default(), show, |event, out, known| match event {

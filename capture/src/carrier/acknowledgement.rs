@@ -1,0 +1,161 @@
+//! How long an end takes to acknowledge, as seen where the packets were captured.
+//!
+//! The end next to that place seems to take only as long as it does; of an end beyond a network, a round trip comes on top. So
+//! these times show where a capture was taken.
+
+use crate::file::Time;
+
+/// How many times are kept for the median: the first ones.
+const KEPT: usize = 32;
+/// So many of either end are enough to tell.
+const ENOUGH: u64 = 8;
+/// Even the fastest of the far end takes so many nanoseconds longer than half of the near end's: more than clocks are wrong by.
+const APART: u64 = 10_000;
+/// The fastest of the far end takes at least so many times as long as the fastest of the near end.
+const TIMES: u64 = 4;
+
+/// How long an end took to acknowledge what the other end sent, if an acknowledgement was due at once. An end that has much to do
+/// may take longer than the network, but hardly ever each time: so the least of all these times says how far away it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Acknowledgements {
+    /// How many there are.
+    pub count: u64,
+    /// The least time, in nanoseconds.
+    pub least: u64,
+    /// What half of the first 32 did not exceed, in nanoseconds.
+    pub median: u64,
+}
+
+impl Acknowledgements {
+    /// Whether these are of the end next to where packets were captured, and the others of an end beyond a network. If the two
+    /// are not clearly apart, that is not known.
+    pub(crate) const fn are_nearer_than(&self, other: &Self) -> bool {
+        self.count >= ENOUGH
+            && other.count >= ENOUGH
+            && other.least >= self.median.saturating_add(APART)
+            && other.least >= self.least.saturating_mul(TIMES)
+    }
+}
+
+/// Measures how long the acknowledgements of what an end sends take.
+#[derive(Debug, Default)]
+pub(super) struct AwaitedAcknowledgements {
+    /// The place of what is to be acknowledged, and when it was sent.
+    awaited: Option<(u64, Time)>,
+    /// The place after a segment that need not be acknowledged before another has come.
+    first_of_two: Option<u64>,
+    /// The first times, in nanoseconds.
+    times: [u32; KEPT],
+    least: u64,
+    count: u64,
+}
+
+impl AwaitedAcknowledgements {
+    /// Something is sent that has to be acknowledged at once.
+    #[inline]
+    pub(super) const fn send(&mut self, place: u64, time: Time) {
+        if self.awaited.is_none() {
+            self.awaited = Some((place, time));
+        }
+    }
+
+    /// Something is sent that has to be acknowledged at once only if what was sent before it has not been: a TCP segment (RFC
+    /// 9293 section 3.8.6.3).
+    #[inline]
+    pub(super) const fn send_segment(&mut self, end: u64, time: Time) {
+        match self.first_of_two {
+            None => self.first_of_two = Some(end),
+            Some(_) => self.send(end, time),
+        }
+    }
+
+    /// Everything up to this place is acknowledged.
+    #[inline]
+    pub(super) fn acknowledge(&mut self, place: u64, time: Time) {
+        self.first_of_two.take_if(|end| *end <= place);
+        let Some((_, sent)) = self.awaited.take_if(|(awaited, _)| *awaited <= place) else { return };
+        let taken = time.0.saturating_sub(sent.0);
+        self.least = if self.count == 0 { taken } else { self.least.min(taken) };
+        if let Some(kept) = self.times.get_mut(usize::try_from(self.count).unwrap_or(KEPT)) {
+            *kept = u32::try_from(taken).unwrap_or(u32::MAX);
+        }
+        self.count += 1;
+    }
+
+    /// Something was sent again: of what is acknowledged next, it is not known which copy arrived.
+    pub(super) const fn forget(&mut self) {
+        self.awaited = None;
+        self.first_of_two = None;
+    }
+
+    /// What was measured.
+    pub(super) fn measured(&self) -> Option<Acknowledgements> {
+        let kept = usize::try_from(self.count).unwrap_or(KEPT);
+        let mut times: Vec<u32> = self.times.iter().take(kept).copied().collect();
+        times.sort_unstable();
+        let median = *times.get(times.len().checked_sub(1)? / 2)?;
+        Some(Acknowledgements { count: self.count, least: self.least, median: median.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(times: &[u64]) -> Acknowledgements {
+        let mut awaited = AwaitedAcknowledgements::default();
+        for (place, time) in (0..).zip(times) {
+            awaited.send(place, Time(1000));
+            awaited.acknowledge(place, Time(1000 + time));
+        }
+        awaited.measured().unwrap()
+    }
+
+    #[test]
+    fn the_least_is_that_of_all_and_the_median_that_of_the_first() {
+        let times: Vec<u64> = (0..100).map(|time| 100 - time).collect();
+        assert_eq!(measured(&times), Acknowledgements { count: 100, least: 1, median: 84 });
+        assert_eq!(measured(&[7, 3, 5]), Acknowledgements { count: 3, least: 3, median: 5 });
+    }
+
+    #[test]
+    fn the_time_is_that_from_what_was_sent_first() {
+        let mut awaited = AwaitedAcknowledgements::default();
+        awaited.send(5, Time(100));
+        awaited.send(6, Time(110));
+        awaited.acknowledge(4, Time(120));
+        awaited.acknowledge(6, Time(150));
+        assert_eq!(awaited.measured(), Some(Acknowledgements { count: 1, least: 50, median: 50 }));
+        // Sent again, so it may be the acknowledgement of either.
+        awaited.send(7, Time(200));
+        awaited.forget();
+        awaited.acknowledge(7, Time(210));
+        assert_eq!(awaited.measured().map(|measured| measured.count), Some(1));
+    }
+
+    #[test]
+    fn a_segment_alone_may_be_acknowledged_late() {
+        let mut awaited = AwaitedAcknowledgements::default();
+        awaited.send_segment(100, Time(0));
+        awaited.acknowledge(100, Time(40_000_000));
+        assert_eq!(awaited.measured(), None);
+        awaited.send_segment(200, Time(50_000_000));
+        awaited.send_segment(300, Time(50_000_010));
+        awaited.acknowledge(300, Time(50_000_040));
+        assert_eq!(awaited.measured(), Some(Acknowledgements { count: 1, least: 30, median: 30 }));
+    }
+
+    #[test]
+    fn an_end_is_near_only_if_the_other_is_clearly_further() {
+        let near = measured(&[1_000, 20_000, 5_000, 5_000, 5_000, 5_000, 5_000, 5_000]);
+        let far = |least| measured(&[400_000, 400_000, 400_000, 400_000, 400_000, 400_000, 400_000, least]);
+        assert!(near.are_nearer_than(&far(15_000)));
+        assert!(!near.are_nearer_than(&far(14_999)), "once, it was as near");
+        assert!(!far(15_000).are_nearer_than(&near));
+        assert!(!near.are_nearer_than(&measured(&[400_000; 7])), "too few");
+        let slow = measured(&[1_000_000; 8]);
+        assert!(!slow.are_nearer_than(&measured(&[3_999_999; 8])), "not four times as far");
+        assert!(slow.are_nearer_than(&measured(&[4_000_000; 8])));
+    }
+}

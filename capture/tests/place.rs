@@ -1,0 +1,105 @@
+//! Where a capture was taken: as the user says, or as acknowledgements show.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test falls where its input is wrong"
+)]
+
+mod synthetic;
+mod transcode;
+
+use rpcrdma_capture::{CapturedAt, Config, Dissector, Frame, LinkType, Phase, PlaceKnown, Time};
+
+use synthetic::By::{Client, Server};
+use synthetic::rpc::{Lists, MSG, message, null, reply};
+use synthetic::{Found, Packet, Wire};
+
+type Place = Option<(CapturedAt, PlaceKnown)>;
+
+fn found(packets: &[(u64, Packet)], config: Config) -> Found {
+    let (mut dissector, mut found) = (Dissector::new(config), Found::default());
+    for (number, (time, data)) in (1..).zip(packets) {
+        let (time, length) = (Time(time * 1000), data.len() as u32);
+        dissector.frame(&Frame { number, time, link: LinkType(101), data, length });
+        found.take(&mut dissector);
+    }
+    found.finish(dissector)
+}
+
+/// Calls that are answered, with so many microseconds between a Send and its acknowledgement by the client, or by the server.
+/// Every fourth one of either takes ten times as long.
+fn calls(count: u32, by_client: u64, by_server: u64) -> Vec<(u64, Packet)> {
+    let mut wire = Wire::default();
+    let mut packets: Vec<_> = (0..).zip(wire.connect()).collect();
+    for xid in 1..=count {
+        let time = u64::from(xid) * 1_000_000;
+        let slow = if xid.is_multiple_of(4) { 10 } else { 1 };
+        for (from, to, takes, sent, at) in [
+            (Client, Server, by_server, message(MSG, xid, &Lists::default(), &null(xid)), 0),
+            (Server, Client, by_client, message(MSG, xid, &Lists::default(), &reply(xid, &[])), 500_000),
+        ] {
+            packets.extend(wire.send(from, &sent).into_iter().map(|packet| (time + at, asking(packet))));
+            packets.push((time + at + takes * slow, wire.ack_all(to)));
+        }
+    }
+    packets
+}
+
+/// A packet with the bit that asks for an acknowledgement (InfiniBand Architecture, volume 1, section 9.2): behind IPv4 and UDP, in
+/// the ninth octet of the Base Transport Header.
+fn asking(mut packet: Packet) -> Packet {
+    packet[36] |= 0x80;
+    packet
+}
+
+fn place(packets: &[(u64, Packet)]) -> Place {
+    found(packets, Config::default()).reports[0].captured_at
+}
+
+#[test]
+fn the_end_that_acknowledges_late_each_time_is_beyond_the_network() {
+    let inferred = |place| Some((place, PlaceKnown::Inferred));
+    assert_eq!(place(&calls(12, 20, 400)), inferred(CapturedAt::Requester));
+    assert_eq!(place(&calls(12, 400, 20)), inferred(CapturedAt::Responder));
+    // Neither is clearly further away; there are too few; one of them was near once.
+    assert_eq!(place(&calls(12, 400, 400)), None);
+    assert_eq!(place(&calls(12, 200, 400)), None);
+    assert_eq!(place(&calls(7, 20, 400)), None);
+    let mut once = calls(12, 20, 400);
+    let late = once.iter().rposition(|(time, _)| time % 1_000_000 == 400).unwrap();
+    once[late].0 -= 380;
+    assert_eq!(place(&once), None);
+}
+
+#[test]
+fn what_the_user_says_is_not_inferred() {
+    for given in [CapturedAt::Requester, CapturedAt::Responder, CapturedAt::Between] {
+        let mut config = Config::default();
+        config.captured_at = Some(given);
+        let found = found(&calls(12, 20, 400), config);
+        assert_eq!(found.reports[0].captured_at, Some((given, PlaceKnown::Given)));
+        assert_eq!(found.reports[0].counts.active.acknowledgements.unwrap().median, 20_000);
+    }
+    assert_eq!(CapturedAt::Requester.with_network(), [Phase::Responder]);
+    assert_eq!(CapturedAt::Responder.with_network(), [Phase::Pull, Phase::Requester]);
+}
+
+/// The link of these machines is a socket on one computer: there is no network.
+#[test]
+fn without_a_network_the_place_is_not_known() {
+    for name in transcode::ROCE_CAPTURES.into_iter().chain(["iwarp_nfs41", "iwarp_nfs3_lossy"]) {
+        let octets = std::fs::read(transcode::path(name)).unwrap();
+        let (mut reader, mut dissector) =
+            (rpcrdma_capture::Reader::new(octets.as_slice()).unwrap(), Dissector::new(Config::default()));
+        let mut found = Found::default();
+        while let Some(frame) = reader.next() {
+            dissector.frame(&frame.unwrap());
+        }
+        found.take(&mut dissector);
+        for report in &found.finish(dissector).reports {
+            assert_eq!(report.captured_at, None, "{name}");
+        }
+    }
+}
