@@ -18,8 +18,8 @@ use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::event::{Event, Report, Terminated};
 use crate::file::{Frame, Time};
 use crate::link::{self, Content, TcpSegment};
-use crate::rpc::steps::StepsWanted;
 use crate::rpc::place::{CapturedAt, PlaceKnown};
+use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;
 use crate::session::{Context, Session};
 

@@ -21,8 +21,8 @@ use crate::file::Time;
 use crate::link::Address;
 use crate::rpc::credits::CreditTimes;
 use crate::rpc::describe::Way;
-use crate::rpc::steps::StepsWanted;
 use crate::rpc::place::CapturedAt;
+use crate::rpc::steps::StepsWanted;
 use crate::rpc::transaction::Transaction;
 
 /// The most calls of one end that wait for their replies; past that, the oldest is given up. There are far fewer
