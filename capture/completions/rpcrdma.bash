@@ -541,7 +541,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__explain)
-            opts="-q -h --connection --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --xid --color --quiet --help"
+            opts="-q -h --connection --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --json --xid --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -581,6 +581,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)

@@ -133,6 +133,9 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l op -d 'Show 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
+responder\t'At the end that is called'
+between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
