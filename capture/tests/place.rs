@@ -10,11 +10,21 @@
 mod synthetic;
 mod transcode;
 
-use rpcrdma_capture::{CapturedAt, Config, Dissector, Frame, LinkType, Phase, PlaceKnown, Time};
+use rpcrdma_capture::{CapturedAt, Config, Dissector, Frame, LinkType, Phase, PlaceKnown, Reader, Sides, Time};
 
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{Lists, MSG, message, null, reply};
 use synthetic::{Found, Packet, Wire};
+
+/// What is in the capture of that name.
+fn shipped(name: &str) -> Found {
+    let octets = std::fs::read(transcode::path(name)).unwrap();
+    let (mut reader, mut dissector) = (Reader::new(octets.as_slice()).unwrap(), Dissector::new(Config::default()));
+    while let Some(frame) = reader.next() {
+        dissector.frame(&frame.unwrap());
+    }
+    Found::default().finish(dissector)
+}
 
 type Place = Option<(CapturedAt, PlaceKnown)>;
 
@@ -86,20 +96,27 @@ fn what_the_user_says_is_not_inferred() {
     assert_eq!(CapturedAt::Responder.with_network(), [Phase::Pull, Phase::Requester]);
 }
 
+/// Both ends of two runs of `testdata/lab/scenarios/network.sh`, in which the link held frames for up to 8 ms.
+#[test]
+fn captures_of_both_ends_of_a_network_say_where_they_were_taken() {
+    for (name, expected) in [
+        ("network_requester", CapturedAt::Requester),
+        ("network_responder", CapturedAt::Responder),
+        ("iwarp_network_requester", CapturedAt::Requester),
+        ("iwarp_network_responder", CapturedAt::Responder),
+    ] {
+        let found = shipped(name);
+        assert_eq!(found.reports[0].captured_at, Some((expected, PlaceKnown::Inferred)), "{name}");
+        let Sides { active, passive } = found.reports[0].counts;
+        let least = [active, passive].map(|counts| counts.acknowledgements.unwrap().least);
+        assert!(least.into_iter().any(|least| least > 8_000_000), "{name}: {least:?}");
+    }
+}
+
 /// The link of these machines is a socket on one computer: there is no network.
 #[test]
 fn without_a_network_the_place_is_not_known() {
     for name in transcode::ROCE_CAPTURES.into_iter().chain(["iwarp_nfs41", "iwarp_nfs3_lossy"]) {
-        let octets = std::fs::read(transcode::path(name)).unwrap();
-        let (mut reader, mut dissector) =
-            (rpcrdma_capture::Reader::new(octets.as_slice()).unwrap(), Dissector::new(Config::default()));
-        let mut found = Found::default();
-        while let Some(frame) = reader.next() {
-            dissector.frame(&frame.unwrap());
-        }
-        found.take(&mut dissector);
-        for report in &found.finish(dissector).reports {
-            assert_eq!(report.captured_at, None, "{name}");
-        }
+        assert!(shipped(name).reports.iter().all(|report| report.captured_at.is_none()), "{name}");
     }
 }
