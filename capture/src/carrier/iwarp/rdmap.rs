@@ -108,8 +108,9 @@ impl Rdmap {
             (Opcode::READ_REQUEST, _) => match self.read(received) {
                 Ok(kind) => kind.into_iter().for_each(|kind| out(received.did(kind))),
                 Err(EndOfInput { .. }) => {
-                    // It may have asked for data into the memory of another.
+                    // It may have asked for data into the memory of another, and nobody knows for which call.
                     self.lose(received.from);
+                    out(received.did(OperationKind::Lost));
                     out(Did::Orphan);
                 }
             },
