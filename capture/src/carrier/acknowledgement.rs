@@ -46,7 +46,7 @@ pub(super) struct AwaitedAcknowledgements {
     /// The place after a segment that need not be acknowledged before another has come.
     first_of_two: Option<u64>,
     /// The first times, in nanoseconds.
-    times: [u32; KEPT],
+    times: Vec<u32>,
     least: u64,
     count: u64,
 }
@@ -77,8 +77,8 @@ impl AwaitedAcknowledgements {
         let Some((_, sent)) = self.awaited.take_if(|(awaited, _)| *awaited <= place) else { return };
         let taken = time.0.saturating_sub(sent.0);
         self.least = if self.count == 0 { taken } else { self.least.min(taken) };
-        if let Some(kept) = self.times.get_mut(usize::try_from(self.count).unwrap_or(KEPT)) {
-            *kept = u32::try_from(taken).unwrap_or(u32::MAX);
+        if self.times.len() < KEPT {
+            self.times.push(u32::try_from(taken).unwrap_or(u32::MAX));
         }
         self.count += 1;
     }
@@ -91,8 +91,7 @@ impl AwaitedAcknowledgements {
 
     /// What was measured.
     pub(super) fn measured(&self) -> Option<Acknowledgements> {
-        let kept = usize::try_from(self.count).unwrap_or(KEPT);
-        let mut times: Vec<u32> = self.times.iter().take(kept).copied().collect();
+        let mut times = self.times.clone();
         times.sort_unstable();
         let median = *times.get(times.len().checked_sub(1)? / 2)?;
         Some(Acknowledgements { count: self.count, least: self.least, median: median.into() })
