@@ -108,7 +108,7 @@ impl Statistics {
                 text.line(&format!("   captured {between}{place}{why}"))?;
             }
             // Before the first reply there is only one credit, so some time is normal.
-            let least = self.capture.duration / 100;
+            let least = self.capture.duration_ns / 100;
             for end in [&connection.active, &connection.passive].into_iter().filter(|end| end.at_limit_ns > least) {
                 let unknown = match end.at_limit_unknown_ns {
                     0 => String::new(),

@@ -37,15 +37,14 @@ pub(super) fn run(arguments: &TraceArguments, quiet: bool) -> Result<u8, Failure
     let destination = Destination::new(&arguments.output, &arguments.input.files)?;
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
     let mut tracer = Tracer::new(destination.create()?).map_err(|error| destination.failed(error))?;
-    let status =
-        source.read(
-            Config { steps: StepsWanted::All, ..Config::default() },
-            Show { phases: true, ..Show::report(quiet) },
-            |event, _, _| match event {
-                Event::Transaction(transaction) => tracer.transaction(transaction),
-                _ => Ok(()),
-            },
-        )?;
+    let status = source.read(
+        Config { steps: StepsWanted::All, ..Config::default() },
+        Show { phases: true, ..Show::report(quiet) },
+        |event, _, _| match event {
+            Event::Transaction(transaction) => tracer.transaction(transaction),
+            _ => Ok(()),
+        },
+    )?;
     let (write, traced) = tracer.finish().map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
     if !quiet {
