@@ -149,7 +149,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__annotate)
-            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --output --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --output --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -193,6 +193,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
@@ -219,7 +223,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__check)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --rule --ignore --known --baseline --explain --list --json --parquet --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --rule --ignore --known --baseline --explain --list --json --parquet --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -263,6 +267,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
@@ -313,7 +321,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__compare)
-            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --tolerance --json --color --quiet --help"
+            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --tolerance --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -357,6 +365,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
@@ -397,7 +409,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__decode)
-            opts="-v -j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --verbose --json --parquet --separate --jobs --color --quiet --help"
+            opts="-v -j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --verbose --json --parquet --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -441,6 +453,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
@@ -471,7 +487,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__events)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -515,6 +531,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
@@ -607,7 +627,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__export)
-            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --output --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --output --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -651,6 +671,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
@@ -983,7 +1007,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__pending)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1027,6 +1051,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
@@ -1053,7 +1081,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__report)
-            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --output --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --output --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1097,6 +1125,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
@@ -1123,7 +1155,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__slow)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --top --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --top --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1167,6 +1199,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
@@ -1197,7 +1233,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__stats)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --interval --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --interval --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1241,6 +1277,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
@@ -1271,7 +1311,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__top)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --by --rows --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --by --rows --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1315,6 +1355,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
@@ -1349,7 +1393,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__trace)
-            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --output --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --output --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1393,6 +1437,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
@@ -1419,7 +1467,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__transactions)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --verify-crc --v2-family --json --parquet --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --json --parquet --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1463,6 +1511,10 @@ _rpcrdma() {
                     ;;
                 --port)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
                     return 0
                     ;;
                 --v2-family)
