@@ -85,6 +85,8 @@ fn transactions() -> Vec<Field> {
             text("phases_missing"),
             object("recovery", recovery()),
             text("recovery_missing"),
+            number("credit_wait_ns"),
+            text("credit_wait_missing"),
         ],
         called(),
         vec![
