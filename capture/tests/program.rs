@@ -1760,7 +1760,7 @@ fn where_the_capture_was_taken_says_where_the_network_is() {
             assert!(said.contains(expected), "{arguments:?}: {said}");
         }
         let output = run(&["stats", "--json", "--captured-at", place, &capture("nfs41")]);
-        let statistics: Value = serde_json::from_str(stdout(&output)).unwrap();
+        let statistics: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
         let connection = &statistics["connections"][0];
         assert_eq!((&connection["captured_at"], &connection["captured_at_known"]), (&json!(place), &json!("given")));
     }
