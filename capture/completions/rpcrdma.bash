@@ -55,6 +55,9 @@ _rpcrdma() {
             rpcrdma,report)
                 cmd="rpcrdma__subcmd__report"
                 ;;
+            rpcrdma,schema)
+                cmd="rpcrdma__subcmd__schema"
+                ;;
             rpcrdma,slow)
                 cmd="rpcrdma__subcmd__slow"
                 ;;
@@ -109,6 +112,9 @@ _rpcrdma() {
             rpcrdma__subcmd__help,report)
                 cmd="rpcrdma__subcmd__help__subcmd__report"
                 ;;
+            rpcrdma__subcmd__help,schema)
+                cmd="rpcrdma__subcmd__help__subcmd__schema"
+                ;;
             rpcrdma__subcmd__help,slow)
                 cmd="rpcrdma__subcmd__help__subcmd__slow"
                 ;;
@@ -131,7 +137,7 @@ _rpcrdma() {
 
     case "${cmd}" in
         rpcrdma)
-            opts="-q -h -V --color --quiet --help --version decode transactions slow explain pending events top export annotate trace report stats compare check header completions man help"
+            opts="-q -h -V --color --quiet --help --version decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -487,7 +493,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__events)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --json --csv --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -723,7 +729,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__help)
-            opts="decode transactions slow explain pending events top export annotate trace report stats compare check header completions man help"
+            opts="decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -918,6 +924,20 @@ _rpcrdma() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rpcrdma__subcmd__help__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rpcrdma__subcmd__help__subcmd__slow)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -989,7 +1009,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__man)
-            opts="-q -h --color --quiet --help decode transactions slow explain pending events top export annotate trace report stats compare check header completions man"
+            opts="-q -h --color --quiet --help decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1154,6 +1174,24 @@ _rpcrdma() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rpcrdma__subcmd__schema)
+            opts="-q -h --color --quiet --help message terminate transaction pending event explain top stats interval compared_operation compared_rule finding rule header summary captures"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rpcrdma__subcmd__slow)
             opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --top --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1233,7 +1271,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__stats)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --interval --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --interval --json --csv --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1311,7 +1349,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__top)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --by --rows --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --by --rows --json --csv --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

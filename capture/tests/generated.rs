@@ -1,4 +1,4 @@
-//! The manual pages in `man` and the completion scripts in `completions` are what the program prints. With the environment
+//! The manual pages in `man`, the completion scripts in `completions` and the schema in `schema` are what the program prints. With the environment
 //! variable `UPDATE_EXPECT` set, this test writes them.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
@@ -55,6 +55,11 @@ fn compare(folder: &str, expected: &BTreeMap<String, String>) {
 #[test]
 fn manual_pages_are_what_the_program_prints() {
     compare("man", &pages());
+}
+
+#[test]
+fn the_schema_is_what_the_program_prints() {
+    compare("schema", &[("records.json".to_owned(), printed(&["schema"]))].into());
 }
 
 #[test]

@@ -76,7 +76,8 @@ pub struct Comparison {
 
 /// An operation before and after.
 #[derive(Debug, Serialize)]
-struct ComparedOperation {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct ComparedOperation {
     /// The procedure, or the operation that a COMPOUND is about, such as `NFSv4 READ`.
     operation: String,
     /// Its numbers in the first capture; null if that has none.
@@ -89,6 +90,7 @@ struct ComparedOperation {
     p99_change: Option<f64>,
     /// How likely it is that a difference as large as this is chance, by a rank test.
     #[serde(serialize_with = "as_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     significance: Chance,
     /// What became of the latency.
     outcome: Outcome,
@@ -100,6 +102,7 @@ impl Record for ComparedOperation {
 
 /// How the latency of an operation changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 enum Outcome {
     /// The difference is real and larger than what is tolerated.
@@ -118,6 +121,7 @@ enum Outcome {
 
 /// The numbers of an operation in one capture.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ComparandObject {
     /// RPCs.
     rpcs: u64,
@@ -139,7 +143,8 @@ struct ComparandObject {
 
 /// How often a rule was broken before and after.
 #[derive(Debug, Serialize)]
-struct ComparedRule {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct ComparedRule {
     /// The name of the rule: `check --explain` explains it.
     rule: &'static str,
     /// `error`, `warning` or `hazard`.

@@ -1,8 +1,8 @@
 //! Writing what was found: `json` for programs, `text`, `tree` and `findings` for people, [`stats`] in numbers, `export` for
-//! tools that read RPC over TCP, `annotate` for Wireshark, `trace` for Perfetto, `report` for a ticket, `parquet` for data
-//! analysis. Each that brings a package with it is behind the feature of that name. `tree`, `slow`, `pending`, `top` and
-//! `explain` are with `text`, `trace` is with `json`, `annotate` needs both `export` and `text`, and `compare` both `json` and
-//! `text`.
+//! tools that read RPC over TCP, `annotate` for Wireshark, `trace` for Perfetto, `report` for a ticket, `csv` and `parquet` for
+//! data analysis. Each that brings a package with it is behind the feature of that name, as is `schema`. `tree`, `slow`, `pending`,
+//! `top` and `explain` are with `text`, `trace` is with `json`, `annotate` needs both `export` and `text`, and `compare` both `json`
+//! and `text`.
 
 #[cfg(all(feature = "export", feature = "text"))]
 pub mod annotate;
@@ -10,6 +10,8 @@ pub mod annotate;
 mod capture_file;
 #[cfg(all(feature = "json", feature = "text"))]
 pub mod compare;
+#[cfg(feature = "csv")]
+pub mod csv;
 #[cfg(any(feature = "parquet", feature = "report"))]
 mod date;
 #[cfg(feature = "text")]
@@ -34,6 +36,8 @@ pub mod pending;
 pub(crate) mod reason;
 #[cfg(feature = "report")]
 pub mod report;
+#[cfg(feature = "schema")]
+pub mod schema;
 #[cfg(feature = "text")]
 pub mod slow;
 pub mod stats;

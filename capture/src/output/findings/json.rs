@@ -20,6 +20,7 @@ pub(super) fn rules(out: &mut impl io::Write, totals: &Totals) -> io::Result<()>
 
 /// A rule that was broken.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct FindingObject<'a> {
     /// The name of the rule: `check --explain` explains it.
     rule: &'static str,
@@ -72,6 +73,7 @@ impl<'a> FindingObject<'a> {
 
 /// How many findings there were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FindingTotals {
     /// Findings of severity error, except for those that are excused.
@@ -88,7 +90,8 @@ pub struct FindingTotals {
 
 /// What became of a rule that was broken, or could not always be judged.
 #[derive(Serialize)]
-struct RuleObject {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct RuleObject {
     /// The name of the rule: `check --explain` explains it.
     rule: &'static str,
     /// Findings of severity error, except for those that are excused (`--known`, `--baseline`).

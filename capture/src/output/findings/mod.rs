@@ -29,6 +29,8 @@ pub use explain::{explain, list};
 pub(super) use json::FindingObject;
 #[cfg(feature = "json")]
 pub use json::FindingTotals;
+#[cfg(feature = "schema")]
+pub(super) use json::{FindingObject, RuleObject};
 #[cfg(feature = "text")]
 use text::FindingsText;
 use totals::{CONNECTIONS, Counted, Excused, RuleTotals, Totals};

@@ -10,6 +10,7 @@ use crate::rpc::arguments::OperationArguments;
 /// What an operation, or a procedure that has none, is asked to do. Operations that name nothing besides the filehandle that
 /// is current anyway are left out.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct ArgumentsObject<'a> {
     /// The name of the operation or procedure.
     name: &'static str,
@@ -68,6 +69,7 @@ fn says_more(arguments: &OperationArguments<'_>) -> bool {
 
 /// A filehandle.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct HandleObject<'a> {
     /// The CRC-32 of its octets, as Wireshark shows it (`nfs.fh.hash`).
     hash: Hex32,

@@ -4,6 +4,8 @@ use rpcrdma::lists::{ReadList, WriteChunk, WriteList};
 use rpcrdma::segment::Segment;
 use serde::{Serialize, Serializer};
 
+#[cfg(feature = "schema")]
+use super::described::described;
 use super::values::{Hex32, Hex64};
 
 /// A Read list, its segments grouped into Read chunks.
@@ -21,6 +23,7 @@ impl Serialize for Reads<'_> {
 
 /// A Read chunk.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ReadObject<'a> {
     /// Its Position in the Payload stream, in octets.
     position: u32,
@@ -46,6 +49,7 @@ impl Serialize for Writes<'_> {
 
 /// A Write chunk or the Reply chunk.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Plain<'a> {
     /// Its segments.
     segments: PlainSegments<'a>,
@@ -67,6 +71,7 @@ impl Serialize for PlainSegments<'_> {
 
 /// A segment (RFC 8166 section 3.4.3).
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SegmentObject {
     /// Its handle, or steering tag.
     handle: Hex32,
@@ -81,3 +86,12 @@ impl SegmentObject {
         Self { handle: Hex32(segment.handle), length: segment.length, offset: Hex64(segment.offset) }
     }
 }
+
+#[cfg(feature = "schema")]
+described!(Reads<'_> as Vec<ReadObject<'static>>);
+#[cfg(feature = "schema")]
+described!(ReadSegments<'_> as Vec<SegmentObject>);
+#[cfg(feature = "schema")]
+described!(Writes<'_> as Vec<Plain<'static>>);
+#[cfg(feature = "schema")]
+described!(PlainSegments<'_> as Vec<SegmentObject>);

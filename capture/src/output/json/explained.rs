@@ -3,21 +3,37 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+#[cfg(feature = "schema")]
+use super::message::MessageObject;
 use super::record::Record;
+#[cfg(feature = "schema")]
+use super::record::RecordObject;
+#[cfg(feature = "schema")]
+use super::recovered::RecoveredObject;
+#[cfg(feature = "schema")]
+use super::transaction::TransactionObject;
 use super::values::{EndObject, Hex32};
 use crate::carrier::operation::Stamp;
 use crate::carrier::recovery::RecoveryKind;
 use crate::file::Time;
 use crate::output::explain::ExplainedRpc;
+#[cfg(feature = "schema")]
+use crate::output::findings::FindingObject;
 use crate::rpc::steps::{PacketRun, PhaseStretch, Steps};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::Step;
 
+/// An RPC with all that is known of it.
 #[derive(Serialize)]
-pub(super) struct ExplainedObject {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct ExplainedObject {
+    /// The number of the connection, from 1.
     connection: u32,
+    /// `rdma_xid` (RFC 8166 section 4.2.1).
     rdma_xid: Hex32,
+    /// The address of the end that sent the call.
     requester: EndObject,
+    /// The address of the end that the call was sent to.
     responder: EndObject,
     /// In the order of the capture; those in a row that did the same are one.
     steps: Vec<PacketRunObject>,
@@ -25,10 +41,17 @@ pub(super) struct ExplainedObject {
     packets_left_out: u64,
     /// Where the phases were; null if they are not known, or alternated too often.
     stretches: Option<Vec<StretchObject>>,
+    /// The RPC.
+    #[cfg_attr(feature = "schema", schemars(with = "RecordObject<'static, TransactionObject<'static>>"))]
     transaction: Box<RawValue>,
+    /// Its messages.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<RecordObject<'static, MessageObject<'static>>>"))]
     messages: Vec<Box<RawValue>>,
+    /// The rules that it breaks.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<RecordObject<'static, FindingObject<'static>>>"))]
     findings: Vec<Box<RawValue>>,
     /// What was sent again when the RPC was over.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<RecordObject<'static, RecoveredObject<'static>>>"))]
     events_after: Vec<Box<RawValue>>,
 }
 
@@ -68,26 +91,37 @@ impl ExplainedObject {
 
 /// A packet, or several in a row that did the same.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct PacketRunObject {
+    /// The number of the frame of the first of them, from 1.
     first_frame: u64,
+    /// The number of the frame of the last of them.
     last_frame: u64,
+    /// When the first of them was captured, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
+    /// When the last of them was captured.
     last_time_ns: u64,
-    /// Since the first packet of the RPC.
+    /// Nanoseconds since the first packet of the RPC.
     since_first_ns: u64,
-    /// Since the last packet of the step before.
+    /// Nanoseconds since the last packet of the step before.
     since_before_ns: u64,
+    /// The address of the end that sent them.
     from: EndObject,
+    /// The address of the end that they were sent to.
     to: EndObject,
-    /// Null of a negative acknowledgement, of a time-out, and of a TCP segment that was sent again and brought nothing new.
+    /// What they are for: `call`, `RDMA Read request` and so on. Null of a negative acknowledgement, of a time-out, and of a TCP segment that was sent again and brought nothing new.
     step: Option<&'static str>,
     /// As `events` names it.
     recovery: Option<&'static str>,
+    /// Of a `time-out`: for how many nanoseconds the sender had sent nothing.
     silence_ns: Option<u64>,
+    /// Of an `RNR NAK`: for how many nanoseconds the sender has to wait.
     wait_ns: Option<u64>,
     /// The receiver threw them away, because it had missed a packet before them.
     discarded: bool,
+    /// How many packets.
     packets: u64,
+    /// Octets of data that they carry.
     octets: u64,
 }
 
@@ -131,9 +165,13 @@ impl PacketRunObject {
 
 /// A stretch of time that belongs to one phase.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct StretchObject {
+    /// `call`, `responder`, `pull`, `push`, `reply` or `requester`.
     phase: &'static str,
+    /// When it begins, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
+    /// How many nanoseconds it takes.
     duration_ns: u64,
 }
 

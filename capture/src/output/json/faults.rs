@@ -10,6 +10,7 @@ use crate::rpc::message::{Captured, Message};
 
 /// What is wrong with a header, where, and what its receiver has to do.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Malformed {
     /// The kind of the fault.
     kind: &'static str,
@@ -21,6 +22,7 @@ pub(super) struct Malformed {
 
 /// What the receiver of a faulty message has to do, by its role.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Reactions {
     /// If the message came to the requester.
     requester: ShownObject<Reaction>,
@@ -30,6 +32,7 @@ struct Reactions {
 
 /// A rule that a message breaks.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct SendFindingObject {
     /// The name of the rule: `check --explain` explains it.
     rule: &'static str,
@@ -76,6 +79,7 @@ impl Malformed {
 
 /// The part of a message that the capture lacks.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Incomplete {
     /// Octets of the message that the capture holds.
     captured_octets: usize,

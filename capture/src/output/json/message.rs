@@ -21,6 +21,7 @@ use crate::rpc::message::{Captured, Message};
 
 /// A Send on a connection that carries RPC-over-RDMA.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct MessageObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,
@@ -49,7 +50,8 @@ impl<'a> MessageObject<'a> {
 
 /// A Send that is not from a capture, such as one typed in by hand.
 #[derive(Serialize)]
-pub(super) struct HeaderObject<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct HeaderObject<'a> {
     #[serde(flatten)]
     send: SendObject<'a>,
     /// The rules that it breaks. Those that messages of a capture break are reported by `check`.
@@ -68,6 +70,7 @@ impl<'a> HeaderObject<'a> {
 
 /// What is in a Send.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct SendObject<'a> {
     /// `rdma_xid` (RFC 8166 section 4.2.1). This and the next three are null if the capture does not hold the beginning.
     rdma_xid: Option<Hex32>,

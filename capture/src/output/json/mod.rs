@@ -6,6 +6,8 @@
 
 mod arguments;
 mod chunks;
+#[cfg(feature = "schema")]
+mod described;
 mod error;
 #[cfg(feature = "text")]
 mod explained;
@@ -49,10 +51,14 @@ use crate::output::top::TopReport;
 use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
 use arguments::ArgumentsObject;
+#[cfg(feature = "schema")]
+pub(super) use described::described;
 #[cfg(feature = "text")]
 use explained::ExplainedParts;
 use message::{HeaderObject, MessageObject, SendObject};
 pub(super) use place::PlaceObject;
+#[cfg(feature = "schema")]
+pub(super) use record::RecordObject;
 pub(super) use record::{Record, SCHEMA, write_record};
 use recovered::RecoveredObject;
 use salvaged::Salvaged;
@@ -60,6 +66,18 @@ pub use summary::{CaptureSummary, CapturesSummary, CommandSummary, Damage, Ignor
 use terminate::TerminateObject;
 use transaction::TransactionObject;
 pub(super) use values::{EndObject, Hex32};
+
+/// The types of records, for their schemas.
+#[cfg(feature = "schema")]
+pub(super) mod records {
+    pub(in crate::output) use super::explained::ExplainedObject;
+    pub(in crate::output) use super::message::{HeaderObject, MessageObject};
+    pub(in crate::output) use super::pending::PendingObject;
+    pub(in crate::output) use super::recovered::RecoveredObject;
+    pub(in crate::output) use super::terminate::TerminateObject;
+    pub(in crate::output) use super::top::TopObject;
+    pub(in crate::output) use super::transaction::TransactionObject;
+}
 
 /// Writes a message and a line feed.
 ///

@@ -12,7 +12,8 @@ use crate::rpc::waiting::{Owed, Step, WaitEnd};
 
 /// A call without a reply.
 #[derive(Serialize)]
-pub(super) struct PendingObject<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct PendingObject<'a> {
     /// The number of the connection, from 1.
     connection: u32,
     /// `rdma_xid` (RFC 8166 section 4.2.1).
@@ -94,6 +95,7 @@ impl<'a> PendingObject<'a> {
 
 /// What an end did last for the RPC.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct StepObject {
     /// `call`, `RDMA Read request`, `RDMA Read response` or `RDMA Write`.
     step: &'static str,

@@ -10,6 +10,7 @@ use crate::rpc::known::Direction;
 
 /// The frame that shows something.
 #[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct PlaceObject<'a> {
     /// The number of the frame, from 1. If the capture consists of several files, they are numbered consecutively.
     frame: u64,
@@ -32,6 +33,7 @@ impl<'a> PlaceObject<'a> {
 
 /// Who sent a frame to whom, and which of them called in the RPC that it is for.
 #[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct EndsObject {
     /// The address of the end that sent the frame.
     from: EndObject,

@@ -1,8 +1,12 @@
 //! What all objects that stand on a line of their own begin with.
 
+#[cfg(feature = "schema")]
+use std::borrow::Cow;
 use std::io;
 
 use serde::Serialize;
+#[cfg(feature = "schema")]
+use serde_json::json;
 
 /// The version of the schema of all records. Fields are added to it; none goes, or comes to mean something else.
 pub(in crate::output) const SCHEMA: u32 = 1;
@@ -13,12 +17,34 @@ pub(in crate::output) trait Record: Serialize {
     const TYPE: &'static str;
 }
 
+/// A record: its type, the version of its schema, and its fields.
 #[derive(Serialize)]
-struct RecordObject<'a, T> {
+pub(in crate::output) struct RecordObject<'a, T> {
     r#type: &'static str,
     schema: u32,
     #[serde(flatten)]
     fields: &'a T,
+}
+
+#[cfg(feature = "schema")]
+impl<T: Record + schemars::JsonSchema> schemars::JsonSchema for RecordObject<'_, T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::TYPE.into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let fields = T::json_schema(generator);
+        let mut properties = serde_json::Map::new();
+        properties.insert("type".to_owned(), json!({ "const": T::TYPE, "description": "The type of the record." }));
+        let version = "The version of the schema. Fields are added to it; none goes, or comes to mean something else.";
+        properties.insert("schema".to_owned(), json!({ "const": SCHEMA, "description": version }));
+        if let Some(serde_json::Value::Object(own)) = fields.get("properties") {
+            properties.extend(own.clone());
+        }
+        let mut schema = fields;
+        schema.insert("properties".to_owned(), properties.into());
+        schema
+    }
 }
 
 /// Writes a record and a line feed.

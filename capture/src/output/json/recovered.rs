@@ -11,7 +11,8 @@ use crate::file::Files;
 
 /// A packet that was sent again, or another sign that something was lost on its way.
 #[derive(Serialize)]
-pub(super) struct RecoveredObject<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct RecoveredObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,
     #[serde(flatten)]

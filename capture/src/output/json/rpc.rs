@@ -12,6 +12,7 @@ use crate::rpc::transaction::Transaction;
 
 /// An RPC message.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct RpcObject<'a> {
     /// `call` or `reply`.
     direction: &'static str,
@@ -23,6 +24,7 @@ pub(super) struct RpcObject<'a> {
 
 /// What an RPC calls.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct CalledObject<'a> {
     /// Whether the server calls the client (RFC 8167).
     reverse: bool,
@@ -47,6 +49,7 @@ pub(super) struct CalledObject<'a> {
 
 /// How an RPC ended.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct EndedObject {
     /// `accept_stat`, `reject_stat` or `auth_stat` (RFC 5531 section 9), or the `rdma_err` of an RDMA_ERROR (RFC 8166 section
     /// 4.5); null without a reply.
@@ -57,6 +60,7 @@ pub(super) struct EndedObject {
 
 /// An operation of a COMPOUND.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct CompoundObject {
     /// Its name without `OP_`; `unknown` if the number is.
     name: &'static str,

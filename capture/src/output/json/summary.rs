@@ -11,6 +11,7 @@ use crate::output::stats::NamedCount;
 
 /// The end of what a command prints: how it ended, and what was missing, damaged or ignored.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CommandSummary {
     /// The name of the command.
@@ -48,6 +49,7 @@ impl CommandSummary {
 
 /// The last record of `--separate`: what became of the captures, each of which has ended with a summary of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CapturesSummary {
     /// Captures that were given.
     pub captures: usize,
@@ -79,6 +81,7 @@ impl CapturesSummary {
 
 /// What a command left out because there was too much of it, or because it does not belong there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LeftOut {
     /// Of `slow`: calls without a reply.
@@ -101,6 +104,7 @@ pub struct LeftOut {
 
 /// A capture that was read: of one file, or several.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CaptureSummary {
     /// Its files, in the order in which they were read.
@@ -163,6 +167,7 @@ impl CaptureSummary {
 
 /// What a capture does not hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Missing {
     /// Messages of which it holds only a part.
@@ -179,6 +184,7 @@ pub struct Missing {
 
 /// What is wrong with a capture itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Damage {
     /// Files that could not be read to their end, or not at all.
@@ -197,6 +203,7 @@ pub struct Damage {
 
 /// A file that could not be read to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct UnreadFile {
     /// Its name, as it was given.
@@ -224,6 +231,7 @@ impl UnreadFile {
 
 /// What was not looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Ignored {
     /// Frames before `--since` and after `--until`, for the commands that begin and end there.

@@ -10,7 +10,8 @@ use crate::file::Files;
 
 /// A Terminate message, by which an end of an iWARP connection ends it (RFC 5040 section 4.8).
 #[derive(Serialize)]
-pub(super) struct TerminateObject<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct TerminateObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,
     /// The address of the end that ended the connection.

@@ -11,7 +11,8 @@ use crate::output::top::{TopCounts, TopKey, TopReport};
 
 /// RPCs that have something in common.
 #[derive(Serialize)]
-pub(super) struct TopObject<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct TopObject<'a> {
     /// What they have in common: `client`, `server`, `operation`, `handle`, `name`, `status` or `connection`.
     by: &'static str,
     #[serde(flatten)]
@@ -40,6 +41,7 @@ pub(super) struct TopObject<'a> {
 
 /// Which value of it they have.
 #[derive(Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct KeyObject<'a> {
     /// The value; for a handle, its CRC-32. Null if the RPCs do not show one, or have several.
     key: Option<Cow<'a, str>>,

@@ -15,6 +15,7 @@ use crate::rpc::transaction::{Form, Half, Transaction};
 
 /// An RPC: a call and its reply.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct TransactionObject<'a> {
     /// The number of the connection, from 1.
     connection: u32,
@@ -115,6 +116,7 @@ impl<'a> TransactionObject<'a> {
 
 /// Where the time of an RPC went, in nanoseconds.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct PhasesObject {
     /// The packets of the call.
     call_ns: u64,
@@ -146,6 +148,7 @@ impl PhasesObject {
 
 /// What was done because packets were lost, or seemed to be.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RecoveryObject<'a> {
     /// Nanoseconds of the latency that were spent on it.
     ns: u64,
@@ -186,6 +189,7 @@ impl<'a> RecoveryObject<'a> {
 
 /// A call or a reply within an RPC.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct HalfObject {
     /// How it was sent (RFC 8166 section 3.5): `short`, `chunked` or `long`, and in version 2 `continued`.
     form: &'static str,

@@ -7,6 +7,7 @@ use crate::rpc::message::Message;
 
 /// What only an RDMA_MSGP has (RFC 8166 section 4.1, RFC 5666 section 3.8).
 #[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct MsgpObject {
     /// `rdma_align`, in octets.
     rdma_align: u32,

@@ -4,12 +4,15 @@ use rpcrdma::v2::{self, Credit, Family, HeaderV2, Property, PropertySet, Propert
 use serde::{Serialize, Serializer};
 
 use super::chunks::Reads;
+#[cfg(feature = "schema")]
+use super::described::described;
 use super::values::{Hex32, HexOctets, NameObject, ShownObject};
 use crate::rpc::header::Dialect;
 use crate::rpc::message::{Dropped, Message};
 
 /// What only a message of version 2 has (draft-ietf-nfsv4-rpcrdma-version-two).
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct VersionTwoObject<'a> {
     /// The name of `rdma_htype`, or its number in digits.
     rdma_htype: NameObject,
@@ -70,6 +73,7 @@ impl<'a> VersionTwoObject<'a> {
 
 /// The two halves of `rdma_credit` (draft -01, "Credits").
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CreditsObject {
     /// Credits granted.
     granted: u16,
@@ -109,6 +113,7 @@ impl Serialize for Properties<'_> {
 
 /// A transport property. Where number and octets are both null, its value is the default.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct PropertyObject<'a> {
     /// Its number.
     id: u32,
@@ -134,3 +139,8 @@ impl<'a> PropertyObject<'a> {
         Self { id: property.id.0, name: property.id.name(), number, meaning, octets }
     }
 }
+
+#[cfg(feature = "schema")]
+described!(FlagNames as Vec<String>);
+#[cfg(feature = "schema")]
+described!(Properties<'_> as Vec<PropertyObject<'static>>);

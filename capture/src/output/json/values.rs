@@ -5,10 +5,13 @@ use core::marker::PhantomData;
 
 use serde::{Serialize, Serializer};
 
+#[cfg(feature = "schema")]
+use super::described::described;
 use crate::link::Address;
 
 /// Something that the protocol has a number for.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct NumberedObject {
     /// Its name, if it has one.
     pub(in crate::output) name: Option<&'static str>,
@@ -47,6 +50,47 @@ impl Serialize for NameObject {
             Some(name) => serializer.serialize_str(name),
             None => serializer.collect_str(&self.number),
         }
+    }
+}
+
+#[cfg(feature = "schema")]
+impl<T, O: schemars::JsonSchema> schemars::JsonSchema for EachObject<'_, T, O> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        O::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        generator.subschema_for::<Vec<O>>()
+    }
+}
+
+#[cfg(feature = "schema")]
+described!(NameObject as String);
+#[cfg(feature = "schema")]
+described!(EndObject as String);
+#[cfg(feature = "schema")]
+described!(Hex32 = "^0x[0-9a-f]{8}$");
+#[cfg(feature = "schema")]
+described!(Hex64 = "^0x[0-9a-f]{16}$");
+#[cfg(feature = "schema")]
+described!(HexOctets<'_> = "^([0-9a-f]{2})*$");
+
+#[cfg(feature = "schema")]
+impl<T> schemars::JsonSchema for ShownObject<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(generator)
     }
 }
 

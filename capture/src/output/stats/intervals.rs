@@ -37,6 +37,7 @@ pub struct Intervals {
 /// The numbers of an interval. An RPC belongs to that in which it ended.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct IntervalStatistics {
     /// When it begins, in nanoseconds since 1970-01-01 00:00 UTC.
@@ -64,6 +65,7 @@ pub struct IntervalStatistics {
 /// Calls that waited for their replies during an interval, on all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CallsInFlight {
     /// The nanoseconds that each of them waited in it, added up. Divided by its length, this is the mean of how many waited.

@@ -21,6 +21,7 @@ use crate::rpc::credits::CreditTimes;
 /// What a capture holds, in numbers.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Statistics {
     /// The frames.
@@ -54,6 +55,7 @@ pub struct Statistics {
 /// The frames of a capture.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CaptureStatistics {
     /// Frames in all.
@@ -89,6 +91,7 @@ pub struct CaptureStatistics {
 /// How often something was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedCount {
     /// What.
     pub name: &'static str,
@@ -99,6 +102,7 @@ pub struct NamedCount {
 /// A connection.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ConnectionStatistics {
     /// Its number.
@@ -132,6 +136,7 @@ pub struct ConnectionStatistics {
 /// One end of a connection.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct EndReport {
     /// Its address.
@@ -179,6 +184,7 @@ pub struct EndReport {
 /// The largest Send in each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inline {
     /// Octets of a Send from the active end, the client.
     pub call_octets: u32,
@@ -190,6 +196,7 @@ pub struct Inline {
 /// drafts, nothing shows what they mean.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreditCounts {
     /// In calls: what was requested.
@@ -201,6 +208,7 @@ pub struct CreditCounts {
 /// The smallest, the largest and the last value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
     /// The least.
     pub min: Option<u32>,
@@ -213,6 +221,7 @@ pub struct Range {
 /// Connection requests that were refused for the same reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RejectedStatistics {
     /// The port that was asked for.
@@ -226,6 +235,7 @@ pub struct RejectedStatistics {
 /// Connections that do not carry RPC-over-RDMA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OtherTraffic {
     /// How many.
@@ -237,6 +247,7 @@ pub struct OtherTraffic {
 /// Messages.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MessageStatistics {
     /// All of them.
@@ -262,6 +273,7 @@ pub struct MessageStatistics {
 /// Chunks by purpose.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ChunkStatistics {
     /// Read chunks that are data items of a call.
@@ -281,6 +293,7 @@ pub struct ChunkStatistics {
 /// How many chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChunkTotals {
     /// Chunks.
     pub chunks: u64,
@@ -293,6 +306,7 @@ pub struct ChunkTotals {
 /// Octets that were moved by RDMA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moved {
     /// By RDMA Read.
     #[cfg_attr(feature = "json", serde(rename = "rdma_read_octets"))]
@@ -305,6 +319,7 @@ pub struct Moved {
 /// RPCs.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RpcStatistics {
     /// All of them.
@@ -336,6 +351,7 @@ pub struct RpcStatistics {
 /// is part of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct InlineFits {
     /// RPCs whose call and reply were both rebuilt: those that the others are of.
@@ -355,6 +371,7 @@ pub struct InlineFits {
 /// How RPC messages were sent (RFC 8166 section 3.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Forms {
     /// In one Send.
     pub short: u64,
@@ -369,6 +386,7 @@ pub struct Forms {
 /// RPCs that call the same procedure.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ProcedureStatistics {
     /// The procedure; of a COMPOUND the operation it is about.
@@ -389,6 +407,7 @@ pub struct ProcedureStatistics {
 /// Latencies. The median and the 99th percentile are right to one in a hundred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Latency {
     /// The least, in nanoseconds.
@@ -404,6 +423,7 @@ pub struct Latency {
 /// How an RPC ended: a status of RPC (RFC 5531 section 9) or of the procedure, or the `rdma_err` of an RDMA_ERROR.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusName {
     /// The name of the status.
     pub name: String,
@@ -414,6 +434,7 @@ pub struct StatusName {
 /// RPCs that ended in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StatusStatistics {
     /// The procedure; of a COMPOUND the operation it is about.

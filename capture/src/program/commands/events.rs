@@ -4,8 +4,10 @@ use clap::Args;
 
 use super::headed::HeadedLines;
 use super::separate::{Separable, SeparateForm};
+use super::table;
 use crate::dissector::Config;
 use crate::event::Event;
+use crate::output::csv::CsvTable;
 use crate::output::json;
 use crate::program::arguments::{Color, InputArguments};
 use crate::program::conclusion::Conclusion;
@@ -42,6 +44,9 @@ pub(super) struct EventsArguments {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
+    /// Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json
+    #[arg(long, conflicts_with_all = ["json", "separate"])]
+    csv: bool,
 }
 
 impl Separable for EventsArguments {
@@ -56,6 +61,7 @@ impl Separable for EventsArguments {
 
 pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut text = HeadedLines::new(color);
+    let table = table(arguments.csv, || CsvTable::of_records("event"))?;
     let mut count = 0_u64;
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Messages))?;
     let mut config = Config::for_messages();
@@ -63,9 +69,10 @@ pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Res
     let done = source.read_all(config, Show::listing(quiet), |event, out, known| {
         let Event::Recovery(recovered) = event else { return Ok(()) };
         count += 1;
-        match arguments.json {
-            true => json::recovered(out, recovered, known.files),
-            false => text.recovered(out, recovered, known),
+        match &table {
+            Some(table) => table.record(out, |line| json::recovered(line, recovered, known.files)),
+            None if arguments.json => json::recovered(out, recovered, known.files),
+            None => text.recovered(out, recovered, known),
         }
     })?;
     let mut conclusion = Conclusion::new("events", arguments.json, quiet);

@@ -11,6 +11,7 @@ mod headed;
 mod header;
 mod pending;
 mod report;
+mod schema;
 mod separate;
 mod slow;
 mod stats;
@@ -32,6 +33,7 @@ use self::export::ExportArguments;
 use self::header::HeaderArguments;
 use self::pending::PendingArguments;
 use self::report::ReportArguments;
+use self::schema::SchemaArguments;
 use self::separate::SeparateArguments;
 use self::slow::SlowArguments;
 use self::stats::StatsArguments;
@@ -41,6 +43,7 @@ use self::transactions::TransactionsArguments;
 use super::arguments::Color;
 use super::failure::Failure;
 use super::{manual, output};
+use crate::output::csv::CsvTable;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -109,6 +112,7 @@ const COMMANDS: &[&str] = &[
     "compare",
     "check",
     "header",
+    "schema",
     "completions",
     "man",
 ];
@@ -147,6 +151,8 @@ enum Command {
     Check(SeparateArguments<CheckArguments>),
     /// Decode one Send from a hex dump, and report what is wrong with it
     Header(HeaderArguments),
+    /// Print the JSON Schema of the records that --json prints
+    Schema(SchemaArguments),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -158,6 +164,17 @@ enum Command {
         #[arg(value_parser = PossibleValuesParser::new(COMMANDS.iter().copied()), hide_possible_values = true)]
         command: Option<String>,
     },
+}
+
+/// The table that is printed, if it `is_wanted`, with its first line printed already.
+fn table(is_wanted: bool, table: impl FnOnce() -> Option<CsvTable>) -> Result<Option<CsvTable>, Failure> {
+    let table = is_wanted.then(table).flatten();
+    if let Some(table) = &table {
+        let mut out = Vec::new();
+        table.heading(&mut out)?;
+        output::write(&out)?;
+    }
+    Ok(table)
 }
 
 /// Does what the command line says, and returns the exit status.
@@ -179,6 +196,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Compare(command) => compare::run(&command, color, quiet),
         Command::Check(command) => command.run(quiet, |command| check::run(command, color, quiet)),
         Command::Header(command) => header::run(&command, color, quiet),
+        Command::Schema(command) => schema::run(&command),
         Command::Completions { shell } => {
             let mut command = Arguments::command();
             let mut out = Vec::new();

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use clap::Args;
 
 use super::separate::{Separable, SeparateForm};
+use super::table;
 use crate::dissector::Config;
+use crate::output::csv::CsvTable;
 use crate::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};
 use crate::program::arguments::{Color, InputArguments, duration};
 use crate::program::conclusion::Conclusion;
@@ -56,6 +58,10 @@ pub(super) struct StatsArguments {
     /// Print one JSON object; with --interval, one per line
     #[arg(long)]
     json: bool,
+    /// Print comma-separated values (RFC 4180), with the names of the columns in the first line: a row for each operation,
+    /// and with --interval for each operation in each interval. The fields are those of --json
+    #[arg(long, conflicts_with_all = ["json", "separate"])]
+    csv: bool,
 }
 
 fn interval(text: &str) -> Result<u64, &'static str> {
@@ -76,6 +82,7 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
     if let Some(length) = arguments.interval {
         return intervals(arguments, length, color, quiet);
     }
+    let table = table(arguments.csv, CsvTable::of_operations)?;
     let mut counts = Stats::default();
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Both))?;
     // The numbers themselves contain the warnings.
@@ -89,7 +96,9 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
     }
     let statistics = counts.finish(&done.summary);
     let mut out = Vec::new();
-    if arguments.json {
+    if let Some(table) = table {
+        table.record(&mut out, |line| statistics.write_json(line))?
+    } else if arguments.json {
         statistics.write_json(&mut out)?
     } else {
         statistics.write_text(&mut out, output::is_coloured(color))?
@@ -110,7 +119,8 @@ fn intervals(arguments: &StatsArguments, length: u64, color: Color, quiet: bool)
     let mut intervals = Intervals::new(length);
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Both))?;
     let show = Show { between: true, ..Show::listing(quiet) };
-    let mut lines = IntervalLines { json: arguments.json, colour, is_begun: false };
+    let table = table(arguments.csv, CsvTable::of_intervals)?;
+    let mut lines = IntervalLines { table, json: arguments.json, colour, is_begun: false };
     let done = source.read_all(Config::default(), show, |event, out, known| {
         intervals.event(known.first, event, |interval| lines.write(out, interval))
     })?;
@@ -122,6 +132,7 @@ fn intervals(arguments: &StatsArguments, length: u64, color: Color, quiet: bool)
 
 /// Lines about intervals, below a heading.
 struct IntervalLines {
+    table: Option<CsvTable>,
     json: bool,
     colour: bool,
     is_begun: bool,
@@ -129,6 +140,9 @@ struct IntervalLines {
 
 impl IntervalLines {
     fn write(&mut self, out: &mut impl Write, interval: &IntervalStatistics) -> io::Result<()> {
+        if let Some(table) = &self.table {
+            return table.record(out, |line| interval.write_json(line));
+        }
         if self.json {
             return interval.write_json(out);
         }

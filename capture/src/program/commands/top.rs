@@ -4,8 +4,10 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::separate::{Separable, SeparateForm};
+use super::table;
 use crate::dissector::Config;
 use crate::event::Event;
+use crate::output::csv::CsvTable;
 use crate::output::json;
 use crate::output::top::{Top, TopBy};
 use crate::program::arguments::{Color, InputArguments};
@@ -50,6 +52,9 @@ pub(super) struct TopArguments {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
+    /// Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json
+    #[arg(long, conflicts_with_all = ["json", "separate"])]
+    csv: bool,
 }
 
 impl ValueEnum for TopBy {
@@ -73,6 +78,7 @@ impl Separable for TopArguments {
 }
 
 pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let table = table(arguments.csv, || CsvTable::of_records("top"))?;
     let mut top = Top::new(arguments.by);
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
     // What was looked up before the RPCs that were asked for names their files.
@@ -87,7 +93,9 @@ pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result
     })?;
     let report = top.finish(arguments.rows as usize);
     let mut out = Vec::new();
-    if arguments.json {
+    if let Some(table) = table {
+        table.record(&mut out, |lines| json::top(lines, &report))?;
+    } else if arguments.json {
         json::top(&mut out, &report)?;
     } else if !report.rows.is_empty() {
         report.write_text(&mut out, output::is_coloured(color))?;

@@ -4,8 +4,10 @@ use clap::Args;
 
 use super::headed::HeadedLines;
 use super::separate::{Separable, SeparateForm};
+use super::table;
 use crate::dissector::Config;
 use crate::event::Event;
+use crate::output::csv::CsvTable;
 use crate::output::file_names::FileNames;
 use crate::output::json;
 #[cfg(feature = "parquet")]
@@ -27,6 +29,9 @@ pub(super) struct TransactionsArguments {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
+    /// Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json
+    #[arg(long, conflicts_with_all = ["json", "separate"])]
+    csv: bool,
     #[command(flatten)]
     dataset: DatasetArguments,
 }
@@ -52,14 +57,17 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
     let mut text = HeadedLines::new(color);
     // What was looked up before the RPCs that were asked for names their files.
     let mut names = FileNames::default();
-    let show = Show { all: arguments.json, phases: arguments.json, ..Show::listing(quiet) };
+    let table = table(arguments.csv, || CsvTable::of_records("transaction"))?;
+    let is_record = arguments.json || arguments.csv;
+    let show = Show { all: is_record, phases: is_record, ..Show::listing(quiet) };
     let filters = Filters::new(&arguments.input, Select::Rpcs);
     let mut source = InputSource::new(filters)?;
     let done = source.read_all(Config::default(), show, |event, out, known| match event {
-        Event::Transaction(transaction) if arguments.json && known.is_wanted => {
-            json::transaction(out, transaction, known.files, &mut names)
-        }
-        Event::Transaction(transaction) if arguments.json => {
+        Event::Transaction(transaction) if is_record && known.is_wanted => match &table {
+            Some(table) => table.record(out, |line| json::transaction(line, transaction, known.files, &mut names)),
+            None => json::transaction(out, transaction, known.files, &mut names),
+        },
+        Event::Transaction(transaction) if is_record => {
             names.learn(transaction, &transaction.arguments());
             Ok(())
         }
