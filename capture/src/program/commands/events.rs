@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::headed::HeadedLines;
 use super::separate::{Separable, SeparateForm};
-use super::table;
+use super::table::table;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::csv::CsvTable;

@@ -15,6 +15,7 @@ mod schema;
 mod separate;
 mod slow;
 mod stats;
+mod table;
 mod top;
 mod trace;
 mod transactions;
@@ -43,7 +44,6 @@ use self::transactions::TransactionsArguments;
 use super::arguments::Color;
 use super::failure::Failure;
 use super::{manual, output};
-use crate::output::csv::CsvTable;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -164,17 +164,6 @@ enum Command {
         #[arg(value_parser = PossibleValuesParser::new(COMMANDS.iter().copied()), hide_possible_values = true)]
         command: Option<String>,
     },
-}
-
-/// The table that is printed, if it `is_wanted`, with its first line printed already.
-fn table(is_wanted: bool, table: impl FnOnce() -> Option<CsvTable>) -> Result<Option<CsvTable>, Failure> {
-    let table = is_wanted.then(table).flatten();
-    if let Some(table) = &table {
-        let mut out = Vec::new();
-        table.heading(&mut out)?;
-        output::write(&out)?;
-    }
-    Ok(table)
 }
 
 /// Does what the command line says, and returns the exit status.

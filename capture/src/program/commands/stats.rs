@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap::Args;
 
 use super::separate::{Separable, SeparateForm};
-use super::table;
+use super::table::table;
 use crate::dissector::Config;
 use crate::output::csv::CsvTable;
 use crate::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};

@@ -4,7 +4,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::separate::{Separable, SeparateForm};
-use super::table;
+use super::table::table;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::csv::CsvTable;
