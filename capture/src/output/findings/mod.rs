@@ -183,7 +183,7 @@ impl Findings {
     /// # Errors
     /// Those of `out`.
     pub fn summary(&self, out: &mut impl io::Write, counts: impl Iterator<Item = Count>) -> io::Result<()> {
-        let totals = Totals::new(counts.map(|count| RuleTotals::new(&count, self.of(count.rule))).collect());
+        let totals = Totals { rules: counts.map(|count| RuleTotals::new(&count, self.of(count.rule))).collect() };
         match &self.form {
             #[cfg(feature = "text")]
             FindingsForm::Text(text) => text.summary(out, &totals, &self.excused),

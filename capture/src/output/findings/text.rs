@@ -5,7 +5,7 @@ use std::io;
 
 use rpcrdma::rules::Severity;
 
-use super::totals::{CONNECTIONS, Excused, Totals};
+use super::totals::{CONNECTIONS, Excused, RuleTotals, Totals};
 use crate::check::{Blame, Found};
 use crate::file::{Files, Time};
 use crate::link::Address;
@@ -111,8 +111,11 @@ impl FindingsText {
             line.push(PLAIN, &format!("{:>9}{:>7}{:>12}", rule.hazards, rule.known, rule.not_judged));
             line.write(out)?;
         }
-        let Totals { rules, errors, warnings, hazards, known } = totals;
-        let not_judged: u64 = rules.iter().map(|rule| rule.not_judged).sum();
+        let rules = &totals.rules;
+        let sum = |of: fn(&RuleTotals) -> u64| rules.iter().map(of).sum::<u64>();
+        let [errors, warnings, hazards] =
+            [sum(|rule| rule.errors), sum(|rule| rule.warnings), sum(|rule| rule.hazards)];
+        let [known, not_judged] = [sum(|rule| rule.known), sum(|rule| rule.not_judged)];
         let broken = rules.iter().filter(|rule| rule.is_broken()).count();
         let mut line = columns.text(0);
         line.column(PLAIN, &format!("  all {} rules, {broken} broken", rules.len()), RULE);

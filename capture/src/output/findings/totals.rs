@@ -38,25 +38,9 @@ pub(super) struct Counted {
 /// What became of all rules.
 pub(super) struct Totals {
     pub(super) rules: Vec<RuleTotals>,
-    pub(super) errors: u64,
-    pub(super) warnings: u64,
-    pub(super) hazards: u64,
-    /// How many findings are known of an implementation: they are among the others, unless they are excused.
-    pub(super) known: u64,
 }
 
 impl Totals {
-    pub(super) fn new(rules: Vec<RuleTotals>) -> Self {
-        let sum = |of: fn(&RuleTotals) -> u64| rules.iter().map(of).sum::<u64>();
-        Self {
-            errors: sum(|rule| rule.errors),
-            warnings: sum(|rule| rule.warnings),
-            hazards: sum(|rule| rule.hazards),
-            known: sum(|rule| rule.known),
-            rules,
-        }
-    }
-
     /// Rules that were broken, or could not always be judged.
     pub(super) fn noteworthy(&self) -> impl Iterator<Item = &RuleTotals> {
         self.rules.iter().filter(|rule| rule.is_broken() || rule.known + rule.not_judged > 0)
