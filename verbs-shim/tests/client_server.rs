@@ -8,7 +8,7 @@ mod stopping;
 
 use std::iter;
 use std::net::SocketAddr;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -584,17 +584,22 @@ fn runtime() -> tokio::runtime::Runtime {
 fn calls_are_futures_and_answers_can_be_given_by_tasks() {
     let (_fabric, here, there) = adapters();
     let (sender, mut requests) = tokio::sync::mpsc::unbounded_channel();
+    // While this is locked for writing, nothing is answered.
+    let answering = Arc::new(tokio::sync::RwLock::new(()));
     with_server(
         &there,
         Settings::server().to_builder().served(8).build().unwrap(),
         move |request| sender.send(request).unwrap(),
         || {
+            let may_answer = Arc::clone(&answering);
             let answers = thread::spawn(move || {
                 runtime().block_on(async move {
                     let mut tasks = tokio::task::JoinSet::new();
                     while let Some(request) = requests.recv().await {
+                        let may_answer = Arc::clone(&may_answer);
                         tasks.spawn(async move {
                             tokio::time::sleep(Duration::from_millis(1)).await;
+                            let _allowed = may_answer.read().await;
                             echo(request);
                         });
                     }
@@ -618,8 +623,10 @@ fn calls_are_futures_and_answers_can_be_given_by_tasks() {
                 }
                 tasks.join_all().await;
                 // A call that is given up, and the next one.
+                let unanswered = answering.write().await;
                 let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
                 assert!(tokio::time::timeout(Duration::ZERO, pending).await.is_err());
+                drop(unanswered);
                 let (_, outcome) = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)).await;
                 outcome.unwrap();
                 client.connection().disconnect();
