@@ -46,7 +46,7 @@ client() {
     loss 2
     for version in 2a 2b; do
         for carry in read write; do
-            speaks "$version" "$version" "$port" --program echo --carry "$carry" --size 262144
+            speaks "$version" "$version" "$port" --program echo --carry "$carry" --size 65537 -W 50
         done
     done
 }
