@@ -16,7 +16,7 @@
 //!   descriptor.
 //! - The driver's thread ends a connection that it attends to, or that a server has let go of, whoever holds it last.
 //! - When a job ends, whoever waits for its outcome is woken, whether it waits for another thread or for the adapter
-//!   ([`Verbs::interrupt`](crate::Verbs::interrupt)).
+//!   ([`Verbs::interrupt`]).
 
 use std::collections::VecDeque;
 use std::mem;
