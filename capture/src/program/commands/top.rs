@@ -52,7 +52,8 @@ pub(super) struct TopArguments {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json
+    /// Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json.
+    /// What is in an object has the name of the object in front
     #[arg(long, conflicts_with_all = ["json", "separate"])]
     csv: bool,
 }
