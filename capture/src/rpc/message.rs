@@ -337,6 +337,14 @@ impl Message {
         decoded.header.place() == PayloadPlace::Inline && !says && MessageType::peek(&self.stream(&decoded)).is_none()
     }
 
+    /// Whether it is about the connection and no RPC, as version 2 has them: credits and transport properties.
+    pub(crate) fn belongs_to_no_rpc(&self) -> bool {
+        self.decode().is_ok_and(|decoded| match decoded.header {
+            Header::V1(_) => false,
+            Header::V2(header) => decoded.header.place() == PayloadPlace::Nowhere && header.error().is_none(),
+        })
+    }
+
     /// The message in the form that the rules of version 2 take, with what it says by itself and why its receiver drops
     /// it.
     pub(crate) fn sent_v2(&self, family: Family) -> SentV2<'_> {

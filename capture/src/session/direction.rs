@@ -95,8 +95,10 @@ impl Session {
     /// format that is not known: those are not kept as calls.
     fn is_early_refusal(&self, from: Side, dialect: Dialect, send: &[u8]) -> bool {
         let refuses_unknown = dialect == Dialect::Version1 && self.undecided;
-        let is_error = ErrorReply::decode(send).is_ok() && self.client == Some(from.other()) && !refuses_unknown;
-        is_error && Prefix::decode(send).is_ok_and(|prefix| !self.waits(from.other(), prefix.xid))
+        let is_error = ErrorReply::decode(send).is_ok() && !refuses_unknown;
+        is_error
+            && Prefix::decode(send)
+                .is_ok_and(|prefix| self.may_refuse_call(from, prefix.xid) && !self.waits(from.other(), prefix.xid))
     }
 
     /// Whether a Send may answer, as far as its first packet shows. [`direction`](Self::direction) says of a whole message
@@ -106,14 +108,19 @@ impl Session {
             Header::V1(header) => match header.body {
                 Body::Msg(_) | Body::Msgp { .. } => said(decoded.payload) == Some(Direction::Reply),
                 Body::Nomsg(chunks) => chunks.reads.is_empty() && self.client != Some(from),
-                Body::Error(_) => self.client == Some(from.other()),
+                Body::Error(_) => self.may_refuse_call(from, header.xid),
                 Body::Done => false,
             },
             Header::V2(header) if decoded.header.place() == header::PayloadPlace::Nowhere => {
-                header.error().is_some() && self.client == Some(from.other())
+                header.error().is_some() && self.may_refuse_call(from, decoded.header.xid())
             }
             Header::V2(header) => header.is_response() == Some(true),
         }
+    }
+
+    /// Whether an error of this end is for a call, and not for a message that belongs to no RPC: nothing waits for that.
+    fn may_refuse_call(&self, from: Side, xid: u32) -> bool {
+        self.client == Some(from.other()) && *self.without_rpc.get(from.other()) != Some(xid)
     }
 
     /// Whether a call was not seen, or not all that was asked for of its chunks.

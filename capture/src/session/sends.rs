@@ -58,6 +58,9 @@ impl Session {
             self.miss(sender, message.stamp, context);
         }
         let direction = if self.joins(&mut message) { self.direction(&message) } else { None };
+        if direction.is_none() && message.belongs_to_no_rpc() {
+            *self.without_rpc.get_mut(sender) = xid;
+        }
         let (mut message, requester) = match direction {
             Some(Direction::Call) => (self.call(message, context), Some(sender)),
             Some(Direction::Reply) => (self.reply(message, context), Some(sender.other())),

@@ -243,6 +243,8 @@ fn only_what_speaks_of_something_not_seen_yet_is_early() {
     let null = |xid| (Active, call(xid, &NONE));
     let first_a = (Active, message_a(9, 0, &call_of(9, NFS)));
     let of_either = (Active, words(&[0, 2, 32, 6, 0]));
+    let properties_a = |xid| (Active, words(&[xid, 2, 32, 5, 0, 0]));
+    let properties_b = |xid| (Active, words(&[xid, 2, 32, 7, 0]));
     let provides = (Passive, message(1, NOMSG, &read_chunk(0, 7, 40), &[]));
     let refusal = |xid, version| words(&[xid, version, 32, 4, 1, 1, 1]);
     let error_a = |flags| words(&[1, 2, 32, 4, flags, 2]);
@@ -255,6 +257,9 @@ fn only_what_speaks_of_something_not_seen_yet_is_early() {
         ("such a refusal by the client", vec![], Active, refusal(1, 7), Done),
         ("a refusal of version 2", vec![], Passive, refusal(1, 2), Early),
         ("one of what may be no call", vec![of_either], Passive, refusal(1, 2), Done),
+        ("a refusal of properties", vec![properties_b(0)], Passive, refusal(0, 2), Done),
+        ("one of an older layout", vec![properties_a(0)], Passive, refusal(0, 2), Done),
+        ("one with another XID", vec![properties_b(0)], Passive, refusal(1, 2), Early),
         ("what nobody can read", vec![null(5)], Passive, words(&[1, 1, 32, 9]), Done),
         ("RDMA_DONE for what was not asked for", vec![null(1), provides], Active, words(&[1, 1, 32, 3]), Done),
         ("an error of version 2", vec![first_a.clone()], Passive, error_a(RESPONSE), Early),
