@@ -191,9 +191,9 @@ fn a_time_that_ends_sooner_than_a_waiting_thread_knows_is_kept_all_the_same() {
                 let requests: Vec<_> =
                     (0..=callers).map(|_| calls.recv_timeout(Duration::from_secs(10)).unwrap()).collect();
                 thread::sleep(Duration::from_millis(200));
+                let begun = Instant::now();
                 // No adapter says that nobody wants it any more.
                 drop(given_up);
-                let begun = Instant::now();
                 for _ in 0..callers {
                     let outcome = outcomes.recv_timeout(Duration::from_secs(10));
                     assert_eq!(outcome, Ok(Err(CallError::Lost(Ended::Unanswered, Progress::Sent))));
