@@ -25,12 +25,12 @@ use crate::file::Time;
 pub use baseline::{Baseline, BaselineError};
 #[cfg(feature = "text")]
 pub use explain::{explain, list};
-#[cfg(feature = "parquet")]
+#[cfg(any(feature = "parquet", feature = "schema"))]
 pub(super) use json::FindingObject;
 #[cfg(feature = "json")]
 pub use json::FindingTotals;
 #[cfg(feature = "schema")]
-pub(super) use json::{FindingObject, RuleObject};
+pub(super) use json::RuleObject;
 #[cfg(feature = "text")]
 use text::FindingsText;
 use totals::{CONNECTIONS, Counted, Excused, RuleTotals, Totals};
