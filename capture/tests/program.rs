@@ -6,6 +6,7 @@
     reason = "a test falls where its input is wrong"
 )]
 
+mod command;
 mod synthetic;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use rpcrdma_capture::check;
 use serde_json::{Value, json};
 
+use command::{program, run, stderr, stdout};
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{Lists, MSG, message, read3, read3_results, reply};
 
@@ -28,24 +30,6 @@ const IPV4: [&str; 9] =
 /// Path of a shipped capture.
 fn capture(name: &str) -> String {
     format!("{}/../testdata/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"))
-}
-
-fn program(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rpcrdma"));
-    command.args(arguments).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("CLICOLOR");
-    command
-}
-
-fn run(arguments: &[&str]) -> Output {
-    program(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
 }
 
 /// The JSON objects that a command writes for a capture.

@@ -6,12 +6,16 @@
     reason = "a test falls where its input is wrong"
 )]
 
+mod command;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+
+use command::{program, run, stderr, stdout};
 
 /// The shipped captures.
 fn captures() -> Vec<String> {
@@ -26,24 +30,6 @@ fn captures() -> Vec<String> {
 
 fn capture(name: &str) -> String {
     captures().into_iter().find(|path| path.ends_with(&format!("/{name}.pcap"))).unwrap()
-}
-
-fn program(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rpcrdma"));
-    command.args(arguments).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("CLICOLOR");
-    command
-}
-
-fn run(arguments: &[&str]) -> Output {
-    program(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
 }
 
 /// What the command prints for each of the captures, read at the same time.

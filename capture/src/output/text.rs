@@ -482,7 +482,8 @@ fn failure(rpc: &Rpc) -> Option<String> {
     }
 }
 
-fn nfs_status(procedure: Option<Procedure>, callback: Callback, code: u32) -> String {
+/// The name of a status, or its number.
+pub(super) fn nfs_status(procedure: Option<Procedure>, callback: Callback, code: u32) -> String {
     let name = procedure.and_then(|procedure| nfs::status::name(&procedure, callback.is_callback(), code));
     name.map_or_else(|| format!("status {code}"), str::to_owned)
 }

@@ -7,13 +7,12 @@ use anstyle::Style;
 use super::ExplainedRpc;
 use crate::event::Recovered;
 use crate::file::Files;
-use crate::nfs;
 use crate::output::file_names::{FileNames, hash, server};
 use crate::output::ladder::{Arrow, Rung, RungKind, notes, rungs};
 use crate::output::slow::done;
 use crate::output::stats::text::grouped;
 use crate::output::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, severity_style, wrapped};
-use crate::output::text::{called_within, ended, milliseconds};
+use crate::output::text::{called_within, ended, milliseconds, nfs_status};
 use crate::output::tree;
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::phases::Phase;
@@ -248,8 +247,7 @@ fn push_arrow(line: &mut Line, rung: &Rung, inner: usize) {
 /// How an operation ended.
 fn status(transaction: &Transaction, argument: &OperationArguments<'_>) -> (Style, String) {
     let (Some(code), Some(procedure)) = (argument.status, transaction.procedure) else { return (DIM, String::new()) };
-    let name = nfs::status::name(&procedure, transaction.callback.is_callback(), code);
-    (if code == 0 { DIM } else { FAULT }, name.map_or_else(|| format!("status {code}"), str::to_owned))
+    (if code == 0 { DIM } else { FAULT }, nfs_status(Some(procedure), transaction.callback, code))
 }
 
 /// The arguments of an operation, in words.

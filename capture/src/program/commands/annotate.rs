@@ -48,25 +48,18 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
     let config = Config { operations: true, recovery: true, steps: StepsWanted::All, ..Config::default() };
     let show = Show { all: true, frames: true, ..Show::report(quiet) };
     let done = source.read_given(config, show, |given, _, known| {
-        let event = match given {
+        let (event, is_judged) = match given {
             Given::Frame(frame) => return annotator.frame(frame),
-            Given::Event(event) => event,
-            Given::Late(event) => {
-                if let Event::Recovery(recovered) = event {
-                    annotator.recovered(recovered);
-                }
-                return Ok(());
-            }
+            Given::Event(event) => (event, false),
+            Given::Late(event) => (event, true),
         };
-        if let Event::Recovery(recovered) = event
-            && known.is_wanted
-        {
-            annotator.recovered(recovered);
+        match event {
+            Event::Recovery(recovered) if known.is_wanted => annotator.recovered(recovered),
+            Event::Transaction(transaction) if known.is_wanted => annotator.transaction(transaction),
+            _ => {}
         }
-        if let Event::Transaction(transaction) = event
-            && known.is_wanted
-        {
-            annotator.transaction(transaction);
+        if is_judged {
+            return Ok(());
         }
         judge.event(event, known, |found| {
             annotator.finding(found);

@@ -110,10 +110,7 @@ impl Separable for CheckArguments {
     }
 
     fn form(&self) -> SeparateForm {
-        match self.dataset.parquet {
-            Some(_) => SeparateForm::Nothing,
-            None => SeparateForm::printed(self.json),
-        }
+        SeparateForm::written(&self.dataset, self.json)
     }
 }
 

@@ -39,10 +39,7 @@ impl Separable for DecodeArguments {
     }
 
     fn form(&self) -> SeparateForm {
-        match self.dataset.parquet {
-            Some(_) => SeparateForm::Nothing,
-            None => SeparateForm::printed(self.json),
-        }
+        SeparateForm::written(&self.dataset, self.json)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::program::failure::Failure;
 use crate::program::filters::Filters;
 use crate::program::judge::Judge;
 use crate::program::notices::Select;
-use crate::program::source::{Done, Given, InputSource, Show};
+use crate::program::source::{Given, InputSource, Show};
 use crate::rpc::steps::StepsWanted;
 
 const REPORT_HELP: &str = "\
@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     // RPCs, their packets, what was sent again, and what the checker judges by.
     let config = Config { operations: true, recovery: true, steps: StepsWanted::All, ..Config::default() };
     let show = Show { all: true, between: true, ..Show::report(quiet) };
-    let Done { notices, summary, .. } = source.read_given(config, show, |given, _, known| match given {
+    let done = source.read_given(config, show, |given, _, known| match given {
         Given::Event(event) => {
             judge.event(event, known, |found| {
                 report.finding(found);
@@ -56,15 +56,15 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
         Given::Frame(_) => Ok(()),
     })?;
     judge.say_left_out();
-    let mut notes = source.notes(&notices, &summary);
-    if let Some(options) = filters.options(summary.first.unwrap_or_default()) {
+    let mut notes = source.notes(&done.notices, &done.summary);
+    if let Some(options) = filters.options(done.summary.first.unwrap_or_default()) {
         notes.insert(0, format!("not all of the capture is shown: only what matches {options}"));
     }
     let mut write = destination.create()?;
-    notes.extend(notices.places());
-    let written = report.write(&mut write, &summary, &notes);
+    notes.extend(done.notices.places());
+    let written = report.write(&mut write, &done.summary, &notes);
     written.and_then(|()| write.flush()).and_then(|()| write.finish()).map_err(|error| destination.failed(error))?;
-    Ok(notices.status(&summary))
+    Ok(done.status())
 }
 
 /// What the capture is called: its file, or the first of several.

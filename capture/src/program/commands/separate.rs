@@ -10,6 +10,7 @@ use clap::Args;
 
 use crate::output::json::CapturesSummary;
 use crate::program::arguments::InputArguments;
+use crate::program::dataset::DatasetArguments;
 use crate::program::failure::{DAMAGED, Failure, UNUSABLE, say};
 use crate::program::interrupt::{INTERRUPTED, Interrupt};
 use crate::program::notices::counted;
@@ -58,6 +59,11 @@ impl SeparateForm {
     /// That of a command that prints text, if it does not print JSON.
     pub(super) const fn printed(json: bool) -> Self {
         if json { Self::Json } else { Self::Text }
+    }
+
+    /// The same, if it does not write a table of a dataset instead.
+    pub(super) const fn written(dataset: &DatasetArguments, json: bool) -> Self {
+        if dataset.parquet.is_some() { Self::Nothing } else { Self::printed(json) }
     }
 }
 
