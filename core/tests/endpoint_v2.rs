@@ -232,7 +232,16 @@ fn make(exchange: &Exchange) -> (Requester<4, 8>, Vec<u8>) {
 
 /// Serves a Send: what is moved, the answer, and the handle that it invalidates.
 fn serve(version: Version, send: &[u8], reply: (u32, &[Item])) -> (String, Vec<u8>, Option<u32>) {
-    let mut responder = Responder::<4, 512, 2>::new(terms(version), Limits::new());
+    serve_within(Limits::new(), version, send, reply)
+}
+
+fn serve_within(
+    limits: Limits,
+    version: Version,
+    send: &[u8],
+    reply: (u32, &[Item]),
+) -> (String, Vec<u8>, Option<u32>) {
+    let mut responder = Responder::<4, 512, 2>::new(terms(version), limits);
     responder.handle(responder::Input::Received { receive: 5, octets: send }).unwrap();
     let (mut moved, mut buffer, head) = (Vec::new(), [0xa5; 256], reply_head());
     loop {
@@ -347,6 +356,77 @@ fn what_a_responder_cannot_take_is_answered_with_its_code() {
     }
 }
 
+/// Each Call that needs more than a Responder has: the limits (Read chunks, Write chunks, segments), the lists of the
+/// Call, and the error.
+#[test]
+fn a_responder_says_how_many_chunks_and_segments_it_takes() {
+    let segment = |length: u32| [0xa0, length, 0, 0x1000];
+    let read = |position: u32| [&[1, position][..], &segment(4)].concat();
+    let write = |count: usize| [&[1, count as u32][..], &segment(8).repeat(count)].concat();
+    let none = || Vec::<u32>::new();
+    for (name, limits, reads, writes, reply, error) in [
+        ("two Read chunks for none", (0, 1, 9), [read(36), read(40)].concat(), none(), none(), [6, 0]),
+        ("a Read chunk for none, not one segment", (0, 0, 0), read(36), none(), none(), [6, 0]),
+        ("three Read chunks for two", (2, 1, 9), [read(36), read(40), read(44)].concat(), none(), none(), [6, 2]),
+        ("a Write chunk for none", (1, 0, 9), none(), write(1), none(), [7, 0]),
+        ("three Write chunks, whatever the limit", (9, 9, 9), none(), write(0).repeat(3), none(), [7, 2]),
+        ("a Write chunk of three segments for two", (1, 1, 2), none(), write(3), none(), [8, 2]),
+        (
+            "a Read chunk of two segments, and a third",
+            (1, 1, 2),
+            [read(36), read(36)].concat(),
+            write(1),
+            none(),
+            [8, 2],
+        ),
+        ("a Reply chunk for no segment", (1, 1, 0), none(), none(), write(1), [8, 0]),
+    ] {
+        let limits = Limits::new().with_chunks(limits.0, limits.1).with_segments(limits.2);
+        let lists = [&[0][..], &reads, &[0], &writes, &[0], if reply.is_empty() { &[0] } else { &reply[..] }].concat();
+        for (version, start, answer) in
+            [(A, &[7, 2, 3, 0, 0][..], &[7, 2, 0, 4, 1][..]), (B, &[7, 2, 3, 10], &[7, 2, 0, 4])]
+        {
+            let send = octets(&[start, &lists, &words(&call_head())].concat());
+            let (moved, sent, invalidates) = serve_within(limits, version, &send, (24, &[]));
+            let expected = [answer, &error].concat();
+            assert_eq!((moved.as_str(), words(&sent), invalidates), ("", expected, None), "{name}, version {version}");
+        }
+    }
+}
+
+/// Each Reply that has no room: the Write list and the Reply chunk of the Call, the length of the Reply and its results,
+/// and the error. Nothing is written.
+#[test]
+fn a_responder_says_which_chunk_is_too_small_and_what_it_needs() {
+    let segment = |length: u32| [0xa0, length, 0, 0x1000];
+    let chunk = |lengths: &[u32]| {
+        let segments: Vec<u32> = lengths.iter().flat_map(|&length| segment(length)).collect();
+        [&[1, lengths.len() as u32][..], &segments].concat()
+    };
+    let result = |position, length| Item { position, length };
+    let (first, second) = (result(28, 104), result(136, 12));
+    for (name, writes, reply, length, results, error) in [
+        ("a result that is too long", vec![chunk(&[100])], vec![0], 132, vec![first], vec![9, 1, 104]),
+        ("for its segments together", vec![chunk(&[100, 3])], vec![0], 132, vec![first], vec![9, 1, 104]),
+        ("the second result", vec![chunk(&[104]), chunk(&[8])], vec![0], 148, vec![first, second], vec![9, 2, 12]),
+        ("the first of two", vec![chunk(&[8]), chunk(&[8])], vec![0], 148, vec![first, second], vec![9, 1, 104]),
+        ("after an empty chunk", vec![chunk(&[]), chunk(&[8])], vec![0], 148, vec![first, second], vec![9, 2, 12]),
+        ("a Reply that is too long", vec![], chunk(&[400]), 404, vec![], vec![10, 404]),
+        ("without what was reduced", vec![chunk(&[104])], chunk(&[300]), 460, vec![first], vec![10, 356]),
+    ] {
+        let limits = Limits::new().with_chunks(1, 2);
+        let lists = [&[0, 0][..], &writes.concat(), &[0], &reply].concat();
+        for (version, start, answer) in
+            [(A, &[7, 2, 3, 0, 0][..], &[7, 2, 0, 4, 1][..]), (B, &[7, 2, 3, 10], &[7, 2, 0, 4])]
+        {
+            let send = octets(&[start, &lists, &words(&call_head())].concat());
+            let (moved, sent, invalidates) = serve_within(limits, version, &send, (length, &results));
+            let expected = [answer, &error].concat();
+            assert_eq!((moved.as_str(), words(&sent), invalidates), ("", expected, None), "{name}, version {version}");
+        }
+    }
+}
+
 #[test]
 fn a_call_chunk_is_where_family_b_wants_it() {
     let read = |position: u32| vec![1, position, 0xa0, 300, 0, 0x1000];
@@ -436,5 +516,23 @@ fn segments_of_one_chunk_share_a_position() {
             }
         }
         assert_eq!(pulled, [(0xa0, 8, 40), (0xa1, 4, 48)], "{version}");
+    }
+}
+
+/// RDMA of an earlier connection failed for it: that is no fault in its header (draft -07 section 7.3).
+#[test]
+fn a_call_that_ended_the_connection_before_is_answered_with_system() {
+    for (version, start, answer) in [
+        (A, &[7, 2, 3, 0, 0, 0, 0, 0, 0][..], &[7, 2, 0, 4, 1, 100][..]),
+        (B, &[7, 2, 3, 10, 0, 0, 0, 0], &[7, 2, 0, 4, 100]),
+    ] {
+        let mut responder = Responder::<4, 512, 2>::new(terms(version), Limits::new());
+        responder.refuse_xid(XID);
+        let send = [octets(start), call_head()].concat();
+        responder.handle(responder::Input::Received { receive: 5, octets: &send }).unwrap();
+        let mut buffer = [0xa5; 256];
+        assert!(matches!(responder.poll(&mut buffer), Ok(Some(responder::Output::Release { receive: 5 }))));
+        let Ok(Some(responder::Output::Send { header, .. })) = responder.poll(&mut buffer) else { panic!("{version}") };
+        assert_eq!(words(&buffer[..header]), answer, "{version}");
     }
 }

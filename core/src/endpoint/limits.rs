@@ -8,6 +8,7 @@ use heapless::Vec;
 
 use super::stream::{Item, in_order, taken};
 use super::wire::{CallForm, CallLists, ReceivedCall};
+use crate::lists::ReadList;
 use crate::segment::Segment;
 use crate::v2::{ErrorBodyV2, ErrorCode};
 
@@ -85,7 +86,7 @@ impl Limits {
         let (items, source) = if call.lists.is_empty() {
             (Vec::new(), (call.form == CallForm::Inline).then_some(inline))
         } else {
-            self.allow(&call.lists)?;
+            self.allow::<CHUNKS>(&call.lists)?;
             let (first, items) = self.items(&call.lists)?;
             // A Call is in one place: the Send or a Position Zero chunk.
             let source = match (call.form, first) {
@@ -127,21 +128,33 @@ impl Limits {
         Ok((first, items))
     }
 
-    fn allow(&self, lists: &CallLists<'_>) -> Result<(), ErrorBodyV2> {
+    fn allow<const CHUNKS: usize>(&self, lists: &CallLists<'_>) -> Result<(), ErrorBodyV2> {
         let CallLists { chunks, call, .. } = lists;
         let reads = || call.iter().chain(chunks.reads.iter());
         let writes = || chunks.writes.iter().chain(chunks.reply);
         if reads().any(|read| read.target.wraps()) || writes().any(|chunk| chunk.iter().any(Segment::wraps)) {
             return Err(MALFORMED);
         }
-        if chunks.writes.len() > self.write_chunks {
-            return Err(ErrorBodyV2::WriteChunks { max_chunks: count(self.write_chunks) });
+        if chunks.writes.len() > self.write_chunks.min(CHUNKS) {
+            return Err(ErrorBodyV2::WriteChunks { max_chunks: count(self.write_chunks.min(CHUNKS)) });
         }
         let segments = chunks.reads.len().saturating_add(call.len());
         if writes().fold(segments, |sum, chunk| sum.saturating_add(chunk.len())) > self.segments {
-            return Err(ErrorBodyV2::Segments { max_segments: count(self.segments) });
+            return Err(self.too_many::<CHUNKS>(&chunks.reads));
         }
         Ok(())
+    }
+
+    /// The answer to too many segments: fewer of them do not help where there are too many chunks.
+    #[cold]
+    fn too_many<const CHUNKS: usize>(&self, reads: &ReadList<'_>) -> ErrorBodyV2 {
+        let most = self.read_chunks.min(CHUNKS);
+        let chunks = reads.chunks().filter(|chunk| chunk.position > 0).count();
+        if chunks > most {
+            ErrorBodyV2::ReadChunks { max_chunks: count(most) }
+        } else {
+            ErrorBodyV2::Segments { max_segments: count(self.segments) }
+        }
     }
 }
 

@@ -286,12 +286,12 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if !stream::is_sound(reply.head, reply.length, reply.results) {
             return Err(ReplyFault::Items);
         }
-        let form = slot.plan(reply, &terms, may_provide).unwrap_or(Form::Refused);
-        slot.stage = match form {
-            Form::Refused => Stage::Refusing(slot.prefix, ErrorBodyV2::ReplyResource { length_needed: reply.length }),
-            Form::Provided => Stage::Register,
-            Form::Short | Form::Long => Stage::Answering,
+        let (form, stage) = match slot.plan(reply, &terms, may_provide) {
+            Ok(form @ Form::Provided) => (form, Stage::Register),
+            Ok(form) => (form, Stage::Answering),
+            Err(error) => (Form::Refused, Stage::Refusing(slot.prefix, error)),
         };
+        slot.stage = stage;
         self.provided = self.provided.saturating_add(u32::from(form == Form::Provided));
         self.ready(call);
         Ok(form)
@@ -486,7 +486,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     fn called(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
         let (assembly, header) = match self.judge(prefix.xid, call, octets) {
             Ok(judged) if !self.is_refused(prefix.xid) => judged,
-            Ok(_) => return self.answer(receive, prefix, MALFORMED),
+            Ok(_) => return self.answer(receive, prefix, SYSTEM),
             Err(error) => return self.answer(receive, prefix, error),
         };
         if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
@@ -532,11 +532,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if inline && MessageType::peek(call.payload) != Some((xid, MessageType::CALL)) {
             return Err(MALFORMED);
         }
-        if call.lists.chunks.writes.len() > CHUNKS {
-            return Err(ErrorBodyV2::WriteChunks { max_chunks: u32::try_from(CHUNKS).unwrap_or(u32::MAX) });
-        }
-        self.can_answer(xid, &call.lists.chunks)?;
         let assembly = self.limits.assembly(call)?;
+        self.can_answer(xid, &call.lists.chunks)?;
         let header = if call.lists.is_empty() { &[][..] } else { octets.get(..call.header_length).unwrap_or_default() };
         if header.len() > HEADER { Err(self.fewer_segments()) } else { Ok((assembly, header)) }
     }

@@ -11,7 +11,7 @@ use crate::endpoint::stream::{self, Item, Piece, Ranges};
 use crate::endpoint::wire::{AnyReplyHeader, CallLists, CallReceived, ErrorHeader};
 use crate::endpoint::{Terms, Version};
 use crate::error::EncodeError;
-use crate::lists::ReadList;
+use crate::lists::{Chunks, ReadList};
 use crate::prefix::Prefix;
 use crate::segment::{ReadSegment, Segment};
 use crate::v2::ErrorBodyV2;
@@ -145,23 +145,27 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
     }
 
-    /// Chooses the form of the reply, and what goes into which chunk; `None` if there is no room. What fits nowhere is
-    /// provided, if it `may` be.
-    pub(super) fn plan(&mut self, reply: &Reply<'_>, terms: &Terms, may: bool) -> Option<Form> {
+    /// Chooses the form of the reply, and what goes into which chunk. What fits nowhere is provided, if it `may` be.
+    ///
+    /// # Errors
+    /// Which chunk is too small, and how long it should be.
+    pub(super) fn plan(&mut self, reply: &Reply<'_>, terms: &Terms, may: bool) -> Result<Form, ErrorBodyV2> {
         let (mut items, mut written): (Vec<_, CHUNKS>, Vec<_, CHUNKS>) = (Vec::new(), Vec::new());
         let chunks = self.lists().chunks;
         if !reply.protected && !self.protected {
             for (chunk, &item) in chunks.writes.iter().zip(reply.results) {
                 // The result of an empty chunk stays where it is (section 4.3.2.3).
                 let length = if chunk.is_empty() { 0 } else { item.length };
-                written.push(u64::from(length)).ok()?;
+                // There are no more Write chunks than this, as was checked.
+                let _ = written.push(u64::from(length));
                 if !chunk.is_empty() {
-                    items.push(item).ok()?;
+                    let _ = items.push(item);
                 }
             }
         }
         let left = u64::from(reply.length).saturating_sub(stream::taken(&items));
-        let header = AnyReplyHeader::new(self.version, self.prefix.xid, 0, &chunks).with_writes(&written).ok()?;
+        let header = AnyReplyHeader::new(self.version, self.prefix.xid, 0, &chunks).with_writes(&written);
+        let header = header.map_err(|_| too_small(&chunks, &written))?;
         let fits = |header: &AnyReplyHeader<'_>, payload: u64| {
             payload.saturating_add(header.encoded_len() as u64) <= u64::from(terms.reply_threshold)
         };
@@ -170,12 +174,17 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         } else if header.with_reply(left).is_ok_and(|header| fits(&header, 0)) {
             Form::Long
         } else {
-            let entries = provided::<CHUNKS>(&items, reply.length, (0, 0)).filter(|_| may)?;
-            fits(&header.with_reads(ReadList::new(&entries))?, 0).then_some(Form::Provided)?
+            let is_provided = || {
+                let entries = provided::<CHUNKS>(&items, reply.length, (0, 0)).filter(|_| may)?;
+                fits(&header.with_reads(ReadList::new(&entries))?, 0).then_some(Form::Provided)
+            };
+            // What was reduced needs no room in the Reply chunk.
+            let length_needed = u32::try_from(left).unwrap_or(u32::MAX);
+            is_provided().ok_or(ErrorBodyV2::ReplyResource { length_needed })?
         };
         (self.part, self.moved) = (0, 0);
         (self.items, self.written, self.length, self.form) = (items, written, reply.length, form);
-        Some(form)
+        Ok(form)
     }
 
     pub(super) fn encode(&self, grant: u32, buffer: &mut [u8]) -> Result<usize, EncodeError> {
@@ -367,6 +376,15 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             }
         }
     }
+}
+
+/// The first Write chunk that has too little room for its result, from 1 on.
+#[cold]
+fn too_small(chunks: &Chunks<'_>, written: &[u64]) -> ErrorBodyV2 {
+    let mut results = (1..=u32::MAX).zip(chunks.writes.iter().zip(written));
+    let first = results.find(|(_, (chunk, length))| **length > chunk.length());
+    let (chunk_index, length_needed) = first.map_or((0, 0), |(index, (_, &length))| (index, length));
+    ErrorBodyV2::WriteResource { chunk_index, length_needed: u32::try_from(length_needed).unwrap_or(u32::MAX) }
 }
 
 /// The Position Zero chunk of what is left of a reply in memory with this handle and offset; `None` if it has too many
