@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use rpcrdma::v2::Family;
-use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
+use rpcrdma_verbs::loopback::{Adapter, Fabric, Listener, PathMtu};
 use rpcrdma_verbs::{
     Call, Client, Dispatcher, Error, Local, Refusal, Server, Settings, SettingsBuilder, Verbs, Version, Versions,
 };
@@ -43,12 +43,12 @@ fn with(builder: SettingsBuilder, versions: Versions) -> Settings {
 }
 
 /// Runs a server that accepts these versions, captured.
-fn captured(accepts: Versions, run: impl FnOnce(&Adapter)) -> Found {
+fn captured(server: SettingsBuilder, accepts: Versions, run: impl FnOnce(&Adapter)) -> Found {
     let file = File::default();
     let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
     let (here, there) =
         (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
-    let server = Server::bind(&there, address(), with(Settings::server().to_builder(), accepts)).unwrap();
+    let server = Server::bind(&there, address(), with(server, accepts)).unwrap();
     let stopping = Stopping(server.stopper());
     thread::scope(|scope| {
         let served = scope.spawn(|| server.serve(&programs()).unwrap());
@@ -110,7 +110,7 @@ fn both_ends_agree_on_the_highest_version_that_both_speak() {
         (b, one, Err(Error::Version)),
         (one, b, Ok(Version::One)),
     ] {
-        let found = captured(accepts, |here| {
+        let found = captured(Settings::server().to_builder(), accepts, |here| {
             let client = Client::connect(here, address(), &with(Settings::client().to_builder(), offers));
             let version = client.as_ref().map(|client| client.connection().version().unwrap()).map_err(Clone::clone);
             assert_eq!(version, agreed, "{offers:?} to {accepts:?}");
@@ -130,7 +130,7 @@ fn both_ends_agree_on_the_highest_version_that_both_speak() {
 fn data_travels_in_each_way_and_nothing_is_wrong_with_the_capture() {
     for (versions, version) in [(Versions::TWO_A, A), (Versions::TWO_B, B)] {
         let lengths = [0, 1, 5, 300, 3900, 4000, 4096, 70_000];
-        let found = captured(Versions::all(), |here| {
+        let found = captured(Settings::server().to_builder(), Versions::all(), |here| {
             let client = Client::connect(here, address(), &with(Settings::client().to_builder(), versions)).unwrap();
             for way in [Way::Inline, Way::Read, Way::Write, Way::Both] {
                 lengths.iter().for_each(|&length| echo(&client, way, length));
@@ -146,7 +146,7 @@ fn data_travels_in_each_way_and_nothing_is_wrong_with_the_capture() {
 fn many_calls_at_once_share_the_credits() {
     for versions in [Versions::TWO_A, Versions::TWO_B] {
         for calls in [1, 2, 32] {
-            let found = captured(Versions::all(), |here| {
+            let found = captured(Settings::server().to_builder(), Versions::all(), |here| {
                 let settings = with(Settings::client().to_builder().calls(calls), versions);
                 let client = Client::connect(here, address(), &settings).unwrap();
                 thread::scope(|scope| {
@@ -162,36 +162,59 @@ fn many_calls_at_once_share_the_credits() {
     }
 }
 
+#[test]
+fn calls_wait_if_the_server_answers_fewer_at_a_time() {
+    for (versions, served) in [(Versions::TWO_A, 1), (Versions::TWO_A, 5), (Versions::TWO_B, 1), (Versions::TWO_B, 5)] {
+        let found = captured(Settings::server().to_builder().served(served), Versions::all(), |here| {
+            let settings = with(Settings::client().to_builder().calls(64), versions);
+            let client = Client::connect(here, address(), &settings).unwrap();
+            let waiting: Vec<_> = (0..200).map(|_| client.start(Call::rpc(PROGRAM, 1, 0))).collect();
+            waiting.into_iter().for_each(|call| call.wait().1.unwrap());
+        });
+        assert!(found.broken.is_empty(), "{versions:?} {served}: {:?}", found.broken);
+        assert_eq!(found.transactions.len(), 200, "{versions:?} {served}");
+    }
+}
+
+/// Accepts this many connections, and says nothing; `ends`: it ends the first one when something comes.
+fn silent(there: &Adapter, listener: &Listener, (connections, ends): (usize, bool), longest: Duration) {
+    let mut kept = Vec::new();
+    for _ in 0..connections {
+        let request = there.request(listener, Duration::from_secs(10)).unwrap().unwrap();
+        let domain = there.domain().unwrap();
+        let pair = there.queue_pair(&domain, rpcrdma_verbs::Depths::default()).unwrap();
+        let inbox = there.register(&domain, vec![0; 4096], rpcrdma_verbs::Access::LOCAL_WRITE).unwrap();
+        there.post_receive(&pair, 1, Local::all(&inbox, 4096)).unwrap();
+        there.accept(request, &pair, &[]).unwrap();
+        if ends && kept.is_empty() {
+            there.completion(&pair, Duration::from_secs(10)).unwrap();
+            there.disconnect(&pair).unwrap();
+        }
+        kept.push((pair, inbox));
+    }
+    thread::sleep(3 * longest);
+}
+
 /// What an old server may do with a message of version 2: it ends the connection, or says nothing.
 #[test]
 fn a_client_begins_again_with_version_1_if_it_hears_nothing_of_version_2() {
-    for ends in [true, false] {
+    for (ends, versions, outcome) in [
+        (true, Versions::all(), Ok(Version::One)),
+        (false, Versions::all(), Ok(Version::One)),
+        (true, Versions::TWO_B, Err(Error::Disconnected)),
+        (false, Versions::TWO_A, Err(Error::TimedOut)),
+    ] {
         let fabric = Fabric::new();
         let (here, there) =
             (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
         let listener = there.listen(address(), 4).unwrap();
         let longest = Duration::from_millis(200);
-        let builder = Settings::client().to_builder().connect_timeout(longest);
+        let settings = with(Settings::client().to_builder().connect_timeout(longest), versions);
         thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut kept = Vec::new();
-                for _ in 0..2 {
-                    let request = there.request(&listener, Duration::from_secs(10)).unwrap().unwrap();
-                    let domain = there.domain().unwrap();
-                    let pair = there.queue_pair(&domain, rpcrdma_verbs::Depths::default()).unwrap();
-                    let inbox = there.register(&domain, vec![0; 4096], rpcrdma_verbs::Access::LOCAL_WRITE).unwrap();
-                    there.post_receive(&pair, 1, Local::all(&inbox, 4096)).unwrap();
-                    there.accept(request, &pair, &[]).unwrap();
-                    if ends && kept.is_empty() {
-                        there.completion(&pair, Duration::from_secs(10)).unwrap();
-                        there.disconnect(&pair).unwrap();
-                    }
-                    kept.push((pair, inbox));
-                }
-                thread::sleep(longest);
-            });
-            let client = Client::connect(&here, address(), &with(builder.clone(), Versions::all())).unwrap();
-            assert_eq!(client.connection().version(), Some(Version::One), "{ends}");
+            scope.spawn(|| silent(&there, &listener, (if outcome.is_ok() { 2 } else { 1 }, ends), longest));
+            let client = Client::connect(&here, address(), &settings);
+            let version = client.as_ref().map(|client| client.connection().version().unwrap()).map_err(Clone::clone);
+            assert_eq!(version, outcome, "{ends} {versions:?}");
         });
     }
 }

@@ -616,6 +616,7 @@ fn responder(input: &[u8], output: &mut [u8]) {
         responder.agree(terms());
         responder.permit(black_box(3));
         see(responder.occupied());
+        see(responder.has_place());
         responder.refuse_xid(u32::from(*octet));
         if let Err(error) = responder.handle(responder::Input::Received { receive: 1, octets: input }) {
             show(&error);

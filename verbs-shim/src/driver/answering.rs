@@ -143,6 +143,11 @@ impl<V: Provider> Answering<V> {
         self.responder.occupied()
     }
 
+    /// Whether there is a place for one more call.
+    pub(super) fn has_place(&self) -> bool {
+        self.responder.has_place()
+    }
+
     /// A Send has come.
     pub(super) fn received(&mut self, receive: u32, octets: &[u8]) -> Result<(), InputError> {
         self.responder.handle(Input::Received { receive, octets })
@@ -209,7 +214,8 @@ impl<V: Provider> Answering<V> {
         gate: &mut Gate<'_>,
     ) -> Result<bool, Ended> {
         let occupied = self.responder.occupied();
-        if let Some(permitted) = gate.permitted(occupied) {
+        // The call that is answered gives up what it occupied.
+        if let Some(permitted) = gate.permitted(occupied.saturating_sub(1)) {
             self.responder.permit(permitted);
         }
         let output = match self.responder.poll(&mut buffers.header) {
@@ -229,7 +235,6 @@ impl<V: Provider> Answering<V> {
             Output::Write { call, from, target } => self.write(port, buffers, jobs, (call, from, target))?,
             Output::Send { call, header, payload, invalidate } => {
                 let (sent, stream) = carried(&mut self.of_call, &mut self.answers, call)?;
-                // The call has given up what it occupied.
                 gate.pass(occupied.saturating_sub(1), &mut buffers.header);
                 buffers.send(port, (header, payload, stream.unwrap_or(&Stream::default())), (sent, invalidate))?;
             }

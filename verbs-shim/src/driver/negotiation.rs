@@ -35,6 +35,10 @@ pub(super) fn send_control<V: Provider>(
 }
 
 /// Finds out what a new connection speaks, within this time. What the channel says then is certain.
+///
+/// # Errors
+/// What the provider refuses; that the connection was lost or nothing came, if there is no other version to try on the
+/// next one.
 pub(crate) fn negotiate<V: Provider>(
     port: &Port<V>,
     buffers: &mut Buffers<V>,
@@ -43,37 +47,46 @@ pub(crate) fn negotiate<V: Provider>(
 ) -> Result<(), Error> {
     let deadline = Instant::now().checked_add(longest);
     while channel.negotiation() == Negotiation::Pending {
-        if buffers.are_ready() {
-            match send_control(port, buffers, channel, || 0) {
-                Ok(true) => continue,
-                Ok(false) => {}
-                Err(Ended::Refused(error)) => return Err(error),
-                Err(_) => {
-                    channel.lost();
-                    break;
-                }
-            }
-        }
         let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
-        if left.is_zero() || !take(port, buffers, channel, left)? {
+        if let Err(error) = step(port, buffers, channel, left) {
             channel.lost();
+            let is_lost = matches!(error, Error::Disconnected | Error::TimedOut);
+            if !is_lost || channel.negotiation() == Negotiation::Lost {
+                return Err(error);
+            }
         }
     }
     Ok(())
 }
 
-/// Takes the next completion; false if the connection is over, or nothing has come in time.
+/// Sends the next message, or takes the next completion.
+fn step<V: Provider>(
+    port: &Port<V>,
+    buffers: &mut Buffers<V>,
+    channel: &mut Channel,
+    left: Duration,
+) -> Result<(), Error> {
+    if left.is_zero() {
+        return Err(Error::TimedOut);
+    }
+    let has_sent = buffers.are_ready()
+        && send_control(port, buffers, channel, || 0).map_err(|ended| match ended {
+            Ended::Refused(error) => error,
+            _ => Error::Disconnected,
+        })?;
+    if has_sent { Ok(()) } else { take(port, buffers, channel, left) }
+}
+
 fn take<V: Provider>(
     port: &Port<V>,
     buffers: &mut Buffers<V>,
     channel: &mut Channel,
     left: Duration,
-) -> Result<bool, Error> {
-    let completion = match port.verbs.completion(&port.queue_pair, left) {
-        Ok(Some(completion)) if completion.status == Status::Success => completion,
-        Ok(_) | Err(Error::Disconnected) => return Ok(false),
-        Err(error) => return Err(error),
-    };
+) -> Result<(), Error> {
+    let completion = port.verbs.completion(&port.queue_pair, left)?.ok_or(Error::TimedOut)?;
+    if completion.status != Status::Success {
+        return Err(Error::Disconnected);
+    }
     match Posted::from_id(completion.id) {
         Posted::Receive(receive) => {
             buffers.received();
@@ -88,5 +101,5 @@ fn take<V: Provider>(
         }
         Posted::Read(_) | Posted::Write(_) | Posted::Pull(_) => {}
     }
-    Ok(true)
+    Ok(())
 }

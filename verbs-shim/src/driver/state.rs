@@ -37,6 +37,8 @@ pub(crate) struct ConnectionState<V: Provider> {
     pub(super) jobs: Jobs<V>,
     /// Filled Receives that the endpoints do not know of yet: they take one once everything that they ask for is done.
     pub(super) arrived: VecDeque<Arrived>,
+    /// Calls of version 2 that wait in their Receives for a place among those that are answered.
+    waiting: VecDeque<Arrived>,
     pub(super) lead: Lead,
     /// Threads that wait for that one.
     pub(super) following: usize,
@@ -103,6 +105,7 @@ impl<V: Provider> ConnectionState<V> {
             remote_invalidation: settings.remote_invalidation && port.verbs.remote_invalidation(),
             jobs: Jobs::default(),
             arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
+            waiting: VecDeque::new(),
             lead: Lead::Nobody,
             following: 0,
             ended: None,
@@ -130,7 +133,7 @@ impl<V: Provider> ConnectionState<V> {
     pub(super) const fn version(&self) -> Option<Version> {
         match self.channel.negotiation() {
             Negotiation::Agreed(version) => Some(version),
-            Negotiation::Pending | Negotiation::Elsewhere(_) | Negotiation::Impossible => None,
+            Negotiation::Pending | Negotiation::Elsewhere(_) | Negotiation::Impossible | Negotiation::Lost => None,
         }
     }
 
@@ -223,6 +226,9 @@ impl<V: Provider> ConnectionState<V> {
         {
             return Ok(true);
         }
+        if self.answer_waiting(port)? {
+            return Ok(true);
+        }
         let Some(arrived) = self.arrived.pop_front() else { return Ok(false) };
         let version = self.version();
         self.take(port, &arrived)?;
@@ -230,6 +236,17 @@ impl<V: Provider> ConnectionState<V> {
             self.agree();
             self.calling.agreed();
         }
+        Ok(true)
+    }
+
+    /// Gives the first call that waits for a place to the Responder, if there is one now, and says whether it did.
+    fn answer_waiting(&mut self, port: &Port<V>) -> Result<bool, Ended> {
+        let Some(answering) = self.answering.as_mut().filter(|answering| answering.has_place()) else {
+            return Ok(false);
+        };
+        let Some(Arrived { receive, length, .. }) = self.waiting.pop_front() else { return Ok(false) };
+        self.buffers
+            .look(port, receive, |octets| answering.received(receive, octets.get(..length).unwrap_or_default()))??;
         Ok(true)
     }
 
@@ -245,11 +262,12 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Hands a Send to whom it is for.
     fn take(&mut self, port: &Port<V>, arrived: &Arrived) -> Result<(), Ended> {
-        let Self { buffers, channel, calling, answering, .. } = self;
+        let Self { buffers, channel, calling, answering, waiting, .. } = self;
         let Arrived { receive, length, invalidated } = *arrived;
         let is_free = buffers.look(port, receive, |octets| {
             let octets = octets.get(..length).unwrap_or_default();
-            let arrival = match channel.received(octets) {
+            let received = channel.received(octets);
+            let arrival = match received {
                 // For the Requester or for the Responder (RFC 8167 section 5).
                 Arrival::Version1 if answering.is_none() => Arrival::Reply,
                 Arrival::Version1 if calling.direction(octets) == Direction::Reply => Arrival::Reply,
@@ -261,6 +279,9 @@ impl<V: Provider> ConnectionState<V> {
                 // Only a reply may invalidate memory (RFC 8797 section 4.1; version two draft -07 section 6.5).
                 (Arrival::Call | Arrival::Nothing, _) if invalidated.is_some() => {
                     return Err(Ended::PeerFault(PeerFault::CallInvalidated));
+                }
+                (Arrival::Call, Some(answering)) if received == Arrival::Call && !answering.has_place() => {
+                    waiting.push_back(Arrived { receive, length, invalidated });
                 }
                 (Arrival::Call, Some(answering)) => answering.received(receive, octets)?,
                 (Arrival::Call | Arrival::Nothing | Arrival::Version1, _) => return Ok(true),
@@ -435,6 +456,7 @@ impl<V: Provider> ConnectionState<V> {
         self.closed = true;
         self.calling.news = true;
         self.take_replies(port);
+        self.waiting.clear();
         let ended = self.ended.get_or_insert(Ended::Peer).clone();
         self.report_end();
         self.calling.lost(ended);

@@ -103,7 +103,7 @@ impl<V: Provider> Connection<V> {
                 Ok(Attempt::Connected(Self::of(Arc::new(owned))))
             }
             Negotiation::Elsewhere(_) => Ok(Attempt::Version1),
-            Negotiation::Impossible | Negotiation::Pending => Err(Error::Version),
+            Negotiation::Impossible | Negotiation::Lost | Negotiation::Pending => Err(Error::Version),
         }
     }
 

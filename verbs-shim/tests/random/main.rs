@@ -3,7 +3,8 @@
 //!
 //! A session is a fabric, a client and a server with random settings; whether anything goes wrong in it, and what, is
 //! random too. Everything follows from `RPCRDMA_SEED` except the order in which threads run; `RPCRDMA_SESSION` is the
-//! number of the first session. There are at least `RPCRDMA_CALLS` calls; `RPCRDMA_GIVEN_UP` calls are given up:
+//! number of the first session. In each version, or in `RPCRDMA_VERSION` alone (`1`, `2a` or `2b`), there are at least
+//! `RPCRDMA_CALLS` calls, and `RPCRDMA_GIVEN_UP` calls are given up:
 //!
 //! ```sh
 //! RPCRDMA_CALLS=3000000 cargo test --release -p rpcrdma-verbs --test random -- --nocapture
@@ -28,6 +29,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use std::{panic, process, thread};
 
+use rpcrdma::endpoint::Version;
+use rpcrdma::v2::Family;
 use session::{Plan, Tally};
 use shape::mixed;
 
@@ -66,19 +69,29 @@ fn watch() {
     });
 }
 
-/// Runs sessions until there are enough calls.
-fn sessions(plan: impl Fn(u64) -> Plan, is_enough: impl Fn(&Tally) -> bool) -> Tally {
+/// The versions to test.
+fn versions() -> Vec<Version> {
+    let mut versions = vec![Version::One, Version::Two(Family::A), Version::Two(Family::B)];
+    if let Ok(only) = std::env::var("RPCRDMA_VERSION") {
+        versions.retain(|version| version.to_string() == only);
+        assert!(!versions.is_empty(), "RPCRDMA_VERSION is 1, 2a or 2b");
+    }
+    versions
+}
+
+/// Runs sessions of this version until there are enough calls.
+fn sessions(version: Version, plan: impl Fn(u64) -> Plan, is_enough: impl Fn(&Tally) -> bool) -> Tally {
     let seed = variable("RPCRDMA_SEED", 1);
     let (mut sum, mut number) = (Tally::default(), variable("RPCRDMA_SESSION", 0));
     watch();
     while !is_enough(&sum) {
         let plan = plan(mixed(mixed(seed) ^ number));
-        *UNDER_WAY.lock().unwrap() = format!("session {number} of seed {seed}: {plan:?}");
+        *UNDER_WAY.lock().unwrap() = format!("version {version}, session {number} of seed {seed}: {plan:?}");
         let tally = session::run(&plan);
         sum.add(&tally);
         number += 1;
     }
-    println!("seed {seed}, {number} sessions, {} calls: {sum:?}", sum.calls());
+    println!("version {version}, seed {seed}, {number} sessions, {} calls: {sum:?}", sum.calls());
     sum
 }
 
@@ -86,9 +99,11 @@ fn sessions(plan: impl Fn(u64) -> Plan, is_enough: impl Fn(&Tally) -> bool) -> T
 #[test]
 fn calls_that_are_given_up_harm_no_other() {
     let calls = variable("RPCRDMA_GIVEN_UP", 10_000);
-    let sum = sessions(Plan::dropping, |sum| sum.given_up >= calls);
-    assert_eq!((sum.lost, sum.not_registered), (0, 0), "{sum:?}");
-    assert!(sum.answered > calls && sum.captured > 0, "{sum:?}");
+    for version in versions() {
+        let sum = sessions(version, |seed| Plan::dropping(version, seed), |sum| sum.given_up >= calls);
+        assert_eq!((sum.lost, sum.not_registered), (0, 0), "{sum:?}");
+        assert!(sum.answered > calls && sum.captured > 0, "{sum:?}");
+    }
 }
 
 #[test]
@@ -96,9 +111,11 @@ fn calls_of_random_shapes_end_once_and_with_the_right_octets() {
     let calls = variable("RPCRDMA_CALLS", 20_000);
     // A session takes longer to begin and end than its calls take, so a long run has longer sessions.
     let times = (calls / 50_000).clamp(1, 20) as u32;
-    let sum = sessions(|seed| Plan::of(seed, times), |sum| sum.calls() >= calls);
-    // Otherwise the test has not tested anything.
-    let kinds =
-        [sum.answered, sum.system_errors, sum.refused, sum.lost, sum.given_up, sum.not_registered, sum.captured];
-    assert!(kinds.iter().all(|&count| count > 0), "{sum:?}");
+    for version in versions() {
+        let sum = sessions(version, |seed| Plan::of(version, seed, times), |sum| sum.calls() >= calls);
+        // Otherwise the test has not tested anything.
+        let kinds =
+            [sum.answered, sum.system_errors, sum.refused, sum.lost, sum.given_up, sum.not_registered, sum.captured];
+        assert!(kinds.iter().all(|&count| count > 0), "{sum:?}");
+    }
 }

@@ -73,8 +73,19 @@ enum ChannelState {
     Listening,
     One,
     Two(Link),
-    /// The server speaks no version of this client, or the connection was lost before that was known.
-    Lost(Option<Version>),
+    /// Nothing was agreed, and nothing will be.
+    Over(Failure),
+}
+
+/// Why nothing was agreed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Failure {
+    /// The connection was lost, and the next one begins with this version.
+    Elsewhere(Version),
+    /// The server speaks no version of this client.
+    Impossible,
+    /// The connection was lost, and this client has nothing else to begin with.
+    Lost,
 }
 
 /// A connection of version 2.
@@ -101,6 +112,8 @@ pub enum Negotiation {
     Elsewhere(Version),
     /// Both ends have no version in common.
     Impossible,
+    /// The connection was lost before anything was known, and there is no other version to begin with.
+    Lost,
 }
 
 /// Whom a Send is for.
@@ -145,8 +158,9 @@ impl Channel {
             ChannelState::One => Negotiation::Agreed(Version::One),
             ChannelState::Two(link) if link.waits_for_properties => Negotiation::Pending,
             ChannelState::Two(link) => Negotiation::Agreed(Version::Two(link.family)),
-            ChannelState::Lost(Some(version)) => Negotiation::Elsewhere(*version),
-            ChannelState::Lost(None) => Negotiation::Impossible,
+            ChannelState::Over(Failure::Elsewhere(version)) => Negotiation::Elsewhere(*version),
+            ChannelState::Over(Failure::Impossible) => Negotiation::Impossible,
+            ChannelState::Over(Failure::Lost) => Negotiation::Lost,
         }
     }
 
@@ -178,7 +192,7 @@ impl Channel {
         if self.negotiation() == Negotiation::Pending {
             let (low, high) = self.versions.range();
             let next = Outcome::Lost.next_version(low, high);
-            self.state = ChannelState::Lost(next.map(|_| Version::One));
+            self.state = ChannelState::Over(next.map_or(Failure::Lost, |_| Failure::Elsewhere(Version::One)));
         }
     }
 
@@ -188,7 +202,7 @@ impl Channel {
         match &self.state {
             ChannelState::One => u32::MAX,
             ChannelState::Two(link) => link.credits.available(room),
-            ChannelState::Offering(_) | ChannelState::Offered(_) | ChannelState::Listening | ChannelState::Lost(_) => 0,
+            ChannelState::Offering(_) | ChannelState::Offered(_) | ChannelState::Listening | ChannelState::Over(_) => 0,
         }
     }
 
@@ -264,7 +278,7 @@ impl Channel {
             ChannelState::Listening => self.first(octets),
             ChannelState::Offered(_) => self.answered(octets),
             ChannelState::Two(_) => self.next(octets),
-            ChannelState::Offering(_) | ChannelState::Lost(_) => Arrival::Nothing,
+            ChannelState::Offering(_) | ChannelState::Over(_) => Arrival::Nothing,
         }
     }
 
@@ -302,7 +316,7 @@ impl Channel {
             let (low, high) = self.versions.range();
             self.state = match Outcome::Refused(refusal).next_version(low, high) {
                 Some(v1::VERSION) => ChannelState::One,
-                _ => ChannelState::Lost(None),
+                _ => ChannelState::Over(Failure::Impossible),
             };
             return Arrival::Nothing;
         }

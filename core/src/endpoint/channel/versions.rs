@@ -17,6 +17,17 @@ bitflags::bitflags! {
     }
 }
 
+/// This version and no other.
+impl From<Version> for Versions {
+    fn from(version: Version) -> Self {
+        match version {
+            Version::One => Self::ONE,
+            Version::Two(Family::A) => Self::TWO_A,
+            Version::Two(Family::B) => Self::TWO_B,
+        }
+    }
+}
+
 impl Versions {
     /// What a client begins with: version 2 if it can, in the format of the latest draft.
     #[must_use]

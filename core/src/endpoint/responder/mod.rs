@@ -152,6 +152,14 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         self.slots.iter().fold(0, |sum: u32, (_, slot)| sum.saturating_add(u32::from(slot.receive.is_none())))
     }
 
+    /// Whether there is a place for one more Call. Credits of version 2 count messages of any kind, so there may be more
+    /// Calls than places: those wait in their Receives, and nothing is granted for them.
+    #[must_use]
+    pub fn has_place(&self) -> bool {
+        let most = self.granted.max(self.grant).saturating_add(self.provided);
+        self.slots.count() < most as usize && self.slots.count() < CALLS
+    }
+
     /// Allows this many RDMA Reads at a time from now on: as many as the adapter and the connection allow (ORD, RFC
     /// 6581 section 3). With more, replies would have to wait for them. 0 counts as 1; without this limit there is at
     /// most one for each segment of each Call, and one more for each Read chunk in a Long Call.
@@ -562,8 +570,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// Gives a Call a place. A peer that sends more than it was ever granted is cut off; before the first grant, one
     /// that sends more than it is about to be granted.
     fn admit(&mut self, receive: u32, stage: Stage, prefix: Prefix) -> Option<&mut Slot<HEADER, CHUNKS>> {
-        let most = self.granted.max(self.grant).saturating_add(self.provided);
-        let may = self.state == State::Open && self.slots.count() < most as usize;
+        let may = self.state == State::Open && self.has_place();
         let taken = if may { self.slots.take() } else { None };
         let Some((id, slot)) = taken else {
             self.release = Some(receive);
