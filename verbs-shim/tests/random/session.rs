@@ -307,7 +307,9 @@ impl Session {
                         | ErrorBodyV2::Segments { .. }
                         | ErrorBodyV2::Void(ErrorCode::SYSTEM),
                     ) => is_too_much,
-                    CallError::ErrorV2(ErrorBodyV2::ReplyResource { .. }) => self.was_refused(shape.xid),
+                    CallError::ErrorV2(ErrorBodyV2::WriteResource { .. } | ErrorBodyV2::ReplyResource { .. }) => {
+                        self.was_refused(shape.xid)
+                    }
                     _ => false,
                 };
                 assert!(is_explained, "no reason for this: {error}: {shape:?}");
