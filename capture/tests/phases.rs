@@ -87,19 +87,48 @@ fn phases_are_the_times_between_frames() {
 #[test]
 fn delays_of_a_server_are_time_of_the_responder() {
     let found = of(&transcode::capture("delays"));
-    let times = |connection, phase| {
-        let of = found.transactions.iter().filter(move |transaction| transaction.connection == connection);
-        of.map(move |transaction| transaction.phases.unwrap().of(phase) as f64 / 1e6)
-    };
     for number in 1..=3 {
         for phase in Phase::ALL {
-            let best = |connection| times(connection, phase).fold(f64::INFINITY, f64::min);
-            let [without, short, long] = [number, number + 3, number + 6].map(best);
+            let [without, short, long] =
+                [number, number + 3, number + 6].map(|connection| best(&found, connection, phase));
             if phase == Phase::Responder {
                 assert!((long - short - 10.0).abs() < 1.0, "{number}: {short} and {long} ms");
                 assert!(short >= 2.0 && long >= 12.0, "{number}: {short} and {long} ms");
             } else {
                 assert!((long - without).abs() < 1.0, "{number}, {}: {without} and {long} ms", phase.name());
+            }
+        }
+    }
+}
+
+/// The least of a phase of the calls of a connection, in milliseconds.
+fn best(found: &Found, connection: u32, phase: Phase) -> f64 {
+    let of = found.transactions.iter().filter(|transaction| transaction.connection == connection);
+    of.map(|transaction| transaction.phases.unwrap().of(phase) as f64 / 1e6).fold(f64::INFINITY, f64::min)
+}
+
+/// An end holds the frames that it sends, for 2 ms in connections with odd numbers, and for 5 ms in those with even ones. What
+/// waits for them is an RDMA Read of the server, if the client holds them, and the call, if the server does, twice where it
+/// pulls: for the RDMA Read request and for the reply.
+#[test]
+fn frames_that_an_end_holds_are_time_of_the_phase_that_waits_for_them() {
+    for name in ["held", "iwarp_held"] {
+        let found = of(&transcode::capture(name));
+        for (number, waits, times) in [
+            (1, None, 0.0),
+            (3, Some(Phase::Pull), 1.0),
+            (5, None, 0.0),
+            (7, Some(Phase::Responder), 1.0),
+            (9, Some(Phase::Responder), 2.0),
+            (11, Some(Phase::Responder), 1.0),
+        ] {
+            for phase in Phase::ALL {
+                let [short, long] = [number, number + 1].map(|connection| best(&found, connection, phase));
+                let held = if waits == Some(phase) { 3.0 * times } else { 0.0 };
+                let context = format!("{name}, {number}, {}: {short} and {long} ms", phase.name());
+                // The server's own time is what a machine takes to wake up.
+                assert!((long - short - held).abs() < 1.0 || (phase == Phase::Responder && held == 0.0), "{context}");
+                assert!(held == 0.0 || short >= 2.0 * times, "{context}");
             }
         }
     }

@@ -1,4 +1,4 @@
-# Each end in turn holds what it sends, for 2 ms and for 7: the phases of calls to our server show it.
+# Each end in turn holds what it sends, for 2 ms and for 5: the phases of calls to our server show it.
 programs="rpcrdma-ping rpcrdma-serve" both_ends=1
 
 # Each on a connection of its own: how calls carry data; which end holds its frames; the phase that is longer if they are held
@@ -24,11 +24,11 @@ held() {
 client() {
     local way carry end milliseconds
     for way in "${ways[@]}"; do
-        for milliseconds in 2 7; do
+        for milliseconds in 2 5; do
             read -r carry end _ <<<"$way"
             step "$carry, $end: $milliseconds ms"
             held "$end" "$milliseconds"
-            limit 60 rpcrdma-ping -c 20 -i 0 -q --program echo --carry "$carry" --size 64 "$server:$port"
+            limit 60 rpcrdma-ping -c 60 -i 0 -q --program echo --carry "$carry" --size 64 "$server:$port"
             held "$end" 0
         done
     done
@@ -57,7 +57,7 @@ verdict() {
                 short=$(best "$at.json" $((2 * number - 1)) "$phase")
                 long=$(best "$at.json" $((2 * number)) "$phase")
                 by=0
-                [ "$phase" != "$longer" ] || by=$((5 * times))
+                [ "$phase" != "$longer" ] || by=$((3 * times))
                 # The server's own time is what a machine takes to wake up.
                 [ "$phase" != responder_ns ] || [ "$longer" = responder_ns ] || continue
                 printf '%-12s  %-28s %-12s %9s %9s\n' "$at" "$way" "$phase" "$short" "$long"
