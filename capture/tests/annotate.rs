@@ -18,7 +18,7 @@ use rpcrdma_capture::check::Checker;
 use rpcrdma_capture::output::annotate::{Annotated, Annotator};
 use rpcrdma_capture::output::export::Exporter;
 use rpcrdma_capture::{
-    Capture, Config, Dissector, Event, Events, LinkType, OwnedFrame, Recovered, RecoveryKind, StepsWanted, Time,
+    Capture, Config, Dissector, Event, Events, Frame, LinkType, Recovered, RecoveryKind, StepsWanted, Time,
 };
 use transcode::{ETHERNET, INFINIBAND, Record};
 
@@ -42,15 +42,15 @@ fn annotate(records: &[Record]) -> (Vec<u8>, Annotated) {
         }
     };
     for (number, record) in (1..).zip(records) {
-        let frame = OwnedFrame {
+        let frame = Frame {
             number,
             time: Time(record.time_ns),
             link: LinkType(record.link),
-            data: record.data.clone(),
+            data: &record.data,
             length: record.length,
         };
-        annotator.frame(frame.clone()).unwrap();
-        dissector.frame(&frame.as_frame());
+        annotator.frame(&frame).unwrap();
+        dissector.frame(&frame);
         take(&mut dissector, &mut checker, &mut annotator);
     }
     dissector.finish();
@@ -171,10 +171,10 @@ fn a_comment_that_comes_too_late_is_on_a_later_frame() {
     let first = &transactions[0];
     let call = first.call.as_ref().unwrap().stamp.frame;
     // A frame of 16 MiB each time: four of them are held.
+    let data = vec![0; 16 << 20];
     for number in call..call + 6 {
-        let frame =
-            OwnedFrame { number, time: Time(0), link: LinkType(ETHERNET), data: vec![0; 16 << 20], length: 16 << 20 };
-        annotator.frame(frame).unwrap();
+        let frame = Frame { number, time: Time(0), link: LinkType(ETHERNET), data: &data, length: 16 << 20 };
+        annotator.frame(&frame).unwrap();
     }
     annotator.transaction(first);
     let annotated = annotator.finish().unwrap();

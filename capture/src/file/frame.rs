@@ -30,34 +30,3 @@ pub struct Frame<'a> {
     /// Octets the frame had on the wire; more than `data` holds if the capture cut the frame (snaplen).
     pub length: u32,
 }
-
-/// A [`Frame`] with octets of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnedFrame {
-    /// As in [`Frame`].
-    pub number: u64,
-    /// As in [`Frame`].
-    pub time: Time,
-    /// As in [`Frame`].
-    pub link: LinkType,
-    /// As in [`Frame`].
-    pub data: Vec<u8>,
-    /// As in [`Frame`].
-    pub length: u32,
-}
-
-impl OwnedFrame {
-    /// The same, borrowed.
-    #[must_use]
-    pub fn as_frame(&self) -> Frame<'_> {
-        let Self { number, time, link, ref data, length } = *self;
-        Frame { number, time, link, data, length }
-    }
-}
-
-impl From<&Frame<'_>> for OwnedFrame {
-    fn from(frame: &Frame<'_>) -> Self {
-        let Frame { number, time, link, data, length } = *frame;
-        Self { number, time, link, data: data.to_vec(), length }
-    }
-}

@@ -20,5 +20,5 @@ mod record;
 
 pub use capture::{Capture, Files};
 pub use error::{FileError, Problem};
-pub use frame::{Frame, LinkType, OwnedFrame, Time};
+pub use frame::{Frame, LinkType, Time};
 pub use reader::Reader;

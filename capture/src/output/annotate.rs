@@ -6,18 +6,20 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use super::capture_file::{PcapngFile, WrittenFrame};
+use super::frame_buffers::{FrameBuffers, KeptFrame};
 use super::operation_name::OperationName;
-use super::stats::text::grouped;
-use super::text::{called_within, ended, milliseconds};
+use super::stats::text::push_grouped;
+use super::text::{Milliseconds, called_within, ended};
 use crate::carrier::operation::OperationType;
 use crate::carrier::recovery::RecoveryKind;
 use crate::check::Found;
 use crate::event::Recovered;
-use crate::file::OwnedFrame;
+use crate::file::Frame;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::Phase;
 use crate::rpc::steps::{PacketRun, Steps};
@@ -30,19 +32,21 @@ const HELD_FRAMES: usize = 65_536;
 const HELD_OCTETS: usize = 64 << 20;
 /// Columns for what was called.
 const CALLED: usize = 80;
+/// Octets that most comments have at most.
+const COMMENT: usize = 192;
 
 /// Takes frames and what is known of them, and writes a pcapng file.
 ///
 /// ```
 /// use rpcrdma_capture::output::annotate::Annotator;
-/// use rpcrdma_capture::{Capture, Config, Dissector, Event, OwnedFrame};
+/// use rpcrdma_capture::{Capture, Config, Dissector, Event};
 ///
 /// let mut capture = Capture::from_paths(["examples/nfs.pcap"]);
 /// let (mut file, mut dissector) = (Vec::new(), Dissector::new(Config::default()));
 /// let mut annotator = Annotator::new(&mut file)?;
 /// while let Some(frame) = capture.next() {
 ///     let frame = frame?;
-///     annotator.frame(OwnedFrame::from(&frame))?;
+///     annotator.frame(&frame)?;
 ///     dissector.frame(&frame);
 ///     while let Some(event) = dissector.event() {
 ///         if let Event::Transaction(transaction) = event {
@@ -59,17 +63,34 @@ pub struct Annotator<W: Write> {
     file: PcapngFile<W>,
     /// By number, none left out.
     held: VecDeque<HeldFrame>,
+    /// The octets of those frames.
+    buffers: FrameBuffers,
+    /// How many they are.
     octets: usize,
     /// Comments on frames that were written before.
     late: Vec<String>,
+    /// Text of the comment that is written.
+    text: String,
     annotated: Annotated,
 }
 
 /// A frame that waits for its comments.
 #[derive(Debug)]
 struct HeldFrame {
-    frame: OwnedFrame,
+    frame: KeptFrame,
+    /// What most frames have, which becomes text when it is written.
+    packet: Option<PacketComment>,
     comments: Vec<String>,
+}
+
+/// Which packets of an RDMA Read or RDMA Write begin in a frame.
+#[derive(Debug)]
+struct PacketComment {
+    step: Step,
+    /// The first and the last of them, counted from 1, and how many there are; `None` if not all are known.
+    place: Option<(u64, u64, u64)>,
+    /// What is called, and the XID.
+    rpc: Arc<str>,
 }
 
 /// Counts of what was written.
@@ -95,8 +116,10 @@ impl<W: Write> Annotator<W> {
         Ok(Self {
             file: PcapngFile::new(write)?,
             held: VecDeque::new(),
+            buffers: FrameBuffers::default(),
             octets: 0,
             late: Vec::new(),
+            text: String::new(),
             annotated: Annotated::default(),
         })
     }
@@ -105,9 +128,10 @@ impl<W: Write> Annotator<W> {
     ///
     /// # Errors
     /// Where the file cannot be written.
-    pub fn frame(&mut self, frame: OwnedFrame) -> io::Result<()> {
+    pub fn frame(&mut self, frame: &Frame<'_>) -> io::Result<()> {
         self.octets += frame.data.len();
-        self.held.push_back(HeldFrame { frame, comments: Vec::new() });
+        let frame = self.buffers.keep(frame);
+        self.held.push_back(HeldFrame { frame, packet: None, comments: Vec::new() });
         // One always stays, to take the last comments.
         while self.held.len() > HELD_FRAMES || (self.octets > HELD_OCTETS && self.held.len() > 1) {
             self.write_oldest()?;
@@ -119,11 +143,12 @@ impl<W: Write> Annotator<W> {
     /// RDMA Reads and RDMA Writes.
     pub fn transaction(&mut self, transaction: &Transaction) {
         let Transaction { call, reply, .. } = transaction;
+        let called = called_within(CALLED, transaction);
         if let Some(half) = call {
-            self.comment(half.stamp.frame, call_comment(transaction, half));
+            self.comment(half.stamp.frame, |text| call_comment(text, &called, transaction, half));
         }
         if let Some(half) = reply {
-            self.comment(half.stamp.frame, reply_comment(transaction, half));
+            self.comment(half.stamp.frame, |text| reply_comment(text, &called, transaction, half));
         }
         if let Some(steps) = &transaction.steps {
             self.steps(transaction, steps);
@@ -132,49 +157,65 @@ impl<W: Write> Annotator<W> {
 
     /// Comments on the frame that shows that a packet was lost, or seemed to be.
     pub fn recovered(&mut self, recovered: &Recovered) {
-        self.comment(recovered.stamp.frame, recovered_comment(recovered));
+        self.comment(recovered.stamp.frame, |text| recovered_comment(text, recovered));
     }
 
     /// Comments on the packets of RDMA Reads and RDMA Writes. If a frame was written before, they are left out: there may be
     /// thousands.
     fn steps(&mut self, transaction: &Transaction, steps: &Steps) {
-        let of = format!("of {}, XID {:#010x}", OperationName::of_transaction(transaction), transaction.xid);
+        let rpc = format!("{}, XID {:#010x}", OperationName::of_transaction(transaction), transaction.xid);
+        let rpc: Arc<str> = rpc.into();
         for step in [Step::ReadRequest, Step::ReadResponse, Step::Write] {
             let is_part = |packet: &&PacketRun| packet.step == Some(step) && packet.octets > 0;
             let total: u64 = steps.packets.iter().filter(is_part).map(|packet| packet.packets).sum();
             let mut before = 0;
             for packet in steps.packets.iter().filter(is_part) {
-                let place = match steps.left_out {
-                    None if packet.packets == 1 => format!(" {} of {}", grouped(before + 1), grouped(total)),
-                    None => {
-                        let last = before + packet.packets;
-                        format!("s {} to {} of {}", grouped(before + 1), grouped(last), grouped(total))
-                    }
-                    Some(_) => String::new(),
-                };
-                before += packet.packets;
-                self.comment_if_held(packet.first.frame, || format!("{}{place} {of}", step.name()));
+                let last = before + packet.packets;
+                let place = steps.left_out.is_none().then_some((before + 1, last, total));
+                before = last;
+                self.packet(packet.first.frame, PacketComment { step, place, rpc: Arc::clone(&rpc) });
             }
         }
         for packet in steps.packets.iter().filter(|packet| packet.is_discarded) {
-            self.comment_if_held(packet.first.frame, || {
-                format!("discarded: its receiver missed a packet before it; {of}")
+            if self.held(packet.first.frame).is_none() {
+                self.annotated.left_out += 1;
+                continue;
+            }
+            self.comment(packet.first.frame, |text| {
+                write!(text, "discarded: its receiver missed a packet before it; of {rpc}")
             });
         }
     }
 
-    fn comment_if_held(&mut self, frame: u64, text: impl FnOnce() -> String) {
-        match self.held.front().is_some_and(|first| first.frame.number <= frame) {
-            true => self.comment(frame, text()),
-            false => self.annotated.left_out += 1,
+    fn packet(&mut self, frame: u64, comment: PacketComment) {
+        let Some(held) = self.held(frame) else {
+            self.annotated.left_out += 1;
+            return;
+        };
+        match &held.packet {
+            None => held.packet = Some(comment),
+            Some(_) => {
+                let mut text = String::with_capacity(COMMENT);
+                comment.push(&mut text);
+                held.comments.push(text);
+            }
         }
+        self.annotated.comments += 1;
+    }
+
+    /// A frame that was not written yet.
+    fn held(&mut self, frame: u64) -> Option<&mut HeldFrame> {
+        let first = self.held.front()?.frame.number();
+        self.held.get_mut(usize::try_from(frame.checked_sub(first)?).ok()?)
     }
 
     /// Comments on the frame that shows that a rule was broken.
     pub fn finding(&mut self, found: &Found) {
         let Found { rule, severity, stamp, message, .. } = found;
-        let text = format!("{} {}, by {}: {message} ({})", severity.name(), rule.slug, found.broken_by(), rule.section);
-        self.comment(stamp.frame, text);
+        let (severity, by) = (severity.name(), found.broken_by());
+        self.comment(stamp.frame, |text| {
+            write!(text, "{severity} {}, by {by}: {message} ({})", rule.slug, rule.section)
+        });
     }
 
     /// Writes what is held, and ends the file.
@@ -189,27 +230,59 @@ impl<W: Write> Annotator<W> {
         Ok(self.annotated)
     }
 
-    fn comment(&mut self, frame: u64, text: String) {
+    fn comment(&mut self, frame: u64, write: impl FnOnce(&mut String) -> fmt::Result) {
         self.annotated.comments += 1;
-        let first = self.held.front().map_or(0, |held| held.frame.number);
-        let index = frame.checked_sub(first).and_then(|index| usize::try_from(index).ok());
-        match index.and_then(|index| self.held.get_mut(index)) {
+        let mut text = String::with_capacity(COMMENT);
+        if self.held(frame).is_none() {
+            let _ = write!(text, "frame {frame}: ");
+        }
+        let _ = write(&mut text); // a String takes all
+        match self.held(frame) {
             Some(held) => held.comments.push(text),
             None => {
                 self.annotated.late += 1;
-                self.late.push(format!("frame {frame}: {text}"));
+                self.late.push(text);
             }
         }
     }
 
     fn write_oldest(&mut self) -> io::Result<()> {
-        let Some(HeldFrame { frame, comments }) = self.held.pop_front() else { return Ok(()) };
-        self.octets = self.octets.saturating_sub(frame.data.len());
+        let Some(HeldFrame { frame, packet, comments }) = self.held.pop_front() else { return Ok(()) };
+        self.octets = self.octets.saturating_sub(frame.len());
         self.annotated.frames += 1;
-        let late = std::mem::take(&mut self.late);
-        let OwnedFrame { time, link, data, length, .. } = frame;
-        let frame = WrittenFrame { time, link, data: Cow::Owned(data), length };
-        self.file.frame(frame, comments.into_iter().chain(late))
+        self.text.clear();
+        let packet = packet.map(|packet| {
+            packet.push(&mut self.text);
+            self.text.as_str()
+        });
+        let Frame { time, link, data, length, .. } = frame.frame(self.buffers.oldest());
+        let frame = WrittenFrame { time, link, data: Cow::Borrowed(data), length };
+        let others = comments.iter().chain(&self.late).map(String::as_str);
+        self.file.frame(frame, packet.into_iter().chain(others).map(Cow::Borrowed))?;
+        self.buffers.let_go();
+        self.late.clear();
+        Ok(())
+    }
+}
+
+impl PacketComment {
+    /// Appends it. Most comments are of this kind, so it does without formatting.
+    fn push(&self, text: &mut String) {
+        text.push_str(self.step.name());
+        if let Some((first, last, total)) = self.place {
+            if first == last {
+                text.push(' ');
+            } else {
+                text.push_str("s ");
+                push_grouped(text, first);
+                text.push_str(" to ");
+            }
+            push_grouped(text, last);
+            text.push_str(" of ");
+            push_grouped(text, total);
+        }
+        text.push_str(" of ");
+        text.push_str(&self.rpc);
     }
 }
 
@@ -227,88 +300,96 @@ impl fmt::Display for Annotated {
     }
 }
 
-fn call_comment(transaction: &Transaction, call: &Half) -> String {
-    let mut text = format!("call {:#010x}: {}", transaction.xid, called_within(CALLED, transaction));
+fn call_comment(text: &mut String, called: &str, transaction: &Transaction, call: &Half) -> fmt::Result {
+    write!(text, "call {:#010x}: {called}; ", transaction.xid)?;
     match &transaction.reply {
-        Some(reply) => text.push_str(&format!("; reply in frame {}", reply.stamp.frame)),
-        None => text.push_str("; no reply in this capture"),
+        Some(reply) => write!(text, "reply in frame {}", reply.stamp.frame)?,
+        None => text.push_str("no reply in this capture"),
     }
-    push_latency(&mut text, transaction);
-    push_moved(&mut text, "Read", transaction.read_octets);
-    push_reason(&mut text, call);
-    text
+    latency(text, transaction)?;
+    moved(text, "Read", transaction.read_octets)?;
+    reason(text, call)
 }
 
-fn reply_comment(transaction: &Transaction, reply: &Half) -> String {
-    let mut text = format!("reply {:#010x}: {}", transaction.xid, called_within(CALLED, transaction));
+fn reply_comment(text: &mut String, called: &str, transaction: &Transaction, reply: &Half) -> fmt::Result {
+    write!(text, "reply {:#010x}: {called}; ", transaction.xid)?;
     match &transaction.call {
-        Some(call) => text.push_str(&format!("; call in frame {}", call.stamp.frame)),
-        None => text.push_str("; the call is not in this capture"),
+        Some(call) => write!(text, "call in frame {}", call.stamp.frame)?,
+        None => text.push_str("the call is not in this capture"),
     }
-    push_latency(&mut text, transaction);
-    push_moved(&mut text, "Write", transaction.write_octets);
+    latency(text, transaction)?;
+    moved(text, "Write", transaction.write_octets)?;
     for (_, note) in ended(transaction) {
-        text.push_str(&format!("; {note}"));
+        write!(text, "; {note}")?;
     }
-    if let Ok(phases) = &transaction.phases {
-        let parts = Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0);
-        let parts: Vec<_> = parts.map(|phase| format!("{} {}", phase.name(), milliseconds(phases.of(phase)))).collect();
-        if parts.len() > 1 {
-            text.push_str(&format!("; ms by phase: {}", parts.join(", ")));
-        }
-    }
-    push_reason(&mut text, reply);
-    text
+    phases(text, transaction)?;
+    reason(text, reply)
 }
 
-fn recovered_comment(recovered: &Recovered) -> String {
+fn recovered_comment(text: &mut String, recovered: &Recovered) -> fmt::Result {
     let Recovered { kind, operation, times, xid, .. } = *recovered;
     let what = operation.map_or("segment", OperationType::name);
-    let text = match kind {
-        RecoveryKind::SentAgain => format!("{what} sent again{}", nth(times)),
-        RecoveryKind::Replaced => format!("{what} sent again{}; the capture lacks the first", nth(times)),
-        RecoveryKind::Duplicate => "duplicate: the network or the capture doubled this packet".to_owned(),
+    match kind {
+        RecoveryKind::SentAgain => write!(text, "{what} sent again{}", Nth(times))?,
+        RecoveryKind::Replaced => write!(text, "{what} sent again{}; the capture lacks the first", Nth(times))?,
+        RecoveryKind::Duplicate => text.push_str("duplicate: the network or the capture doubled this packet"),
         RecoveryKind::TimedOut { silence } => {
-            format!("time-out: its sender had sent nothing for {} ms", milliseconds(silence))
+            write!(text, "time-out: its sender had sent nothing for {} ms", Milliseconds(silence))?;
         }
-        RecoveryKind::SequenceError => "NAK: a packet is missing".to_owned(),
-        RecoveryKind::NotReady { wait } => format!("RNR NAK: not ready, wait {} ms", milliseconds(wait)),
-        RecoveryKind::Failed => "refused for good".to_owned(),
-    };
+        RecoveryKind::SequenceError => text.push_str("NAK: a packet is missing"),
+        RecoveryKind::NotReady { wait } => write!(text, "RNR NAK: not ready, wait {} ms", Milliseconds(wait))?,
+        RecoveryKind::Failed => text.push_str("refused for good"),
+    }
     match xid {
-        Some(xid) => format!("{text}, XID {xid:#010x}"),
-        None => format!("{text}; it is not known of which RPC"),
+        Some(xid) => write!(text, ", XID {xid:#010x}"),
+        None => text.write_str("; it is not known of which RPC"),
     }
 }
 
 /// How many times a packet was sent.
-fn nth(times: Option<u32>) -> String {
-    let Some(times) = times else { return String::new() };
-    let ending = match (times % 10, times % 100) {
-        (1, hundreds) if hundreds != 11 => "st",
-        (2, hundreds) if hundreds != 12 => "nd",
-        (3, hundreds) if hundreds != 13 => "rd",
-        _ => "th",
-    };
-    format!(", {times}{ending} time")
-}
+struct Nth(Option<u32>);
 
-fn push_latency(text: &mut String, transaction: &Transaction) {
-    if let Some(latency) = transaction.latency() {
-        text.push_str(&format!(", latency {} ms", milliseconds(latency)));
+impl fmt::Display for Nth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(times) = self.0 else { return Ok(()) };
+        let ending = match (times % 10, times % 100) {
+            (1, hundreds) if hundreds != 11 => "st",
+            (2, hundreds) if hundreds != 12 => "nd",
+            (3, hundreds) if hundreds != 13 => "rd",
+            _ => "th",
+        };
+        write!(f, ", {times}{ending} time")
     }
 }
 
-fn push_moved(text: &mut String, operation: &str, octets: u64) {
-    if octets > 0 {
-        text.push_str(&format!("; RDMA {operation} of {octets} octets"));
+fn latency(text: &mut String, transaction: &Transaction) -> fmt::Result {
+    match transaction.latency() {
+        Some(latency) => write!(text, ", latency {} ms", Milliseconds(latency)),
+        None => Ok(()),
     }
 }
 
-fn push_reason(text: &mut String, half: &Half) {
-    if let Err(reason) = &half.message
-        && !matches!(reason, NotRebuilt::Error(_))
-    {
-        text.push_str(&format!("; not rebuilt: {reason}"));
+fn moved(text: &mut String, operation: &str, octets: u64) -> fmt::Result {
+    if octets == 0 { Ok(()) } else { write!(text, "; RDMA {operation} of {octets} octets") }
+}
+
+/// The phases that took time, if there are several.
+fn phases(text: &mut String, transaction: &Transaction) -> fmt::Result {
+    let Ok(phases) = &transaction.phases else { return Ok(()) };
+    let parts = Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0);
+    if parts.clone().count() < 2 {
+        return Ok(());
+    }
+    for (index, phase) in parts.enumerate() {
+        text.push_str(if index == 0 { "; ms by phase: " } else { ", " });
+        write!(text, "{} {}", phase.name(), Milliseconds(phases.of(phase)))?;
+    }
+    Ok(())
+}
+
+fn reason(text: &mut String, half: &Half) -> fmt::Result {
+    match &half.message {
+        Err(reason) if !matches!(reason, NotRebuilt::Error(_)) => write!(text, "; not rebuilt: {reason}"),
+        _ => Ok(()),
     }
 }

@@ -85,14 +85,18 @@ impl<W: Write> PcapngFile<W> {
         Ok(Self { blocks, write, interfaces: Vec::new() })
     }
 
-    pub(super) fn frame(&mut self, frame: WrittenFrame<'_>, comments: impl Iterator<Item = String>) -> io::Result<()> {
+    pub(super) fn frame<'a>(
+        &mut self,
+        frame: WrittenFrame<'a>,
+        comments: impl Iterator<Item = Cow<'a, str>>,
+    ) -> io::Result<()> {
         let WrittenFrame { time, link, data, length } = frame;
         let block = EnhancedPacketBlock {
             interface_id: self.interface(link)?,
             timestamp: Duration::from_nanos(time.0),
             original_len: length,
             data,
-            options: comments.map(|text| EnhancedPacketOption::Comment(Cow::Owned(text))).collect(),
+            options: comments.map(EnhancedPacketOption::Comment).collect(),
         };
         self.blocks.write_pcapng_block(block).map_err(failed)?;
         if self.blocks.get_ref().len() >= GATHERED { self.write_gathered() } else { Ok(()) }

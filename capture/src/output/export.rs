@@ -248,7 +248,7 @@ impl<W: Write> ExportFile<W> {
         let frame = WrittenFrame { time, link: ETHERNET, data: Cow::Borrowed(frame), length: frame.len() as u32 };
         match self {
             Self::Pcap(file) => file.frame(frame),
-            Self::Pcapng(file) => file.frame(frame, comment.iter().map(ToString::to_string)),
+            Self::Pcapng(file) => file.frame(frame, comment.iter().map(|comment| Cow::Owned(comment.to_string()))),
         }
     }
 

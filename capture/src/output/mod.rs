@@ -24,6 +24,8 @@ mod fields;
 pub mod file_names;
 #[cfg(any(feature = "json", feature = "text"))]
 pub mod findings;
+#[cfg(all(feature = "export", feature = "text"))]
+pub(crate) mod frame_buffers;
 #[cfg(feature = "json")]
 pub mod json;
 #[cfg(feature = "text")]

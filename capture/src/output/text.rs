@@ -1,6 +1,6 @@
 //! Messages and transactions as lines of text in columns.
 
-use core::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io;
 
 use rpcrdma::lists::Chunks;
@@ -332,14 +332,24 @@ pub(super) fn called_within(room: usize, transaction: &Transaction) -> String {
     let text = called(name, *procedure, operations);
     let about = operations.iter().position(|operation| !operation.leads()).unwrap_or_default();
     let rest = operations.get(about..).unwrap_or_default();
-    if text.trim_start().chars().count() <= room || about == 0 {
-        return text.trim_start().to_owned();
+    if about == 0 || text.chars().count() <= room {
+        return text;
     }
-    format!("…{}", called(Some(""), *procedure, rest))
+    format!("… {}", called(Some(""), *procedure, rest))
 }
 
 pub(super) fn milliseconds(nanoseconds: u64) -> String {
-    format!("{}.{:03}", nanoseconds / 1_000_000, nanoseconds / 1000 % 1000)
+    Milliseconds(nanoseconds).to_string()
+}
+
+/// So many nanoseconds as milliseconds, where no string is needed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Milliseconds(pub(super) u64);
+
+impl fmt::Display for Milliseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1_000_000, self.0 / 1000 % 1000)
+    }
 }
 
 /// What is called: the name, or the numbers, or the operations of a COMPOUND.
@@ -347,7 +357,8 @@ fn called(name: Option<&'static str>, procedure: Option<Procedure>, operations: 
     let mut text = match (name, procedure) {
         // The operations say it all.
         (Some(name), _) if !operations.is_empty() => {
-            name.trim_end_matches(" COMPOUND").trim_end_matches(" CB_COMPOUND").to_owned()
+            let name = name.strip_suffix(" COMPOUND").or_else(|| name.strip_suffix(" CB_COMPOUND")).unwrap_or(name);
+            name.to_owned()
         }
         (Some(name), _) => name.to_owned(),
         (None, Some(Procedure { program, version, procedure })) => {
@@ -356,7 +367,9 @@ fn called(name: Option<&'static str>, procedure: Option<Procedure>, operations: 
         (None, None) => "procedure unknown".to_owned(),
     };
     for operation in operations {
-        text.push(' ');
+        if !text.is_empty() {
+            text.push(' ');
+        }
         text.push_str(operation.name);
     }
     text

@@ -292,7 +292,7 @@ impl TopReport {
     fn row(&self, out: &mut impl io::Write, counts: &TopCounts, key: &str, colour: bool) -> io::Result<()> {
         let TopCounts { calls, unanswered, failed, octets_read, octets_written, .. } = counts;
         let mut line = Line::new(colour, WIDTH);
-        let [calls, unanswered, failed] = [calls, unanswered, failed].map(grouped);
+        let [calls, unanswered, failed] = [*calls, *unanswered, *failed].map(grouped);
         let [read, written] = [*octets_read, *octets_written].map(short);
         let [median, p99] = [50, 99].map(|percent| counts.percentile(percent).map_or("-".to_owned(), milliseconds));
         let share = self.share(counts) * 100.0;

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::interrupt::Interrupt;
 use crate::dissector::{Dissector, Summary};
 use crate::event::Event;
-use crate::file::{Capture, FileError, Files, Frame, OwnedFrame, Time};
+use crate::file::{Capture, FileError, Files, Frame, Time};
+use crate::output::frame_buffers::KeptFrame;
 use crate::rpc::transaction::{Half, Rebuilt, Transaction};
 
 /// Steps that go together from one thread to the other, and octets of frames and messages in them, at most.
@@ -19,8 +20,8 @@ const WAITING: usize = 4;
 /// Something that was found, or that could not be read.
 #[expect(clippy::large_enum_variant, reason = "a batch of them is moved as a whole, and a box for each costs more")]
 pub(super) enum ReadingStep {
-    /// A frame was read: what was found in it follows.
-    Frame(OwnedFrame),
+    /// A frame was read, with its octets in the batch's: what was found in it follows.
+    Frame(KeptFrame),
     /// Something was found.
     Found(Event),
     /// A file could not be read to its end.
@@ -36,6 +37,8 @@ pub(super) struct Batch {
     /// Time of the first frame of the capture.
     pub(super) first: Time,
     pub(super) steps: Vec<ReadingStep>,
+    /// Of the frames in them.
+    pub(super) octets: Vec<u8>,
 }
 
 /// The steps that were not handed over yet. The input has it too: before it waits for more, all is handed over.
@@ -52,7 +55,7 @@ impl Batches {
     /// Where steps are gathered, and where they come out.
     pub(super) fn new() -> (Self, Receiver<Batch>) {
         let (sender, receiver) = sync_channel(WAITING);
-        let batch = Batch { first: Time::default(), steps: Vec::new() };
+        let batch = Batch { first: Time::default(), steps: Vec::new(), octets: Vec::new() };
         (Self(Arc::new(Mutex::new(Gathered { batch, octets: 0, sender }))), receiver)
     }
 
@@ -76,14 +79,14 @@ impl Batches {
     /// were.
     ///
     /// Frames outside `window` are left out: it has the time of the first frame, and that of one. How many there were is
-    /// given too. `keep` gives what is to be handed over of a frame itself.
+    /// given too. `keep` is whether frames themselves are handed over.
     pub(super) fn fill(
         &self,
         mut capture: Capture,
         mut dissector: Dissector,
         interrupt: &Interrupt,
         window: impl Fn(Time, Time) -> bool,
-        keep: impl Fn(&Frame<'_>) -> Option<OwnedFrame>,
+        keep: bool,
     ) -> (Summary, u64) {
         let (mut ended, mut begun, mut outside) = (false, 0, 0);
         let mut first = None;
@@ -92,8 +95,8 @@ impl Batches {
             match capture.next() {
                 Some(Ok(frame)) => {
                     let time = *first.get_or_insert(frame.time);
-                    if let Some(frame) = keep(&frame) {
-                        taken = self.take(ReadingStep::Frame(frame), first);
+                    if keep {
+                        taken = self.lock().keep(&frame, first);
                     }
                     let overlaps = dissector.summary().last.is_some_and(|last| frame.time < last);
                     if window(time, frame.time) {
@@ -147,13 +150,22 @@ impl Gathered {
         if self.batch.steps.len() >= STEPS || self.octets >= OCTETS { self.hand_over() } else { Ok(()) }
     }
 
+    fn keep(&mut self, frame: &Frame<'_>, first: Option<Time>) -> io::Result<()> {
+        if self.batch.octets.is_empty() {
+            self.batch.octets.reserve(OCTETS);
+        }
+        let kept = KeptFrame::keep(frame, &mut self.batch.octets);
+        self.take(ReadingStep::Frame(kept), first)
+    }
+
     fn hand_over(&mut self) -> io::Result<()> {
         if self.batch.steps.is_empty() {
             return Ok(());
         }
         self.octets = 0;
         let first = self.batch.first;
-        let batch = core::mem::replace(&mut self.batch, Batch { first, steps: Vec::with_capacity(STEPS) });
+        let next = Batch { first, steps: Vec::with_capacity(STEPS), octets: Vec::new() };
+        let batch = core::mem::replace(&mut self.batch, next);
         self.sender.send(batch).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
@@ -162,7 +174,7 @@ impl ReadingStep {
     /// Octets of frames and messages in it.
     fn octets(&self) -> usize {
         match self {
-            Self::Frame(frame) => frame.data.len(),
+            Self::Frame(frame) => frame.len(),
             Self::Found(event) => event.octets(),
             Self::Unread(_) | Self::Begun(_) | Self::Overlaps => 0,
         }

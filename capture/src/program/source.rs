@@ -16,7 +16,7 @@ use super::reading::{Batch, Batches, ReadingStep};
 use super::undecided::Undecided;
 use crate::dissector::{Config, Dissector, Summary};
 use crate::event::Event;
-use crate::file::{Files, Frame, OwnedFrame, Time};
+use crate::file::{Files, Frame, Time};
 use crate::output::json::CaptureSummary;
 
 /// What is printed besides the output.
@@ -36,7 +36,7 @@ pub(super) struct Show {
 
 /// What is given of a capture.
 pub(super) enum Given<'a> {
-    Frame(OwnedFrame),
+    Frame(Frame<'a>),
     Event(&'a Event),
     /// An event that is wanted, as is known now that its RPC has ended. If all events are given, this one was before, as not
     /// wanted.
@@ -144,9 +144,8 @@ impl<'a> InputSource<'a> {
         let (result, (summary, outside)) = thread::scope(|scope| {
             let stop = interrupt.clone();
             let window = |first, time| !show.between || input.is_between(time, first);
-            let keep = |frame: &Frame<'_>| show.frames.then(|| OwnedFrame::from(frame));
             // It takes with it what it holds: the input has ended when nobody holds `batches` any more.
-            let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop, window, keep));
+            let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop, window, show.frames));
             let result = shown.all(found, &bar, take);
             if result.is_err() {
                 interrupt.stop();
@@ -235,7 +234,7 @@ impl Showing<'_> {
                     }
                     ReadingStep::Frame(frame) => {
                         let known = Known { first: batch.first, files: &self.files, is_wanted: true };
-                        take(Given::Frame(frame), &mut output, known)?;
+                        take(Given::Frame(frame.frame(&batch.octets)), &mut output, known)?;
                     }
                     ReadingStep::Begun(files) => self.files = files,
                     ReadingStep::Overlaps => self.notices.overlaps += 1,

@@ -263,7 +263,7 @@ fn words<'a>(argument: &OperationArguments<'_>, name: &dyn Fn(&[u8]) -> Option<&
         file_name.map(|name| format!("\"{}\"", text(name))),
         new_file_name.map(|name| format!("to \"{}\"", text(name))),
         offset.map(|offset| format!("offset {}", grouped(offset))),
-        count.map(|count| format!("count {}", grouped(count))),
+        count.map(|count| format!("count {}", grouped(u64::from(count)))),
         handle.map(file),
         stateid.map(|stateid| format!("stateid {}", hexadecimal(stateid))),
     ];

@@ -75,7 +75,7 @@ fn drawing(transaction: &Transaction, rungs: &[Rung]) -> Markup {
                     Some(rung) => (line_of(rung, y, rung.since >= latency / 10 && index > 0)),
                     None => {
                         text.middle x=((REQUESTER + RESPONDER) / 2) y=(y - 6) {
-                            "⋮ " (grouped(left_out)) " more lines: rpcrdma explain --xid " (format!("{xid:#010x}")) " ⋮"
+                            "⋮ " (grouped(left_out as u64)) " more lines: rpcrdma explain --xid " (format!("{xid:#010x}")) " ⋮"
                         }
                     }
                 }

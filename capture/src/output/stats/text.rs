@@ -1,6 +1,5 @@
 //! The numbers as tables.
 
-use std::fmt::Display;
 use std::io;
 
 use super::intervals::IntervalStatistics;
@@ -405,21 +404,31 @@ pub(in crate::output) fn milliseconds(nanoseconds: u64) -> String {
         0..1_000_000 => format!("{value:.3}"),
         1_000_000..10_000_000 => format!("{value:.2}"),
         10_000_000..100_000_000 => format!("{value:.1}"),
-        _ => grouped(format!("{value:.0}")),
+        _ => grouped(value.round() as u64),
     }
 }
 
 /// A number with its digits in groups of three.
-pub(in crate::output) fn grouped(number: impl Display) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
+pub(in crate::output) fn grouped(number: u64) -> String {
+    let mut text = String::new();
+    push_grouped(&mut text, number);
+    text
+}
+
+/// Appends a number with its digits in groups of three.
+pub(in crate::output) fn push_grouped(text: &mut String, number: u64) {
+    let digit = |divisor: u64| char::from(b'0' + (number / divisor % 10) as u8);
+    if number >= 1000 {
+        push_grouped(text, number / 1000);
+        text.push(',');
     }
-    grouped
+    if number >= 100 {
+        text.push(digit(100));
+    }
+    if number >= 10 {
+        text.push(digit(10));
+    }
+    text.push(digit(1));
 }
 
 /// A number of octets, exact if it is small.

@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
     let show = Show { all: true, frames: true, ..Show::report(quiet) };
     let done = source.read_given(config, show, |given, _, known| {
         let (event, is_judged) = match given {
-            Given::Frame(frame) => return annotator.frame(frame),
+            Given::Frame(frame) => return annotator.frame(&frame),
             Given::Event(event) => (event, false),
             Given::Late(event) => (event, true),
         };
