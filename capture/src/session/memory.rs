@@ -223,21 +223,31 @@ impl Memory {
         list.iter().map(|advertised| advertised.place.call).find(|&other| other != call)
     }
 
-    /// The segment that contains this address, and how far into it the address is, of a call that may be meant. The
-    /// latest call comes first, because a handle may be in use again before the end of the previous call was seen.
+    /// The segment that contains this many octets from this address on, and how far into it the address is, of a call that
+    /// may be meant. The latest call comes first, because a handle may be in use again before the end of the previous call
+    /// was seen. If no segment contains all of them, it is one that contains the first.
     #[must_use]
     pub(crate) fn find(
         &self,
         access: Access,
         (handle, offset): (u32, u64),
+        length: u64,
         is_meant: impl Fn(u64) -> bool,
     ) -> Option<(SegmentPlace, u64)> {
-        let mut list = self.handles.get(&handle)?.iter().rev().filter(|advertised| advertised.access == access);
-        list.find_map(|advertised| {
+        let list = self.handles.get(&handle)?.iter().rev().filter(|advertised| advertised.access == access);
+        let mut first = None;
+        for advertised in list {
             let at = offset.wrapping_sub(advertised.offset);
-            let holds = at < u64::from(advertised.length) && is_meant(advertised.place.call);
-            holds.then_some((advertised.place, at))
-        })
+            let room = u64::from(advertised.length).saturating_sub(at);
+            if room == 0 || !is_meant(advertised.place.call) {
+                continue;
+            }
+            if length <= room {
+                return Some((advertised.place, at));
+            }
+            first = first.or(Some((advertised.place, at)));
+        }
+        first
     }
 }
 
@@ -295,14 +305,28 @@ mod tests {
         let (old, new) = (SegmentPlace { call: 1, segment: 0 }, SegmentPlace { call: 2, segment: 3 });
         assert_eq!(memory.advertise(Access::Write, (7, 0x1000), 0x100, old), None);
         assert_eq!(memory.advertise(Access::Write, (7, 0x1000), 0x100, new), Some(1));
-        assert_eq!(memory.find(Access::Write, (7, 0x10ff), |_| true), Some((new, 0xff)));
-        assert_eq!(memory.find(Access::Read, (7, 0x10ff), |_| true), None, "it is there to be written");
-        assert_eq!(memory.find(Access::Write, (7, 0x1100), |_| true), None);
-        assert_eq!(memory.find(Access::Write, (7, 0xfff), |_| true), None);
-        assert_eq!(memory.find(Access::Write, (7, 0x1000), |call| call < 2), Some((old, 0)));
+        assert_eq!(memory.find(Access::Write, (7, 0x10ff), 1, |_| true), Some((new, 0xff)));
+        assert_eq!(memory.find(Access::Read, (7, 0x10ff), 1, |_| true), None, "it is there to be written");
+        assert_eq!(memory.find(Access::Write, (7, 0x1100), 1, |_| true), None);
+        assert_eq!(memory.find(Access::Write, (7, 0xfff), 1, |_| true), None);
+        assert_eq!(memory.find(Access::Write, (7, 0x1000), 1, |call| call < 2), Some((old, 0)));
         memory.withdraw(7, 2);
-        assert_eq!(memory.find(Access::Write, (7, 0x1000), |_| true), Some((old, 0)));
+        assert_eq!(memory.find(Access::Write, (7, 0x1000), 1, |_| true), Some((old, 0)));
+        memory.advertise(Access::Write, (7, 0x10f0), 0x20, new);
+        assert_eq!(memory.find(Access::Write, (7, 0x10f0), 0x20, |_| true), Some((new, 0)));
+        assert_eq!(memory.find(Access::Write, (7, 0x10e0), 0x20, |_| true), Some((old, 0xe0)));
+        memory.advertise(Access::Write, (7, 0x10f0), 0x1f, SegmentPlace { call: 2, segment: 4 });
+        assert_eq!(
+            memory.find(Access::Write, (7, 0x10f0), 0x20, |_| true),
+            Some((new, 0)),
+            "all of it is in the other"
+        );
+        assert_eq!(
+            memory.find(Access::Write, (7, 0x10f0), 0x21, |_| true),
+            Some((SegmentPlace { call: 2, segment: 4 }, 0))
+        );
+        memory.withdraw(7, 2);
         memory.withdraw(7, 1);
-        assert_eq!(memory.find(Access::Write, (7, 0x1000), |_| true), None);
+        assert_eq!(memory.find(Access::Write, (7, 0x1000), 1, |_| true), None);
     }
 }

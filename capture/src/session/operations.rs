@@ -200,13 +200,14 @@ impl Session {
         access: Access,
         address: (u32, u64),
     ) -> Option<(SegmentPlace, u64)> {
+        let length = length_of(&operation.kind);
         let requester = operation.from.other();
         let is_whole = connection.set_up && self.lost.get(requester).is_none();
         // They come from different ends, so never in one frame.
         let is_before = |call: &Call| call.message.stamp.frame < operation.stamp.frame;
         let memory = self.memory.get(requester);
-        let found = memory.find(access, address, |id| self.calls.get(&id).is_some_and(is_before));
-        found.or_else(|| memory.find(access, address, |_| is_whole))
+        let found = memory.find(access, address, length, |id| self.calls.get(&id).is_some_and(is_before));
+        found.or_else(|| memory.find(access, address, length, |_| is_whole))
     }
 
     fn read(&mut self, operation: &Operation<'_>, request: u64, place: SegmentPlace, at: u64, length: u32) {
@@ -242,6 +243,15 @@ impl Session {
             let data = data.get(..usize::try_from(room).unwrap_or(usize::MAX).min(data.len())).unwrap_or_default();
             self.held += segment.data.put(at, data);
         }
+    }
+}
+
+/// Octets that an RDMA Write carries, or that an RDMA Read requests.
+const fn length_of(kind: &OperationKind<'_>) -> u64 {
+    match *kind {
+        OperationKind::Write { length, .. } => length as u64,
+        OperationKind::ReadRequest { length, .. } => length as u64,
+        _ => 0,
     }
 }
 

@@ -1,0 +1,132 @@
+//! One end of a connection without an endpoint, and random numbers for what it does.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use rpcrdma::segment::Segment;
+use rpcrdma_verbs::loopback::{Adapter, QueuePair, Region};
+use rpcrdma_verbs::{Access, Depths, Error, Kind, Local, Operation, Status, Verbs, Work};
+
+pub(crate) const ADDRESS: &str = "192.0.2.2:20049";
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+/// xorshift64*.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn word(&mut self) -> u32 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.word() as usize % end
+    }
+
+    pub(crate) fn one_in(&mut self, many: usize) -> bool {
+        self.below(many) == 0
+    }
+
+    pub(crate) fn odd(&mut self) -> u32 {
+        let words = [0, 1, 2, 3, 4, 5, 28, 44, 0x7fff_ffff, 0x8000_0000, 0xffff_fffc, u32::MAX, self.word()];
+        words[self.below(words.len())]
+    }
+}
+
+/// One end of a connection, by verbs alone.
+pub(crate) struct Peer {
+    pub(crate) verbs: Adapter,
+    pub(crate) queue_pair: QueuePair,
+    pub(crate) receives: Vec<Region>,
+    sends: Vec<Region>,
+    idle: Vec<usize>,
+    /// What is advertised.
+    pub(crate) memory: Region,
+    pub(crate) got: VecDeque<Vec<u8>>,
+    pub(crate) over: bool,
+    pub(crate) sent: usize,
+}
+
+pub(crate) const SIZE: usize = 4096;
+pub(crate) const QUEUE: usize = 48;
+
+impl Peer {
+    pub(crate) fn new(verbs: &Adapter) -> Self {
+        let domain = verbs.domain().unwrap();
+        let register = |octets: usize, access| verbs.register(&domain, vec![0; octets], access).unwrap();
+        let peer = Self {
+            verbs: verbs.clone(),
+            queue_pair: verbs.queue_pair(&domain, Depths::default()).unwrap(),
+            receives: (0..QUEUE).map(|_| register(SIZE, Access::LOCAL_WRITE)).collect(),
+            sends: (0..QUEUE).map(|_| register(SIZE + 64, Access::empty())).collect(),
+            idle: (0..QUEUE).collect(),
+            memory: register(1 << 16, Access::LOCAL_WRITE | Access::REMOTE_READ | Access::REMOTE_WRITE),
+            got: VecDeque::new(),
+            over: false,
+            sent: 0,
+        };
+        (0..QUEUE).for_each(|number| peer.post_receive(number).unwrap());
+        peer
+    }
+
+    pub(crate) fn connect(verbs: &Adapter, private_data: &[u8]) -> Self {
+        let peer = Self::new(verbs);
+        peer.verbs.connect(&peer.queue_pair, ADDRESS.parse().unwrap(), private_data).unwrap();
+        assert!(peer.verbs.connected(&peer.queue_pair, 10 * SECOND).unwrap().is_some());
+        peer
+    }
+
+    pub(crate) fn post_receive(&self, number: usize) -> Result<(), Error> {
+        let local = Local::all(&self.receives[number], SIZE);
+        self.verbs.post_receive(&self.queue_pair, (1 << 32) + number as u64, local)
+    }
+
+    /// Takes a completion, if there is one.
+    pub(crate) fn look(&mut self, timeout: Duration) -> bool {
+        match self.verbs.completion(&self.queue_pair, timeout) {
+            Ok(Some(done)) if done.status == Status::Success => {
+                let number = done.id as u32 as usize;
+                if done.kind == Kind::Receive {
+                    let octets = self.verbs.read(&self.receives[number], |octets| octets[..done.length].to_vec());
+                    self.got.push_back(octets.unwrap());
+                    self.over |= self.post_receive(number).is_err();
+                } else {
+                    self.idle.push(number);
+                }
+                true
+            }
+            Ok(None) => false,
+            _ => {
+                self.over = true;
+                false
+            }
+        }
+    }
+
+    pub(crate) fn send(&mut self, octets: &[u8], invalidate: Option<u32>) {
+        while self.idle.is_empty() && !self.over {
+            self.look(10 * SECOND);
+        }
+        let Some(number) = self.idle.pop().filter(|_| !self.over) else { return };
+        let length = octets.len().min(SIZE + 64);
+        self.verbs.write(&self.sends[number], |buffer| buffer[..length].copy_from_slice(&octets[..length])).unwrap();
+        let operation = invalidate.map_or(Operation::Send, Operation::SendWithInvalidate);
+        let work = Work::new(number as u64, operation, Local::all(&self.sends[number], length));
+        self.over = self.verbs.post(&self.queue_pair, work).is_err();
+        self.sent += 1;
+    }
+
+    /// Waits until all that was sent has arrived.
+    pub(crate) fn settle(&mut self) {
+        while self.idle.len() < QUEUE && !self.over {
+            self.look(10 * SECOND);
+        }
+        while !self.over && self.look(Duration::ZERO) {}
+    }
+
+    pub(crate) fn segment(&self) -> Segment {
+        self.verbs.segment(&self.memory)
+    }
+}
