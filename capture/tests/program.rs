@@ -1738,7 +1738,8 @@ fn where_the_capture_was_taken_says_where_the_network_is() {
         ("responder", "captured at the responder: the responder phase is its own time"),
         ("between", "captured between requester and responder"),
     ] {
-        for arguments in [&["slow"][..], &["transactions", "--json"], &["trace", "-o", "-"]] {
+        let explain = ["explain", "--xid", "0x4bd138ec"];
+        for arguments in [&["slow"][..], &["transactions", "--json"], &["trace", "-o", "-"], &explain] {
             let output = run(&[arguments, &["--captured-at", place, &capture("nfs41")]].concat());
             let said = std::str::from_utf8(&output.stderr).unwrap();
             assert!(said.contains(expected), "{arguments:?}: {said}");
@@ -1747,6 +1748,9 @@ fn where_the_capture_was_taken_says_where_the_network_is() {
         let statistics: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
         let connection = &statistics["connections"][0];
         assert_eq!((&connection["captured_at"], &connection["captured_at_known"]), (&json!(place), &json!("given")));
+        let (_, summary) = records_of(&output);
+        let all = json!([{ "captured_at": place, "captured_at_known": "given", "connections": 1 }]);
+        assert_eq!(summary["captures"][0]["captured_at"], all);
     }
     let said = run(&["slow", &capture("nfs41")]).stderr;
     assert!(!std::str::from_utf8(&said).unwrap().contains("captured"), "it is not known");

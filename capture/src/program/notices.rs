@@ -8,7 +8,7 @@ use crate::carrier::operation::Sides;
 use crate::dissector::Summary;
 use crate::event::{Event, Report};
 use crate::file::{FileError, Time};
-use crate::output::json::{CaptureSummary, UnreadFile};
+use crate::output::json::{CaptureSummary, PlaceCount, UnreadFile};
 use crate::rpc::known::Status;
 use crate::rpc::message::Captured;
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -196,6 +196,8 @@ impl Notices {
         let of_rpcs = |count| with_rpcs.then_some(count);
         (capture.messages, capture.messages_selected) = (self.messages, self.messages_selected);
         (capture.rpcs, capture.rpcs_selected) = (of_rpcs(self.rpcs), of_rpcs(self.rpcs_selected));
+        let places = self.places.iter().map(|(&(place, known), &count)| PlaceCount::new(place, known, count));
+        capture.captured_at = places.collect();
         let missing = &mut capture.missing;
         missing.incomplete_messages = self.incomplete;
         missing.not_rebuilt_rpcs = of_rpcs(self.rpcs_incomplete);

@@ -101,15 +101,28 @@ fn the_echo_goes_each_way_and_quiet_says_the_summary_only() {
 fn json_has_an_object_a_line() {
     let (shown, _) = ping(&nfs(), Plan { show: Show::Json, ..plan(NULL, 2) }, SECOND);
     let lines: Vec<serde_json::Value> = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.len(), 3);
-    assert_eq!((&lines[0]["type"], &lines[0]["octets"]), (&"reply".into(), &24.into()));
-    assert!(lines[0]["latency"].as_f64().unwrap() > 0.0);
-    assert_eq!(
-        (&lines[2]["type"], &lines[2]["calls"], &lines[2]["replies"]),
-        (&"summary".into(), &2.into(), &2.into())
-    );
-    assert!(lines[2]["median"].as_f64().unwrap() <= lines[2]["max"].as_f64().unwrap());
-    assert!(lines[2]["ended"].is_null());
+    let [connection, first, second, summary] = &lines[..] else { panic!("{shown}") };
+    assert!(lines.iter().all(|line| line["schema"] == 1 && line["responder"] == first["responder"]), "{shown}");
+    assert_eq!((&connection["type"], &connection["rpcrdma_version"]), (&"connection".into(), &"1".into()));
+    assert!(connection["call_threshold"].as_u64().unwrap() >= 1024);
+    for call in [first, second] {
+        assert_eq!((&call["type"], &call["octets"]), (&"call".into(), &24.into()));
+        assert!(call["latency_ns"].as_u64().unwrap() > 0 && call["fault"].is_null());
+        assert!(call["rdma_xid"].as_str().unwrap().starts_with("0x"));
+    }
+    assert_eq!((&summary["type"], &summary["calls"], &summary["replies"]), (&"summary".into(), &2.into(), &2.into()));
+    assert!(summary["median_ns"].as_u64().unwrap() <= summary["max_ns"].as_u64().unwrap());
+    assert!(summary["ended"].is_null());
+}
+
+#[test]
+fn json_of_a_call_that_fails_has_the_same_fields() {
+    let (shown, _) = ping(&programs(), Plan { show: Show::Json, ..plan(NULL, 1) }, SECOND);
+    let lines: Vec<serde_json::Value> = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [_, call, summary] = &lines[..] else { panic!("{shown}") };
+    assert_eq!(call["fault"], "the server answers PROG_UNAVAIL");
+    assert!(call["octets"].is_null() && call["latency_ns"].is_null());
+    assert!(summary["replies"] == 0 && summary["min_ns"].is_null());
 }
 
 #[test]

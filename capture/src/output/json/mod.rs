@@ -62,7 +62,9 @@ pub(super) use record::RecordObject;
 pub(super) use record::{Record, SCHEMA, write_record};
 use recovered::RecoveredObject;
 use salvaged::Salvaged;
-pub use summary::{CaptureSummary, CapturesSummary, CommandSummary, Damage, Ignored, LeftOut, Missing, UnreadFile};
+pub use summary::{
+    CaptureSummary, CapturesSummary, CommandSummary, Damage, Ignored, LeftOut, Missing, PlaceCount, UnreadFile,
+};
 use terminate::TerminateObject;
 use transaction::TransactionObject;
 pub(super) use values::{EndObject, Hex32};

@@ -8,6 +8,7 @@ use super::record::{Record, write_record};
 use crate::dissector;
 use crate::output::findings::FindingTotals;
 use crate::output::stats::NamedCount;
+use crate::rpc::place::{CapturedAt, PlaceKnown};
 
 /// The end of what a command prints: how it ended, and what was missing, damaged or ignored.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -129,6 +130,8 @@ pub struct CaptureSummary {
     pub rpcs_selected: Option<u64>,
     /// The options that filtered.
     pub filters: Vec<&'static str>,
+    /// Where packets were captured, as far as that is known: it says in which phases of RPCs the network is.
+    pub captured_at: Vec<PlaceCount>,
     /// What the capture does not hold.
     pub missing: Missing,
     /// What is wrong with the capture itself.
@@ -162,6 +165,27 @@ impl CaptureSummary {
             },
             ..Self::default()
         }
+    }
+}
+
+/// Connections that were captured at the same place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct PlaceCount {
+    /// At the `requester`, at the `responder`, or `between` them.
+    pub captured_at: &'static str,
+    /// How that is known: it was `given`, or `inferred` from the acknowledgements of both ends.
+    pub captured_at_known: &'static str,
+    /// How many connections.
+    pub connections: u64,
+}
+
+impl PlaceCount {
+    /// So many connections.
+    #[must_use]
+    pub const fn new(place: CapturedAt, known: PlaceKnown, connections: u64) -> Self {
+        Self { captured_at: place.name(), captured_at_known: known.name(), connections }
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
     let mut names = FileNames::default();
     let steps = StepsWanted::Xids(input.xid.clone());
     let config = Config { operations: true, recovery: true, steps, ..Config::default() };
-    let show = Show { all: true, ..Show::report(quiet) };
+    let show = Show { all: true, phases: true, ..Show::report(quiet) };
     let done = source.read_given(config, show, |given, _, known| {
         let event = match given {
             Given::Event(event) => event,

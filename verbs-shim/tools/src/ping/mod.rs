@@ -2,6 +2,8 @@
 //!
 //! It is separate from the program so that it runs over every provider, including the loopback.
 
+mod json;
+
 use std::io::{self, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +11,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::{CallError, Client, Provider};
-use serde_json::Value;
 
 use crate::echo::{CallFault, Caller, Carry};
 
@@ -100,19 +101,11 @@ impl Summary {
 
     fn write(&self, to: SocketAddr, show: Show, out: &mut impl Write) -> io::Result<()> {
         let (calls, replies) = (self.calls, self.latencies.len());
+        if show == Show::Json {
+            return json::summary(to, self, out);
+        }
         let times = [("min", 0), ("median", 50), ("p99", 99), ("max", 100)];
         let times = times.map(|(name, percent)| (name, self.percentile(percent)));
-        if show == Show::Json {
-            write!(out, r#"{{"type":"summary","to":"{to}","calls":{calls},"replies":{replies}"#)?;
-            for (name, time) in times {
-                match time {
-                    Some(time) => write!(out, r#","{name}":{}"#, time.as_secs_f64())?,
-                    None => write!(out, r#","{name}":null"#)?,
-                }
-            }
-            let ended = self.ended.as_ref().map_or(Value::Null, |ended| Value::from(ended.to_string()));
-            return writeln!(out, r#","ended":{ended}}}"#);
-        }
         if let Some(ended) = &self.ended {
             let left = self.planned - calls;
             writeln!(out, "{ended}; {left} calls of {} were not made", self.planned)?;
@@ -163,7 +156,9 @@ struct Run<'a, V: Provider> {
 impl<V: Provider> Run<'_, V> {
     fn run(mut self, out: &mut impl Write) -> io::Result<Summary> {
         let terms = self.client.connection().terms();
-        if self.plan.show != Show::Json {
+        if self.plan.show == Show::Json {
+            json::connection(self.to, &terms, out)?;
+        } else {
             let (version, there, back) = (terms.version, terms.call_threshold, terms.reply_threshold);
             writeln!(
                 out,
@@ -221,16 +216,9 @@ impl<V: Provider> Run<'_, V> {
                 let milliseconds = milliseconds(took);
                 writeln!(out, "{octets} octets from {to}: xid={xid:#010x} time={milliseconds:>8.3} ms")
             }
-            (Show::Json, Ok(())) => {
-                let took = took.as_secs_f64();
-                writeln!(
-                    out,
-                    r#"{{"type":"reply","from":"{to}","xid":"{xid:#010x}","octets":{octets},"latency":{took}}}"#
-                )
-            }
-            (Show::Json, Err(fault)) => {
-                let fault = Value::from(fault.to_string());
-                writeln!(out, r#"{{"type":"fault","from":"{to}","xid":"{xid:#010x}","fault":{fault}}}"#)
+            (Show::Json, outcome) => {
+                let reply = outcome.as_ref().map(|()| (octets, took)).map_err(ToString::to_string);
+                json::call(to, xid, reply, out)
             }
             // What ends everything is reported once.
             (_, Err(CallFault::Call(CallError::Lost(..) | CallError::Refused(_)))) | (Show::Summary, Ok(())) => Ok(()),
