@@ -170,7 +170,7 @@ fn reply_head(xid: u32) -> &'static [u8] {
 
 /// A Call of `length` octets whose reply has at most `reply_length`.
 fn plain(head: &[u8], length: u32, reply_length: u32) -> requester::Call<'_> {
-    requester::Call { head, length, arguments: &[], results: &[], reply_length }
+    requester::Call { head, length, arguments: &[], results: &[], reply_length, largest_room: 0 }
 }
 
 fn null() -> &'static [u8] {

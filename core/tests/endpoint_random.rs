@@ -223,6 +223,7 @@ impl World {
             arguments: &arguments,
             results: &rooms,
             reply_length,
+            largest_room: 0,
         };
         match self.requester.call(&asked) {
             Ok(id) => {
@@ -802,7 +803,14 @@ fn whatever_comes_a_requester_ends_its_call_once_or_waits() {
     ];
     for round in 0..100_000 {
         let mut requester = Requester::<2, 4>::new(Terms::default(), 2, 4096);
-        let asked = requester::Call { head: &head, length: 40, arguments: &[], results: &[30], reply_length: 2000 };
+        let asked = requester::Call {
+            head: &head,
+            length: 40,
+            arguments: &[],
+            results: &[30],
+            reply_length: 2000,
+            largest_room: 0,
+        };
         let provided = round % 4 == 3;
         if provided {
             requester.pull_replies();

@@ -43,6 +43,7 @@ struct Exchange {
     arguments: &'static [Item],
     results: &'static [u32],
     reply_length: u32,
+    largest_room: u32,
     call: &'static [u32],
     reply: (u32, &'static [Item]),
     /// What the Responder does before it answers, and how it answers.
@@ -63,6 +64,7 @@ fn exchanges() -> Vec<Exchange> {
         arguments: &[],
         results: &[],
         reply_length: 24,
+        largest_room: 0,
         call: &[7, 2, 0, 0, 0, 0, 0, 0, 0],
         reply: (24, &[]),
         moved: "",
@@ -189,6 +191,7 @@ fn exchange() -> Exchange {
         arguments: &[],
         results: &[],
         reply_length: 24,
+        largest_room: 0,
         call: &[],
         reply: (24, &[]),
         moved: "",
@@ -208,6 +211,7 @@ fn make(exchange: &Exchange) -> (Requester<4, 8>, Vec<u8>) {
         arguments: exchange.arguments,
         results: exchange.results,
         reply_length: exchange.reply_length,
+        largest_room: exchange.largest_room,
     };
     requester.call(&call).unwrap();
     let mut buffer = [0xa5; 256];
@@ -481,7 +485,10 @@ fn what_is_no_reply_ends_the_call_or_is_ignored() {
             [&[7, 2, 1, 10, 0, 0, 0, 0][..], &other].concat(),
             None,
         ),
-        ("what does not decode", vec![7, 2, 1, 0, 1, 0, 1], vec![7, 2, 1, 13, 1], None),
+        ("what does not decode", vec![7, 2, 1, 0, 1, 0, 1], vec![7, 2, 1, 13, 1], Some(End::BadReply)),
+        ("an error that ends early", vec![7, 2, 1, 4, 1, 9, 1], vec![7, 2, 1, 4, 9, 1], Some(End::BadReply)),
+        ("what does not decode, with another XID", vec![8, 2, 1, 0, 1, 0, 1], vec![8, 2, 1, 13, 1], None),
+        ("an error about properties", vec![7, 2, 1, 4, 1, 3], vec![7, 2, 1, 4, 3], None),
         (
             "another version",
             [&[7, 1, 1, 0, 1, 0, 0, 0, 0][..], &reply].concat(),
@@ -493,6 +500,202 @@ fn what_is_no_reply_ends_the_call_or_is_ignored() {
             let (requester, _) = make(&Exchange { version, ..exchange() });
             assert_eq!(ends(requester, &octets(&send), None), end, "{name}, version {version}");
         }
+    }
+}
+
+/// The `RDMA2_ERROR` with this body.
+fn error_with(version: Version, body: &[u32]) -> Vec<u8> {
+    octets(&[if version == A { &[XID, 2, 9, 4, 1][..] } else { &[XID, 2, 9, 4] }, body].concat())
+}
+
+/// What a Requester does after this answer: the header of the Send of the Call that is made again, or the end. The memory of
+/// the first Call is fenced before either. The regions of the second have the handles 0xb0, 0xb1, and so on.
+fn goes_on(requester: &mut Requester<4, 8>, octets: &[u8]) -> Result<Vec<u32>, End> {
+    requester.handle(requester::Input::Received { receive: 9, octets, invalidated: None }).unwrap();
+    let mut buffer = [0xa5; 256];
+    loop {
+        match requester.poll(&mut buffer).unwrap().unwrap() {
+            requester::Output::Release { receive } => assert_eq!(receive, 9),
+            requester::Output::Invalidate { call, region, .. } => {
+                requester.handle(requester::Input::Invalidated { call, region }).unwrap();
+            }
+            requester::Output::Register { call, region, .. } => {
+                let memory = Some((0xb0 + u32::from(region), 0x1000));
+                requester.handle(requester::Input::Registered { call, region, memory }).unwrap();
+            }
+            requester::Output::Send { call, header, .. } => {
+                requester.handle(requester::Input::Sent { call }).unwrap();
+                return Ok(words(&buffer[..header]));
+            }
+            requester::Output::Done { end, .. } => {
+                assert_eq!(requester.in_flight(), 0);
+                return Err(end);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// The calls that are made again: the error, and the header of the second Call in either format, `None` if it ends with the
+/// error. (Draft -07 sections 7.1 to 7.4; -01 has the same.)
+#[test]
+fn a_call_is_made_again_as_its_error_asks_for() {
+    const ONE: &[Item] = &[Item { position: 44, length: 1000 }];
+    const TWO: &[Item] = &[Item { position: 44, length: 600 }, Item { position: 648, length: 600 }];
+    let segment = |handle: u32, length: u32| [handle, length, 0, 0x1000];
+    let read = |position: u32, handle, length| [&[1, position][..], &segment(handle, length)].concat();
+    let chunk = |handle, length| [&[1, 1][..], &segment(handle, length)].concat();
+    // The handle to invalidate, the reads, the writes, the Reply chunk.
+    let inline = |handle: u32, reads: Vec<u32>, writes: Vec<u32>, reply: Vec<u32>| {
+        let lists =
+            [&[handle][..], &reads, &[0], &writes, &[0], if reply.is_empty() { &[0] } else { &reply[..] }].concat();
+        Some(([&[7, 2, 0, 0, 0][..], &lists].concat(), [&[7, 2, 0, 10][..], &lists].concat()))
+    };
+    let long = |handle: u32, call: Vec<u32>, reads: Vec<u32>, writes: Vec<u32>| {
+        let a = [&[7, 2, 0, 1, 0, handle][..], &call, &reads, &[0], &writes, &[0, 0]].concat();
+        Some((a, [&[7, 2, 0, 8, handle][..], &call, &[0], &reads, &[0], &writes, &[0, 0]].concat()))
+    };
+    let none = Vec::new;
+    let read_one = || Exchange { length: 1044, arguments: ONE, ..exchange() };
+    let read_two = || Exchange { length: 1248, arguments: TWO, ..exchange() };
+    let write_one = || Exchange { results: &[100], reply_length: 28, ..exchange() };
+    let both = || Exchange { results: &[100], reply_length: 28, ..read_one() };
+    let growing = || Exchange { largest_room: 600, ..write_one() };
+    let reply = |reply_length| Exchange { reply_length, largest_room: 600, ..exchange() };
+    let cases: Vec<(&str, Exchange, &[u32], Option<(Vec<u32>, Vec<u32>)>)> = vec![
+        ("no Read chunk", read_one(), &[6, 0], long(0xb0, read(0, 0xb0, 1044), none(), none())),
+        (
+            "one Read chunk of two",
+            read_two(),
+            &[6, 1],
+            long(0xb0, [read(0, 0xb0, 44), read(0, 0xb1, 604)].concat(), read(44, 0xb2, 600), none()),
+        ),
+        ("as many Read chunks as there were", read_one(), &[6, 1], None),
+        ("fewer Read chunks than none", write_one(), &[6, 0], None),
+        ("no Write chunk: the reply is short enough", write_one(), &[7, 0], inline(0, none(), none(), none())),
+        (
+            "one Write chunk of two: the reply is not",
+            Exchange { results: &[100, 199], reply_length: 32, ..exchange() },
+            &[7, 1],
+            inline(0xb0, none(), chunk(0xb0, 100), chunk(0xb1, 232)),
+        ),
+        ("as many Write chunks as there were", write_one(), &[7, 1], None),
+        ("one segment, and two Read chunks", read_two(), &[8, 1], long(0xb0, read(0, 0xb0, 1248), none(), none())),
+        ("one segment, and chunks of either kind", both(), &[8, 1], inline(0xb0, read(44, 0xb0, 1000), none(), none())),
+        ("no segment", both(), &[8, 0], None),
+        ("as many segments as there were", both(), &[8, 2], None),
+        ("a longer result", growing(), &[9, 1, 300], inline(0xb0, none(), chunk(0xb0, 300), none())),
+        ("a result as long as may be", growing(), &[9, 1, 600], inline(0xb0, none(), chunk(0xb0, 600), none())),
+        ("a result that is too long", growing(), &[9, 1, 601], None),
+        ("a longer result, where the room must not grow", write_one(), &[9, 1, 101], None),
+        ("a result that had room", growing(), &[9, 1, 100], None),
+        ("no such Write chunk", growing(), &[9, 2, 300], None),
+        ("a Write chunk that is not known", growing(), &[9, 0, 0], None),
+        ("a longer reply", reply(400), &[10, 500], inline(0xb0, none(), none(), chunk(0xb0, 500))),
+        (
+            "a longer reply, where it was to be inline",
+            reply(24),
+            &[10, 402],
+            inline(0xb0, none(), none(), chunk(0xb0, 404)),
+        ),
+        ("a reply that is too long", reply(400), &[10, 601], None),
+        ("a reply of a length that is not known", reply(400), &[10, 0], None),
+        ("a reply that had room", reply(400), &[10, 400], None),
+        ("a version", read_one(), &[1, 2, 2], None),
+        ("BAD_XDR", read_one(), &[2], None),
+        ("INVAL_HTYPE", read_one(), &[4], None),
+        ("INVAL_CONT", read_one(), &[5], None),
+        ("VERS_MISMATCH", read_one(), &[11], None),
+        ("SYSTEM", read_one(), &[100], None),
+    ];
+    for (name, mut exchange, error, second) in cases {
+        for version in [A, B] {
+            exchange.version = version;
+            let (mut requester, _) = make(&exchange);
+            let went_on = goes_on(&mut requester, &error_with(version, error));
+            match &second {
+                Some((a, b)) => {
+                    assert_eq!(went_on.as_ref(), Ok(if version == A { a } else { b }), "{name}, version {version}");
+                    assert!(requester.awaits(XID), "{name}, version {version}");
+                    // The same error once more asks for what it has.
+                    let end = goes_on(&mut requester, &error_with(version, error));
+                    assert!(matches!(end, Err(End::ErrorV2(_))), "{name}, version {version}: {end:?}");
+                }
+                None => assert!(matches!(went_on, Err(End::ErrorV2(_))), "{name}, version {version}: {went_on:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_answers_each_try_with_an_error_ends_the_call() {
+    for version in [A, B] {
+        let arguments = &[Item { position: 44, length: 600 }, Item { position: 648, length: 600 }];
+        let exchange = Exchange { version, length: 1248, arguments, results: &[10, 10, 10, 10], ..exchange() };
+        let (mut requester, _) = make(&Exchange { largest_room: u32::MAX, ..exchange });
+        let errors: [&[u32]; 6] = [&[9, 1, 20], &[10, 300], &[7, 2], &[6, 1], &[8, 3], &[9, 1, 30]];
+        let mut tries = errors.iter().map(|error| goes_on(&mut requester, &error_with(version, error)));
+        assert!(tries.by_ref().take(5).all(|tried| tried.is_ok()), "{version}");
+        let last = End::ErrorV2(ErrorBodyV2::WriteResource { chunk_index: 1, length_needed: 30 });
+        assert_eq!(tries.next(), Some(Err(last)), "{version}");
+    }
+}
+
+#[test]
+fn a_header_type_that_was_refused_is_not_used_again() {
+    for version in [A, B] {
+        let (mut requester, _) = make(&Exchange { version, length: 300, ..exchange() });
+        let refused = End::ErrorV2(ErrorBodyV2::Void(ErrorCode::INVAL_HTYPE));
+        assert_eq!(goes_on(&mut requester, &error_with(version, &[4])), Err(refused), "{version}");
+        let head = call_head();
+        let mut call = requester::Call {
+            head: &head,
+            length: 300,
+            arguments: &[],
+            results: &[],
+            reply_length: 24,
+            largest_room: 0,
+        };
+        assert_eq!(requester.call(&call), Err(requester::CallRefusal::Form), "{version}");
+        call.length = 40;
+        assert!(requester.call(&call).is_ok(), "{version}");
+    }
+}
+
+#[test]
+fn a_call_that_is_to_be_made_again_can_be_given_up_and_lost_and_waits_for_a_credit() {
+    for version in [A, B] {
+        let begun = || {
+            let arguments = &[Item { position: 44, length: 1000 }];
+            let (mut requester, _) = make(&Exchange { version, length: 1044, arguments, ..exchange() });
+            let octets = error_with(version, &[6, 0]);
+            requester.handle(requester::Input::Received { receive: 9, octets: &octets, invalidated: None }).unwrap();
+            let mut buffer = [0xa5; 256];
+            assert!(matches!(requester.poll(&mut buffer), Ok(Some(requester::Output::Release { .. }))));
+            let Ok(Some(requester::Output::Invalidate { call, region, .. })) = requester.poll(&mut buffer) else {
+                panic!("{version}")
+            };
+            (requester, call, requester::Input::Invalidated { call, region })
+        };
+        let mut buffer = [0xa5; 256];
+        let (mut requester, call, invalidated) = begun();
+        requester.cancel(call).unwrap();
+        assert!(matches!(requester.poll(&mut buffer), Ok(None)), "it is not fenced: {version}");
+        requester.handle(invalidated).unwrap();
+        let end = requester.poll(&mut buffer);
+        assert!(matches!(end, Ok(Some(requester::Output::Done { end: End::Cancelled, .. }))), "{version}: {end:?}");
+
+        let (mut requester, _, _) = begun();
+        requester.handle(requester::Input::Disconnected).unwrap();
+        let end = requester.poll(&mut buffer);
+        assert!(matches!(end, Ok(Some(requester::Output::Done { end: End::Lost, .. }))), "{version}: {end:?}");
+
+        let (mut requester, _, invalidated) = begun();
+        requester.permit(0);
+        requester.handle(invalidated).unwrap();
+        assert!(matches!(requester.poll(&mut buffer), Ok(None)), "no credit: {version}");
+        requester.permit(1);
+        assert!(matches!(requester.poll(&mut buffer), Ok(Some(requester::Output::Register { .. }))), "{version}");
     }
 }
 

@@ -18,7 +18,7 @@ fn errors_say_what_is_wrong_and_have_no_cause_that_they_say_too() {
     let mut credits = Credits::new();
     credits.call().unwrap();
     let mut requester = Requester::<1, 1>::new(Terms::default(), 1, 4096);
-    let call = requester::Call { head: &[], length: 0, arguments: &[], results: &[], reply_length: 0 };
+    let call = requester::Call { head: &[], length: 0, arguments: &[], results: &[], reply_length: 0, largest_room: 0 };
     let header = Header { xid: 1, credit: 1, body: Body::Msg(Chunks::default()) };
     let chunks = Chunks::default();
     let errors: [&dyn Error; 11] = [

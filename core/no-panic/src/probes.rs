@@ -564,7 +564,7 @@ fn requester(input: &[u8], output: &mut [u8]) {
         length: black_box(60),
         arguments: items.get(..black_box(1)).unwrap_or_default(),
         results: &[black_box(1), black_box(2)],
-        reply_length: black_box(40),
+        reply_length: black_box(40), largest_room: 0,
     };
     let mut named: Option<CallId> = None;
     for octet in input {

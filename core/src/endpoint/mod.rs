@@ -43,7 +43,7 @@
 //! // A NULL call, and the Send it becomes.
 //! let mut message = [0; 40];
 //! (message[3], message[11]) = (7, 2);
-//! let call = requester::Call { head: &message, length: 40, arguments: &[], results: &[], reply_length: 24 };
+//! let call = requester::Call { head: &message, length: 40, arguments: &[], results: &[], reply_length: 24, largest_room: 0 };
 //! requester.call(&call).unwrap();
 //! let Some(Output::Send { call, header, payload }) = requester.poll(&mut send).unwrap() else { unreachable!() };
 //! assert!(payload.eq(std::iter::once(0..40)));

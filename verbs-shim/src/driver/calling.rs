@@ -209,6 +209,7 @@ impl<V: Provider> Calling<V> {
             arguments: &self.items,
             results: &self.rooms,
             reply_length: call.reply_length(),
+            largest_room: 0,
         };
         let id = match self.requester.call(&asked) {
             Ok(id) => id,

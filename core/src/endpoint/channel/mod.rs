@@ -341,11 +341,16 @@ impl Channel {
                 if ErrorReplyV2::decode(link.family, octets).is_ok() {
                     return Arrival::Nothing;
                 }
-                let reaction = match Prefix::decode(octets) {
-                    Ok(prefix) if prefix.version == v1::VERSION => link.mismatch(),
-                    _ => ReactionV2::to(error, link.role_for(octets)),
+                let prefix = Prefix::decode(octets).ok();
+                let role = link.role_for(octets);
+                let reaction = match prefix {
+                    Some(prefix) if prefix.version == v1::VERSION => link.mismatch(),
+                    _ => ReactionV2::to(error, role),
                 };
-                return self.react(octets, reaction);
+                let arrival = self.react(octets, reaction);
+                // The call that waits for it would wait in vain.
+                let is_reply = role == Role::Requester && prefix.is_some_and(|prefix| prefix.version == v2::VERSION);
+                return if is_reply { Arrival::Reply } else { arrival };
             }
         };
         if link.credits.receive(message.header.credit(), message.header.is_grant()).is_err() {
@@ -429,7 +434,9 @@ impl Link {
             }
             Family::B => Prefix::decode(octets).is_ok_and(|prefix| {
                 let of = family_b::HeaderType(prefix.procedure.0);
-                (family_b::HeaderType::RDMA2_REPLY_EXTERNAL..=family_b::HeaderType::RDMA2_REPLY_INLINE).contains(&of)
+                of == family_b::HeaderType::RDMA2_ERROR
+                    || (family_b::HeaderType::RDMA2_REPLY_EXTERNAL..=family_b::HeaderType::RDMA2_REPLY_INLINE)
+                        .contains(&of)
             }),
         };
         if is_reply { Role::Requester } else { Role::Responder }

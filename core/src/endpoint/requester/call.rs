@@ -22,6 +22,10 @@ pub struct Call<'a> {
     /// The most octets of the reply's Payload stream, if the results that have room are reduced. Under integrity or
     /// privacy, the Requester adds room for the results itself.
     pub reply_length: u32,
+    /// The most octets that the room for a result or for the reply may grow to, if the Responder of version 2 says that it
+    /// needs more: the Call is then made again. It was carried out before, so leave this 0 if it must not be carried out
+    /// twice.
+    pub largest_room: u32,
 }
 
 /// Why a Call is refused.
@@ -41,6 +45,8 @@ pub enum CallRefusal {
     /// More segments than there is room for, or than fit in a header within the inline threshold, that of the reply
     /// included.
     TooManySegments,
+    /// The Responder does not know the header type that the Call would have, and has said so.
+    Form,
 }
 
 impl fmt::Display for CallRefusal {
@@ -52,6 +58,7 @@ impl fmt::Display for CallRefusal {
             Self::XidInUse => f.write_str("the XID is in use"),
             Self::TooManyCalls => f.write_str("too many calls at a time"),
             Self::TooManySegments => f.write_str("too many segments"),
+            Self::Form => f.write_str("the other side does not know the header type it needs"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The side that calls (RFC 8166 sections 3 and 4).
 //!
-//! A Call passes through these stages, and never goes back:
+//! A Call passes through these stages. It goes back only to be made again:
 //!
 //! ```text
 //! Waiting for a credit -> Registering memory -> Sent ------> answered -----> Fencing memory -> Done
@@ -8,6 +8,22 @@
 //!                                                v             |    v               |
 //!                                            Cancelled --------+    Pulling the reply, then RDMA_DONE
 //! ```
+//!
+//! # Errors that a Call recovers from
+//! Some errors of version 2 say what the Responder would take. When the Call is fenced, it is made again with that, in the
+//! same place and with the same XID, so that a Responder that remembers its replies knows it again. It waits for a credit
+//! like a new one.
+//!
+//! ```text
+//! READ_CHUNKS     with as many Read chunks as it takes; the other arguments go with the rest of the message
+//! WRITE_CHUNKS    with as many Write chunks as it takes; the other results come with the rest of the reply
+//! SEGMENTS        without Read chunks, without Write chunks, or without either: the first of these with few enough segments
+//! WRITE_RESOURCE  with the room that the result needs  \ if that is at most `Call::largest_room`, because the Call was
+//! REPLY_RESOURCE  with the room that the reply needs   / carried out, and will be again
+//! ```
+//!
+//! Each of these happens once for a Call; the next such error, one that asks for nothing else than what it had, and any
+//! other error end the Call. After `INVAL_HTYPE`, the form that was refused is not used again on this connection.
 //!
 //! The number of segments is known before memory is registered: one for each `Register`, which has a greatest length.
 //! So the form of a Call is chosen once. A Call takes its credit first and registers then, so that memory is exposed no
@@ -24,6 +40,7 @@
 mod call;
 mod input;
 mod output;
+mod rebuild;
 mod slot;
 
 pub use call::{Call, CallRefusal};
@@ -40,12 +57,13 @@ use super::slots::Slots;
 use super::stream::{self, Ranges};
 use super::version::Version;
 use super::window::Window;
-use super::wire::ReceivedReply;
+use super::wire::{ReceivedReply, ReplyBody};
 use super::{CallId, InputError, Terms, is_protected};
 use crate::error::EncodeError;
 use crate::rpc;
 use crate::segment::Segment;
 use crate::v1::{Body, Header};
+use crate::v2::{ErrorBodyV2, ErrorCode};
 
 /// The Requester of one connection: at most `CALLS` calls at a time, with at most `SEGMENTS` segments each.
 #[derive(Debug)]
@@ -81,7 +99,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     #[must_use]
     pub fn new(terms: Terms, credits: u32, segment_length: u32) -> Self {
         Self {
-            how: How { terms, segment_length: (segment_length & !3).max(4), pull: false },
+            how: How { terms, segment_length: (segment_length & !3).max(4), pull: false, unsupported: Vec::new() },
             window: Window::new(credits),
             transfer: u32::MAX,
             slots: Slots::new(),
@@ -163,6 +181,10 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             self.slots.free(id);
             return Err(CallRefusal::TooManySegments);
         }
+        if self.how.unsupported.contains(&slot.form) {
+            self.slots.free(id);
+            return Err(CallRefusal::Form);
+        }
         self.waiting.push(id);
         self.start();
         Ok(id)
@@ -181,6 +203,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
         match slot.stage {
             Stage::Sent => slot.stage = Stage::Cancelled,
+            Stage::Rebuilding(_) => slot.stage = Stage::Ending(End::Cancelled),
             Stage::Waiting | Stage::Registering => self.abandon(id, End::Cancelled),
             Stage::Cancelled | Stage::Pulling(_) | Stage::Notifying(_) | Stage::Ending(_) => {}
         }
@@ -258,6 +281,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                     self.rest(id);
                     self.held.push(id);
                 }
+                Step::Rebuild => self.rebuild(id),
                 Step::End => {
                     self.ready.pop();
                     return Ok(self.done(id));
@@ -272,6 +296,19 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.ready.pop();
         if let Some(slot) = self.slots.get(id) {
             slot.queued = false;
+        }
+    }
+
+    /// Makes a Call again that was answered with an error and is fenced. It waits for a credit like a new one.
+    #[cold]
+    fn rebuild(&mut self, id: CallId) {
+        self.rest(id);
+        let Some(slot) = self.slots.get(id) else { return };
+        if slot.rebuild(&self.how) {
+            self.waiting.push(id);
+            self.start();
+        } else {
+            self.ready(id);
         }
     }
 
@@ -296,7 +333,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let slot = self.slots.get(id).filter(|slot| slot.sending).ok_or(InputError::Unexpected)?;
         slot.sending = false;
         match slot.stage {
-            Stage::Pulling(_) | Stage::Ending(_) => self.ready(id),
+            Stage::Pulling(_) | Stage::Rebuilding(_) | Stage::Ending(_) => self.ready(id),
             Stage::Notifying(_) => {
                 slot.notified();
                 self.ready(id);
@@ -422,6 +459,11 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                 Version::One => return None,
                 Version::Two(_) => slot.spoiled(),
             }
+        }
+        if let ReplyBody::ErrorV2(ErrorBodyV2::Void(ErrorCode::INVAL_HTYPE)) = message.body
+            && !self.how.unsupported.contains(&slot.form)
+        {
+            let _ = self.how.unsupported.push(slot.form);
         }
         if let Some(credit) = message.credit {
             self.window.grant(credit);

@@ -14,6 +14,10 @@ use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use crate::rpc::MessageType;
 use crate::segment::{ReadSegment, Segment};
+use crate::v2::{ErrorBodyV2, ErrorCode};
+
+/// The errors after which a Call can be made again, each once.
+pub(super) const REBUILDS: usize = 5;
 
 /// How far a Call has got, in this order. Stages that hold a credit are marked with a C.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +35,8 @@ pub(super) enum Stage {
     Pulling(End),
     /// C: `RDMA_DONE` is posted, and not complete.
     Notifying(End),
+    /// The Responder has answered with this error. The memory of the Call is fenced, and then it is made again.
+    Rebuilding(ErrorBodyV2),
     /// Its memory is fenced.
     Ending(End),
 }
@@ -45,12 +51,18 @@ pub(super) struct Slot<const SEGMENTS: usize> {
     pub(super) queued: bool,
     /// Whether a Send is posted and not complete. No stage implies it: a reply may arrive before the completion.
     pub(super) sending: bool,
-    form: CallForm,
+    pub(super) form: CallForm,
     pub(super) length: u32,
-    items: Vec<Item, SEGMENTS>,
+    pub(super) items: Vec<Item, SEGMENTS>,
     /// The room in each Write chunk; once the reply is there, the octets in it.
     pub(super) results: Vec<u32, SEGMENTS>,
-    regions: Vec<Region, SEGMENTS>,
+    pub(super) regions: Vec<Region, SEGMENTS>,
+    /// The most octets of the reply, without the results that have Write chunks.
+    pub(super) longest: u32,
+    /// The most octets that the room for a result, or for the reply, may grow to.
+    pub(super) largest_room: u32,
+    /// The errors after which the Call was made again.
+    pub(super) rebuilt: Vec<ErrorCode, REBUILDS>,
     /// The room for a reply that the Responder provides; `None` if it may not.
     room: Option<u32>,
     /// Where it is, how much of it was asked for, and the RDMA Reads that are not complete.
@@ -60,13 +72,16 @@ pub(super) struct Slot<const SEGMENTS: usize> {
 }
 
 /// What applies to all Calls.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct How {
     pub(super) terms: Terms,
     /// The most octets of a memory region.
     pub(super) segment_length: u32,
     /// Long replies are not written into a Reply chunk, but pulled.
     pub(super) pull: bool,
+    /// Forms that the Responder has refused: in version 2 they must not be used again on this connection (version two
+    /// draft -07 section 7.1.3).
+    pub(super) unsupported: Vec<CallForm, 2>,
 }
 
 /// A segment, and the memory it is for.
@@ -105,6 +120,7 @@ pub(super) enum Step {
     Invalidate(u16, u32),
     Read(Piece),
     SendDone,
+    Rebuild,
     End,
     Wait,
 }
@@ -115,8 +131,11 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         // This names every field.
         #[rustfmt::skip]
         let Self {
-            xid, version, stage, queued, sending, form, length, items, results, regions, room, provided, pulled, reading,
+            xid, version, stage, queued, sending, form, length, items, results, regions, longest, largest_room, rebuilt,
+            room, provided, pulled, reading,
         } = self;
+        rebuilt.clear();
+        (*longest, *largest_room) = (0, 0);
         items.clear();
         results.clear();
         regions.clear();
@@ -126,10 +145,18 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         (*room, *pulled, *reading) = (None, 0, 0);
     }
 
+    /// Takes back what [`Self::build`] has laid out.
+    pub(super) fn clear_layout(&mut self) {
+        self.items.clear();
+        self.results.clear();
+        self.regions.clear();
+        (self.form, self.room) = (CallForm::Inline, None);
+    }
+
     /// Chooses the form of the Call, and the memory it needs; `None` if that is too much.
     pub(super) fn plan(&mut self, xid: u32, call: &Call<'_>, protected: bool, how: &How) -> Option<()> {
         self.begin(xid, call.length, how.terms.version);
-        let How { terms, segment_length: most, pull } = *how;
+        self.largest_room = call.largest_room;
         let (arguments, results) = if protected { (&[][..], &[][..]) } else { (call.arguments, call.results) };
         // What was to come in Write chunks now comes with the rest.
         let more = if protected {
@@ -137,11 +164,18 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         } else {
             0
         };
+        self.build(arguments, results, u64::from(call.reply_length).saturating_add(more), how)
+    }
+
+    /// Lays out a Call that has no regions yet: with `longest` octets for what comes besides the results.
+    #[inline]
+    pub(super) fn build(&mut self, arguments: &[Item], results: &[u32], longest: u64, how: &How) -> Option<()> {
+        let How { terms, segment_length: most, pull, .. } = *how;
         for (chunk, &room) in results.iter().enumerate() {
             self.results.push(room).ok()?;
             self.add(Kind::Write(u16::try_from(chunk).ok()?), 0..room, most)?;
         }
-        let longest = u64::from(call.reply_length).saturating_add(more);
+        self.longest = u32::try_from(longest).unwrap_or(u32::MAX);
         let threshold = u64::from(terms.reply_threshold);
         if pull {
             self.room = Some(u32::try_from(roundup(longest)).ok()?);
@@ -299,10 +333,14 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             Stage::Registering => self.register(),
             Stage::Pulling(_) => self.fence().unwrap_or_else(|| self.pull(transfer)),
             Stage::Notifying(_) => self.fence().unwrap_or(Step::Wait),
-            Stage::Ending(_) => self
-                .fence()
-                .unwrap_or_else(|| if self.all(Access::Local) && !self.sending { Step::End } else { Step::Wait }),
+            Stage::Rebuilding(_) => self.fence().unwrap_or_else(|| self.when_fenced(Step::Rebuild)),
+            Stage::Ending(_) => self.fence().unwrap_or_else(|| self.when_fenced(Step::End)),
         }
+    }
+
+    /// What comes when nothing of the Call can be touched any more.
+    fn when_fenced(&self, next: Step) -> Step {
+        if self.all(Access::Local) && !self.sending { next } else { Step::Wait }
     }
 
     fn register(&mut self) -> Step {
@@ -393,7 +431,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             Stage::Pulling(end) if whole => end,
             Stage::Notifying(end) | Stage::Ending(end) => end,
             Stage::Cancelled => End::Cancelled,
-            Stage::Waiting | Stage::Registering | Stage::Sent | Stage::Pulling(_) => End::Lost,
+            Stage::Waiting | Stage::Registering | Stage::Sent | Stage::Pulling(_) | Stage::Rebuilding(_) => End::Lost,
         });
         (self.queued, self.sending, self.reading) = (false, false, 0);
     }
@@ -404,7 +442,9 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         let end = |end| if cancelled { End::Cancelled } else { end };
         self.stage = match message.body {
             ReplyBody::Error(error) => Stage::Ending(end(End::Error(error))),
+            ReplyBody::ErrorV2(error) if !cancelled && self.may_rebuild(error) => Stage::Rebuilding(error),
             ReplyBody::ErrorV2(error) => Stage::Ending(end(End::ErrorV2(error))),
+            ReplyBody::Undecodable => return None,
             ReplyBody::Inline(chunks) => {
                 let reply = MessageType::peek(message.payload) == Some((self.xid, MessageType::REPLY));
                 if !reply || !chunks.reads.is_empty() {

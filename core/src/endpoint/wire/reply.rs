@@ -3,9 +3,10 @@
 use crate::endpoint::version::Version;
 use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList, ReplyError};
+use crate::prefix::Prefix;
 use crate::v1::{self, Body, ErrorBody};
 use crate::v2::family_a::{self, HeaderFlags};
-use crate::v2::{Credit, ErrorBodyV2, Family, HeaderV2, MessageV2, ReplyHeaderV2, family_b};
+use crate::v2::{self, Credit, ErrorBodyV2, ErrorCode, Family, HeaderV2, MessageV2, ReplyHeaderV2, family_b};
 
 /// The header of a Reply to send.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +111,8 @@ pub(in crate::endpoint) enum ReplyBody<'a> {
     Long(Chunks<'a>),
     Error(ErrorBody),
     ErrorV2(ErrorBodyV2),
+    /// It cannot be read; version 2 ends the Call then.
+    Undecodable,
 }
 
 impl<'a> ReceivedReply<'a> {
@@ -137,7 +140,9 @@ impl<'a> ReceivedReply<'a> {
 
     #[inline(never)]
     fn decode_2(family: Family, octets: &'a [u8]) -> Option<Self> {
-        let MessageV2 { header, header_length, payload } = MessageV2::decode(family, octets).ok()?;
+        let Ok(MessageV2 { header, header_length, payload }) = MessageV2::decode(family, octets) else {
+            return Self::undecodable(octets);
+        };
         let body = match header {
             HeaderV2::A(header) if !header.flags.contains(HeaderFlags::RESPONSE) => return None,
             HeaderV2::A(header) => match header.body {
@@ -155,9 +160,18 @@ impl<'a> ReceivedReply<'a> {
         };
         Some(Self { xid: header.xid(), credit: None, body, header_length, payload })
     }
+
+    /// A Send of version 2 that cannot be read, but whose XID can.
+    #[cold]
+    fn undecodable(octets: &'a [u8]) -> Option<Self> {
+        let prefix = Prefix::decode(octets).ok().filter(|prefix| prefix.version == v2::VERSION)?;
+        Some(Self { xid: prefix.xid, credit: None, body: ReplyBody::Undecodable, header_length: 0, payload: &[] })
+    }
 }
 
-/// An error whose code is not known is discarded (version two draft -07 section 7).
+/// An error whose code is not known is discarded (version two draft -07 section 7), and one about transport properties
+/// answers no Call.
 fn known<'a>(error: ErrorBodyV2) -> Option<ReplyBody<'a>> {
-    error.code().name().map(|_| ReplyBody::ErrorV2(error))
+    let answers_calls = error.code() != ErrorCode::BAD_PROPVAL && error.code().name().is_some();
+    answers_calls.then_some(ReplyBody::ErrorV2(error))
 }

@@ -1,0 +1,106 @@
+//! A Call that is made again as the Responder's error asks for (version two draft -01, "Responder RDMA Operational
+//! Errors"; -07 section 7.3).
+
+use core::mem;
+
+use heapless::Vec;
+
+use super::output::End;
+use super::slot::{How, Slot, Stage};
+use crate::endpoint::stream::{Item, roundup};
+use crate::v2::ErrorBodyV2;
+
+/// What a Call is laid out from.
+#[derive(Clone)]
+struct Layout<const SEGMENTS: usize> {
+    arguments: Vec<Item, SEGMENTS>,
+    results: Vec<u32, SEGMENTS>,
+    longest: u64,
+}
+
+impl<const SEGMENTS: usize> Slot<SEGMENTS> {
+    /// Whether the Call can be made again after this error, and was not yet. The error counts as used up then.
+    pub(super) fn may_rebuild(&mut self, error: ErrorBodyV2) -> bool {
+        use ErrorBodyV2::{ReadChunks, ReplyResource, Segments, WriteChunks, WriteResource};
+        let helps = match error {
+            ReadChunks { .. } | WriteChunks { .. } | Segments { .. } => true,
+            // 0 stands for a length that is not known.
+            WriteResource { length_needed: room, .. } | ReplyResource { length_needed: room } => {
+                (1..=self.largest_room).contains(&room)
+            }
+            ErrorBodyV2::Vers { .. } | ErrorBodyV2::Void(_) => false,
+        };
+        helps && !self.rebuilt.contains(&error.code()) && self.rebuilt.push(error.code()).is_ok()
+    }
+
+    /// Lays the Call out once more, so that it waits to be sent, or ends it with the error that it was answered with.
+    /// Whether it waits.
+    pub(super) fn rebuild(&mut self, how: &How) -> bool {
+        let Stage::Rebuilding(error) = mem::take(&mut self.stage) else { return false };
+        let before = self.layout();
+        let is_built = match error {
+            ErrorBodyV2::Segments { max_segments } => {
+                let most = usize::try_from(max_segments).unwrap_or(usize::MAX);
+                // Else it had no more than that.
+                most < self.regions.len() && before.with_fewer_chunks().any(|next| self.relay(&next, most, how))
+            }
+            error => before.after(error).is_some_and(|next| self.relay(&next, SEGMENTS, how)),
+        };
+        self.stage = if is_built { Stage::Waiting } else { Stage::Ending(End::ErrorV2(error)) };
+        is_built
+    }
+
+    fn layout(&self) -> Layout<SEGMENTS> {
+        Layout { arguments: self.items.clone(), results: self.results.clone(), longest: u64::from(self.longest) }
+    }
+
+    /// Lays the Call out; false if that takes more segments than `most`, or is not possible.
+    fn relay(&mut self, layout: &Layout<SEGMENTS>, most: usize, how: &How) -> bool {
+        self.clear_layout();
+        let built = self.build(&layout.arguments, &layout.results, layout.longest, how);
+        built.is_some() && self.regions.len() <= most && !how.unsupported.contains(&self.form)
+    }
+}
+
+impl<const SEGMENTS: usize> Layout<SEGMENTS> {
+    /// What this error asks for; `None` if it asks for no change.
+    fn after(mut self, error: ErrorBodyV2) -> Option<Self> {
+        match error {
+            ErrorBodyV2::ReadChunks { max_chunks } => {
+                let most = usize::try_from(max_chunks).ok().filter(|&most| most < self.arguments.len())?;
+                self.arguments.truncate(most);
+            }
+            ErrorBodyV2::WriteChunks { max_chunks } => {
+                let most = usize::try_from(max_chunks).ok().filter(|&most| most < self.results.len())?;
+                self = self.with_write_chunks(most);
+            }
+            ErrorBodyV2::WriteResource { chunk_index, length_needed } => {
+                let chunk = usize::try_from(chunk_index.checked_sub(1)?).ok()?;
+                let room = self.results.get_mut(chunk).filter(|room| **room < length_needed)?;
+                *room = length_needed;
+            }
+            ErrorBodyV2::ReplyResource { length_needed } => {
+                self.longest = Some(u64::from(length_needed)).filter(|&needed| needed > self.longest)?;
+            }
+            ErrorBodyV2::Segments { .. } | ErrorBodyV2::Vers { .. } | ErrorBodyV2::Void(_) => return None,
+        }
+        Some(self)
+    }
+
+    /// The results after the first ones come with the rest of the reply.
+    fn with_write_chunks(mut self, most: usize) -> Self {
+        let others = self.results.get(most..).unwrap_or_default();
+        let room = others.iter().fold(0, |sum: u64, &room| sum.saturating_add(roundup(u64::from(room))));
+        self.longest = self.longest.saturating_add(room);
+        self.results.truncate(most);
+        self
+    }
+
+    /// Without chunks for arguments, for results, and for either.
+    fn with_fewer_chunks(&self) -> impl Iterator<Item = Self> {
+        let without_reads = Self { arguments: Vec::new(), ..self.clone() };
+        let without_writes = self.clone().with_write_chunks(0);
+        let without_both = without_reads.clone().with_write_chunks(0);
+        [without_reads, without_writes, without_both].into_iter()
+    }
+}
