@@ -181,7 +181,8 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             self.slots.free(id);
             return Err(CallRefusal::TooManySegments);
         }
-        if self.how.unsupported.contains(&slot.form) {
+        // Most Responders refuse none, and that is soon seen.
+        if !self.how.unsupported.is_empty() && self.how.unsupported.contains(&slot.form) {
             self.slots.free(id);
             return Err(CallRefusal::Form);
         }

@@ -294,12 +294,16 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if !stream::is_sound(reply.head, reply.length, reply.results) {
             return Err(ReplyFault::Items);
         }
-        let (form, stage) = match slot.plan(reply, &terms, may_provide) {
-            Ok(form @ Form::Provided) => (form, Stage::Register),
-            Ok(form) => (form, Stage::Answering),
-            Err(error) => (Form::Refused, Stage::Refusing(slot.prefix, error)),
+        let form = match slot.plan(reply, &terms, may_provide) {
+            Ok(form) => {
+                slot.stage = if form == Form::Provided { Stage::Register } else { Stage::Answering };
+                form
+            }
+            Err(error) => {
+                slot.stage = Stage::Refusing(slot.prefix, error);
+                Form::Refused
+            }
         };
-        slot.stage = stage;
         self.provided = self.provided.saturating_add(u32::from(form == Form::Provided));
         self.ready(call);
         Ok(form)
@@ -541,8 +545,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             return Err(MALFORMED);
         }
         let assembly = self.limits.assembly(call)?;
+        if call.lists.is_empty() {
+            return Ok((assembly, &[]));
+        }
         self.can_answer(xid, &call.lists.chunks)?;
-        let header = if call.lists.is_empty() { &[][..] } else { octets.get(..call.header_length).unwrap_or_default() };
+        let header = octets.get(..call.header_length).unwrap_or_default();
         if header.len() > HEADER { Err(self.fewer_segments()) } else { Ok((assembly, header)) }
     }
 
