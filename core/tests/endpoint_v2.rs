@@ -638,6 +638,10 @@ fn a_peer_that_answers_each_try_with_an_error_ends_the_call() {
         assert!(tries.by_ref().take(5).all(|tried| tried.is_ok()), "{version}");
         let last = End::ErrorV2(ErrorBodyV2::WriteResource { chunk_index: 1, length_needed: 30 });
         assert_eq!(tries.next(), Some(Err(last)), "{version}");
+        // Nor does one error count twice that asks for more each time.
+        let (mut requester, _) = make(&Exchange { version, results: &[10], largest_room: u32::MAX, ..exchange() });
+        assert!(goes_on(&mut requester, &error_with(version, &[9, 1, 20])).is_ok(), "{version}");
+        assert!(goes_on(&mut requester, &error_with(version, &[9, 1, 30])).is_err(), "{version}");
     }
 }
 

@@ -10,10 +10,12 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
-use rpcrdma::v2::Family;
+use rpcrdma::endpoint::Limits;
+use rpcrdma::v2::{ErrorBodyV2, Family};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Listener, PathMtu};
 use rpcrdma_verbs::{
-    Call, Client, Dispatcher, Error, Local, Refusal, Server, Settings, SettingsBuilder, Verbs, Version, Versions,
+    Call, CallError, Client, Dispatcher, Error, Local, Refusal, Server, Settings, SettingsBuilder, Verbs, Version,
+    Versions,
 };
 
 use dissected::{File, Found, dissect};
@@ -216,5 +218,53 @@ fn a_client_begins_again_with_version_1_if_it_hears_nothing_of_version_2() {
             let version = client.as_ref().map(|client| client.connection().version().unwrap()).map_err(Clone::clone);
             assert_eq!(version, outcome, "{ends} {versions:?}");
         });
+    }
+}
+
+/// Makes an echo of 300 octets with a room of so many for the result, and says where the result came.
+fn echoed(client: &Client<Adapter>, room: usize, largest: u32) -> Result<&'static str, CallError> {
+    let octets: Vec<u8> = (0..300).map(|at| at as u8).collect();
+    let mut call =
+        Call::rpc(PROGRAM, 1, 1).with_results_length(4).with_result(vec![0; room]).with_largest_room(largest);
+    call.message().push(&300_u32.to_be_bytes());
+    call.message().push_item(octets.clone());
+    call.message().push_zeros(4096);
+    client.call(&mut call)?;
+    let results = call.accepted().unwrap();
+    assert_eq!(results[..4], 300_u32.to_be_bytes());
+    if call.result(0).is_empty() {
+        assert!(results[4..] == octets);
+        return Ok("in the reply");
+    }
+    assert!(call.result(0) == octets);
+    Ok("in its room")
+}
+
+/// What a server refuses, and how the same call comes through all the same.
+#[test]
+fn a_call_recovers_from_what_the_server_cannot_take() {
+    let limits = |reads, writes, segments| Limits::new().with_chunks(reads, writes).with_segments(segments);
+    let resource = ErrorBodyV2::WriteResource { chunk_index: 1, length_needed: 300 };
+    for (name, limits, room, largest, expected) in [
+        ("nothing is refused", limits(1, 1, 9), 300, 0, Ok("in its room")),
+        ("no Read chunk", limits(0, 1, 9), 300, 0, Ok("in its room")),
+        ("no Write chunk", limits(1, 0, 9), 300, 0, Ok("in the reply")),
+        ("neither", limits(0, 0, 9), 300, 0, Ok("in the reply")),
+        ("one segment", limits(1, 1, 1), 300, 0, Ok("in the reply")),
+        ("too little room", limits(1, 1, 9), 100, 300, Ok("in its room")),
+        ("too little room, and it must not grow", limits(1, 1, 9), 100, 0, Err(CallError::ErrorV2(resource))),
+        ("too little room, and it must not grow so far", limits(1, 1, 9), 100, 299, Err(CallError::ErrorV2(resource))),
+    ] {
+        for versions in [Versions::TWO_A, Versions::TWO_B] {
+            let server = Settings::server().to_builder().limits(limits);
+            let found = captured(server, Versions::all(), |here| {
+                let client =
+                    Client::connect(here, address(), &with(Settings::client().to_builder(), versions)).unwrap();
+                assert_eq!(echoed(&client, room, largest), expected, "{name}, {versions:?}");
+                // Its memory is free, and its place, its credit and its XID.
+                echo(&client, Way::Inline, 5);
+            });
+            assert!(found.broken.is_empty(), "{name}, {versions:?}: {:?}", found.broken);
+        }
     }
 }

@@ -149,8 +149,7 @@ impl Limits {
     #[cold]
     fn too_many<const CHUNKS: usize>(&self, reads: &ReadList<'_>) -> ErrorBodyV2 {
         let most = self.read_chunks.min(CHUNKS);
-        let chunks = reads.chunks().filter(|chunk| chunk.position > 0).count();
-        if chunks > most {
+        if reads.chunks().filter(|chunk| chunk.position > 0).nth(most).is_some() {
             ErrorBodyV2::ReadChunks { max_chunks: count(most) }
         } else {
             ErrorBodyV2::Segments { max_segments: count(self.segments) }

@@ -209,7 +209,7 @@ impl<V: Provider> Calling<V> {
             arguments: &self.items,
             results: &self.rooms,
             reply_length: call.reply_length(),
-            largest_room: 0,
+            largest_room: call.largest_room(),
         };
         let id = match self.requester.call(&asked) {
             Ok(id) => id,
@@ -655,9 +655,11 @@ impl<R> Ticket<R> {
                 self.call.stream.gather(range, |octets| copy.extend_from_slice(octets));
                 Some((copy, Home::Copy))
             }
-            Memory::Result(number, _) => {
+            Memory::Result(number, range) => {
                 let number = usize::from(*number);
-                let room = mem::take(self.call.results.get_mut(number)?);
+                let mut room = mem::take(self.call.results.get_mut(number)?);
+                // It has to be longer than before if the other side has asked for that.
+                room.resize(range.end as usize, 0);
                 Some((room, Home::Result(number)))
             }
             Memory::Reply(range) => {

@@ -37,6 +37,7 @@ pub struct Call {
     /// The most octets of the reply's header, and of the rest.
     reply_header: u32,
     results_length: u32,
+    largest_room: u32,
     /// The reply, or the room for it.
     pub(crate) reply: Vec<u8>,
     /// Where in `reply` the reply is.
@@ -65,7 +66,8 @@ pub enum CallError {
     NotRegistered,
     /// The other side says that it cannot answer this call; making it again does not help (RFC 8166 section 4.5).
     Error(ErrorBody),
-    /// The other side answers `RDMA2_ERROR`, of version 2.
+    /// The other side answers `RDMA2_ERROR`, of version 2, and making the call again as that asks for is not possible, not
+    /// allowed, or has been tried.
     ErrorV2(ErrorBodyV2),
     /// What was received outside a Send is not a reply to this call, or is longer than the room that was announced. In
     /// version 2, also a reply whose chunks are not those of the call.
@@ -156,6 +158,16 @@ impl Call {
         self
     }
 
+    /// The same call, which may be made again with more room if the other side says in version 2 that a result, or the reply,
+    /// is longer than its room: with up to this many octets for either. The buffer of the result grows then. The other side
+    /// has carried the call out before it says so, and does it again; so this is for calls that may be carried out twice.
+    /// The default is 0: such a call ends with [`CallError::ErrorV2`].
+    #[must_use]
+    pub const fn with_largest_room(mut self, octets: u32) -> Self {
+        self.largest_room = octets;
+        self
+    }
+
     /// The message, where arguments are appended: octets of XDR, and data items that may be reduced, each a Read chunk.
     /// What [`rpc`](Self::rpc) has begun keeps its header when it is [cleared](Stream::clear) for the next call.
     pub const fn message(&mut self) -> &mut Stream {
@@ -203,6 +215,11 @@ impl Call {
     /// The most octets of the reply.
     pub(crate) const fn reply_length(&self) -> u32 {
         self.reply_header.saturating_add(self.results_length)
+    }
+
+    /// The most octets that the room for a result or for the reply may grow to.
+    pub(crate) const fn largest_room(&self) -> u32 {
+        self.largest_room
     }
 
     /// Takes an XID, if the connection is to choose it.
