@@ -631,8 +631,8 @@ fn a_call_is_made_again_as_its_error_asks_for() {
 fn a_peer_that_answers_each_try_with_an_error_ends_the_call() {
     for version in [A, B] {
         let arguments = &[Item { position: 44, length: 600 }, Item { position: 648, length: 600 }];
-        let exchange = Exchange { version, length: 1248, arguments, results: &[10, 10, 10, 10], ..exchange() };
-        let (mut requester, _) = make(&Exchange { largest_room: u32::MAX, ..exchange });
+        let large = Exchange { version, length: 1248, arguments, results: &[10, 10, 10, 10], ..exchange() };
+        let (mut requester, _) = make(&Exchange { largest_room: u32::MAX, ..large });
         let errors: [&[u32]; 6] = [&[9, 1, 20], &[10, 300], &[7, 2], &[6, 1], &[8, 3], &[9, 1, 30]];
         let mut tries = errors.iter().map(|error| goes_on(&mut requester, &error_with(version, error)));
         assert!(tries.by_ref().take(5).all(|tried| tried.is_ok()), "{version}");
