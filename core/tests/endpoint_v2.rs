@@ -562,7 +562,8 @@ fn a_call_is_made_again_as_its_error_asks_for() {
     let both = || Exchange { results: &[100], reply_length: 28, ..read_one() };
     let growing = || Exchange { largest_room: 600, ..write_one() };
     let reply = |reply_length| Exchange { reply_length, largest_room: 600, ..exchange() };
-    let cases: Vec<(&str, Exchange, &[u32], Option<(Vec<u32>, Vec<u32>)>)> = vec![
+    type Headers = Option<(Vec<u32>, Vec<u32>)>;
+    let cases: Vec<(&str, Exchange, &[u32], Headers)> = vec![
         ("no Read chunk", read_one(), &[6, 0], long(0xb0, read(0, 0xb0, 1044), none(), none())),
         (
             "one Read chunk of two",
