@@ -151,11 +151,16 @@ impl Shape {
 
     /// The number of the room for each result.
     fn rooms_of(&self, results: &[Data]) -> Vec<Option<usize>> {
+        self.first_rooms_of(self.rooms.len(), results)
+    }
+
+    /// The same if only the first of the rooms are used.
+    fn first_rooms_of(&self, used: usize, results: &[Data]) -> Vec<Option<usize>> {
         let mut number = 0;
         let mut room = |data: &Data| {
             let room = Some(number).filter(|_| data.reducible && !self.protected);
             number += usize::from(room.is_some());
-            room.filter(|&room| self.rooms.get(room).is_some_and(|&octets| octets > 0))
+            room.filter(|&room| room < used && self.rooms.get(room).is_some_and(|&octets| octets > 0))
         };
         results.iter().map(&mut room).collect()
     }
@@ -190,7 +195,7 @@ impl Shape {
     pub(crate) fn call(&self) -> Call {
         let mut stream = Stream::from(self.header());
         self.fill(&mut stream, 0, &self.arguments);
-        let full = self.expected_reply().len();
+        let full = self.expected_reply(self.rooms.len()).len();
         // If the call is protected, the rooms come on top.
         let length = if self.stingy { REPLY_HEADER } else { full };
         self.rooms.iter().fold(Call::new(stream, length as u32), |call, &room| call.with_result(vec![0xee; room]))
@@ -203,10 +208,10 @@ impl Shape {
         octets
     }
 
-    /// The reply as the caller has to see it: without the results that have come into rooms.
-    fn expected_reply(&self) -> Vec<u8> {
+    /// The reply as the caller has to see it if the first of the rooms are used: without the results in those.
+    fn expected_reply(&self, rooms_used: usize) -> Vec<u8> {
         let mut octets = self.reply_header();
-        self.flat(&mut octets, 8, self.replied(), &self.rooms_of(self.replied()));
+        self.flat(&mut octets, 8, self.replied(), &self.first_rooms_of(rooms_used, self.replied()));
         octets
     }
 
@@ -234,13 +239,17 @@ impl Shape {
         self.does != Does::Drop && Self { stingy: false, ..self.clone() }.may_be_refused()
     }
 
-    /// Checks that the reply and all results are right, and that nothing else was touched.
-    pub(crate) fn check(&self, call: &mut Call) {
-        let expected = self.expected_reply();
+    /// Checks that the reply and all results are right, and that nothing else was touched. If the other side may have
+    /// asked for fewer chunks, the first rooms are used, and the other results are in the reply.
+    pub(crate) fn check(&self, call: &mut Call, may_have_fewer_chunks: bool) {
+        let least = if may_have_fewer_chunks { 0 } else { self.rooms.len() };
+        let mut candidates = (least..=self.rooms.len()).rev();
+        let used = candidates.find(|&used| self.expected_reply(used) == call.reply()).unwrap_or(self.rooms.len());
+        let expected = self.expected_reply(used);
         let differs = call.reply().iter().zip(&expected).position(|(one, other)| one != other);
         let lengths = (call.reply().len(), expected.len());
         assert!(differs.is_none() && lengths.0 == lengths.1, "at {differs:?} of {lengths:?} in the reply to {self:?}");
-        let rooms = self.rooms_of(self.replied());
+        let rooms = self.first_rooms_of(used, self.replied());
         let mut expected = Vec::new();
         for number in 0..self.rooms.len() {
             expected.clear();
