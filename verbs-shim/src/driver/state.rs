@@ -37,7 +37,8 @@ pub(crate) struct ConnectionState<V: Provider> {
     pub(super) jobs: Jobs<V>,
     /// Filled Receives that the endpoints do not know of yet: they take one once everything that they ask for is done.
     pub(super) arrived: VecDeque<Arrived>,
-    /// Calls of version 2 that wait in their Receives for a place among those that are answered.
+    /// Calls of version 2 that wait in their Receives for a place among those that are answered; also the first message of
+    /// a connection, until the Responder knows the terms.
     waiting: VecDeque<Arrived>,
     pub(super) lead: Lead,
     /// Threads that wait for that one.
@@ -262,6 +263,7 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Hands a Send to whom it is for.
     fn take(&mut self, port: &Port<V>, arrived: &Arrived) -> Result<(), Ended> {
+        let has_terms = self.version().is_some();
         let Self { buffers, channel, calling, answering, waiting, .. } = self;
         let Arrived { receive, length, invalidated } = *arrived;
         let is_free = buffers.look(port, receive, |octets| {
@@ -280,7 +282,9 @@ impl<V: Provider> ConnectionState<V> {
                 (Arrival::Call | Arrival::Nothing, _) if invalidated.is_some() => {
                     return Err(Ended::PeerFault(PeerFault::CallInvalidated));
                 }
-                (Arrival::Call, Some(answering)) if received == Arrival::Call && !answering.has_place() => {
+                (Arrival::Call, Some(answering))
+                    if received == Arrival::Call && !(has_terms && answering.has_place()) =>
+                {
                     waiting.push_back(Arrived { receive, length, invalidated });
                 }
                 (Arrival::Call, Some(answering)) => answering.received(receive, octets)?,

@@ -1,7 +1,7 @@
 //! Messages of all versions, and what becomes of them.
 
 use rpcrdma::segment::Segment;
-use rpcrdma::v2::Family;
+use rpcrdma::v2::{Family, MessageV2};
 use rpcrdma_tools::echo;
 use rpcrdma_verbs::{Verbs, Version};
 
@@ -9,45 +9,49 @@ use crate::peer::{Peer, QUEUE, Random, SIZE};
 
 /// What a peer may send, and what it grants. In version 1 nothing keeps it from sending.
 pub(crate) struct Credits {
-    version: Version,
+    pub(crate) version: Version,
     permitted: u32,
-    seen: usize,
+    received: u32,
 }
 
 impl Credits {
     /// Those of a client.
-    pub(crate) fn new(version: Version) -> Self {
-        Self { version, permitted: 1, seen: 0 }
+    pub(crate) fn client(version: Version) -> Self {
+        Self { version, permitted: 1, received: 0 }
     }
 
-    /// Whether one more message is permitted, after what has come.
-    pub(crate) fn allow_one_more(&mut self, peer: &Peer) -> bool {
-        let received: Vec<u32> = peer
-            .got
-            .iter()
-            .skip(self.seen)
-            .map(|octets| u32::from_be_bytes(octets[8..12].try_into().unwrap()))
-            .collect();
-        self.seen += received.len();
+    /// Those of a server.
+    pub(crate) fn server(version: Version) -> Self {
+        Self { version, permitted: u32::from(version == Version::Two(Family::B)), received: 0 }
+    }
+
+    /// A message has come.
+    pub(crate) fn hear(&mut self, octets: &[u8]) {
+        self.received += 1;
+        let credit = octets.get(8..12).map_or(0, |credit| u32::from_be_bytes(credit.try_into().unwrap()));
         match self.version {
-            Version::One => return true,
-            Version::Two(Family::A) => self.permitted += received.iter().map(|credit| credit & 0xffff).sum::<u32>(),
-            Version::Two(Family::B) => self.permitted = received.last().copied().unwrap_or(self.permitted),
+            Version::One => {}
+            Version::Two(Family::A) => self.permitted = self.permitted.saturating_add(credit & 0xffff),
+            Version::Two(Family::B) => self.permitted = credit,
         }
-        peer.sent < self.permitted as usize
+    }
+
+    /// Whether this many more messages are permitted.
+    pub(crate) fn allow(&self, more: usize, peer: &Peer) -> bool {
+        self.version == Version::One || peer.sent + more <= self.permitted as usize
     }
 
     /// `rdma_credit` of the next message.
-    pub(crate) fn granted(&self, peer: &Peer) -> u32 {
+    pub(crate) fn granted(&self) -> u32 {
         match self.version {
             Version::One => 32,
             Version::Two(Family::A) => (QUEUE as u32) << 16 | 2,
-            Version::Two(Family::B) => (peer.got.len() + QUEUE / 2) as u32,
+            Version::Two(Family::B) => self.received + QUEUE as u32 / 2,
         }
     }
 }
 
-/// What a client of version 2 begins with: no properties, so that the defaults apply.
+/// What an end of version 2 begins with: no properties, so that the defaults apply.
 pub(crate) fn first(family: Family, credit: u32) -> Vec<u8> {
     let mut message = Vec::new();
     let words = if family == Family::A { vec![0, 2, credit, 5, 0, 0] } else { vec![0, 2, credit, 7, 0] };
@@ -120,6 +124,60 @@ pub(crate) fn call(random: &mut Random, version: Version, credit: u32, memory: S
         let wanted = random.below(4000) as u32;
         message.extend(rpc_call(xid, random.below(7) as u32, wanted));
     }
+    message
+}
+
+/// A reply to a call, usually a correct one: its chunks come back. And a handle that it may invalidate.
+pub(crate) fn reply(
+    random: &mut Random,
+    version: Version,
+    credit: u32,
+    octets: &[u8],
+) -> Option<(Vec<u8>, Option<u32>)> {
+    let (xid, chunks, offered) = match version {
+        Version::One => {
+            let (header, payload) = rpcrdma::v1::Header::decode(octets).ok()?;
+            let chunks = header.chunks()?;
+            assert!(payload.len() >= 40 || !chunks.reads.is_empty());
+            let written = chunks.writes.iter().find_map(|chunk| chunk.iter().next()).map(|segment| segment.handle);
+            (header.xid, chunks, chunks.reads.get(0).map(|read| read.target.handle).or(written))
+        }
+        Version::Two(family) => {
+            let header = MessageV2::decode(family, octets).ok()?.header;
+            let at = if family == Family::A { 20 } else { 16 };
+            let offered = u32::from_be_bytes(octets.get(at..at + 4)?.try_into().unwrap());
+            (header.xid(), header.chunks()?, Some(offered).filter(|&handle| handle != 0))
+        }
+    };
+    let mut message = Vec::new();
+    let credit = if random.one_in(4) && version == Version::One { random.odd() } else { credit };
+    let start: &[u32] = match version {
+        Version::One => &[xid, 1, credit, 0, 0],
+        Version::Two(Family::A) => &[xid, 2, credit, 0, 1, 0, 0],
+        Version::Two(Family::B) => &[xid, 2, credit, 13],
+    };
+    put(&mut message, start);
+    for chunk in chunks.writes {
+        put(&mut message, &[1, chunk.len() as u32]);
+        for segment in chunk.iter() {
+            let length = segment.length.min(random.below(200) as u32);
+            put(&mut message, &[segment.handle, length, (segment.offset >> 32) as u32, segment.offset as u32]);
+        }
+    }
+    put(&mut message, if version == Version::Two(Family::B) { &[0] } else { &[0, 0] });
+    put(&mut message, &[xid, 1, 0, 0, 0, 0]);
+    Some((message, offered))
+}
+
+/// An error that answers the call with this XID.
+pub(crate) fn error(random: &mut Random, version: Version, credit: u32, xid: u32) -> Vec<u8> {
+    let mut message = Vec::new();
+    match version {
+        Version::One => put(&mut message, &[xid, 1, 9, 4, random.below(4) as u32]),
+        Version::Two(Family::A) => put(&mut message, &[xid, 2, credit, 4, 1, random.below(12) as u32]),
+        Version::Two(Family::B) => put(&mut message, &[xid, 2, credit, 4, random.below(12) as u32]),
+    }
+    put(&mut message, &[random.odd(), random.odd()][..random.below(3)]);
     message
 }
 
