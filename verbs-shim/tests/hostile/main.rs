@@ -467,7 +467,7 @@ fn a_call_of_another_version_is_refused_and_the_next_of_the_first_version_is_ans
                     let expected = if version == versions[0] { None } else { Some(refusal.to_vec()) };
                     peer.send(&null(version, family), None);
                     // The server's properties, and grants, have XID 0.
-                    while !peer.got.back().is_some_and(|octets| octets[3] == 7) {
+                    while peer.got.back().is_none_or(|octets| octets[3] != 7) {
                         assert!(peer.look(SECOND), "{family:?} {versions:?}: no answer to version {version}");
                     }
                     let answer: Vec<u32> =
