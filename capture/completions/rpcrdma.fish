@@ -340,7 +340,7 @@ always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l json -d 'Print one JSON object; with --interval, one per line'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: a row for each operation, and with --interval for each operation in each interval. The fields are those of --json'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: a row for each operation, and with --interval for each operation in each interval. The fields are those of --json; what is in an object has the name of the object in front (latency_p50_ns)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -1216,9 +1216,13 @@ fn checksums_are_checked_where_asked_for() {
 fn a_hex_dump_is_a_message() {
     let words = ["5a7a4583", "00000001", "00000080", "00000001", "00000000", "00000000", "00000000"];
     let output = run(&[&["header", "--json"], &words[..]].concat());
-    let (messages, _) = records_of(&output);
+    let (messages, summary) = records_of(&output);
     let message = &messages[0];
     assert_eq!((&message["rdma_xid"], &message["rdma_proc"]), (&json!("0x5a7a4583"), &json!("RDMA_NOMSG")));
+    assert_eq!(summary["octets_swapped"], false);
+    let turned = ["0x83457a5a", "0x01000000", "0x80000000", "0x01000000", "0x00000000", "0x00000000", "0x00000000"];
+    let (messages, summary) = records_of(&run(&[&["header", "--json"], &turned[..]].concat()));
+    assert_eq!((&messages[0]["rdma_xid"], &summary["octets_swapped"]), (&message["rdma_xid"], &json!(true)));
     assert_eq!((message.get("frame"), message.get("from")), (None, None));
     let mut child = program(&["header", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(words.join(" ").as_bytes()).unwrap();

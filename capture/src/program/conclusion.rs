@@ -65,6 +65,11 @@ impl Conclusion {
         self.summary.regression = Some(is_regression);
     }
 
+    /// Whether `header` read words in little-endian order.
+    pub(super) const fn octets_swapped(&mut self, are_swapped: bool) {
+        self.summary.octets_swapped = Some(are_swapped);
+    }
+
     /// Ends the output, and returns the exit status.
     pub(super) fn end(mut self, status: u8) -> Result<u8, Failure> {
         if self.is_record {

@@ -27,6 +27,8 @@ pub struct CommandSummary {
     pub findings: Option<FindingTotals>,
     /// Whether `compare` found a regression; null for other commands.
     pub regression: Option<bool>,
+    /// Whether `header` swapped the octets of each word of its dump; null for other commands.
+    pub octets_swapped: Option<bool>,
     /// What the command left out on its own account.
     pub left_out: LeftOut,
     /// What the command says of all this on standard error, unless it is told to be quiet. What it says of files that it could

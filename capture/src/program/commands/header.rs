@@ -38,6 +38,7 @@ pub(super) fn run(arguments: &HeaderArguments, color: Color, quiet: bool) -> Res
     };
     let dump = hexdump::parse(&text).map_err(|error| Failure::Said(format!("hex dump: {error}")))?;
     let mut conclusion = Conclusion::new("header", arguments.json, quiet);
+    conclusion.octets_swapped(dump.reversed);
     if dump.reversed {
         conclusion.say("hex dump: the words are in little-endian order; their octets were swapped".to_owned());
     }

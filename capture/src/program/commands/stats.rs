@@ -59,7 +59,8 @@ pub(super) struct StatsArguments {
     #[arg(long)]
     json: bool,
     /// Print comma-separated values (RFC 4180), with the names of the columns in the first line: a row for each operation,
-    /// and with --interval for each operation in each interval. The fields are those of --json
+    /// and with --interval for each operation in each interval. The fields are those of --json; what is in an object has the
+    /// name of the object in front (latency_p50_ns)
     #[arg(long, conflicts_with_all = ["json", "separate"])]
     csv: bool,
 }
