@@ -2,8 +2,7 @@
 programs="rpcrdma-ping rpcrdma-serve" both_ends=1 seconds=400
 
 # Each on a connection of its own: the end at which frames are lost; whether that is what comes in, after it was captured, or what
-# goes out, before; each how many of which frames; how calls carry data, of how many octets; how many calls. Some come
-# twice: not over iWARP, because the kernel counts a FIN that comes twice as data, and the dissector does not.
+# goes out, before; each how many of which frames; how calls carry data, of how many octets; how many calls. Some come twice.
 rows() {
     if [ "$adapter" = siw ]; then
         cat <<END
@@ -13,6 +12,8 @@ client ingress 10 full write 8000 5
 server ingress 10 full read 8000 5
 server egress 10 full write 8000 5
 client egress 10 full read 8000 5
+client twice 25 data inline 500 12
+server twice 25 data inline 500 12
 END
     else
         cat <<END
@@ -29,19 +30,22 @@ END
 }
 
 # frames NAME: how they are matched. RoCEv2 has its opcode behind IPv4 and UDP; of TCP, those with PSH end what was sent at once.
+# A FIN that comes twice is data for the kernel and not for the dissector, so those are left alone.
 frames() {
     local roce="match ip protocol 17 0xff match u16 4791 0xffff at 22"
     case $1 in
     send) echo "$roce match u8 4 0xff at 28" ;;
     write) echo "$roce match u8 7 0xff at 28" ;;
     response) echo "$roce match u8 14 0xff at 28" ;;
+    any) echo "match u32 0 0" ;;
     end) echo "match ip protocol 6 0xff match u8 8 8 at 33" ;;
+    data) echo "match ip protocol 6 0xff match u8 8 9 at 33" ;;
     full) echo "match ip protocol 6 0xff match u16 1500 0xffff at 2" ;;
     esac
 }
 
 # loses DIRECTION NUMBER FRAMES: every so many of these frames that come in or go out are lost, from now on; or so many percent of
-# all that go out are sent twice. To its sender, a frame that is lost on its way out looks as if it had been sent.
+# those that go out are sent twice. To its sender, a frame that is lost on its way out looks as if it had been sent.
 loses() {
     local lose match
     read -ra match <<<"$(frames "$3")"
@@ -49,8 +53,11 @@ loses() {
     ingress) lose='drop' ;;
     egress) lose='trap' ;;
     twice)
-        modprobe sch_netem
-        tc qdisc replace dev eth0 root netem duplicate "$2%"
+        modprobe -a sch_netem sch_prio cls_u32
+        # No other frame is in the fourth band.
+        tc qdisc replace dev eth0 root handle 1: prio bands 4
+        tc qdisc add dev eth0 parent 1:4 netem duplicate "$2%"
+        tc filter add dev eth0 parent 1: protocol ip u32 "${match[@]}" flowid 1:4
         return
         ;;
     esac
@@ -73,11 +80,11 @@ loses_no_more() {
 }
 
 # What the kernel has counted since it began: for RoCE retries, negative acknowledgements and requests that came twice; for TCP
-# retransmissions and the two kinds of time-outs.
+# retransmissions, the two kinds of time-outs, and data that came twice.
 counts() {
     local name
     if [ "$adapter" = siw ]; then
-        nstat -asz TcpRetransSegs TcpExtTCPTimeouts TcpExtTCPLossProbes | awk '!/^#/ { printf "%s=%s ", $1, $2 }'
+        nstat -asz TcpRetransSegs TcpExtTCPTimeouts TcpExtTCPLossProbes TcpExtTCPDSACKOldSent | awk '!/^#/ { printf "%s=%s ", $1, $2 }'
         return
     fi
     for name in completer_retry_err rcvd_seq_err duplicate_request; do
@@ -167,6 +174,10 @@ verdict() {
         rxe-any)
             same "$connection: came twice from $from" "$(found "$from" "$connection" .duplicates)" \
                 "$(counted "$other" "$connection" duplicate_request)"
+            ;;
+        siw-data)
+            same "$connection: came twice from $from" "$(found "$from" "$connection" .duplicates)" \
+                "$(counted "$other" "$connection" TcpExtTCPDSACKOldSent)"
             ;;
         rxe-send)
             same "$connection: $from sent again" "$(found "$from" "$connection" .retransmitted)" "$lost"
