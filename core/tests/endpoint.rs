@@ -51,6 +51,7 @@ impl Pair {
                 }
                 Output::Invalidate { region, handle, .. } => format!("invalidate {region} {handle:x}"),
                 Output::Read { source, at, .. } => format!("read {} at {at}", segment(source)),
+                Output::Place { .. } => panic!("version 1 has no continued replies"),
                 Output::Release { receive } => format!("release {receive}"),
                 Output::Done { end, results, .. } => format!("done {end:?} {results:?}"),
                 Output::Disconnect => "disconnect".into(),

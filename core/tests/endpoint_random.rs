@@ -272,6 +272,7 @@ impl World {
                     self.work.push(Work::Invalidated { call, region, handle });
                     continue;
                 }
+                Some(Output::Place { .. }) => panic!("version 1 has no continued replies"),
                 Some(Output::Release { receive }) => {
                     assert!(self.receives.remove(&receive).is_some());
                     continue;
@@ -333,7 +334,7 @@ impl World {
             End::Cancelled => return self.counts.cancelled += 1,
             End::Lost => return self.counts.lost += 1,
             End::NotRegistered => panic!("all memory can be registered"),
-            End::ErrorV2(_) | End::BadReply => panic!("version 1 has neither"),
+            End::ErrorV2(_) | End::BadReply | End::ContinuedReply(_) => panic!("version 1 has none of these"),
         };
         assert!(whole == inline, "xid {}", called.xid);
         for ((item, room), &length) in paired() {
@@ -349,7 +350,8 @@ impl World {
             use responder::Output;
             let (call, header, ranges, invalidate) = match self.responder.poll(&mut buffer).unwrap() {
                 None => return,
-                Some(Output::Send { call, header, payload, invalidate }) => {
+                Some(Output::Send { call, header, payload, invalidate, is_last }) => {
+                    assert!(is_last);
                     (call, header, payload.collect::<Vec<_>>(), invalidate)
                 }
                 Some(Output::Release { receive }) => {

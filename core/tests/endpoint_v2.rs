@@ -415,8 +415,6 @@ fn a_responder_says_which_chunk_is_too_small_and_what_it_needs() {
         ("the second result", vec![chunk(&[104]), chunk(&[8])], vec![0], 148, vec![first, second], vec![9, 2, 12]),
         ("the first of two", vec![chunk(&[8]), chunk(&[8])], vec![0], 148, vec![first, second], vec![9, 1, 104]),
         ("after an empty chunk", vec![chunk(&[]), chunk(&[8])], vec![0], 148, vec![first, second], vec![9, 2, 12]),
-        ("a Reply that is too long", vec![], chunk(&[400]), 404, vec![], vec![10, 404]),
-        ("without what was reduced", vec![chunk(&[104])], chunk(&[300]), 460, vec![first], vec![10, 356]),
     ] {
         let limits = Limits::new().with_chunks(1, 2);
         let lists = [&[0, 0][..], &writes.concat(), &[0], &reply].concat();

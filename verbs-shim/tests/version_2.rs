@@ -19,6 +19,7 @@ use rpcrdma_verbs::{
 };
 
 use dissected::{File, Found, dissect};
+use rpcrdma_capture::Form;
 use stopping::Stopping;
 
 const A: Version = Version::Two(Family::A);
@@ -195,6 +196,37 @@ fn silent(there: &Adapter, listener: &Listener, (connections, ends): (usize, boo
         kept.push((pair, inbox));
     }
     thread::sleep(3 * longest);
+}
+
+/// Calls and replies of several Sends, in both directions, and others at the same time. No memory is registered for them.
+#[test]
+fn what_is_too_long_for_a_send_is_continued_in_others() {
+    let lengths = [1, 3900, 4000, 4100, 9000, 70_000, 300_000];
+    for (versions, version) in [(Versions::TWO_A, A), (Versions::TWO_B, B)] {
+        for calls in [1, 8] {
+            let found = captured(Settings::server().to_builder(), Versions::all(), |here| {
+                let builder = Settings::client().to_builder().calls(calls).continued(u32::MAX);
+                let client = Client::connect(here, address(), &with(builder, versions)).unwrap();
+                thread::scope(|scope| {
+                    for _ in 0..calls {
+                        scope.spawn(|| lengths.iter().for_each(|&length| echo(&client, Way::Inline, length)));
+                    }
+                });
+            });
+            assert!(found.broken.is_empty(), "{version}, {calls}: {:?}", found.broken);
+            assert_eq!(found.transactions.len(), calls as usize * lengths.len(), "{version}, {calls}");
+            for transaction in &found.transactions {
+                let [call, reply] = [&transaction.call, &transaction.reply].map(|half| half.as_ref().unwrap());
+                let (called, replied) = (call.message.as_ref().unwrap(), reply.message.as_ref().unwrap());
+                let length = called.octets().len();
+                assert_eq!(length, replied.octets().len() + 16, "{version}");
+                // 4096 octets without the header, and the header of a call is the longer one.
+                assert_eq!(call.form == Form::Continued, length > 4096 - 36, "{version} {length}");
+                assert_eq!(reply.form == Form::Continued, length > 4096 - 20, "{version} {length}");
+                assert_eq!((transaction.read_octets, transaction.write_octets), (0, 0), "{version} {length}");
+            }
+        }
+    }
 }
 
 /// What an old server may do with a message of version 2: it ends the connection, or says nothing.

@@ -552,7 +552,7 @@ fn limits() -> Limits {
     if black_box(true) {
         return Limits::default();
     }
-    Limits::new().with_chunks(black_box(1), black_box(2)).with_segments(black_box(3)).with_octets(black_box(4))
+    Limits::new().with_chunks(black_box(1), black_box(2)).with_segments(black_box(3)).with_octets(black_box(4)).with_collected(black_box(5))
 }
 
 #[inline(never)]
@@ -577,6 +577,8 @@ fn requester(input: &[u8], output: &mut [u8]) {
         if octet & 1 == 0 {
             requester.pull_replies();
         }
+        requester.continue_messages(black_box(5));
+        see(requester.handle(requester::Input::Broken { xid: black_box(7) }));
         see(requester.handle(match octet >> 5 {
             0 => requester::Input::Received { receive: 1, octets: input, invalidated: black_box(None) },
             1 => requester::Input::Registered { call, region, memory: black_box(Some((2, 3))) },
@@ -621,6 +623,8 @@ fn responder(input: &[u8], output: &mut [u8]) {
         if let Err(error) = responder.handle(responder::Input::Received { receive: 1, octets: input }) {
             show(&error);
         }
+        let error = v2::ErrorBodyV2::Void(v2::ErrorCode(black_box(5)));
+        see(responder.handle(responder::Input::Broken { xid: black_box(7), error }));
         let mut named: Option<CallId> = None;
         while let Ok(Some(next)) = responder.poll(output) {
             if let responder::Output::Deliver { call, .. } | responder::Output::Read { call, .. } = next {

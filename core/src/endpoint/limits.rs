@@ -24,19 +24,21 @@ pub struct Limits {
     pub segments: usize,
     /// Octets of a Call that was put together.
     pub octets: u32,
+    /// Octets of all continued Calls of a connection together that are not answered (version 2).
+    pub collected: u32,
 }
 
 impl Limits {
     /// One chunk of each kind with 16 segments, which an NFS server has to accept (RFC 8267 section 6.4.2), and 1 MiB of
-    /// data.
+    /// data; and four such Calls that are continued.
     #[must_use]
     pub const fn new() -> Self {
-        Self { read_chunks: 1, write_chunks: 1, segments: 64, octets: 0x11_0000 }
+        Self { read_chunks: 1, write_chunks: 1, segments: 64, octets: 0x11_0000, collected: 0x44_0000 }
     }
 
-    /// No chunks at all, so only Calls within the inline threshold: enough for a reverse direction whose upper layer
-    /// needs no more (RFC 8167 section 5.3).
-    pub const NO_CHUNKS: Self = Self { read_chunks: 0, write_chunks: 0, segments: 0, octets: u32::MAX };
+    /// No chunks at all and nothing continued, so only Calls within the inline threshold: enough for a reverse direction
+    /// whose upper layer needs no more (RFC 8167 section 5.3).
+    pub const NO_CHUNKS: Self = Self { read_chunks: 0, write_chunks: 0, segments: 0, octets: u32::MAX, collected: 0 };
 
     /// The same limits with these numbers of Read chunks, not counting a Position Zero chunk, and Write chunks in a Call.
     #[must_use]
@@ -54,6 +56,12 @@ impl Limits {
     #[must_use]
     pub const fn with_octets(self, octets: u32) -> Self {
         Self { octets, ..self }
+    }
+
+    /// The same limits with this many octets of continued Calls together; 0 for none.
+    #[must_use]
+    pub const fn with_collected(self, octets: u32) -> Self {
+        Self { collected: octets, ..self }
     }
 }
 

@@ -74,7 +74,14 @@
 //! discards such a reply. It cannot be used on a connection whose ends both call, because [`Direction`] takes such a
 //! reply for a Call.
 //!
+//! # Continued messages
+//! In version 2, a message that is too long for a Send can come in several. A Responder continues a reply that fits neither a
+//! Send nor the Reply chunk. A Requester continues what it is told to: [`Requester::continue_messages`]. Parts are put
+//! together where the driver has room for them: [`requester::Output::Place`], [`responder::Output::Place`]; how much that can
+//! be is bounded by [`requester::Call::reply_length`] and [`Limits::collected`].
+//!
 //! # Not there yet
+//! - Continued Calls with Read chunks: they are answered with `READ_CHUNKS`.
 //! - Read chunks of single results in a reply, which RFC 5666 also has: a Responder does not provide them, and a
 //!   Requester discards replies that have them.
 //! - Read chunks whose segments are not next to each other in the Read list: they are answered with `ERR_CHUNK`.
@@ -88,7 +95,9 @@ pub mod channel;
 mod direction;
 mod input_error;
 mod limits;
+mod parts;
 mod queue;
+mod receipt;
 pub mod requester;
 pub mod responder;
 mod slots;

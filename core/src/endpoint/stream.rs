@@ -73,6 +73,9 @@ pub struct Ranges<'a> {
     items: slice::Iter<'a, Item>,
     at: u32,
     end: u32,
+    /// Of what remains: octets to leave out at the start, and the most to return then.
+    skip: u32,
+    most: u32,
 }
 
 impl<'a> Ranges<'a> {
@@ -82,15 +85,17 @@ impl<'a> Ranges<'a> {
     }
 
     pub(super) fn new(items: &'a [Item], length: u32) -> Self {
-        Self { items: items.iter(), at: 0, end: length }
+        Self { items: items.iter(), at: 0, end: length, skip: 0, most: u32::MAX }
     }
-}
 
-impl Iterator for Ranges<'_> {
-    type Item = Range<u32>;
+    /// Of the same octets, only `most` after the first `skip`.
+    pub(super) fn window(self, skip: u32, most: u32) -> Self {
+        Self { skip, most, ..self }
+    }
 
+    /// The next range, in full.
     #[inline]
-    fn next(&mut self) -> Option<Range<u32>> {
+    fn next_whole(&mut self) -> Option<Range<u32>> {
         loop {
             let from = self.at;
             let to = match self.items.next() {
@@ -108,6 +113,27 @@ impl Iterator for Ranges<'_> {
                 return Some(from..to);
             }
         }
+    }
+}
+
+impl Iterator for Ranges<'_> {
+    type Item = Range<u32>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Range<u32>> {
+        while self.most > 0 {
+            let whole = self.next_whole()?;
+            let length = whole.end.saturating_sub(whole.start);
+            let skipped = length.min(self.skip);
+            let taken = length.saturating_sub(skipped).min(self.most);
+            self.skip = self.skip.saturating_sub(skipped);
+            if taken > 0 {
+                self.most = self.most.saturating_sub(taken);
+                let from = whole.start.saturating_add(skipped);
+                return Some(from..from.saturating_add(taken));
+            }
+        }
+        None
     }
 }
 
@@ -180,6 +206,19 @@ mod tests {
         assert!(Ranges::empty().next().is_none());
         assert_eq!(taken(&ITEMS), 12);
         assert_eq!(ITEMS.map(Item::padding), [Some(13..16), None]);
+    }
+
+    #[test]
+    fn a_window_has_octets_of_several_ranges() {
+        // 0..8, 16..20, 24..32: 20 octets.
+        let window = |skip, most| Ranges::new(&ITEMS, 32).window(skip, most).collect::<Vec<_>>();
+        assert_eq!(window(0, 8), [0..8]);
+        assert_eq!(window(0, 10), [0..8, 16..18]);
+        assert_eq!(window(4, 12), [4..8, 16..20, 24..28]);
+        assert_eq!(window(8, 4), [16..20]);
+        assert_eq!(window(9, 100), [17..20, 24..32]);
+        assert_eq!(window(20, 4), []);
+        assert_eq!(window(3, 0), []);
     }
 
     #[test]

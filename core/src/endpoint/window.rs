@@ -46,6 +46,16 @@ impl Window {
         self.sent = self.sent.saturating_add(1);
     }
 
+    /// In version 2: whether the next part of a call that was counted may be sent.
+    pub(super) const fn may_continue(&self) -> bool {
+        self.sent < self.granted
+    }
+
+    /// Counts a part of a call that was counted.
+    pub(super) fn send_part(&mut self) {
+        self.granted = self.granted.saturating_sub(1);
+    }
+
     /// A call that took a credit will not be sent.
     pub(super) fn give_back(&mut self) {
         self.taken = self.taken.saturating_sub(1);

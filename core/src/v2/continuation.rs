@@ -240,6 +240,15 @@ impl Continuation {
         }
     }
 
+    /// The other side has answered the Call with this XID with an error. If a sequence of messages conveys it that is not
+    /// complete, the sequence is over, and what may still come of it is [`Part::Discard`].
+    pub fn refused(&mut self, xid: u32) {
+        let rpc = Rpc { xid, is_reply: false };
+        if self.open.is_some_and(|open| open.rpc == rpc) {
+            (self.open, self.refused) = (None, Some(rpc));
+        }
+    }
+
     fn next_is_not_properties(&self) -> Result<(), ContinuationError> {
         match self.properties {
             PropertyExchange::Continued { .. } => Err(ContinuationError::PropertiesInterrupted),

@@ -9,6 +9,7 @@ use rpcrdma::endpoint::responder::{self, CallMessage, Form, Input, Output, Reply
 use rpcrdma::endpoint::{CallId, InputError, Item, Responder, Terms};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
+use rpcrdma::v2::ErrorBodyV2;
 
 use super::buffers::{Buffers, Sent};
 use super::gate::Gate;
@@ -153,6 +154,11 @@ impl<V: Provider> Answering<V> {
         self.responder.handle(Input::Received { receive, octets })
     }
 
+    /// The rest of a call will not come.
+    pub(super) fn broken(&mut self, xid: u32, error: ErrorBodyV2) -> Result<(), InputError> {
+        self.responder.handle(Input::Broken { xid, error })
+    }
+
     /// An RDMA Read is complete.
     pub(super) fn pulled(&mut self, number: u32) {
         if let Some(call) = self.answers.get(number as usize).and_then(|answer| answer.call) {
@@ -233,9 +239,9 @@ impl<V: Provider> Answering<V> {
             Output::Read { call, source, at } => self.read(port, buffers, jobs, (call, source, at))?,
             Output::Deliver { call, message } => self.deliver(port, buffers, jobs, (call, message))?,
             Output::Write { call, from, target } => self.write(port, buffers, jobs, (call, from, target))?,
-            Output::Send { call, header, payload, invalidate } => {
-                let (sent, stream) = carried(&mut self.of_call, &mut self.answers, call)?;
-                gate.pass(occupied.saturating_sub(1), &mut buffers.header);
+            Output::Send { call, header, payload, invalidate, is_last } => {
+                let (sent, stream) = carried(&mut self.of_call, &mut self.answers, (call, is_last))?;
+                gate.pass(occupied.saturating_sub(u32::from(is_last)), &mut buffers.header);
                 buffers.send(port, (header, payload, stream.unwrap_or(&Stream::default())), (sent, invalidate))?;
             }
             Output::Register { call, length } => self.provide(port, jobs, call, length)?,
@@ -255,7 +261,12 @@ impl<V: Provider> Answering<V> {
         (call, target): (CallId, Range<usize>),
     ) -> Result<(), Ended> {
         let number = self.number_or_begin(call)?;
-        let target = self.answer(number)?.message.get_mut(target).ok_or(Ended::MISSING)?;
+        let message = &mut self.answer(number)?.message;
+        if message.len() < target.end {
+            // A part of a continued call.
+            message.resize(target.end, 0);
+        }
+        let target = message.get_mut(target).ok_or(Ended::MISSING)?;
         let copied = buffers.look(port, receive, |octets| {
             let source = octets.get(from..).and_then(|rest| rest.get(..target.len()));
             source.map(|source| target.copy_from_slice(source))
@@ -576,15 +587,19 @@ impl<V: Provider> Answering<V> {
 }
 
 /// What the Send of a reply carries. The Responder forgets the call then, unless the other side is to pull the reply;
-/// and nothing was kept of a call that was refused at once.
+/// and nothing was kept of a call that was refused at once. A part of a continued reply is copied, so nothing depends on
+/// its Send.
 fn carried<'a, R>(
     of_call: &mut [Option<usize>],
     answers: &'a mut [Answer<R>],
-    call: CallId,
+    (call, is_last): (CallId, bool),
 ) -> Result<(Sent, Option<&'a Stream>), Ended> {
     let place = of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
     let answer = place.and_then(|number| answers.get_mut(number)).filter(|answer| answer.provided.is_none());
     let (Some(answer), Some(number)) = (answer, *place) else { return Ok((Sent::Nothing, None)) };
+    if !is_last {
+        return Ok((Sent::Nothing, Some(&answer.reply)));
+    }
     (answer.call, *place) = (None, None);
     Ok((Sent::Reply(number), Some(&answer.reply)))
 }

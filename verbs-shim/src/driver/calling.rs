@@ -78,6 +78,8 @@ struct Ticket<R> {
     tries: u8,
     /// The reply, if it came while the room for it was registered.
     inline: Vec<u8>,
+    /// The parts of a continued reply.
+    parts: Vec<u8>,
     /// Copies of earlier calls, to be overwritten.
     copies: Vec<Vec<u8>>,
     waker: Option<Waker>,
@@ -112,6 +114,7 @@ impl<V: Provider> Calling<V> {
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32) -> Self {
         let mut requester = Box::new(Requester::new(terms, settings.calls, SEGMENT_LENGTH));
         requester.limit_transfers(message_size);
+        requester.continue_messages(settings.continued);
         if settings.pulls_replies {
             requester.pull_replies();
         }
@@ -310,6 +313,11 @@ impl<V: Provider> Calling<V> {
         taken
     }
 
+    /// The rest of a reply will not come.
+    pub(super) fn broken(&mut self, xid: u32) -> Result<(), InputError> {
+        self.requester.handle(Input::Broken { xid })
+    }
+
     pub(super) fn sent(&mut self, call: CallId) {
         // A call that was lost meanwhile no longer exists.
         let _ = self.requester.handle(Input::Sent { call });
@@ -356,6 +364,11 @@ impl<V: Provider> Calling<V> {
                 if !self.ticket(number)?.take_back(jobs, number, region) {
                     self.requester.handle(Input::Invalidated { call, region })?;
                 }
+            }
+            Output::Place { call, receive, from, length, at } => {
+                let number = self.number(call)?;
+                let part = from..from.saturating_add(length as usize);
+                self.ticket(number)?.place(port, buffers, (receive, part), at)?;
             }
             Output::Release { receive } => buffers.post_receive(port, receive)?,
             Output::Done { call, end, results } => {
@@ -600,6 +613,7 @@ impl<R> Default for Ticket<R> {
             away: 0,
             tries: 0,
             inline: Vec::new(),
+            parts: Vec::new(),
             copies: Vec::new(),
             waker: None,
             forgotten: false,
@@ -668,6 +682,21 @@ impl<R> Ticket<R> {
                 Some((room, Home::Reply))
             }
         }
+    }
+
+    /// Puts a part of a reply behind those before it.
+    fn place<V: Provider<Region = R>>(
+        &mut self,
+        port: &Port<V>,
+        buffers: &Buffers<V>,
+        (receive, part): (u32, Range<usize>),
+        at: u32,
+    ) -> Result<(), Ended> {
+        let parts = &mut self.parts;
+        // Of an earlier call there may be more.
+        parts.truncate(at as usize);
+        buffers.look(port, receive, |octets| parts.extend_from_slice(octets.get(part).unwrap_or_default()))?;
+        Ok(())
     }
 
     /// Keeps memory that is registered.
@@ -740,7 +769,10 @@ impl<R> Ticket<R> {
                 }
                 Ok(())
             }
-            End::LongReply(length) => {
+            End::LongReply(length) | End::ContinuedReply(length) => {
+                if matches!(end, End::ContinuedReply(_)) {
+                    mem::swap(&mut self.parts, &mut self.call.reply);
+                }
                 self.call.replied = 0..length as usize;
                 match MessageType::peek(self.call.reply()) {
                     Some((xid, MessageType::REPLY)) if xid == self.xid => Ok(()),

@@ -42,6 +42,7 @@ pub struct Settings {
     receive_size: u32,
     pub(crate) remote_invalidation: bool,
     pub(crate) versions: Versions,
+    pub(super) continued: u32,
     pub(super) limits: Limits,
     pub(super) pulls_replies: bool,
     pub(super) provides_replies: Option<Duration>,
@@ -72,6 +73,7 @@ impl Settings {
             receive_size: 4096,
             remote_invalidation: true,
             versions: Versions::ONE,
+            continued: 0,
             limits: Limits::new(),
             pulls_replies: false,
             provides_replies: None,
@@ -207,6 +209,14 @@ impl SettingsBuilder {
     /// connection that, remember what [`Connection::version`](crate::Connection::version) was.
     pub const fn versions(mut self, versions: Versions) -> Self {
         self.0.versions = versions;
+        self
+    }
+
+    /// In version 2: a call of at most this many octets that is too long for a Send is continued in others, with its data
+    /// items, rather than put in memory for the other side to read; and so is its reply. That spares registering memory, at
+    /// the price of copying. 0, the default, is never. A reply that fits nowhere else is continued in any case.
+    pub const fn continued(mut self, octets: u32) -> Self {
+        self.0.continued = octets;
         self
     }
 

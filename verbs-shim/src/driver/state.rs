@@ -279,7 +279,9 @@ impl<V: Provider> ConnectionState<V> {
             match (arrival, answering) {
                 (Arrival::Reply, _) => calling.received(receive, octets, invalidated)?,
                 // Only a reply may invalidate memory (RFC 8797 section 4.1; version two draft -07 section 6.5).
-                (Arrival::Call | Arrival::Nothing, _) if invalidated.is_some() => {
+                (Arrival::Call | Arrival::BrokenCall(..) | Arrival::BrokenReply(_) | Arrival::Nothing, _)
+                    if invalidated.is_some() =>
+                {
                     return Err(Ended::PeerFault(PeerFault::CallInvalidated));
                 }
                 (Arrival::Call, Some(answering))
@@ -287,8 +289,16 @@ impl<V: Provider> ConnectionState<V> {
                 {
                     waiting.push_back(Arrived { receive, length, invalidated });
                 }
+                (Arrival::BrokenReply(xid), _) => {
+                    calling.broken(xid)?;
+                    return Ok(true);
+                }
+                (Arrival::BrokenCall(xid, error), Some(answering)) => {
+                    answering.broken(xid, error)?;
+                    return Ok(true);
+                }
                 (Arrival::Call, Some(answering)) => answering.received(receive, octets)?,
-                (Arrival::Call | Arrival::Nothing | Arrival::Version1, _) => return Ok(true),
+                (Arrival::Call | Arrival::BrokenCall(..) | Arrival::Nothing | Arrival::Version1, _) => return Ok(true),
                 (Arrival::Exceeded, _) => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
             }
             Ok(false)

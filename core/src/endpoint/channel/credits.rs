@@ -13,7 +13,8 @@
 //! takes a Receive that was not granted yet, and half of them are kept for that. Where the drafts contradict themselves is
 //! in `v2/README.md`.
 
-use crate::v2::{Credit, Family};
+use crate::v2::family_a::HeaderFlags;
+use crate::v2::{Credit, Family, HeaderV2};
 
 /// The credits of one end.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +30,30 @@ pub(super) struct MessageCredits {
     granted: u32,
     /// Messages with something for an RPC that were received since the last was sent.
     unreported: u32,
+    /// In family A: parts of continued messages whose sender may be short of something to grant, and has not got anything
+    /// in return.
+    owed: u32,
+}
+
+/// A message that was received, as far as it matters to credits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// It grants credits, and does nothing else.
+    Grant,
+    /// A part of a continued message that is not the last.
+    Middle,
+    Other,
+}
+
+impl Counted {
+    pub(super) fn of(header: &HeaderV2<'_>) -> Self {
+        match header {
+            _ if header.is_grant() => Self::Grant,
+            HeaderV2::A(header) if header.flags.contains(HeaderFlags::MORE) => Self::Middle,
+            HeaderV2::B(header) if header.remaining().is_some() => Self::Middle,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// A peer that has sent more than it may.
@@ -40,13 +65,13 @@ impl MessageCredits {
     /// message too.
     pub(super) const fn client(family: Family) -> Self {
         let granted = Self::of_server(family);
-        Self { family, sent: 0, permitted: 1, received: 0, granted, unreported: 0 }
+        Self { family, sent: 0, permitted: 1, received: 0, granted, unreported: 0, owed: 0 }
     }
 
     /// The other end of [`Self::client`].
     pub(super) const fn server(family: Family) -> Self {
         let permitted = Self::of_server(family);
-        Self { family, sent: 0, permitted, received: 0, granted: 1, unreported: 0 }
+        Self { family, sent: 0, permitted, received: 0, granted: 1, unreported: 0, owed: 0 }
     }
 
     const fn of_server(family: Family) -> u32 {
@@ -65,11 +90,23 @@ impl MessageCredits {
         }
     }
 
-    /// Whether an asynchronous grant is due: half of what the peer may send has come since it was last told, and there
-    /// is something to grant. The peer keeps a Receive for one such message that it has not permitted.
+    /// Whether an asynchronous grant is due: half of what can be received has come since the peer was last told, or the peer
+    /// may send nothing more; and there is something to grant. The peer keeps a Receive for one such message that it has not
+    /// permitted. Two ends cannot go on granting to each other: a grant always leaves the peer something.
+    ///
+    /// In family A the parts of a long message can use up what their sender has to grant, because each has to grant
+    /// something, and only what is used can be granted again. So each is returned by a grant, if it granted no more than it
+    /// had to.
     pub(super) fn is_grant_due(&self, room: u32) -> bool {
-        let is_half = self.unreported.saturating_mul(2) >= room;
-        self.unreported > 0 && is_half && self.news(room) > 0 && self.ahead() >= 0
+        let is_half = self.unreported > 0 && self.unreported.saturating_mul(2) >= room;
+        let is_out = self.granted.wrapping_sub(self.received).cast_signed() <= 0;
+        (is_half || is_out || self.owed > 0) && self.news(room) > 0 && self.ahead() >= 0
+    }
+
+    /// Counts an asynchronous grant that is sent, and returns its `rdma_credit`.
+    pub(super) fn grant(&mut self, room: u32) -> Credit {
+        self.owed = self.owed.saturating_sub(1);
+        self.send(room)
     }
 
     /// Counts a message that is sent, and returns its `rdma_credit`.
@@ -92,11 +129,14 @@ impl MessageCredits {
         }
     }
 
-    /// Counts a message that was received. `is_grant`: it does nothing but grant credits, so one more than was granted
-    /// may come.
-    pub(super) fn receive(&mut self, credit: Credit, is_grant: bool) -> Result<(), Exceeded> {
+    /// Counts a message that was received. One grant more than was permitted may come.
+    pub(super) fn receive(&mut self, credit: Credit, message: Counted) -> Result<(), Exceeded> {
+        let is_grant = message == Counted::Grant;
         self.count(u32::from(is_grant))?;
         self.unreported = self.unreported.saturating_add(u32::from(!is_grant));
+        if self.family == Family::A && message == Counted::Middle && credit.granted() <= 1 {
+            self.owed = self.owed.saturating_add(1);
+        }
         self.permitted = match self.family {
             // No sum of grants may look like a number before those that were sent.
             Family::A if self.ahead() > i32::MAX / 2 => self.permitted,
@@ -144,11 +184,11 @@ mod tests {
             let first = client.send(8);
             assert_eq!(first, if family == Family::A { Credit::new(4, 8) } else { Credit(8) }, "{family:?}");
             assert_eq!(client.available(8), 0, "{family:?}");
-            server.receive(first, false).unwrap();
+            server.receive(first, Counted::Other).unwrap();
             assert_eq!(server.available(4), if family == Family::A { 4 } else { 8 }, "{family:?}");
             let second = server.send(4);
             assert_eq!(second, if family == Family::A { Credit::new(2, 4) } else { Credit(5) }, "{family:?}");
-            client.receive(second, false).unwrap();
+            client.receive(second, Counted::Other).unwrap();
             assert_eq!(client.available(8), if family == Family::A { 2 } else { 4 }, "{family:?}");
         }
     }
@@ -156,46 +196,83 @@ mod tests {
     #[test]
     fn one_message_more_than_was_granted_is_too_many_unless_it_grants() {
         for (family, mut client, mut server) in both() {
-            server.receive(client.send(8), false).unwrap();
+            server.receive(client.send(8), Counted::Other).unwrap();
             // The server has not granted anything else, and has a Receive left for a grant.
-            assert_eq!(server.receive(Credit(9), true), Ok(()), "{family:?}");
-            assert_eq!(server.receive(Credit(9), true), Err(Exceeded), "{family:?}");
+            assert_eq!(server.receive(Credit(9), Counted::Grant), Ok(()), "{family:?}");
+            assert_eq!(server.receive(Credit(9), Counted::Grant), Err(Exceeded), "{family:?}");
             let (_, mut again, mut server) = both()[usize::from(family == Family::B)];
-            server.receive(again.send(8), false).unwrap();
-            assert_eq!(server.receive(Credit(9), false), Err(Exceeded), "{family:?}");
+            server.receive(again.send(8), Counted::Other).unwrap();
+            assert_eq!(server.receive(Credit(9), Counted::Other), Err(Exceeded), "{family:?}");
         }
     }
 
     #[test]
     fn a_grant_is_due_when_half_was_used_and_never_answers_a_grant() {
         for (family, mut client, mut server) in both() {
-            server.receive(client.send(8), false).unwrap();
-            client.receive(server.send(8), false).unwrap();
+            server.receive(client.send(8), Counted::Other).unwrap();
+            client.receive(server.send(8), Counted::Other).unwrap();
             for message in 1..=4 {
                 assert!(!server.is_grant_due(8), "{family:?} {message}");
                 assert!(client.available(8) > 0, "{family:?} {message}");
-                server.receive(client.send(8), false).unwrap();
+                server.receive(client.send(8), Counted::Other).unwrap();
             }
             assert!(server.is_grant_due(8), "{family:?}");
             let before = client.ahead();
-            let grant = server.send(8);
+            let grant = server.grant(8);
             assert!(!server.is_grant_due(8), "{family:?}");
-            client.receive(grant, true).unwrap();
+            client.receive(grant, Counted::Grant).unwrap();
             assert!(!client.is_grant_due(8), "{family:?}");
             assert_eq!(client.ahead(), before + 4, "{family:?}");
         }
     }
 
     #[test]
+    fn each_part_that_grants_as_little_as_it_can_is_returned() {
+        let (mut client, mut server) = (MessageCredits::client(Family::A), MessageCredits::server(Family::A));
+        server.receive(client.send(64), Counted::Other).unwrap();
+        client.receive(server.send(4), Counted::Other).unwrap();
+        let mut grants = 0;
+        for part in 0..1000 {
+            assert!(server.available(4) > 0, "{part}");
+            client.receive(server.send(4), Counted::Middle).unwrap();
+            if client.is_grant_due(64) {
+                grants += 1;
+                server.receive(client.grant(64), Counted::Grant).unwrap();
+            }
+            assert!(!client.is_grant_due(64), "{part}");
+        }
+        assert!(grants > 900, "{grants}");
+        client.receive(server.send(4), Counted::Other).unwrap();
+        assert!(!client.is_grant_due(64), "the last part needs no answer");
+    }
+
+    /// Whatever was sent in between, so that half has not come since: with A's small grants, that happens in the middle of a
+    /// long message.
+    #[test]
+    fn a_peer_that_may_send_nothing_more_is_granted_something() {
+        for (family, client, _) in both() {
+            let mut end = MessageCredits { sent: 9, permitted: 9, received: 20, granted: 21, ..client };
+            assert!(!end.is_grant_due(64), "{family:?}");
+            end.receive(Credit(0), Counted::Other).unwrap();
+            (end.unreported, end.permitted) = (0, 9);
+            assert!(!end.is_grant_due(0), "there is nothing to grant: {family:?}");
+            assert!(end.is_grant_due(64), "{family:?}");
+            end.grant(64);
+            assert_eq!(end.granted - end.received, if family == Family::A { 32 } else { 64 }, "{family:?}");
+            assert!(!end.is_grant_due(64), "{family:?}");
+        }
+    }
+
+    #[test]
     fn each_message_of_family_a_grants_something_that_can_be_received() {
         let (mut client, mut server) = (MessageCredits::client(Family::A), MessageCredits::server(Family::A));
-        server.receive(client.send(8), false).unwrap();
+        server.receive(client.send(8), Counted::Other).unwrap();
         let mut sent = 0;
         while server.available(8) > 0 {
             let credit = server.send(8);
             sent += u32::from(credit.granted());
             assert!(credit.granted() > 0);
-            client.receive(credit, false).unwrap();
+            client.receive(credit, Counted::Other).unwrap();
         }
         // The client has permitted four messages, and permits itself one to begin with.
         assert_eq!((sent, client.permitted), (4 + 3, 1 + 4 + 3));
@@ -211,7 +288,7 @@ mod tests {
             granted: near,
             ..MessageCredits::client(Family::B)
         };
-        peer.receive(Credit(4), true).unwrap();
+        peer.receive(Credit(4), Counted::Grant).unwrap();
         assert_eq!((peer.available(1), peer.news(10)), (7, 11));
         assert_eq!(peer.send(10), Credit(8));
     }
@@ -220,12 +297,12 @@ mod tests {
     fn no_grant_is_so_large_that_it_becomes_none() {
         let mut peer = MessageCredits { granted: u32::MAX / 2, ..MessageCredits::client(Family::A) };
         for _ in 0..100_000 {
-            peer.receive(Credit(0xffff_ffff), true).unwrap();
+            peer.receive(Credit(0xffff_ffff), Counted::Grant).unwrap();
         }
         assert!(peer.available(u32::MAX / 2 + 200_000) > 0);
         // A limit below what was sent permits nothing.
         let mut peer = MessageCredits { sent: 9, granted: 9, ..MessageCredits::client(Family::B) };
-        peer.receive(Credit(3), false).unwrap();
+        peer.receive(Credit(3), Counted::Other).unwrap();
         assert_eq!(peer.available(9), 0);
     }
 }

@@ -32,17 +32,17 @@ pub use versions::Versions;
 
 use heapless::Vec;
 
-use credits::MessageCredits;
+use credits::{Counted, MessageCredits};
 
 use super::{Terms, Version};
 use crate::error::{EncodeError, Role};
 use crate::lists::{Chunks, ReadList, WriteList};
-use crate::prefix::Prefix;
+use crate::prefix::{Prefix, Procedure};
 use crate::v1;
 use crate::v2::family_a::{self, HeaderFlags};
 use crate::v2::{
-    self, Continuation, Credit, ErrorBodyV2, ErrorCode, ErrorReplyV2, Family, HeaderV2, MessageV2, Outcome, Part,
-    Properties, Property, PropertyId, PropertySet, PropertyValue, ReactionV2, Refusal, family_b,
+    self, Continuation, ContinuationError, Credit, ErrorBodyV2, ErrorCode, ErrorReplyV2, Family, HeaderV2, MessageV2,
+    Outcome, Part, Properties, Property, PropertyId, PropertySet, PropertyValue, ReactionV2, Refusal, family_b,
 };
 
 /// Errors that wait to be sent. If there are more, the oldest goes: whoever sends that many bad messages at once has
@@ -128,6 +128,13 @@ pub enum Arrival {
     Call,
     /// Neither of them: its Receive can be posted again.
     Nothing,
+    /// Neither of them, and no reply to the Call with this XID can come any more: this was a part of it, out of order. Tell
+    /// the Requester: [`requester::Input::Broken`](super::requester::Input::Broken).
+    BrokenReply(u32),
+    /// Neither of them, and the rest of the Call with this XID will not come: the peer has broken off the sequence of its
+    /// parts. Tell the Responder, which answers it with this error:
+    /// [`responder::Input::Broken`](super::responder::Input::Broken).
+    BrokenCall(u32, ErrorBodyV2),
     /// The peer has sent more than it was granted. The connection has to be ended.
     Exceeded,
 }
@@ -207,9 +214,15 @@ impl Channel {
     }
 
     /// Counts a message of the Requester or the Responder that is about to be sent, and writes its credits into its header.
+    /// If it is the answer to a Call of which parts are still to come, they will be discarded.
     pub fn send(&mut self, room: u32, header: &mut [u8]) {
         if let ChannelState::Offered(link) | ChannelState::Two(link) = &mut self.state {
             link.stamp(room, header);
+            if let Ok(prefix) = Prefix::decode(header)
+                && prefix.procedure == Procedure::RDMA_ERROR
+            {
+                link.peer.refused(prefix.xid);
+            }
         }
     }
 
@@ -245,7 +258,7 @@ impl Channel {
             return Ok(None);
         }
         let length = link.grant().encode(buffer)?;
-        link.stamp(room, buffer);
+        stamp(link.credits.grant(room), buffer);
         Ok(Some(length))
     }
 
@@ -353,21 +366,39 @@ impl Channel {
                 return if is_reply { Arrival::Reply } else { arrival };
             }
         };
-        if link.credits.receive(message.header.credit(), message.header.is_grant()).is_err() {
+        if link.credits.receive(message.header.credit(), Counted::of(&message.header)).is_err() {
             return Arrival::Exceeded;
         }
         let waited = link.waits_for_properties;
         link.waits_for_properties = false;
+        let was_open = link.peer.is_open();
         match link.peer.accept(&message.header, message.payload.len()) {
             Err(error) => {
-                let role = if message.header.is_response() == Some(true) { Role::Requester } else { Role::Responder };
-                self.react(octets, error.reaction(role))
+                let is_broken = was_open && !link.peer.is_open();
+                self.out_of_order(octets, &message.header, error, is_broken)
             }
             Ok(Part::Discard) => Arrival::Nothing,
-            Ok(Part::Payload { offset: 0, is_last: true } | Part::Nothing) => link.taken(&message, waited),
-            // Messages of several Sends are not taken yet.
-            Ok(Part::Payload { .. }) => self.react(octets, ReactionV2::Answer(ErrorCode::INVAL_HTYPE)),
+            Ok(Part::Payload { .. } | Part::Nothing) => link.taken(&message, waited),
         }
+    }
+
+    /// Drops a message that is not in order. `is_broken`: a sequence that was begun has ended with it.
+    fn out_of_order(
+        &mut self,
+        octets: &[u8],
+        header: &HeaderV2<'_>,
+        error: ContinuationError,
+        is_broken: bool,
+    ) -> Arrival {
+        let is_reply = header.is_response() == Some(true);
+        let reaction = error.reaction(if is_reply { Role::Requester } else { Role::Responder });
+        let (low, high) = self.versions.range();
+        match reaction.error(low, high) {
+            Some(answer) if is_broken && !is_reply => return Arrival::BrokenCall(header.xid(), answer),
+            Some(_) => _ = self.react(octets, reaction),
+            None => {}
+        }
+        if is_reply && header.properties().is_none() { Arrival::BrokenReply(header.xid()) } else { Arrival::Nothing }
     }
 
     /// Answers a message that is dropped, if it has to be.
@@ -400,10 +431,7 @@ impl Link {
     }
 
     fn stamp(&mut self, room: u32, header: &mut [u8]) {
-        let Credit(credit) = self.credits.send(room);
-        if let Some(place) = header.get_mut(CREDIT..).and_then(|rest| rest.first_chunk_mut::<4>()) {
-            *place = credit.to_be_bytes();
-        }
+        stamp(self.credits.send(room), header);
     }
 
     /// What is done with a message that is in order.
@@ -468,6 +496,13 @@ impl Link {
             }
             Family::B => HeaderV2::B(family_b::Header { xid, credit, body: family_b::Body::Grant }),
         }
+    }
+}
+
+/// Writes `rdma_credit`.
+fn stamp(Credit(credit): Credit, header: &mut [u8]) {
+    if let Some(place) = header.get_mut(CREDIT..).and_then(|rest| rest.first_chunk_mut::<4>()) {
+        *place = credit.to_be_bytes();
     }
 }
 

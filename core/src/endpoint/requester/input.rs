@@ -14,6 +14,12 @@ pub enum Input<'a> {
         /// The handle that the Send invalidated, according to the adapter.
         invalidated: Option<u32>,
     },
+    /// [`Arrival::BrokenReply`](crate::endpoint::channel::Arrival::BrokenReply): nothing more of the reply with this XID
+    /// will come.
+    Broken {
+        /// From the `Arrival`.
+        xid: u32,
+    },
     /// A `Register` has been carried out.
     Registered {
         /// From the output.
@@ -35,7 +41,7 @@ pub enum Input<'a> {
         /// From the output.
         call: CallId,
     },
-    /// A `Send` is complete.
+    /// A `Send` is complete: one for each that was posted.
     Sent {
         /// From the output.
         call: CallId,

@@ -3,10 +3,16 @@
 //! A Call passes through these stages. It goes back only to be made again:
 //!
 //! ```text
-//! Waiting for a credit -> Registering memory -> Sent ------> answered -----> Fencing memory -> Done
-//!                                                |             ^    |               ^
-//!                                                v             |    v               |
-//!                                            Cancelled --------+    Pulling the reply, then RDMA_DONE
+//!                              Continuing: a part is sent
+//!                                  ^      |
+//!                                  |      v
+//! Waiting for a credit -> Registering -> Sent ------------> answered -----> Fencing memory -> Done
+//!                         memory          |    ^              ^    |             ^
+//!                                         v    |              |    v             |
+//!                          part of a continued reply          |    Pulling the reply, then RDMA_DONE
+//!                                         |                   |
+//!                                         v                   |
+//!                                     discarded --------------+
 //! ```
 //!
 //! # Errors that a Call recovers from
@@ -34,6 +40,13 @@
 //! end the connection for all Calls. So a Call that was sent keeps its memory, its credit and its XID until its reply
 //! has come; other Calls are fenced at once. How long to wait for that reply is up to the driver, which has the clock.
 //!
+//! # Continued messages
+//! In version 2, a message may come in several Sends ([`Requester::continue_messages`]). Between the parts of one message
+//! its sender sends no other, so a Call of several parts holds up the others until its last part is sent; credits may run
+//! out meanwhile. What was begun is sent to its end, even if the Call is cancelled, or answered with an error, in the
+//! middle: the Responder could not tell where the next message begins. Of a reply, the parts are put together in memory of
+//! the driver, and [`Call::reply_length`] bounds how many octets that can be.
+//!
 //! A credit is used again when the Receive of its reply has gone back to the driver, and not before: with as many
 //! Receives as credits, none is ever missing. A Call whose reply is pulled keeps its credit until `RDMA_DONE` is sent.
 
@@ -50,9 +63,10 @@ pub use output::{End, Memory, Output};
 use core::mem;
 
 use heapless::Vec;
-use slot::{Access, How, Slot, Stage, Step};
+use slot::{Access, Answer, How, Slot, Stage, Step};
 
 use super::queue::Queue;
+use super::receipt::{Placement, Receipt};
 use super::slots::Slots;
 use super::stream::{self, Ranges};
 use super::version::Version;
@@ -79,7 +93,9 @@ pub struct Requester<const CALLS: usize, const SEGMENTS: usize> {
     ready: Queue<CALLS>,
     /// Calls that were about to be sent when the grant became smaller.
     held: Queue<CALLS>,
-    release: Option<u32>,
+    /// The Call of which a part is sent, and more are to follow.
+    continuing: Option<CallId>,
+    receipt: Receipt,
     state: State,
 }
 
@@ -99,14 +115,21 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     #[must_use]
     pub fn new(terms: Terms, credits: u32, segment_length: u32) -> Self {
         Self {
-            how: How { terms, segment_length: (segment_length & !3).max(4), pull: false, unsupported: Vec::new() },
+            how: How {
+                terms,
+                segment_length: (segment_length & !3).max(4),
+                pull: false,
+                continued: 0,
+                unsupported: Vec::new(),
+            },
             window: Window::new(credits),
             transfer: u32::MAX,
             slots: Slots::new(),
             waiting: Queue::new(),
             ready: Queue::new(),
             held: Queue::new(),
-            release: None,
+            continuing: None,
+            receipt: Receipt::Nothing,
             state: State::Open,
         }
     }
@@ -125,6 +148,14 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// The Call keeps its credit until the Send of `RDMA_DONE` is complete, because that has no answer.
     pub const fn pull_replies(&mut self) {
         self.how.pull = true;
+    }
+
+    /// In version 2: a Call of at most `most` octets that is too long for a Send is continued in others, from the next Call
+    /// on, with its arguments, so that no memory is registered for it. For a reply of at most `most` octets there is no
+    /// Reply chunk; if it is too long for a Send, it comes in several. (A Responder may continue any reply.) 0, the default,
+    /// is never.
+    pub const fn continue_messages(&mut self, most: u32) {
+        self.how.continued = most;
     }
 
     /// Limits each RDMA Read of a reply to this many octets from now on: those of the longest message that the
@@ -202,11 +233,11 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// [`InputError::Unexpected`] if there is no such call.
     pub fn cancel(&mut self, id: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
-        match slot.stage {
-            Stage::Sent => slot.stage = Stage::Cancelled,
+        match &mut slot.stage {
+            Stage::Sent(answer) | Stage::Continuing(answer) => answer.discard(End::Cancelled),
             Stage::Rebuilding(_) => slot.stage = Stage::Ending(End::Cancelled),
             Stage::Waiting | Stage::Registering => self.abandon(id, End::Cancelled),
-            Stage::Cancelled | Stage::Pulling(_) | Stage::Notifying(_) | Stage::Ending(_) => {}
+            Stage::Pulling(_) | Stage::Notifying(_) | Stage::Ending(_) => {}
         }
         Ok(())
     }
@@ -228,6 +259,15 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     pub fn handle(&mut self, input: Input<'_>) -> Result<(), InputError> {
         match input {
             Input::Received { receive, octets, invalidated } => self.received(receive, octets, invalidated),
+            Input::Broken { xid } => {
+                if let Some(id) = self.awaited(xid) {
+                    self.slots.get(id).into_iter().for_each(Slot::spoil);
+                    self.settle_credit(id);
+                    self.ready(id);
+                    self.start();
+                }
+                Ok(())
+            }
             Input::Registered { call, region, memory } => self.registered(call, region, memory),
             Input::Invalidated { call, region } => {
                 let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
@@ -258,8 +298,12 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// # Errors
     /// An [`EncodeError`] if `header` is too small; with a larger one, the next call returns the same output.
     pub fn poll(&mut self, header: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
-        if let Some(receive) = self.release.take() {
-            return Ok(Some(Output::Release { receive }));
+        match self.receipt.take() {
+            Receipt::Nothing => {}
+            Receipt::Release(receive) => return Ok(Some(Output::Release { receive })),
+            Receipt::Place(Placement { call, receive, from, length, at }) => {
+                return Ok(Some(Output::Place { call, receive, from, length, at }));
+            }
         }
         if self.state == State::Failing {
             self.state = State::Disconnecting;
@@ -267,6 +311,11 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
         if self.state == State::Disconnecting {
             return Ok(None);
+        }
+        if let Some(id) = self.continuing
+            && self.window.may_continue()
+        {
+            return self.send_part(id, header);
         }
         while let Some(id) = self.ready.first() {
             match self.slots.get(id).map_or(Step::Wait, |slot| slot.step(self.transfer)) {
@@ -277,8 +326,14 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                     return Ok(Some(Output::Read { call: id, source: piece.remote, at: piece.at }));
                 }
                 Step::SendDone => return self.send_done(id, header),
-                Step::Send if self.window.may_send() => return self.send(id, header),
-                Step::Send => {
+                Step::Send if self.continuing.is_none() && self.window.may_send() => return self.send(id, header),
+                Step::Continue if self.continuing.is_none() && self.window.may_send() => {
+                    self.rest(id);
+                    self.continuing = Some(id);
+                    self.window.send();
+                    return self.send_part(id, header);
+                }
+                Step::Send | Step::Continue => {
                     self.rest(id);
                     self.held.push(id);
                 }
@@ -317,9 +372,26 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let Some(slot) = self.slots.get(id) else { return Ok(None) };
         let header = slot.encode(self.window.requested, &self.how.terms, buffer)?;
         self.window.send();
-        slot.stage = Stage::Sent;
-        slot.sending = true;
+        slot.stage = Stage::Sent(Answer::Awaited);
+        slot.sending = slot.sending.saturating_add(1);
         Ok(Some(Output::Send { call: id, header, payload: slot.inline() }))
+    }
+
+    /// Sends the next part of a continued Call.
+    fn send_part(&mut self, id: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
+        let Some(slot) = self.slots.get(id) else { return Ok(None) };
+        let (header, portion) = slot.encode_part(&self.how.terms, buffer)?;
+        slot.sending = slot.sending.saturating_add(1);
+        let from = slot.part_sent(portion);
+        if portion.is_last {
+            self.continuing = None;
+            self.ready(id);
+            self.wake();
+        } else {
+            self.window.send_part();
+        }
+        let Some(slot) = self.slots.peek(id) else { return Ok(None) };
+        Ok(Some(Output::Send { call: id, header, payload: slot.inline().window(from, portion.length) }))
     }
 
     fn send_done(&mut self, id: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
@@ -331,8 +403,8 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     }
 
     fn sent(&mut self, id: CallId) -> Result<(), InputError> {
-        let slot = self.slots.get(id).filter(|slot| slot.sending).ok_or(InputError::Unexpected)?;
-        slot.sending = false;
+        let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
+        slot.sending = slot.sending.checked_sub(1).ok_or(InputError::Unexpected)?;
         match slot.stage {
             Stage::Pulling(_) | Stage::Rebuilding(_) | Stage::Ending(_) => self.ready(id),
             Stage::Notifying(_) => {
@@ -343,7 +415,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                 self.wake();
                 self.start();
             }
-            Stage::Waiting | Stage::Registering | Stage::Sent | Stage::Cancelled => {}
+            Stage::Waiting | Stage::Registering | Stage::Continuing(_) | Stage::Sent(_) => {}
         }
         Ok(())
     }
@@ -427,13 +499,13 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     }
 
     fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> Result<(), InputError> {
-        if self.release.is_some() {
+        if self.receipt.is_due() {
             return Err(InputError::NotPolled);
         }
         let answered = self.answer(receive, octets);
         let slot = answered.and_then(|id| self.slots.get(id));
-        if slot.as_ref().is_none_or(|slot| !slot.needs_receive()) {
-            self.release = Some(receive);
+        if !self.receipt.is_due() && slot.as_ref().is_none_or(|slot| !slot.needs_receive()) {
+            self.receipt = Receipt::Release(receive);
         }
         // Only if both sides announced it, and only memory of the Call that is answered (RFC 8797 section 4.1).
         if let Some(handle) = invalidated
@@ -455,11 +527,14 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let message = ReceivedReply::decode(version, octets)?;
         let id = self.awaited(message.xid)?;
         let slot = self.slots.get(id)?;
-        if slot.answered(receive, octets.len(), &message).is_none() {
-            match version {
-                Version::One => return None,
-                Version::Two(_) => slot.spoiled(),
+        match (slot.answered(receive, octets.len(), &message), version) {
+            (Some(0), _) => {}
+            (Some(length), _) => {
+                let (from, at) = (message.header_length, slot.collected().saturating_sub(length));
+                self.receipt = Receipt::Place(Placement { call: id, receive, from, length, at });
             }
+            (None, Version::One) => return None,
+            (None, Version::Two(_)) => slot.spoil(),
         }
         if let ReplyBody::ErrorV2(ErrorBodyV2::Void(ErrorCode::INVAL_HTYPE)) = message.body
             && !self.how.unsupported.contains(&slot.form)
@@ -469,11 +544,19 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         if let Some(credit) = message.credit {
             self.window.grant(credit);
         }
-        if !slot.keeps_credit() {
+        self.settle_credit(id);
+        Some(id)
+    }
+
+    /// A Call that is answered gives its credit back, unless it still needs it.
+    fn settle_credit(&mut self, id: CallId) {
+        if let Some(slot) = self.slots.get(id)
+            && !slot.is_awaited()
+            && !slot.keeps_credit()
+        {
             self.window.answered();
         }
         self.wake();
-        Some(id)
     }
 
     /// Retries the calls that there may now be a credit for.
@@ -488,6 +571,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.waiting.clear();
         self.ready.clear();
         self.held.clear();
+        self.continuing = None;
         let mut lost: Vec<CallId, CALLS> = Vec::new();
         for (id, _) in self.slots.iter() {
             let _ = lost.push(id);

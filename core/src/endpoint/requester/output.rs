@@ -23,8 +23,9 @@ pub enum Output<'a> {
     /// Post a Send: the octets of the header from the buffer, then the ranges of the Call's Payload stream. Report
     /// `Sent`.
     ///
-    /// After [`Requester::pull_replies`](super::Requester::pull_replies) a Call may have a second one without payload:
-    /// the `RDMA_DONE`.
+    /// A continued Call has several, one for each part of its Payload stream. After
+    /// [`Requester::pull_replies`](super::Requester::pull_replies) a Call may have a second one without payload: the
+    /// `RDMA_DONE`.
     Send {
         /// The Call.
         call: CallId,
@@ -32,6 +33,21 @@ pub enum Output<'a> {
         header: usize,
         /// What of the Payload stream follows.
         payload: Ranges<'a>,
+    },
+    /// Copy octets of a Receive into the memory in which a continued reply is put together, behind those that are there:
+    /// never more than there is [room](Memory::Reply) for. The Receive goes back after that. If the Call exposes memory for
+    /// its reply, this is other memory.
+    Place {
+        /// The Call.
+        call: CallId,
+        /// The driver's name for the Receive.
+        receive: u32,
+        /// Where in the Receive.
+        from: usize,
+        /// How many octets.
+        length: u32,
+        /// Where in the reply.
+        at: u32,
     },
     /// Post an RDMA Read into the room for a Long Reply, and report `Completed`. Only after
     /// [`Requester::pull_replies`](super::Requester::pull_replies).
@@ -97,6 +113,9 @@ pub enum End {
     },
     /// A Long Reply: this many octets in the room for it. The caller has to check that its XID is that of the Call.
     LongReply(u32),
+    /// A continued reply: this many octets, where `Place` has put them. The caller has to check that its XID is that of the
+    /// Call.
+    ContinuedReply(u32),
     /// The Responder answered `RDMA_ERROR`; calling again does not help (section 4.5).
     Error(ErrorBody),
     /// The Responder answered `RDMA2_ERROR`.
@@ -104,8 +123,8 @@ pub enum End {
     /// What came as the reply of version 2 is none: it has no Payload stream, or chunks that are not those of the Call
     /// (version two draft -07 section 7.2). In version 1, such a Send is ignored.
     BadReply,
-    /// The Responder provides a reply of this many octets; there is no room for it, or it has too many segments. It is
-    /// not pulled.
+    /// The Responder provides a reply of this many octets, or sends at least that many of a continued one; there is no
+    /// room for it, or it has too many segments. It is not pulled, or discarded.
     NoRoom(u64),
     /// Memory could not be registered.
     NotRegistered,

@@ -7,14 +7,15 @@ use heapless::Vec;
 
 use super::call::Call;
 use super::output::{End, Memory};
+use crate::endpoint::parts::{Parts, Portion};
 use crate::endpoint::stream::{self, Item, Piece, Ranges, roundup};
-use crate::endpoint::wire::{AnyReplyHeader, CallForm, CallParts, ReceivedReply, ReplyBody};
+use crate::endpoint::wire::{AnyReplyHeader, CallForm, CallParts, ReceivedReply, ReplyBody, middle_header};
 use crate::endpoint::{InputError, Terms, Version};
 use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use crate::rpc::MessageType;
 use crate::segment::{ReadSegment, Segment};
-use crate::v2::{ErrorBodyV2, ErrorCode};
+use crate::v2::{ErrorBodyV2, ErrorCode, HeaderV2};
 
 /// The errors after which a Call can be made again, each once.
 pub(super) const REBUILDS: usize = 5;
@@ -27,10 +28,10 @@ pub(super) enum Stage {
     Waiting,
     /// C: its memory is registered, then it is sent.
     Registering,
+    /// C: a part of it is sent, and others are to follow.
+    Continuing(Answer),
     /// C: it is sent, and not answered.
-    Sent,
-    /// C: the same, and its caller has given it up. The Responder does not know this, and may still reach the memory.
-    Cancelled,
+    Sent(Answer),
     /// C: the reply is where the Responder provides it. It is pulled while the memory of the Call is fenced.
     Pulling(End),
     /// C: `RDMA_DONE` is posted, and not complete.
@@ -41,6 +42,38 @@ pub(super) enum Stage {
     Ending(End),
 }
 
+/// What has come as the answer to a Call, and what becomes of it.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Answer {
+    /// Nothing has come.
+    #[default]
+    Awaited,
+    /// Parts of a continued reply, with this many octets.
+    Begun(u32),
+    /// Whatever comes is discarded, and then the Call ends like this: its caller has given it up, or there is no room. The
+    /// Responder does not know this, and may still reach the memory.
+    Discarded(End),
+    /// It has come before all of the Call was sent, and the Call ends like this.
+    Complete(End),
+}
+
+impl Answer {
+    /// What comes will be discarded.
+    pub(super) fn discard(&mut self, end: End) {
+        if matches!(self, Self::Awaited | Self::Begun(_)) {
+            *self = Self::Discarded(end);
+        }
+    }
+
+    /// How the Call ends, if this is the end of the answer.
+    fn ending(self, end: End) -> End {
+        match self {
+            Self::Awaited | Self::Begun(_) => end,
+            Self::Discarded(end) | Self::Complete(end) => end,
+        }
+    }
+}
+
 /// One Call.
 #[derive(Debug, Default)]
 pub(super) struct Slot<const SEGMENTS: usize> {
@@ -49,10 +82,13 @@ pub(super) struct Slot<const SEGMENTS: usize> {
     pub(super) stage: Stage,
     /// Whether the Requester's `ready` queue holds it.
     pub(super) queued: bool,
-    /// Whether a Send is posted and not complete. No stage implies it: a reply may arrive before the completion.
-    pub(super) sending: bool,
+    /// Sends that are posted and not complete. No stage implies that: a reply may arrive before the completion.
+    pub(super) sending: u32,
     pub(super) form: CallForm,
     pub(super) length: u32,
+    /// How it is continued, and how much of it is sent then.
+    parts: Parts,
+    sent: u32,
     pub(super) items: Vec<Item, SEGMENTS>,
     /// The room in each Write chunk; once the reply is there, the octets in it.
     pub(super) results: Vec<u32, SEGMENTS>,
@@ -63,8 +99,10 @@ pub(super) struct Slot<const SEGMENTS: usize> {
     pub(super) largest_room: u32,
     /// The errors after which the Call was made again.
     pub(super) rebuilt: Vec<ErrorCode, REBUILDS>,
-    /// The room for a reply that the Responder provides; `None` if it may not.
-    room: Option<u32>,
+    /// The room for a reply that is pulled, or comes in parts.
+    room: u32,
+    /// Whether the Responder may provide the reply, to be pulled.
+    pulls: bool,
     /// Where it is, how much of it was asked for, and the RDMA Reads that are not complete.
     provided: Vec<Segment, SEGMENTS>,
     pulled: u64,
@@ -79,9 +117,11 @@ pub(super) struct How {
     pub(super) segment_length: u32,
     /// Long replies are not written into a Reply chunk, but pulled.
     pub(super) pull: bool,
+    /// In version 2, the most octets of a message that is continued rather than put into chunks.
+    pub(super) continued: u32,
     /// Forms that the Responder has refused: in version 2 they must not be used again on this connection (version two
     /// draft -07 section 7.1.3).
-    pub(super) unsupported: Vec<CallForm, 2>,
+    pub(super) unsupported: Vec<CallForm, 3>,
 }
 
 /// A segment, and the memory it is for.
@@ -117,6 +157,8 @@ pub(super) enum Access {
 pub(super) enum Step {
     Register(u16, Memory),
     Send,
+    /// Send the first of several parts.
+    Continue,
     Invalidate(u16, u32),
     Read(Piece),
     SendDone,
@@ -131,8 +173,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         // This names every field.
         #[rustfmt::skip]
         let Self {
-            xid, version, stage, queued, sending, form, length, items, results, regions, longest, largest_room, rebuilt,
-            room, provided, pulled, reading,
+            xid, version, stage, queued, sending, form, length, parts, sent, items, results, regions, longest, largest_room,
+            rebuilt, room, pulls, provided, pulled, reading,
         } = self;
         rebuilt.clear();
         (*longest, *largest_room) = (0, 0);
@@ -141,8 +183,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         regions.clear();
         provided.clear();
         (*xid, *version, *length, *stage, *form) = (of, spoken, octets, Stage::Waiting, CallForm::Inline);
-        (*queued, *sending) = (false, false);
-        (*room, *pulled, *reading) = (None, 0, 0);
+        (*queued, *sending, *pulls) = (false, 0, false);
+        (*parts, *sent, *room, *pulled, *reading) = (Parts::default(), 0, 0, 0, 0);
     }
 
     /// Takes back what [`Self::build`] has laid out.
@@ -150,7 +192,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.items.clear();
         self.results.clear();
         self.regions.clear();
-        (self.form, self.room) = (CallForm::Inline, None);
+        (self.form, self.parts, self.sent) = (CallForm::Inline, Parts::default(), 0);
     }
 
     /// Chooses the form of the Call, and the memory it needs; `None` if that is too much.
@@ -171,22 +213,47 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     #[inline(always)]
     pub(super) fn build(&mut self, arguments: &[Item], results: &[u32], longest: u64, how: &How) -> Option<()> {
         let How { terms, segment_length: most, pull, .. } = *how;
+        let continued = if self.version == Version::One { 0 } else { how.continued };
         for (chunk, &room) in results.iter().enumerate() {
             self.results.push(room).ok()?;
             self.add(Kind::Write(u16::try_from(chunk).ok()?), 0..room, most)?;
         }
         self.longest = u32::try_from(longest).unwrap_or(u32::MAX);
         let threshold = u64::from(terms.reply_threshold);
+        self.room = u32::try_from(roundup(longest)).unwrap_or(!3);
+        self.pulls = pull;
         if pull {
-            self.room = Some(u32::try_from(roundup(longest)).ok()?);
-        } else if longest.saturating_add(self.reply_header_length()) > threshold {
+            u32::try_from(roundup(longest)).ok()?;
+        } else if longest > u64::from(continued) && longest.saturating_add(self.reply_header_length()) > threshold {
             self.add(Kind::Reply, 0..u32::try_from(roundup(longest)).ok()?, most)?;
             // All chunks come back in the header of the reply, which has to fit too.
             if self.reply_header_length() > threshold {
                 return None;
             }
         }
+        let may_continue = self.length <= continued && !how.unsupported.contains(&CallForm::Continued);
+        if may_continue && self.is_continued(terms.call_threshold) {
+            return Some(());
+        }
         self.reduce(arguments, terms.call_threshold, most)
+    }
+
+    /// Makes the message continued, if it does not fit in a Send, but parts of it do.
+    fn is_continued(&mut self, threshold: u32) -> bool {
+        let last = self.header_length();
+        if u64::from(self.length).saturating_add(last as u64) <= u64::from(threshold) {
+            return false;
+        }
+        let Some(middle) = self.middle(0).map(|header| header.encoded_len()) else { return false };
+        let Some(parts) = Parts::new(threshold, middle, last) else { return false };
+        (self.form, self.parts) = (CallForm::Continued, parts);
+        true
+    }
+
+    /// The header of a part of a continued Call after which `remaining` octets follow; version 1 has none.
+    fn middle(&self, remaining: u32) -> Option<HeaderV2<'static>> {
+        let Version::Two(family) = self.version else { return None };
+        Some(middle_header(family, (self.xid, MessageType::CALL), remaining))
     }
 
     /// Makes the message short if that fits; otherwise chunked, without the items; otherwise long.
@@ -216,7 +283,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             self.add(Kind::Read(item.position), item.position..end, most)?;
         }
         match self.form {
-            CallForm::Inline => Some(()),
+            CallForm::Inline | CallForm::Continued => Some(()),
             CallForm::Long => fits(self.header_length(), 0).then_some(()),
         }
     }
@@ -296,6 +363,31 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.with_parts(credit, inv_handle, |parts| parts.encode(self.version, buffer))
     }
 
+    /// Writes the header of the next part of a continued Call, and returns its length with that part.
+    pub(super) fn encode_part(&self, terms: &Terms, buffer: &mut [u8]) -> Result<(usize, Portion), EncodeError> {
+        let left = self.length.saturating_sub(self.sent);
+        let portion = self.parts.next(left);
+        let header = match self.middle(left.saturating_sub(portion.length)).filter(|_| !portion.is_last) {
+            Some(header) => header.encode(buffer)?,
+            None => self.encode(0, terms, buffer)?,
+        };
+        Ok((header, portion))
+    }
+
+    /// A part is sent; returns where in the Payload stream it began.
+    pub(super) fn part_sent(&mut self, portion: Portion) -> u32 {
+        let from = self.sent;
+        self.sent = from.saturating_add(portion.length);
+        self.stage = match mem::take(&mut self.stage) {
+            Stage::Continuing(Answer::Complete(end)) if portion.is_last => Stage::Ending(end),
+            Stage::Continuing(answer) if portion.is_last => Stage::Sent(answer),
+            Stage::Registering if portion.is_last => Stage::Sent(Answer::Awaited),
+            Stage::Registering => Stage::Continuing(Answer::Awaited),
+            stage => stage,
+        };
+        from
+    }
+
     /// The handle that a Reply of version 2 may invalidate, if there is one.
     fn offered(&self, terms: &Terms) -> Option<u32> {
         let handle = self.regions.first()?.segment.handle;
@@ -305,14 +397,26 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// The part of the Payload stream that goes with the header.
     pub(super) fn inline(&self) -> Ranges<'_> {
         match self.form {
-            CallForm::Inline => Ranges::new(&self.items, self.length),
+            CallForm::Inline | CallForm::Continued => Ranges::new(&self.items, self.length),
             CallForm::Long => Ranges::empty(),
         }
     }
 
     /// Whether a reply may come.
     pub(super) const fn is_awaited(&self) -> bool {
-        matches!(self.stage, Stage::Sent | Stage::Cancelled)
+        match &self.stage {
+            Stage::Sent(_) => true,
+            Stage::Continuing(answer) => !matches!(answer, Answer::Complete(_)),
+            _ => false,
+        }
+    }
+
+    /// Octets of a continued reply that have come.
+    pub(super) const fn collected(&self) -> u32 {
+        match self.stage {
+            Stage::Sent(Answer::Begun(length)) | Stage::Ending(End::ContinuedReply(length)) => length,
+            _ => 0,
+        }
     }
 
     /// Whether the reply is in a Receive, which is needed until the end.
@@ -329,7 +433,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// The next thing to do. One RDMA Read moves `transfer` octets at most.
     pub(super) fn step(&mut self, transfer: u32) -> Step {
         match self.stage {
-            Stage::Waiting | Stage::Sent | Stage::Cancelled => Step::Wait,
+            Stage::Waiting | Stage::Continuing(_) | Stage::Sent(_) => Step::Wait,
             Stage::Registering => self.register(),
             Stage::Pulling(_) => self.fence().unwrap_or_else(|| self.pull(transfer)),
             Stage::Notifying(_) => self.fence().unwrap_or(Step::Wait),
@@ -340,14 +444,18 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 
     /// What comes when nothing of the Call can be touched any more.
     fn when_fenced(&self, next: Step) -> Step {
-        if self.all(Access::Local) && !self.sending { next } else { Step::Wait }
+        if self.all(Access::Local) && self.sending == 0 { next } else { Step::Wait }
     }
 
     fn register(&mut self) -> Step {
         if let Some((number, region)) = self.advance(Access::Local, Access::Registering) {
             return Step::Register(number, region.memory());
         }
-        if self.all(Access::Exposed) { Step::Send } else { Step::Wait }
+        match self.form {
+            _ if !self.all(Access::Exposed) => Step::Wait,
+            CallForm::Continued => Step::Continue,
+            CallForm::Inline | CallForm::Long => Step::Send,
+        }
     }
 
     fn fence(&mut self) -> Option<Step> {
@@ -361,7 +469,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             self.reading = self.reading.saturating_add(1);
             return Step::Read(piece);
         }
-        if self.reading > 0 || self.sending { Step::Wait } else { Step::SendDone }
+        if self.reading > 0 || self.sending > 0 { Step::Wait } else { Step::SendDone }
     }
 
     /// Changes the access of the first region that has `from`, and returns it.
@@ -376,7 +484,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     fn next_read(&self) -> Option<Piece> {
-        stream::piece(stream::whole(0, self.room.unwrap_or(0)), self.provided.iter().copied(), self.pulled)
+        stream::piece(stream::whole(0, self.room), self.provided.iter().copied(), self.pulled)
     }
 
     pub(super) fn invalidated(&mut self, region: u16) -> Result<(), InputError> {
@@ -409,7 +517,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// The Send of `RDMA_DONE` is posted.
     pub(super) fn notify(&mut self) {
         if let Stage::Pulling(end) = mem::take(&mut self.stage) {
-            (self.stage, self.sending) = (Stage::Notifying(end), true);
+            (self.stage, self.sending) = (Stage::Notifying(end), self.sending.saturating_add(1));
         }
     }
 
@@ -430,47 +538,98 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             // A reply that arrived before is still good, if it is complete.
             Stage::Pulling(end) if whole => end,
             Stage::Notifying(end) | Stage::Ending(end) => end,
-            Stage::Cancelled => End::Cancelled,
-            Stage::Waiting | Stage::Registering | Stage::Sent | Stage::Pulling(_) | Stage::Rebuilding(_) => End::Lost,
+            Stage::Continuing(answer) | Stage::Sent(answer) => answer.ending(End::Lost),
+            Stage::Waiting | Stage::Registering | Stage::Pulling(_) | Stage::Rebuilding(_) => End::Lost,
         });
-        (self.queued, self.sending, self.reading) = (false, false, 0);
+        (self.queued, self.sending, self.reading) = (false, 0, 0);
     }
 
-    /// Takes a message as the reply; `None`, and nothing is done, if it is not a sound reply to this Call.
-    pub(super) fn answered(&mut self, receive: u32, length: usize, message: &ReceivedReply<'_>) -> Option<()> {
-        let cancelled = matches!(self.stage, Stage::Cancelled);
-        let end = |end| if cancelled { End::Cancelled } else { end };
-        self.stage = match message.body {
-            ReplyBody::Error(error) => Stage::Ending(end(End::Error(error))),
-            ReplyBody::ErrorV2(error) if !cancelled && self.may_rebuild(error) => Stage::Rebuilding(error),
-            ReplyBody::ErrorV2(error) => Stage::Ending(end(End::ErrorV2(error))),
+    /// Takes a message as the reply, or as a part of it, and returns how many octets of it are to be placed; `None`, and
+    /// nothing is done, if it is not a sound reply to this Call.
+    pub(super) fn answered(&mut self, receive: u32, length: usize, message: &ReceivedReply<'_>) -> Option<u32> {
+        match message.body {
+            ReplyBody::Error(error) => self.end(End::Error(error)),
+            ReplyBody::ErrorV2(error) if self.may_be_made_again() && self.may_rebuild(error) => {
+                self.stage = Stage::Rebuilding(error);
+            }
+            ReplyBody::ErrorV2(error) => self.end(End::ErrorV2(error)),
             ReplyBody::Undecodable => return None,
+            // What answers half a Call?
+            _ if matches!(self.stage, Stage::Continuing(_)) => return None,
+            ReplyBody::Part => return self.part_came(message.payload.len()),
+            ReplyBody::Inline(chunks) if !chunks.reads.is_empty() => return None,
+            ReplyBody::Inline(chunks) if self.has_begun() => {
+                self.returned(&chunks)?;
+                let placed = self.part_came(message.payload.len())?;
+                self.end(End::ContinuedReply(self.collected()));
+                return Some(placed);
+            }
             ReplyBody::Inline(chunks) => {
-                let reply = MessageType::peek(message.payload) == Some((self.xid, MessageType::REPLY));
-                if !reply || !chunks.reads.is_empty() {
+                if MessageType::peek(message.payload) != Some((self.xid, MessageType::REPLY)) {
                     return None;
                 }
                 self.returned(&chunks)?;
-                Stage::Ending(end(End::Reply { receive, payload: message.header_length..length }))
+                self.end(End::Reply { receive, payload: message.header_length..length });
             }
-            ReplyBody::Long(chunks) if chunks.reads.is_empty() && message.payload.is_empty() => {
+            _ if self.has_begun() || !message.payload.is_empty() => return None,
+            ReplyBody::Long(chunks) if chunks.reads.is_empty() => {
                 let reply = chunks.reply.filter(|chunk| !chunk.is_empty())?;
                 let length = filled(self.chunk(Kind::Reply), reply).filter(|&length| length > 0)?;
                 self.returned(&chunks)?;
-                Stage::Ending(end(End::LongReply(length)))
+                self.end(End::LongReply(length));
             }
-            ReplyBody::Long(chunks) if message.payload.is_empty() => {
-                Stage::Pulling(end(self.provided(&chunks, cancelled)?))
+            ReplyBody::Long(chunks) => {
+                let cancelled = matches!(self.stage, Stage::Sent(Answer::Discarded(_)));
+                let end = self.provided(&chunks, cancelled)?;
+                self.stage = Stage::Pulling(if cancelled { End::Cancelled } else { end });
             }
-            ReplyBody::Long(_) => return None,
+        }
+        Some(0)
+    }
+
+    /// Whether somebody waits for the reply, and all of the Call was sent.
+    const fn may_be_made_again(&self) -> bool {
+        matches!(self.stage, Stage::Sent(Answer::Awaited | Answer::Begun(_)))
+    }
+
+    /// Whether parts of a reply have come.
+    const fn has_begun(&self) -> bool {
+        matches!(self.stage, Stage::Sent(Answer::Begun(_)))
+    }
+
+    /// Takes a part of a continued reply, if there is room for it; returns how much of it is to be placed.
+    fn part_came(&mut self, length: usize) -> Option<u32> {
+        let Stage::Sent(answer) = &mut self.stage else { return None };
+        let before = match answer {
+            Answer::Awaited => 0,
+            Answer::Begun(before) => *before,
+            Answer::Discarded(_) | Answer::Complete(_) => return Some(0),
         };
-        Some(())
+        let all = u64::from(before).saturating_add(length as u64);
+        match u32::try_from(all).ok().filter(|&all| all <= self.room) {
+            Some(all) => {
+                *answer = Answer::Begun(all);
+                Some(all.saturating_sub(before))
+            }
+            None => {
+                answer.discard(End::NoRoom(all));
+                Some(0)
+            }
+        }
+    }
+
+    /// The answer is there: what was sent ends like this, unless its answer is discarded.
+    fn end(&mut self, end: End) {
+        self.stage = match mem::take(&mut self.stage) {
+            Stage::Continuing(answer) => Stage::Continuing(Answer::Complete(answer.ending(end))),
+            Stage::Sent(answer) => Stage::Ending(answer.ending(end)),
+            stage => stage,
+        };
     }
 
     /// The Responder has sent something that is no reply to this Call, and cannot send another.
-    pub(super) fn spoiled(&mut self) {
-        let end = if matches!(self.stage, Stage::Cancelled) { End::Cancelled } else { End::BadReply };
-        self.stage = Stage::Ending(end);
+    pub(super) fn spoil(&mut self) {
+        self.end(End::BadReply);
     }
 
     /// A reply in a Position Zero chunk of the Responder (RFC 5666 section 3.5). It is pulled if there is room for it,
@@ -479,12 +638,11 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         let sound = |read: ReadSegment| read.position == 0 && !read.target.wraps();
         let length = chunks.reads.length();
         // Then no Reply chunk was given.
-        let room = self.room?;
-        if chunks.reply.is_some() || length == 0 || !chunks.reads.iter().all(sound) {
+        if !self.pulls || chunks.reply.is_some() || length == 0 || !chunks.reads.iter().all(sound) {
             return None;
         }
         self.returned(chunks)?;
-        let fits = u32::try_from(length).ok().filter(|&length| length <= room && chunks.reads.len() <= SEGMENTS);
+        let fits = u32::try_from(length).ok().filter(|&length| length <= self.room && chunks.reads.len() <= SEGMENTS);
         let Some(length) = fits else { return Some(End::NoRoom(length)) };
         if !cancelled {
             for read in chunks.reads {

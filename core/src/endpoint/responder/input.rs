@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::endpoint::CallId;
+use crate::v2::ErrorBodyV2;
 
 /// What happened.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,14 @@ pub enum Input<'a> {
         receive: u32,
         /// What was received.
         octets: &'a [u8],
+    },
+    /// [`Arrival::BrokenCall`](crate::endpoint::channel::Arrival::BrokenCall): the rest of a Call will not come. What has
+    /// come is discarded, and answered with the error.
+    Broken {
+        /// From the `Arrival`.
+        xid: u32,
+        /// From the `Arrival`.
+        error: ErrorBodyV2,
     },
     /// A `Read` is complete.
     Completed {

@@ -3,11 +3,16 @@
 //! A Call passes through these stages, and never goes back; one that is refused goes to `Answering` at once:
 //!
 //! ```text
+//! Collecting, or
 //! Pulling Read chunks -> Delivered -> Answering: pushing results, then the Send -> forgotten
 //!                            |            ^                              |           ^
 //!                            v            |                              v           |
 //!                         Registering the reply      Provided until RDMA_DONE -> Invalidating
 //! ```
+//!
+//! In version 2, a Call may come in several Sends, and its reply may need several. A Call is `Collecting` then until its
+//! last part has come: the driver puts the parts together, in memory that [`Limits`] bounds. Between the parts of a reply
+//! no other reply is sent; credits may run out meanwhile.
 //!
 //! A Call is forgotten when its Send is posted, not when it is complete, because the next Call may arrive before the
 //! completion does. When the Send is complete, so are the RDMA Writes before it, and the memory of the reply is free;
@@ -37,9 +42,10 @@ use slot::{Slot, Stage, Step};
 
 use super::limits::Assembly;
 use super::queue::Queue;
+use super::receipt::{Placement, Receipt};
 use super::slots::Slots;
 use super::stream::{self, Ranges};
-use super::wire::{AnyReplyHeader, CallForm, CallReceived, ReceivedCall};
+use super::wire::{AnyReplyHeader, CallForm, CallReceived, ReceivedCall, ReceivedPart};
 use super::{CallId, InputError, Limits, Terms, is_protected};
 use crate::error::EncodeError;
 use crate::lists::Chunks;
@@ -70,6 +76,10 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     /// How many messages may be sent, and answers that wait for that.
     permitted: u32,
     unsent: Queue<CALLS>,
+    /// The Call to which a part of the reply is sent, and more are to follow.
+    continuing: Option<CallId>,
+    /// The Call of which a part has come. More are to follow, even if it is refused.
+    collecting: Option<CallId>,
     /// RDMA Reads that are not complete, and how many are allowed.
     reading: u32,
     most_reads: u32,
@@ -80,7 +90,7 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     most_provided: u32,
     /// Calls that must not be tried again.
     refused: Vec<u32, CALLS>,
-    release: Option<u32>,
+    receipt: Receipt,
     state: State,
 }
 
@@ -105,13 +115,15 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             held: Queue::new(),
             permitted: u32::MAX,
             unsent: Queue::new(),
+            continuing: None,
+            collecting: None,
             reading: 0,
             most_reads: u32::MAX,
             transfer: u32::MAX,
             provided: 0,
             most_provided: 0,
             refused: Vec::new(),
-            release: None,
+            receipt: Receipt::Nothing,
             state: State::Open,
         }
     }
@@ -139,6 +151,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     pub fn permit(&mut self, messages: u32) {
         self.permitted = messages;
         while messages > 0
+            && self.continuing.is_none()
             && let Some(call) = self.unsent.pop()
         {
             self.ready.push(call);
@@ -244,6 +257,15 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     pub fn handle(&mut self, input: Input<'_>) -> Result<(), InputError> {
         match input {
             Input::Received { receive, octets } => self.received(receive, octets),
+            Input::Broken { xid, error } => {
+                if let Some(call) = self.collecting
+                    && self.slots.peek(call).is_some_and(|slot| slot.prefix.xid == xid)
+                {
+                    self.collecting = None;
+                    self.give_up(call, error);
+                }
+                Ok(())
+            }
             Input::Completed { call } => {
                 let slot = self.slots.get(call).ok_or(InputError::Unexpected)?;
                 slot.reading = slot.reading.checked_sub(1).ok_or(InputError::Unexpected)?;
@@ -276,6 +298,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 self.ready.clear();
                 self.held.clear();
                 self.unsent.clear();
+                (self.continuing, self.collecting) = (None, None);
                 Ok(())
             }
         }
@@ -329,8 +352,12 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// # Errors
     /// An [`EncodeError`] if `header` is too small; with a larger one, the next call returns the same output.
     pub fn poll(&mut self, header: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
-        if let Some(receive) = self.release.take() {
-            return Ok(Some(Output::Release { receive }));
+        match self.receipt.take() {
+            Receipt::Nothing => {}
+            Receipt::Release(receive) => return Ok(Some(Output::Release { receive })),
+            Receipt::Place(Placement { call, receive, from, length, at }) => {
+                return Ok(Some(Output::Place { call, receive, from, length, at }));
+            }
         }
         if self.state == State::Failing {
             self.state = State::Over;
@@ -338,6 +365,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
         if self.state == State::Over {
             return Ok(None);
+        }
+        if let Some(call) = self.continuing
+            && self.permitted > 0
+        {
+            return self.send_part(call, header);
         }
         while let Some(call) = self.ready.first() {
             let Some(slot) = self.slots.get(call) else {
@@ -371,7 +403,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                     Output::Invalidate { call, handle }
                 }
                 Step::Write(piece) => Output::Write { call, from: piece.at, target: piece.remote },
-                Step::Send if self.permitted > 0 => return self.send(call, header),
+                Step::Send if self.permitted > 0 && self.continuing.is_none() => return self.send(call, header),
                 Step::Send => {
                     self.ready.pop();
                     self.unsent.push(call);
@@ -385,6 +417,12 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     fn send(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let room = u32::try_from(CALLS).unwrap_or(u32::MAX).saturating_sub(self.provided);
         let Some(slot) = self.slots.get(call) else { return Ok(None) };
+        if slot.stage == Stage::Answering && slot.form == Form::Continued {
+            slot.queued = false;
+            self.ready.pop();
+            self.continuing = Some(call);
+            return self.send_part(call, buffer);
+        }
         let grant = self.grant.min(room);
         let header = slot.encode(grant, buffer)?;
         self.granted = self.granted.max(grant);
@@ -394,11 +432,32 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if provided {
             (slot.stage, slot.queued) = (Stage::Provided, false);
         }
+        if self.collecting == Some(call) {
+            self.collecting = None;
+        }
         let Some(slot) = (if provided { self.slots.get(call) } else { self.slots.free(call) }) else { return Ok(None) };
         let invalidate = if answering && self.terms.remote_invalidation { slot.invalidated_handle() } else { None };
         let inline = answering && slot.form == Form::Short;
         let payload = if inline { Ranges::new(&slot.items, slot.length) } else { Ranges::empty() };
-        Ok(Some(Output::Send { call, header, payload, invalidate }))
+        Ok(Some(Output::Send { call, header, payload, invalidate, is_last: true }))
+    }
+
+    /// Sends the next part of a continued reply.
+    fn send_part(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
+        let Some(slot) = self.slots.get(call) else { return Ok(None) };
+        let (header, portion) = slot.encode_part(buffer)?;
+        let (from, is_last) = (slot.part_sent(portion), portion.is_last);
+        let slot = if is_last {
+            self.continuing = None;
+            self.slots.free(call).map(|slot| &*slot)
+        } else {
+            self.slots.peek(call)
+        };
+        let Some(slot) = slot else { return Ok(None) };
+        let may = is_last && self.terms.remote_invalidation;
+        let invalidate = if may { slot.invalidated_handle() } else { None };
+        let payload = Ranges::new(&slot.items, slot.length).window(from, portion.length);
+        Ok(Some(Output::Send { call, header, payload, invalidate, is_last }))
     }
 
     /// An RDMA Read of a Call has ended.
@@ -479,23 +538,98 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     fn received(&mut self, receive: u32, octets: &[u8]) -> Result<(), InputError> {
-        if self.release.is_some() {
+        if self.receipt.is_due() {
             return Err(InputError::NotPolled);
         }
         match CallReceived::decode(self.terms.version, octets) {
+            CallReceived::Part(prefix, part) => self.collect(receive, prefix, part),
+            CallReceived::Call(prefix, call) if self.collects(prefix.xid) => {
+                self.complete(receive, (prefix, &call), octets);
+            }
             CallReceived::Call(prefix, call) => self.called(receive, (prefix, &call), octets),
             CallReceived::Fault(prefix, error) => self.answer(receive, prefix, error),
             CallReceived::Done(xid) => {
                 self.done(xid);
-                self.release = Some(receive);
+                self.receipt = Receipt::Release(receive);
             }
-            CallReceived::Nothing => self.release = Some(receive),
+            CallReceived::Nothing => self.receipt = Receipt::Release(receive),
         }
         Ok(())
     }
 
+    /// Whether a message with this XID is a part of the Call that is being collected.
+    fn collects(&self, xid: u32) -> bool {
+        self.collecting.is_some_and(|call| self.slots.peek(call).is_some_and(|slot| slot.prefix.xid == xid))
+    }
+
+    /// A part of a Call that is not the last.
+    fn collect(&mut self, receive: u32, prefix: Prefix, part: ReceivedPart) {
+        if !self.collects(prefix.xid) {
+            let stage = if self.is_refused(prefix.xid) { Stage::Refusing(prefix, SYSTEM) } else { Stage::Collecting };
+            let Some((call, slot)) = self.admit_as(receive, stage, prefix) else { return };
+            // It goes back as soon as its octets were copied.
+            slot.receive = None;
+            self.collecting = Some(call);
+        }
+        self.append(receive, part);
+    }
+
+    /// The last part of a Call, which has its chunks.
+    fn complete(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
+        let part = ReceivedPart { header_length: call.header_length, length: call.payload.len() };
+        let judged = if call.lists.have_reads() {
+            // Where the parts belong would have to be known before.
+            Err(ErrorBodyV2::ReadChunks { max_chunks: 0 })
+        } else {
+            self.judge(prefix.xid, call, octets)
+        };
+        self.append(receive, part);
+        let Some(id) = self.collecting.take() else { return };
+        let Some(slot) = self.slots.get(id).filter(|slot| slot.stage == Stage::Collecting) else { return };
+        match judged {
+            Ok((_, header)) => {
+                // There is room, as was checked.
+                slot.header = Vec::from_slice(header).unwrap_or_default();
+                slot.stage = Stage::Pulling;
+                self.ready(id);
+            }
+            Err(error) => self.give_up(id, error),
+        }
+    }
+
+    /// Has a part placed behind those before it, if there is room. What belongs to a Call that is refused is discarded.
+    fn append(&mut self, receive: u32, part: ReceivedPart) {
+        self.receipt = Receipt::Release(receive);
+        let held = self.slots.iter().fold(0, |sum: u64, (_, slot)| sum.saturating_add(u64::from(slot.collected)));
+        let Some(call) = self.collecting else { return };
+        let Some(slot) = self.slots.get(call).filter(|slot| slot.stage == Stage::Collecting) else { return };
+        let length = u32::try_from(part.length).unwrap_or(u32::MAX);
+        let all = slot.length.saturating_add(length);
+        if all > self.limits.octets || held.saturating_add(u64::from(length)) > u64::from(self.limits.collected) {
+            // The drafts have no code for this.
+            return self.give_up(call, SYSTEM);
+        }
+        let at = slot.length;
+        (slot.length, slot.collected) = (all, all);
+        if length > 0 {
+            self.receipt = Receipt::Place(Placement { call, receive, from: part.header_length, length, at });
+        }
+    }
+
+    /// Answers a Call of which only a part has come.
+    fn give_up(&mut self, call: CallId, error: ErrorBodyV2) {
+        if let Some(slot) = self.slots.get(call).filter(|slot| slot.stage == Stage::Collecting) {
+            (slot.stage, slot.collected) = (Stage::Refusing(slot.prefix, error), 0);
+            self.ready(call);
+        }
+    }
+
     /// A Call whose header can be read.
     fn called(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
+        let is_other = || MessageType::peek(call.payload) != Some((prefix.xid, MessageType::CALL));
+        if call.form == CallForm::Inline && is_other() {
+            return self.answer(receive, prefix, MALFORMED);
+        }
         let (assembly, header) = match self.judge(prefix.xid, call, octets) {
             Ok(judged) if !self.is_refused(prefix.xid) => judged,
             Ok(_) => return self.answer(receive, prefix, SYSTEM),
@@ -540,10 +674,6 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         call: &ReceivedCall<'_>,
         octets: &'a [u8],
     ) -> Result<(Assembly<CHUNKS>, &'a [u8]), ErrorBodyV2> {
-        let inline = call.form == CallForm::Inline;
-        if inline && MessageType::peek(call.payload) != Some((xid, MessageType::CALL)) {
-            return Err(MALFORMED);
-        }
         let assembly = self.limits.assembly(call)?;
         if call.lists.is_empty() {
             return Ok((assembly, &[]));
@@ -577,15 +707,19 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// Gives a Call a place. A peer that sends more than it was ever granted is cut off; before the first grant, one
     /// that sends more than it is about to be granted.
     fn admit(&mut self, receive: u32, stage: Stage, prefix: Prefix) -> Option<&mut Slot<HEADER, CHUNKS>> {
+        self.admit_as(receive, stage, prefix).map(|(_, slot)| slot)
+    }
+
+    fn admit_as(&mut self, receive: u32, stage: Stage, prefix: Prefix) -> Option<(CallId, &mut Slot<HEADER, CHUNKS>)> {
         let may = self.state == State::Open && self.has_place();
         let taken = if may { self.slots.take() } else { None };
         let Some((id, slot)) = taken else {
-            self.release = Some(receive);
+            self.receipt = Receipt::Release(receive);
             self.fail();
             return None;
         };
         slot.begin(receive, stage, prefix, self.terms.version);
         self.ready(id);
-        self.slots.get(id)
+        self.slots.get(id).map(|slot| (id, slot))
     }
 }

@@ -13,8 +13,8 @@ pub enum Output<'a> {
         receive: u32,
     },
     /// Copy octets of a Receive into the memory in which a Call is put together;
-    /// [`Responder::length`](super::Responder::length) gives its size. Those of a Call all come before its first
-    /// `Read`, and its Receive is released after them.
+    /// [`Responder::length`](super::Responder::length) gives its size, which grows with each part of a continued Call.
+    /// Those of a Call all come before its first `Read`, and their Receives are released after them.
     Place {
         /// The Call.
         call: CallId,
@@ -69,8 +69,8 @@ pub enum Output<'a> {
         /// Where they go, and how many.
         target: Segment,
     },
-    /// Post a Send: the octets of the header from the buffer, then the ranges of the reply's Payload stream. The Call is
-    /// forgotten then, unless its reply is [`Form::Provided`](super::Form::Provided).
+    /// Post a Send: the octets of the header from the buffer, then the ranges of the reply's Payload stream. After the last
+    /// one, the Call is forgotten, unless its reply is [`Form::Provided`](super::Form::Provided).
     Send {
         /// The Call that is answered.
         call: CallId,
@@ -80,6 +80,8 @@ pub enum Output<'a> {
         payload: Ranges<'a>,
         /// The handle to invalidate: Send with Invalidate.
         invalidate: Option<u32>,
+        /// Whether it is the last, or the only one, of the reply.
+        is_last: bool,
     },
     /// End the connection, and report `Disconnected`.
     Disconnect,

@@ -26,6 +26,8 @@ pub enum Form {
     Short,
     /// It is in the Reply chunk.
     Long,
+    /// It is sent inline in several Sends, in version 2.
+    Continued,
     /// It stays here, and the Requester pulls it: the Call lasts until the reply is invalidated, which comes with
     /// `RDMA_DONE` or [`Responder::expire`](super::Responder::expire).
     Provided,

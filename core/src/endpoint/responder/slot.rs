@@ -7,17 +7,21 @@ use heapless::Vec;
 
 use super::output::CallMessage;
 use super::reply::{Form, Reply};
+use crate::endpoint::parts::{Parts, Portion};
 use crate::endpoint::stream::{self, Item, Piece, Ranges};
-use crate::endpoint::wire::{AnyReplyHeader, CallLists, CallReceived, ErrorHeader};
+use crate::endpoint::wire::{AnyReplyHeader, CallLists, CallReceived, ErrorHeader, middle_header};
 use crate::endpoint::{Terms, Version};
 use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList};
 use crate::prefix::Prefix;
+use crate::rpc::MessageType;
 use crate::segment::{ReadSegment, Segment};
-use crate::v2::ErrorBodyV2;
+use crate::v2::{ErrorBodyV2, HeaderV2};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
+    /// A part of the Call has come, and others are to follow.
+    Collecting,
     Pulling,
     Delivered,
     /// The reply is to be registered for remote read.
@@ -51,6 +55,10 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     pub(super) items: Vec<Item, CHUNKS>,
     pub(super) length: u32,
     pub(super) form: Form,
+    /// How the reply is continued.
+    parts: Parts,
+    /// Octets of the Call that came in parts.
+    pub(super) collected: u32,
     /// Handle of the memory that the reply is provided in, and the offset of its first octet.
     pub(super) memory: Option<(u32, u64)>,
     /// Octets in each Write chunk.
@@ -99,6 +107,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Default for Slot<HEADER, CHUNKS> 
             items: Vec::new(),
             length: 0,
             form: Form::Short,
+            parts: Parts::default(),
+            collected: 0,
             memory: None,
             written: Vec::new(),
             part: 0,
@@ -115,8 +125,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         // This names every field.
         #[rustfmt::skip]
         let Self {
-            stage, queued, version, prefix, header, receive, from, protected, reading, items, length, form, memory, written,
-            part, moved, last, postponed,
+            stage, queued, version, prefix, header, receive, from, protected, reading, items, length, form, parts, collected,
+            memory, written, part, moved, last, postponed,
         } = self;
         header.clear();
         items.clear();
@@ -124,11 +134,12 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         (*stage, *version, *prefix, *receive) = (first, spoken, of, Some(received));
         (*queued, *protected, *form, *memory, *postponed) = (false, false, Form::Short, None, false);
         (*from, *reading, *length, *part, *moved, *last) = (0, 0, 0, 0, 0, 0);
+        (*parts, *collected) = (Parts::default(), 0);
     }
 
     /// Whether `items` and `length` are those of the Call.
     pub(super) fn is_call(&self) -> bool {
-        matches!(self.stage, Stage::Pulling | Stage::Delivered)
+        matches!(self.stage, Stage::Collecting | Stage::Pulling | Stage::Delivered)
     }
 
     /// The chunks of the Call. Its header was decoded before.
@@ -145,7 +156,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
     }
 
-    /// Chooses the form of the reply, and what goes into which chunk. What fits nowhere is provided, if it `may` be.
+    /// Chooses the form of the reply, and what goes into which chunk. What fits nowhere is continued in version 2, and
+    /// provided in version 1, if it `may` be.
     ///
     /// # Errors
     /// Which chunk is too small, and how long it should be.
@@ -173,6 +185,9 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             Form::Short
         } else if header.with_reply(left).is_ok_and(|header| fits(&header, 0)) {
             Form::Long
+        } else if let Some(parts) = self.continued(&header, terms.reply_threshold) {
+            self.parts = parts;
+            Form::Continued
         } else {
             let is_provided = || {
                 let entries = provided::<CHUNKS>(&items, reply.length, (0, 0)).filter(|_| may)?;
@@ -185,6 +200,37 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         (self.part, self.moved) = (0, 0);
         (self.items, self.written, self.length, self.form) = (items, written, reply.length, form);
         Ok(form)
+    }
+
+    /// How a reply whose last header is this one is continued, if it can be.
+    #[cold]
+    fn continued(&self, last: &AnyReplyHeader<'_>, threshold: u32) -> Option<Parts> {
+        Parts::new(threshold, self.middle(0)?.encoded_len(), last.encoded_len())
+    }
+
+    /// The header of a part of a continued reply after which `remaining` octets follow; version 1 has none.
+    fn middle(&self, remaining: u32) -> Option<HeaderV2<'static>> {
+        let Version::Two(family) = self.version else { return None };
+        Some(middle_header(family, (self.prefix.xid, MessageType::REPLY), remaining))
+    }
+
+    /// Writes the header of the next part of a continued reply, and returns its length with that part.
+    pub(super) fn encode_part(&self, buffer: &mut [u8]) -> Result<(usize, Portion), EncodeError> {
+        let left = u64::from(self.length).saturating_sub(stream::taken(&self.items)).saturating_sub(self.moved);
+        let left = u32::try_from(left).unwrap_or(u32::MAX);
+        let portion = self.parts.next(left);
+        let header = match self.middle(left.saturating_sub(portion.length)).filter(|_| !portion.is_last) {
+            Some(header) => header.encode(buffer)?,
+            None => self.encode(0, buffer)?,
+        };
+        Ok((header, portion))
+    }
+
+    /// A part of the reply is sent; returns where in the reduced Payload stream it began.
+    pub(super) fn part_sent(&mut self, portion: Portion) -> u32 {
+        let from = u32::try_from(self.moved).unwrap_or(u32::MAX);
+        self.moved = self.moved.saturating_add(u64::from(portion.length));
+        from
     }
 
     pub(super) fn encode(&self, grant: u32, buffer: &mut [u8]) -> Result<usize, EncodeError> {
@@ -205,7 +251,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                 let entries = provided::<CHUNKS>(&self.items, self.length, memory).unwrap_or_default();
                 header.with_reads(ReadList::new(&entries)).unwrap_or(header).encode(buffer)
             }
-            Form::Short | Form::Refused => header.encode(buffer),
+            Form::Short | Form::Continued | Form::Refused => header.encode(buffer),
         }
     }
 
@@ -261,7 +307,9 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                 self.stage = Stage::Invalidating;
                 return self.memory.map_or(Step::Wait, |(handle, _)| Step::Invalidate(handle));
             }
-            Stage::Delivered | Stage::Registering | Stage::Provided | Stage::Invalidating => return Step::Wait,
+            Stage::Collecting | Stage::Delivered | Stage::Registering | Stage::Provided | Stage::Invalidating => {
+                return Step::Wait;
+            }
             Stage::Register | Stage::Answering | Stage::Refusing(..) => {}
         }
         // The Receive comes first, so that it is posted again before the peer has its credit back.

@@ -16,6 +16,8 @@ pub(in crate::endpoint) enum CallForm {
     /// After the header, without the items that are reduced.
     #[default]
     Inline,
+    /// The same, unreduced and in several Sends, of which this is the last. Version 1 does not have it.
+    Continued,
     /// In a chunk, with each reduced item in a chunk of its own: a Long Call (RFC 8166 section 3.5.3).
     Long,
 }
@@ -53,7 +55,7 @@ impl<'a> CallParts<'a> {
     #[inline(always)]
     fn version_1(&self) -> v1::Header<'a> {
         let body = match self.form {
-            CallForm::Inline => Body::Msg(self.chunks),
+            CallForm::Inline | CallForm::Continued => Body::Msg(self.chunks),
             CallForm::Long => Body::Nomsg(self.chunks),
         };
         v1::Header { xid: self.xid, credit: self.credit, body }
@@ -72,7 +74,7 @@ impl<'a> CallParts<'a> {
         use family_a::Body;
         let lists = ChunkLists { inv_handle: self.inv_handle, chunks: self.chunks };
         let body = match self.form {
-            CallForm::Inline => Body::Msg(lists),
+            CallForm::Inline | CallForm::Continued => Body::Msg(lists),
             CallForm::Long => Body::Nomsg(lists),
         };
         family_a::Header { xid: self.xid, credit: Credit(0), flags: HeaderFlags::empty(), body }
@@ -83,7 +85,7 @@ impl<'a> CallParts<'a> {
         let (call, reads) = self.chunks.reads.split_position_zero();
         let lists = ChunkLists { inv_handle: self.inv_handle, chunks: Chunks { reads, ..self.chunks } };
         let body = match self.form {
-            CallForm::Inline => Body::CallInline(lists),
+            CallForm::Inline | CallForm::Continued => Body::CallInline(lists),
             CallForm::Long => Body::CallExternal(CallExternal { lists, call }),
         };
         family_b::Header { xid: self.xid, credit: Credit(0), body }
@@ -110,11 +112,21 @@ pub(in crate::endpoint) struct ReceivedCall<'a> {
     pub(in crate::endpoint) payload: &'a [u8],
 }
 
+/// A part of a continued Call, other than its last.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::endpoint) struct ReceivedPart {
+    pub(in crate::endpoint) header_length: usize,
+    /// Octets of the Payload stream, which follow the header.
+    pub(in crate::endpoint) length: usize,
+}
+
 /// What a Send means to a Responder.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::endpoint) enum CallReceived<'a> {
-    /// A Call that parses.
+    /// A Call that parses, or the last part of one.
     Call(Prefix, ReceivedCall<'a>),
+    /// A part of a Call; others follow.
+    Part(Prefix, ReceivedPart),
     /// `RDMA_DONE` of version 1, with this XID.
     Done(u32),
     /// It is not answered.
@@ -170,16 +182,19 @@ impl<'a> CallReceived<'a> {
             Err(_) if ErrorReplyV2::decode(family, octets).is_ok() => return Self::Nothing,
             Err(error) => return Self::undecodable_2(octets, error),
         };
+        let part = || Self::Part(header.prefix(), ReceivedPart { header_length, length: payload.len() });
         let (form, lists) = match header {
             HeaderV2::A(header) if header.is_grant() || header.flags.contains(HeaderFlags::RESPONSE) => {
                 return Self::Nothing;
             }
             HeaderV2::A(header) => match header.body {
+                family_a::Body::Msg(_) if header.flags.contains(HeaderFlags::MORE) => return part(),
                 family_a::Body::Msg(lists) => (CallForm::Inline, CallLists::of(lists, ReadList::new(&[]))),
                 family_a::Body::Nomsg(lists) => (CallForm::Long, CallLists::of(lists, ReadList::new(&[]))),
                 _ => return Self::Nothing,
             },
             HeaderV2::B(header) => match header.body {
+                family_b::Body::CallMiddle { .. } => return part(),
                 family_b::Body::CallInline(lists) => (CallForm::Inline, CallLists::of(lists, ReadList::new(&[]))),
                 family_b::Body::CallExternal(external) => {
                     (CallForm::Long, CallLists::of(external.lists, external.call))

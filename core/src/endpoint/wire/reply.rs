@@ -107,6 +107,8 @@ pub(in crate::endpoint) struct ReceivedReply<'a> {
 pub(in crate::endpoint) enum ReplyBody<'a> {
     /// The Payload stream follows the header.
     Inline(Chunks<'a>),
+    /// A part of the Payload stream follows the header, and others are to come. The last of them is [`Self::Inline`].
+    Part,
     /// The Payload stream is in a chunk.
     Long(Chunks<'a>),
     Error(ErrorBody),
@@ -146,12 +148,14 @@ impl<'a> ReceivedReply<'a> {
         let body = match header {
             HeaderV2::A(header) if !header.flags.contains(HeaderFlags::RESPONSE) => return None,
             HeaderV2::A(header) => match header.body {
+                family_a::Body::Msg(_) if header.flags.contains(HeaderFlags::MORE) => ReplyBody::Part,
                 family_a::Body::Msg(lists) => ReplyBody::Inline(lists.chunks),
                 family_a::Body::Nomsg(lists) => ReplyBody::Long(lists.chunks),
                 family_a::Body::Error(error) => known(error)?,
                 family_a::Body::Connprop(_) | family_a::Body::Grant => return None,
             },
             HeaderV2::B(b) => match b.body {
+                family_b::Body::ReplyMiddle { .. } => ReplyBody::Part,
                 family_b::Body::ReplyInline { .. } => ReplyBody::Inline(header.chunks()?),
                 family_b::Body::ReplyExternal { .. } => ReplyBody::Long(header.chunks()?),
                 family_b::Body::Error(error) => known(error)?,

@@ -1,0 +1,42 @@
+//! What becomes of the Receive that an endpoint has looked at last.
+
+use super::CallId;
+
+/// A Receive that goes back to the driver, or a part of a message in it that is to be copied first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Receipt {
+    /// There is none, or it is kept.
+    #[default]
+    Nothing,
+    Release(u32),
+    Place(Placement),
+}
+
+/// Octets of a Receive, and where they belong in the message that is put together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Placement {
+    pub(super) call: CallId,
+    pub(super) receive: u32,
+    /// Where in the Receive.
+    pub(super) from: usize,
+    pub(super) length: u32,
+    /// Where in the message.
+    pub(super) at: u32,
+}
+
+impl Receipt {
+    pub(super) const fn is_due(&self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+
+    /// The next thing to do with it. A Receive goes back after its octets were copied.
+    #[inline]
+    pub(super) fn take(&mut self) -> Self {
+        let next = *self;
+        *self = match next {
+            Self::Place(Placement { receive, .. }) => Self::Release(receive),
+            Self::Nothing | Self::Release(_) => Self::Nothing,
+        };
+        next
+    }
+}
