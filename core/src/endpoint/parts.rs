@@ -47,7 +47,7 @@ mod tests {
             let Portion { length, is_last } = parts.next(left);
             assert!(length > 0 && length.is_multiple_of(4));
             lengths.push(length);
-            left -= length;
+            left = left.checked_sub(length).unwrap();
             if is_last {
                 assert_eq!(left, 0);
                 return lengths;
