@@ -381,8 +381,10 @@ fn a_call_that_is_too_large_is_answered_and_the_rest_discarded() {
             assert_eq!(end.hear(&middle(version, 7, &call[..10], 12)), (Arrival::Call, vec![]));
             assert_eq!(end.hear(&middle(version, 7, &call[10..20], 2)), (Arrival::Call, vec![]));
             assert_eq!(end.hear(&middle(version, 7, &call[20..21], 1)), (Arrival::Call, vec![vec![7, 100]]));
+            assert!(end.responder.has_place(), "for the rest of it");
             if goes_on {
-                assert_eq!(end.hear(&last(version, 7, &[], &call[21..])), (Arrival::Nothing, vec![]));
+                assert_eq!(end.hear(&last(version, 7, &[], &call[21..])), (Arrival::Call, vec![]));
+                assert_eq!(end.responder.occupied(), 0);
             }
             // The server is free for another.
             let other = [&[8][..], &call_of(0)[1..]].concat();

@@ -91,6 +91,8 @@ struct Rpc {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sequence {
     rpc: Rpc,
+    /// Whether it may end without its last message.
+    may_end: bool,
     received: u64,
     /// The length of the whole according to `rdma_remaining`: with the octets of its own message, and without.
     totals: Option<[Option<u64>; 2]>,
@@ -183,6 +185,16 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// The RPC that the message belongs to.
+    const fn rpc(&self) -> Option<Rpc> {
+        match *self {
+            Self::External { rpc } | Self::Inline { rpc, .. } => Some(rpc),
+            Self::Control | Self::Properties { .. } => None,
+        }
+    }
+}
+
 impl Continuation {
     /// A side that has sent nothing yet.
     #[must_use]
@@ -207,6 +219,12 @@ impl Continuation {
     /// another sequence that it came into goes on.
     pub fn accept(&mut self, header: &HeaderV2<'_>, length: usize) -> Result<Part, ContinuationError> {
         let shape = Shape::of(header);
+        if let Some(open) = self.open
+            && open.may_end
+            && shape.rpc().is_some_and(|rpc| rpc != open.rpc)
+        {
+            self.open = None;
+        }
         if let Some(error) = misused_flag(header) {
             // An error is dropped like anything else, but it is not answered.
             return if header.error().is_some() { Ok(Part::Discard) } else { Err(self.refuse(&shape, error)) };
@@ -241,11 +259,12 @@ impl Continuation {
     }
 
     /// The other side has answered the Call with this XID with an error. If a sequence of messages conveys it that is not
-    /// complete, the sequence is over, and what may still come of it is [`Part::Discard`].
+    /// complete, its sender may go on with it, or leave it at that.
     pub fn refused(&mut self, xid: u32) {
-        let rpc = Rpc { xid, is_reply: false };
-        if self.open.is_some_and(|open| open.rpc == rpc) {
-            (self.open, self.refused) = (None, Some(rpc));
+        if let Some(open) = &mut self.open
+            && open.rpc == (Rpc { xid, is_reply: false })
+        {
+            open.may_end = true;
         }
     }
 
@@ -288,9 +307,10 @@ impl Continuation {
             return Err(ContinuationError::Chunks);
         }
         let (offset, before) = self.open.map_or((0, None), |open| (open.received, open.totals));
+        let may_end = self.open.is_some_and(|open| open.may_end);
         let received = offset.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
         let totals = totals(before, offset, received, more, remaining)?;
-        self.open = more.then_some(Sequence { rpc, received, totals });
+        self.open = more.then_some(Sequence { rpc, may_end, received, totals });
         Ok(Part::Payload { offset, is_last: !more })
     }
 

@@ -83,21 +83,12 @@ impl Plan {
         if tight {
             server = server.limits(Limits::new().with_segments(3).with_octets(20_000));
         }
-        let (client, server) = (client.build().unwrap(), server.build().unwrap());
-        Self {
-            seed,
-            captured,
-            faults,
-            cancels,
-            tight,
-            regions,
-            threads: 1 + random.below(3) as usize,
-            calls: if captured.is_some() { 60 } else { times * (100 + random.below(200) as u32) },
-            reverse,
-            octets: random.of(&[100_000, 20_000, 4000]),
-            client,
-            server,
-        }
+        let threads = 1 + random.below(3) as usize;
+        let calls = if captured.is_some() { 60 } else { times * (100 + random.below(200) as u32) };
+        let octets = random.of(&[100_000, 20_000, 4000]);
+        let client = client.continued(random.of(&[0, 10_000, u32::MAX])).build().unwrap();
+        let server = server.build().unwrap();
+        Self { seed, captured, faults, cancels, tight, regions, threads, calls, reverse, octets, client, server }
     }
 
     /// A session without faults in which calls are given up.
@@ -190,7 +181,7 @@ impl Session {
         }
         shape.reply(request.accept());
         match request.answer() {
-            Ok(Form::Short | Form::Long) => {
+            Ok(Form::Short | Form::Long | Form::Continued) => {
                 assert!(self.may_have_fewer_chunks(shape) || !shape.has_to_be_refused(), "{shape:?}");
             }
             Ok(Form::Refused) => {
@@ -316,6 +307,11 @@ impl Session {
                     _ => false,
                 };
                 assert!(is_explained, "no reason for this: {error}: {shape:?}");
+                self.count(|tally| &mut tally.refused);
+            }
+            // In version 2, what the caller has no room for is sent to it all the same.
+            Err(CallError::NoReply) => {
+                assert!(plan.client.versions() != Versions::ONE && shape.may_be_refused(), "{shape:?}");
                 self.count(|tally| &mut tally.refused);
             }
             Err(CallError::Lost(why, _)) => {

@@ -214,7 +214,7 @@ impl Channel {
     }
 
     /// Counts a message of the Requester or the Responder that is about to be sent, and writes its credits into its header.
-    /// If it is the answer to a Call of which parts are still to come, they will be discarded.
+    /// After an error that answers a Call of which parts are still to come, they need not come.
     pub fn send(&mut self, room: u32, header: &mut [u8]) {
         if let ChannelState::Offered(link) | ChannelState::Two(link) = &mut self.state {
             link.stamp(room, header);

@@ -165,12 +165,12 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         self.slots.iter().fold(0, |sum: u32, (_, slot)| sum.saturating_add(u32::from(slot.receive.is_none())))
     }
 
-    /// Whether there is a place for one more Call. Credits of version 2 count messages of any kind, so there may be more
+    /// Whether there is a place for one more Call, or the next part of one. Credits of version 2 count messages of any kind, so there may be more
     /// Calls than places: those wait in their Receives, and nothing is granted for them.
     #[must_use]
     pub fn has_place(&self) -> bool {
         let most = self.granted.max(self.grant).saturating_add(self.provided);
-        self.slots.count() < most as usize && self.slots.count() < CALLS
+        self.collecting.is_some() || (self.slots.count() < most as usize && self.slots.count() < CALLS)
     }
 
     /// Allows this many RDMA Reads at a time from now on: as many as the adapter and the connection allow (ORD, RFC
@@ -258,11 +258,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         match input {
             Input::Received { receive, octets } => self.received(receive, octets),
             Input::Broken { xid, error } => {
-                if let Some(call) = self.collecting
-                    && self.slots.peek(call).is_some_and(|slot| slot.prefix.xid == xid)
-                {
-                    self.collecting = None;
-                    self.give_up(call, error);
+                if self.collects(xid) {
+                    self.break_off(error);
                 }
                 Ok(())
             }
@@ -433,7 +430,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             (slot.stage, slot.queued) = (Stage::Provided, false);
         }
         if self.collecting == Some(call) {
-            self.collecting = None;
+            (slot.stage, slot.queued) = (Stage::Refused, false);
+            return Ok(Some(Output::Send { call, header, payload: Ranges::empty(), invalidate: None, is_last: true }));
         }
         let Some(slot) = (if provided { self.slots.get(call) } else { self.slots.free(call) }) else { return Ok(None) };
         let invalidate = if answering && self.terms.remote_invalidation { slot.invalidated_handle() } else { None };
@@ -541,9 +539,16 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if self.receipt.is_due() {
             return Err(InputError::NotPolled);
         }
-        match CallReceived::decode(self.terms.version, octets) {
+        let decoded = CallReceived::decode(self.terms.version, octets);
+        if let CallReceived::Part(prefix, _) | CallReceived::Call(prefix, _) = decoded
+            && self.collecting.is_some()
+            && !self.collects(prefix.xid)
+        {
+            self.break_off(ErrorBodyV2::Void(ErrorCode::INVAL_CONT));
+        }
+        match decoded {
             CallReceived::Part(prefix, part) => self.collect(receive, prefix, part),
-            CallReceived::Call(prefix, call) if self.collects(prefix.xid) => {
+            CallReceived::Call(prefix, call) if self.collecting.is_some() => {
                 self.complete(receive, (prefix, &call), octets);
             }
             CallReceived::Call(prefix, call) => self.called(receive, (prefix, &call), octets),
@@ -584,16 +589,28 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             self.judge(prefix.xid, call, octets)
         };
         self.append(receive, part);
-        let Some(id) = self.collecting.take() else { return };
-        let Some(slot) = self.slots.get(id).filter(|slot| slot.stage == Stage::Collecting) else { return };
-        match judged {
-            Ok((_, header)) => {
+        let is_collecting = |slot: &&mut Slot<HEADER, CHUNKS>| slot.stage == Stage::Collecting;
+        match (judged, self.collecting.and_then(|call| self.slots.get(call)).filter(is_collecting)) {
+            (Ok((_, header)), Some(slot)) => {
                 // There is room, as was checked.
                 slot.header = Vec::from_slice(header).unwrap_or_default();
                 slot.stage = Stage::Pulling;
-                self.ready(id);
+                if let Some(call) = self.collecting.take() {
+                    self.ready(call);
+                }
             }
-            Err(error) => self.give_up(id, error),
+            (Err(error), _) => self.break_off(error),
+            (Ok(_), None) => self.break_off(SYSTEM),
+        }
+    }
+
+    /// Nothing more comes of the Call of which a part has come. Unless that was said already, it is answered with this error.
+    fn break_off(&mut self, error: ErrorBodyV2) {
+        let Some(call) = self.collecting.take() else { return };
+        if self.slots.peek(call).is_some_and(|slot| slot.stage == Stage::Refused) {
+            self.slots.free(call);
+        } else {
+            self.give_up(call, error);
         }
     }
 

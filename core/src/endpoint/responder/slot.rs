@@ -34,6 +34,8 @@ pub(super) enum Stage {
     Invalidating,
     /// An `RDMA_ERROR` goes back.
     Refusing(Prefix, ErrorBodyV2),
+    /// It has gone back, but parts of the Call may still come.
+    Refused,
 }
 
 /// One Call.
@@ -307,7 +309,12 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                 self.stage = Stage::Invalidating;
                 return self.memory.map_or(Step::Wait, |(handle, _)| Step::Invalidate(handle));
             }
-            Stage::Collecting | Stage::Delivered | Stage::Registering | Stage::Provided | Stage::Invalidating => {
+            Stage::Collecting
+            | Stage::Refused
+            | Stage::Delivered
+            | Stage::Registering
+            | Stage::Provided
+            | Stage::Invalidating => {
                 return Step::Wait;
             }
             Stage::Register | Stage::Answering | Stage::Refusing(..) => {}
