@@ -32,6 +32,10 @@ client() {
                 speaks "$version" "$version" "$port" --program echo --carry "$carry" --size "$size"
             done
         done
+        # 1 MiB takes some 259 Sends each way.
+        for size in 1 4096 65537 1048576; do
+            speaks "$version" "$version" "$port" --program echo --carry continued --size "$size"
+        done
     done
     step "auto, and the server speaks every version"
     speaks auto 2b "$port"
@@ -45,7 +49,7 @@ client() {
     on_server "loss 2"
     loss 2
     for version in 2a 2b; do
-        for carry in read write; do
+        for carry in read write continued; do
             speaks "$version" "$version" "$port" --program echo --carry "$carry" --size 65537 -W 50
         done
     done
@@ -53,13 +57,13 @@ client() {
 
 verdict() {
     local family header answered
-    for header in A:RDMA2_{CONNPROP,MSG,NOMSG} B:RDMA2_{CONNPROP_FINAL,CALL_INLINE,CALL_EXTERNAL,REPLY_INLINE,REPLY_EXTERNAL}; do
+    for header in A:RDMA2_{CONNPROP,MSG,NOMSG} B:RDMA2_{CONNPROP_FINAL,CALL_INLINE,CALL_MIDDLE,CALL_EXTERNAL,REPLY_INLINE,REPLY_MIDDLE,REPLY_EXTERNAL}; do
         family=${header%%:*} header=${header#*:}
         grep -q "\"rdma_htype\":\"$header\",\"family\":\"$family\"" messages.json ||
             fault "no $header of family $family was captured"
     done
     answered=$(grep -c '"status":{"name":"SUCCESS"' transactions.json)
-    [ "$answered" -eq 96 ] || fault "$answered calls were answered, not 96"
+    [ "$answered" -eq 116 ] || fault "$answered calls were answered, not 116"
     grep -q '"rebuilt":false' transactions.json && fault "not every RPC was rebuilt"
     grep -q '"retransmitted":[1-9]' stats.json || fault "nothing was sent again"
 }

@@ -15,7 +15,7 @@ use rpcrdma_capture::nfs::Procedure;
 use rpcrdma_capture::{Form, Transaction};
 use rpcrdma_tools::echo::{Caller, Carry, PROGRAM, VERSION, Wrong, pattern, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
-use rpcrdma_verbs::{Call, Client, Dispatcher, Server, Settings, Stream};
+use rpcrdma_verbs::{Call, Client, Dispatcher, Server, Settings, Stream, Versions};
 
 use dissected::{File, dissect};
 use stopping::Stopping;
@@ -57,7 +57,7 @@ fn captured(calls: impl FnOnce(Client<Adapter>)) -> Vec<Transaction> {
 fn expected(carry: Carry, length: u32) -> (Form, Form) {
     use Form::{Chunked, Long, Short};
     match (carry, length) {
-        (Carry::Inline, _) | (Carry::Read | Carry::Write, 0) => (Short, Short),
+        (Carry::Inline | Carry::Continued, _) | (Carry::Read | Carry::Write, 0) => (Short, Short),
         // The rest of the Call does not fit a Send either: with so little data, all of it would fit.
         (Carry::Read, 1..=24) => (Long, Short),
         (Carry::Read, _) => (Chunked, Short),
@@ -82,7 +82,8 @@ fn a_caller_whose_call_was_given_up_calls_again() {
 fn each_way_of_carrying_is_gone_in_each_size_and_breaks_no_rule() {
     assert_eq!((PROGRAM, VERSION), (Procedure::ECHO, 1), "the dissector knows it");
     for carry in Carry::ALL {
-        let sizes = SIZES.iter().copied().filter(|&length| carry != Carry::Inline || length < 4000);
+        let is_inline = matches!(carry, Carry::Inline | Carry::Continued);
+        let sizes = SIZES.iter().copied().filter(|&length| !is_inline || length < 4000);
         let transactions = captured(|client| {
             for length in sizes.clone() {
                 Caller::echo(carry, length, &client.connection().terms()).unwrap().call(&client).unwrap();
@@ -97,14 +98,14 @@ fn each_way_of_carrying_is_gone_in_each_size_and_breaks_no_rule() {
                 octets.len() >= data.len() && octets.windows(data.len().max(1)).any(|part| part == data)
             };
             let (call, reply) = (call.message.as_ref().unwrap(), reply.message.as_ref().unwrap());
-            let argument = matches!(carry, Carry::Inline | Carry::Read | Carry::PositionZero);
-            let result = matches!(carry, Carry::Inline | Carry::Write | Carry::Reply);
+            let argument = is_inline || matches!(carry, Carry::Read | Carry::PositionZero);
+            let result = is_inline || matches!(carry, Carry::Write | Carry::Reply);
             if length > 3 {
                 assert_eq!((contains(call.octets()), contains(reply.octets())), (argument, result), "{carry} {length}");
             }
             let octets = u64::from(length);
             match carry {
-                Carry::Inline => assert_eq!((seen.read_octets, seen.write_octets), (0, 0)),
+                Carry::Inline | Carry::Continued => assert_eq!((seen.read_octets, seen.write_octets), (0, 0)),
                 Carry::Read if length > 24 => assert_eq!((seen.read_octets, seen.write_octets), (octets, 0)),
                 Carry::Write => assert_eq!((seen.read_octets, seen.write_octets), (0, octets)),
                 Carry::Read if length == 0 => assert_eq!((seen.read_octets, seen.write_octets), (0, 0)),
@@ -115,6 +116,31 @@ fn each_way_of_carrying_is_gone_in_each_size_and_breaks_no_rule() {
             }
         }
     }
+}
+
+#[test]
+fn data_of_any_length_is_continued_in_version_2_only() {
+    let fabric = Fabric::new();
+    let (here, there) =
+        (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
+    let address = "192.0.2.2:20049".parse().unwrap();
+    let settings = Settings::server().to_builder().versions(Versions::all()).build().unwrap();
+    let server = Server::bind(&there, address, settings).unwrap();
+    let stopping = Stopping(server.stopper());
+    thread::scope(|scope| {
+        scope.spawn(|| server.serve(&programs()).unwrap());
+        for versions in [Versions::ONE, Versions::TWO_A, Versions::TWO_B] {
+            let settings = Settings::client().to_builder().versions(versions).continued(u32::MAX).build().unwrap();
+            let client = Client::connect(&here, address, &settings).unwrap();
+            for length in [0, 4000, 4096, 1_048_576] {
+                match Caller::echo(Carry::Continued, length, &client.connection().terms()) {
+                    Ok(mut caller) => caller.call(&client).unwrap(),
+                    Err(error) => assert_eq!((versions, error.most, length > 4000), (Versions::ONE, 4024, true)),
+                }
+            }
+        }
+        drop(stopping);
+    });
 }
 
 #[test]

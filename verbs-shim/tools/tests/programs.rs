@@ -30,7 +30,7 @@ fn wrong_usage_is_one_line_and_status_2() {
         (PING, &["-c", "0", "192.0.2.1"][..], "0"),
         (PING, &["-c", "1000001", "192.0.2.1"], "1000001"),
         (PING, &["-i", "-1", "192.0.2.1"], "-1"),
-        (PING, &["--carry", "air", "192.0.2.1"], "there are inline, read, write, position-zero and reply"),
+        (PING, &["--carry", "air", "192.0.2.1"], "there are inline, read, write, position-zero, reply and continued"),
         (PING, &["--size", "5", "192.0.2.1"], "--carry and --size are for --program echo"),
         (PING, &["--program", "nothing", "192.0.2.1"], "a number, or nfs, mount, nfsacl, echo"),
         (PING, &["192.0.2.1:70000"], "no such host"),

@@ -59,7 +59,7 @@ struct Arguments {
     /// Version of the program [default: 4 for nfs, 3 for mount and nfsacl, 1 for others]
     #[arg(long, value_name = "N")]
     version: Option<u32>,
-    /// How the echoed data travels: inline, read, write, position-zero or reply
+    /// How the echoed data travels: inline, read, write, position-zero or reply; or, with version 2, continued
     #[arg(long, value_name = "WAY")]
     carry: Option<Carry>,
     /// Octets to echo [default: 56]
@@ -165,7 +165,8 @@ fn interrupted() -> io::Result<Arc<AtomicBool>> {
 
 /// Connects to the first of the addresses that can be connected to.
 fn connect(arguments: &Arguments, addresses: &[SocketAddr]) -> Result<(Client<Device>, SocketAddr), u8> {
-    let builder = Settings::client().to_builder().calls(1).versions(arguments.rpcrdma_version);
+    let continued = if arguments.carry == Some(Carry::Continued) { u32::MAX } else { 0 };
+    let builder = Settings::client().to_builder().calls(1).versions(arguments.rpcrdma_version).continued(continued);
     let settings = builder.timeout(Some(arguments.timeout)).connect_timeout(arguments.timeout).build();
     let settings = settings.map_err(|error| {
         say(NAME, error);

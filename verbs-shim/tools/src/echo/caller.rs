@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rpcrdma::endpoint::Terms;
+use rpcrdma::endpoint::{Terms, Version};
 use rpcrdma_verbs::{Call, CallError, Client, Provider};
 
 use super::ways::{EchoData, EchoResults, Inline, Null, PositionZero, Read, Reply, Way, Write};
@@ -65,7 +65,8 @@ impl Caller {
     pub fn echo(carry: Carry, length: u32, terms: &Terms) -> Result<Self, TooLong> {
         let inline = |threshold: u32, header: u32| threshold.saturating_sub(TRANSPORT + header + 4);
         let most = match carry {
-            Carry::Inline => {
+            Carry::Continued if terms.version != Version::One => MAX_LENGTH,
+            Carry::Inline | Carry::Continued => {
                 inline(terms.call_threshold, CALL).min(inline(terms.reply_threshold, REPLY)).min(MAX_LENGTH)
             }
             _ => MAX_LENGTH,
@@ -79,7 +80,7 @@ impl Caller {
         };
         let filler = missing(terms.call_threshold, CALL);
         let way: Arc<dyn Way> = match carry {
-            Carry::Inline => Arc::new(Inline),
+            Carry::Inline | Carry::Continued => Arc::new(Inline),
             Carry::Read => Arc::new(Read { filler: if length > 0 { filler } else { 0 } }),
             Carry::PositionZero => Arc::new(PositionZero { filler }),
             Carry::Write => Arc::new(Write),

@@ -34,6 +34,9 @@
 //! | `Write` | GIVE | to the client in a Write chunk; 0 octets need none |
 //! | `PositionZero` | TAKE_WHOLE | to the server in a Long Call |
 //! | `Reply` | GIVE_WHOLE | to the client in a Long Reply |
+//! | `Continued` | ECHO | in as many Sends as it takes, there and back; only in version 2, on a connection that [continues] all |
+//!
+//! [continues]: rpcrdma_verbs::SettingsBuilder::continued
 //!
 //! An entry of the Read list itself takes 24 octets. So if a Call with 1 to 24 octets of data is too long for a Send,
 //! it is also too long without them: they go in their Read chunk, and the rest of the Call in a Position Zero chunk.
@@ -106,11 +109,14 @@ pub enum Carry {
     PositionZero,
     /// As a result, with the whole reply in a Reply chunk.
     Reply,
+    /// In as many Sends as it takes.
+    Continued,
 }
 
 impl Carry {
     /// All ways.
-    pub const ALL: [Self; 5] = [Self::Inline, Self::Read, Self::Write, Self::PositionZero, Self::Reply];
+    pub const ALL: [Self; 6] =
+        [Self::Inline, Self::Read, Self::Write, Self::PositionZero, Self::Reply, Self::Continued];
 
     const fn name(self) -> &'static str {
         match self {
@@ -119,12 +125,13 @@ impl Carry {
             Self::Write => "write",
             Self::PositionZero => "position-zero",
             Self::Reply => "reply",
+            Self::Continued => "continued",
         }
     }
 
     const fn procedure(self) -> u32 {
         match self {
-            Self::Inline => ECHO,
+            Self::Inline | Self::Continued => ECHO,
             Self::Read => TAKE,
             Self::Write => GIVE,
             Self::PositionZero => TAKE_WHOLE,
@@ -145,7 +152,7 @@ pub struct UnknownCarry;
 
 impl fmt::Display for UnknownCarry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there are inline, read, write, position-zero and reply")
+        f.write_str("there are inline, read, write, position-zero, reply and continued")
     }
 }
 
