@@ -539,6 +539,7 @@ impl SideTurn<'_> {
     }
 
     fn begin(&mut self, mut work: Queued) -> Step {
+        self.counters.begin(work.operation);
         // What is lost after it is done strikes then.
         work.count(|fault| fault != Fault::LoseAfter);
         let wrong = match work.fault() {

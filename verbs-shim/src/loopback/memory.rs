@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use rpcrdma::segment::Segment;
 
 use crate::verbs::identifiers::Identifiers;
-use crate::verbs::{Access, Local, Remote};
+use crate::verbs::{Access, Local, Operation, Remote};
 use crate::verbs::{Error, NotRegistered};
 
 /// Regions of one protection domain.
@@ -132,6 +132,29 @@ pub(super) struct Counters {
     pub(super) copied: AtomicU64,
     /// Regions that exist.
     pub(super) registered: AtomicU64,
+    /// Registrations, and those of memory that the other side may use.
+    pub(super) registrations: AtomicU64,
+    pub(super) remote_registrations: AtomicU64,
+    pub(super) sends: AtomicU64,
+    pub(super) invalidating_sends: AtomicU64,
+    pub(super) writes: AtomicU64,
+    pub(super) reads: AtomicU64,
+}
+
+impl Counters {
+    /// An operation begins.
+    pub(super) fn begin(&self, operation: Operation) {
+        let counter = match operation {
+            Operation::Send => &self.sends,
+            Operation::SendWithInvalidate(_) => {
+                self.invalidating_sends.fetch_add(1, Ordering::Relaxed);
+                &self.sends
+            }
+            Operation::Write(_) => &self.writes,
+            Operation::Read(_) => &self.reads,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 impl Domain {
@@ -177,6 +200,9 @@ impl Domain {
         handles.registered.reserve(regions + 1);
         handles.registered.insert(segment.handle, Arc::clone(&memory));
         counters.registered.fetch_add(1, Ordering::Relaxed);
+        counters.registrations.fetch_add(1, Ordering::Relaxed);
+        let is_remote = access.intersects(Access::REMOTE_READ | Access::REMOTE_WRITE);
+        counters.remote_registrations.fetch_add(u64::from(is_remote), Ordering::Relaxed);
         Ok(Region { domain: self.clone(), memory, counters: Arc::clone(counters) })
     }
 

@@ -108,6 +108,24 @@ pub struct Copies {
     pub copied: u64,
 }
 
+/// What queue pairs of a fabric have begun so far, and what its adapters have registered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FabricCounts {
+    /// Sends.
+    pub sends: u64,
+    /// Those among them that invalidate a handle.
+    pub invalidating_sends: u64,
+    /// RDMA Writes.
+    pub writes: u64,
+    /// RDMA Reads.
+    pub reads: u64,
+    /// Registrations of memory.
+    pub registrations: u64,
+    /// Those among them of memory that the other side may read or write.
+    pub remote_registrations: u64,
+}
+
 /// An adapter of the loopback. Clones are the same adapter.
 ///
 /// ```
@@ -248,6 +266,32 @@ impl Fabric {
     pub fn copies(&self) -> Copies {
         let Counters { moved, copied, .. } = &*self.0.counters;
         Copies { moved: moved.load(Ordering::Relaxed), copied: copied.load(Ordering::Relaxed) }
+    }
+
+    /// How many operations were begun so far, and how much memory was registered.
+    ///
+    /// ```
+    /// use rpcrdma_verbs::loopback::Fabric;
+    /// use rpcrdma_verbs::{Access, Verbs};
+    ///
+    /// let fabric = Fabric::new();
+    /// let adapter = fabric.adapter([192, 0, 2, 1].into())?;
+    /// drop(adapter.register(&adapter.domain()?, b"data".to_vec(), Access::REMOTE_READ)?);
+    /// assert_eq!((fabric.counts().remote_registrations, fabric.counts().sends), (1, 0));
+    /// # Ok::<(), rpcrdma_verbs::Error>(())
+    /// ```
+    #[must_use]
+    pub fn counts(&self) -> FabricCounts {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counters = &*self.0.counters;
+        FabricCounts {
+            sends: count(&counters.sends),
+            invalidating_sends: count(&counters.invalidating_sends),
+            writes: count(&counters.writes),
+            reads: count(&counters.reads),
+            registrations: count(&counters.registrations),
+            remote_registrations: count(&counters.remote_registrations),
+        }
     }
 
     /// Regions of all adapters that exist at the moment: registered, and neither deregistered nor dropped.
