@@ -60,11 +60,20 @@ const SHAPES: [Shape; 12] = [
     shape("WRITE, 4 KiB", 200, 160, 400, Data::There(4 << 10)),
     shape("WRITE, 64 KiB", 200, 160, 400, Data::There(64 << 10)),
     shape("WRITE, 1 MiB", 200, 160, 400, Data::There(1 << 20)),
-    shape("SYMLINK, 3 KiB", 3 << 10, 200, 400, Data::None),
+    // Nothing may be reduced.
+    shape("WRITE, 32 KiB, krb5i", 33 << 10, 200, 400, Data::None),
 ];
 
-/// What the ends speak.
-const KINDS: [(&str, Versions); 3] = [("1", Versions::ONE), ("2a", Versions::TWO_A), ("2b", Versions::TWO_B)];
+/// What it is called; what the ends speak; and up to how many octets the client continues messages in several Sends.
+type Kind = (&'static str, Versions, u32);
+
+const KINDS: [Kind; 5] = [
+    ("1", Versions::ONE, 0),
+    ("2a", Versions::TWO_A, 0),
+    ("2b", Versions::TWO_B, 0),
+    ("2a, continued", Versions::TWO_A, 64 << 10),
+    ("2b, continued", Versions::TWO_B, 64 << 10),
+];
 
 /// Answers as the arguments ask: so many octets of results, and so many of data.
 fn answer(mut request: Request<Adapter>) {
@@ -116,10 +125,10 @@ impl<'a> Caller<'a> {
 }
 
 /// Runs a client and a server on this fabric.
-fn with_client(fabric: &Fabric, versions: Versions, run: impl FnOnce(&Client<Adapter>)) {
+fn with_client(fabric: &Fabric, (_, versions, continued): Kind, run: impl FnOnce(&Client<Adapter>)) {
     let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
     let address = "192.0.2.2:20049".parse().unwrap();
-    let settings = |settings: Settings| settings.to_builder().versions(versions).build().unwrap();
+    let settings = |settings: Settings| settings.to_builder().versions(versions).continued(continued).build().unwrap();
     let server = Server::bind(&there, address, settings(Settings::server())).unwrap();
     let stopping = Stopping(server.stopper());
     thread::scope(|scope| {
@@ -146,13 +155,13 @@ impl Write for Length {
 }
 
 /// What so many calls and the set-up of their connection take: counts, and octets of Ethernet frames.
-fn cost(shape: &Shape, versions: Versions, calls: u32) -> (FabricCounts, u64) {
+fn cost(shape: &Shape, kind: Kind, calls: u32) -> (FabricCounts, u64) {
     const FILE_HEADER: u64 = 24;
     const RECORD_HEADER: u64 = 16;
     let length = Length::default();
     let fabric = Fabric::captured(length.clone(), PathMtu::default()).unwrap();
     let mut counts = FabricCounts::default();
-    with_client(&fabric, versions, |client| {
+    with_client(&fabric, kind, |client| {
         let mut caller = Caller::new(client, shape);
         (0..calls).for_each(|_| caller.call());
         counts = fabric.counts();
@@ -162,11 +171,11 @@ fn cost(shape: &Shape, versions: Versions, calls: u32) -> (FabricCounts, u64) {
 }
 
 /// How long a call takes, in the best of many short rounds: other work on the machine can only make a round longer.
-fn time(shape: &Shape, versions: Versions) -> Duration {
+fn time(shape: &Shape, kind: Kind) -> Duration {
     const ROUNDS: u32 = 40;
     const CALLS: u32 = 250;
     let mut best = Duration::MAX;
-    with_client(&Fabric::new(), versions, |client| {
+    with_client(&Fabric::new(), kind, |client| {
         let mut caller = Caller::new(client, shape);
         for _ in 0..ROUNDS {
             let start = Instant::now();
@@ -177,11 +186,11 @@ fn time(shape: &Shape, versions: Versions) -> Duration {
     best
 }
 
-fn row(shape: &Shape, (name, versions): (&str, Versions)) {
+fn row(shape: &Shape, kind: Kind) {
     const FEW: u32 = 100;
     const MORE: u32 = 400;
-    let (before, octets_before) = cost(shape, versions, FEW);
-    let (after, octets_after) = cost(shape, versions, FEW + MORE);
+    let (before, octets_before) = cost(shape, kind, FEW);
+    let (after, octets_after) = cost(shape, kind, FEW + MORE);
     let each = |of: fn(&FabricCounts) -> u64| (of(&after).saturating_sub(of(&before))) as f64 / f64::from(MORE);
     let octets = octets_after.saturating_sub(octets_before) / u64::from(MORE);
     let counts = [
@@ -193,8 +202,8 @@ fn row(shape: &Shape, (name, versions): (&str, Versions)) {
         each(|counts| counts.invalidating_sends),
     ];
     let counts = counts.map(|count| format!("{count:.2}").trim_end_matches('0').trim_end_matches('.').to_owned());
-    let microseconds = time(shape, versions).as_secs_f64() * 1e6;
-    println!("| {} | {name} | {} | {octets} | {microseconds:.1} |", shape.name, counts.join(" | "));
+    let microseconds = time(shape, kind).as_secs_f64() * 1e6;
+    println!("| {} | {} | {} | {octets} | {microseconds:.1} |", shape.name, kind.0, counts.join(" | "));
 }
 
 fn main() {
@@ -202,8 +211,8 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     if let [name, kind, calls] = &arguments[..] {
         let shape = SHAPES.iter().find(|shape| shape.name == name).unwrap();
-        let (_, versions) = KINDS.into_iter().find(|(name, _)| name == kind).unwrap();
-        with_client(&Fabric::new(), versions, |client| {
+        let kind = KINDS.into_iter().find(|(name, ..)| name == kind).unwrap();
+        with_client(&Fabric::new(), kind, |client| {
             let mut caller = Caller::new(client, shape);
             (0..calls.parse().unwrap()).for_each(|_: u32| caller.call());
         });
