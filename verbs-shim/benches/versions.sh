@@ -17,9 +17,15 @@ printf '|---|---|---|---|---|---|\n'
 for call in NULL GETATTR LOOKUP OPEN READDIR 'READ, 4 KiB' 'WRITE, 4 KiB' 'WRITE, 32 KiB, krb5i'; do
     printf '| %s |' "$call"
     for version in 1 2a 2b '2a, continued' '2b, continued'; do
-        few=$(instructions "$call" "$version" 100)
-        more=$(instructions "$call" "$version" 600)
-        printf ' %d |' $(((more - few) / 500))
+        least=''
+        # Threads wait for each other now and then: the least of three is what the call itself takes.
+        for _ in 1 2 3; do
+            few=$(instructions "$call" "$version" 100)
+            more=$(instructions "$call" "$version" 600)
+            each=$(((more - few) / 500))
+            [ -n "$least" ] && [ "$least" -le "$each" ] || least=$each
+        done
+        printf ' %d |' "$least"
     done
     printf '\n'
 done
