@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use rpcrdma::endpoint::Limits;
 use rpcrdma::v2::{ErrorBodyV2, Family};
+use rpcrdma_capture::Form;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Listener, PathMtu};
 use rpcrdma_verbs::{
     Call, CallError, Client, Dispatcher, Error, Local, Refusal, Server, Settings, SettingsBuilder, Verbs, Version,
@@ -19,7 +20,6 @@ use rpcrdma_verbs::{
 };
 
 use dissected::{File, Found, dissect};
-use rpcrdma_capture::Form;
 use stopping::Stopping;
 
 const A: Version = Version::Two(Family::A);

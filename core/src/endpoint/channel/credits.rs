@@ -37,7 +37,7 @@ pub(super) struct MessageCredits {
 
 /// A message that was received, as far as it matters to credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counted {
+pub(super) enum CountedMessage {
     /// It grants credits, and does nothing else.
     Grant,
     /// A part of a continued message that is not the last.
@@ -45,7 +45,7 @@ pub(super) enum Counted {
     Other,
 }
 
-impl Counted {
+impl CountedMessage {
     pub(super) fn of(header: &HeaderV2<'_>) -> Self {
         match header {
             _ if header.is_grant() => Self::Grant,
@@ -130,11 +130,11 @@ impl MessageCredits {
     }
 
     /// Counts a message that was received. One grant more than was permitted may come.
-    pub(super) fn receive(&mut self, credit: Credit, message: Counted) -> Result<(), Exceeded> {
-        let is_grant = message == Counted::Grant;
+    pub(super) fn receive(&mut self, credit: Credit, message: CountedMessage) -> Result<(), Exceeded> {
+        let is_grant = message == CountedMessage::Grant;
         self.count(u32::from(is_grant))?;
         self.unreported = self.unreported.saturating_add(u32::from(!is_grant));
-        if self.family == Family::A && message == Counted::Middle && credit.granted() <= 1 {
+        if self.family == Family::A && message == CountedMessage::Middle && credit.granted() <= 1 {
             self.owed = self.owed.saturating_add(1);
         }
         self.permitted = match self.family {
@@ -184,11 +184,11 @@ mod tests {
             let first = client.send(8);
             assert_eq!(first, if family == Family::A { Credit::new(4, 8) } else { Credit(8) }, "{family:?}");
             assert_eq!(client.available(8), 0, "{family:?}");
-            server.receive(first, Counted::Other).unwrap();
+            server.receive(first, CountedMessage::Other).unwrap();
             assert_eq!(server.available(4), if family == Family::A { 4 } else { 8 }, "{family:?}");
             let second = server.send(4);
             assert_eq!(second, if family == Family::A { Credit::new(2, 4) } else { Credit(5) }, "{family:?}");
-            client.receive(second, Counted::Other).unwrap();
+            client.receive(second, CountedMessage::Other).unwrap();
             assert_eq!(client.available(8), if family == Family::A { 2 } else { 4 }, "{family:?}");
         }
     }
@@ -196,31 +196,31 @@ mod tests {
     #[test]
     fn one_message_more_than_was_granted_is_too_many_unless_it_grants() {
         for (family, mut client, mut server) in both() {
-            server.receive(client.send(8), Counted::Other).unwrap();
+            server.receive(client.send(8), CountedMessage::Other).unwrap();
             // The server has not granted anything else, and has a Receive left for a grant.
-            assert_eq!(server.receive(Credit(9), Counted::Grant), Ok(()), "{family:?}");
-            assert_eq!(server.receive(Credit(9), Counted::Grant), Err(Exceeded), "{family:?}");
+            assert_eq!(server.receive(Credit(9), CountedMessage::Grant), Ok(()), "{family:?}");
+            assert_eq!(server.receive(Credit(9), CountedMessage::Grant), Err(Exceeded), "{family:?}");
             let (_, mut again, mut server) = both()[usize::from(family == Family::B)];
-            server.receive(again.send(8), Counted::Other).unwrap();
-            assert_eq!(server.receive(Credit(9), Counted::Other), Err(Exceeded), "{family:?}");
+            server.receive(again.send(8), CountedMessage::Other).unwrap();
+            assert_eq!(server.receive(Credit(9), CountedMessage::Other), Err(Exceeded), "{family:?}");
         }
     }
 
     #[test]
     fn a_grant_is_due_when_half_was_used_and_never_answers_a_grant() {
         for (family, mut client, mut server) in both() {
-            server.receive(client.send(8), Counted::Other).unwrap();
-            client.receive(server.send(8), Counted::Other).unwrap();
+            server.receive(client.send(8), CountedMessage::Other).unwrap();
+            client.receive(server.send(8), CountedMessage::Other).unwrap();
             for message in 1..=4 {
                 assert!(!server.is_grant_due(8), "{family:?} {message}");
                 assert!(client.available(8) > 0, "{family:?} {message}");
-                server.receive(client.send(8), Counted::Other).unwrap();
+                server.receive(client.send(8), CountedMessage::Other).unwrap();
             }
             assert!(server.is_grant_due(8), "{family:?}");
             let before = client.ahead();
             let grant = server.grant(8);
             assert!(!server.is_grant_due(8), "{family:?}");
-            client.receive(grant, Counted::Grant).unwrap();
+            client.receive(grant, CountedMessage::Grant).unwrap();
             assert!(!client.is_grant_due(8), "{family:?}");
             assert_eq!(client.ahead(), before + 4, "{family:?}");
         }
@@ -229,20 +229,20 @@ mod tests {
     #[test]
     fn each_part_that_grants_as_little_as_it_can_is_returned() {
         let (mut client, mut server) = (MessageCredits::client(Family::A), MessageCredits::server(Family::A));
-        server.receive(client.send(64), Counted::Other).unwrap();
-        client.receive(server.send(4), Counted::Other).unwrap();
+        server.receive(client.send(64), CountedMessage::Other).unwrap();
+        client.receive(server.send(4), CountedMessage::Other).unwrap();
         let mut grants = 0;
         for part in 0..1000 {
             assert!(server.available(4) > 0, "{part}");
-            client.receive(server.send(4), Counted::Middle).unwrap();
+            client.receive(server.send(4), CountedMessage::Middle).unwrap();
             if client.is_grant_due(64) {
                 grants += 1;
-                server.receive(client.grant(64), Counted::Grant).unwrap();
+                server.receive(client.grant(64), CountedMessage::Grant).unwrap();
             }
             assert!(!client.is_grant_due(64), "{part}");
         }
         assert!(grants > 900, "{grants}");
-        client.receive(server.send(4), Counted::Other).unwrap();
+        client.receive(server.send(4), CountedMessage::Other).unwrap();
         assert!(!client.is_grant_due(64), "the last part needs no answer");
     }
 
@@ -253,7 +253,7 @@ mod tests {
         for (family, client, _) in both() {
             let mut end = MessageCredits { sent: 9, permitted: 9, received: 20, granted: 21, ..client };
             assert!(!end.is_grant_due(64), "{family:?}");
-            end.receive(Credit(0), Counted::Other).unwrap();
+            end.receive(Credit(0), CountedMessage::Other).unwrap();
             (end.unreported, end.permitted) = (0, 9);
             assert!(!end.is_grant_due(0), "there is nothing to grant: {family:?}");
             assert!(end.is_grant_due(64), "{family:?}");
@@ -266,13 +266,13 @@ mod tests {
     #[test]
     fn each_message_of_family_a_grants_something_that_can_be_received() {
         let (mut client, mut server) = (MessageCredits::client(Family::A), MessageCredits::server(Family::A));
-        server.receive(client.send(8), Counted::Other).unwrap();
+        server.receive(client.send(8), CountedMessage::Other).unwrap();
         let mut sent = 0;
         while server.available(8) > 0 {
             let credit = server.send(8);
             sent += u32::from(credit.granted());
             assert!(credit.granted() > 0);
-            client.receive(credit, Counted::Other).unwrap();
+            client.receive(credit, CountedMessage::Other).unwrap();
         }
         // The client has permitted four messages, and permits itself one to begin with.
         assert_eq!((sent, client.permitted), (4 + 3, 1 + 4 + 3));
@@ -288,7 +288,7 @@ mod tests {
             granted: near,
             ..MessageCredits::client(Family::B)
         };
-        peer.receive(Credit(4), Counted::Grant).unwrap();
+        peer.receive(Credit(4), CountedMessage::Grant).unwrap();
         assert_eq!((peer.available(1), peer.news(10)), (7, 11));
         assert_eq!(peer.send(10), Credit(8));
     }
@@ -297,12 +297,12 @@ mod tests {
     fn no_grant_is_so_large_that_it_becomes_none() {
         let mut peer = MessageCredits { granted: u32::MAX / 2, ..MessageCredits::client(Family::A) };
         for _ in 0..100_000 {
-            peer.receive(Credit(0xffff_ffff), Counted::Grant).unwrap();
+            peer.receive(Credit(0xffff_ffff), CountedMessage::Grant).unwrap();
         }
         assert!(peer.available(u32::MAX / 2 + 200_000) > 0);
         // A limit below what was sent permits nothing.
         let mut peer = MessageCredits { sent: 9, granted: 9, ..MessageCredits::client(Family::B) };
-        peer.receive(Credit(3), Counted::Other).unwrap();
+        peer.receive(Credit(3), CountedMessage::Other).unwrap();
         assert_eq!(peer.available(9), 0);
     }
 }

@@ -32,7 +32,7 @@ pub use versions::Versions;
 
 use heapless::Vec;
 
-use credits::{Counted, MessageCredits};
+use credits::{CountedMessage, MessageCredits};
 
 use super::{Terms, Version};
 use crate::error::{EncodeError, Role};
@@ -366,7 +366,7 @@ impl Channel {
                 return if is_reply { Arrival::Reply } else { arrival };
             }
         };
-        if link.credits.receive(message.header.credit(), Counted::of(&message.header)).is_err() {
+        if link.credits.receive(message.header.credit(), CountedMessage::of(&message.header)).is_err() {
             return Arrival::Exceeded;
         }
         let waited = link.waits_for_properties;
