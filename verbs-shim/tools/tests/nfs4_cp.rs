@@ -11,9 +11,10 @@ mod server;
 use std::thread;
 use std::time::Duration;
 
+use rpcrdma::v2::Family;
 use rpcrdma_capture::Form;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
-use rpcrdma_verbs::{Server, Settings};
+use rpcrdma_verbs::{Server, Settings, Version, Versions};
 
 use dissected::{File, dissect};
 use nfs4::{Error, Location, Nfs4, Options};
@@ -32,13 +33,24 @@ fn data(length: usize) -> Vec<u8> {
 
 /// Runs a test with a server and a client.
 fn within<T>(fabric: &Fabric, nfsd: &Nfsd, test: impl FnOnce(&Nfs4<Adapter>) -> T) -> T {
+    within_versions(fabric, [Versions::ONE; 2], nfsd, test)
+}
+
+/// The same; the client may begin with the first of these, and the server accepts the second.
+fn within_versions<T>(
+    fabric: &Fabric,
+    [offered, accepted]: [Versions; 2],
+    nfsd: &Nfsd,
+    test: impl FnOnce(&Nfs4<Adapter>) -> T,
+) -> T {
     let (here, there) =
         (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
-    let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();
+    let settings = Settings::server().to_builder().versions(accepted).build().unwrap();
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
     let stop = server.stopper();
     thread::scope(|scope| {
         let served = scope.spawn(|| server.serve(&|request| nfsd.answer(request)));
-        let options = Options { patience: Duration::from_millis(500), ..Options::default() };
+        let options = Options { patience: Duration::from_millis(500), versions: offered, ..Options::default() };
         let nfs = Nfs4::connect(&here, ADDRESS.parse().unwrap(), &options).unwrap();
         // A test that fails stops it too.
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&nfs)));
@@ -69,6 +81,29 @@ fn copies(whims: Whims) -> usize {
         }
     });
     nfsd.compounds()
+}
+
+#[test]
+fn a_file_is_copied_in_the_version_that_was_agreed() {
+    for (offered, accepted, agreed) in [
+        (Versions::ONE, Versions::all(), Version::One),
+        (Versions::TWO_A, Versions::all(), Version::Two(Family::A)),
+        (Versions::all(), Versions::all(), Version::Two(Family::B)),
+        (Versions::all(), Versions::ONE, Version::One),
+    ] {
+        let (file, nfsd, want) = (File::default(), Nfsd::new(Whims::default()), data(3_000_001));
+        let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
+        within_versions(&fabric, [offered, accepted], &nfsd, |nfs| {
+            nfs.write(&path("file"), &mut &want[..]).unwrap();
+            let mut back = Vec::new();
+            nfs.read(&nfs.look_up(&path("file")).unwrap(), &mut back).unwrap();
+            assert!(back == want && nfsd.get(&path("file")) == want, "{agreed}");
+            assert_eq!(nfs.version(), Some(agreed));
+        });
+        fabric.end_capture().unwrap();
+        let broken = dissect(&file.octets()).broken;
+        assert!(broken.is_empty(), "{agreed}: {broken:?}");
+    }
 }
 
 #[test]

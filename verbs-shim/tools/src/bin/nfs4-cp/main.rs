@@ -15,8 +15,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use rpcrdma_tools::command_line::{STYLES, UNUSABLE, say, usage};
+use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, say, usage};
 use rpcrdma_verbs::rdma::Device;
+use rpcrdma_verbs::{Version, Versions};
 
 use self::nfs4::list::Entry;
 use self::nfs4::{Error, Location, Nfs4, Options};
@@ -39,6 +40,7 @@ Examples:
   nfs4-cp /tmp/file nfs://192.0.2.1/dir/file
   nfs4-cp nfs://192.0.2.1/dir/file /tmp/back
   nfs4-cp --list nfs://192.0.2.1/dir
+  nfs4-cp --rpcrdma-version auto /tmp/file nfs://192.0.2.1/dir/file
 
 Exit status: 0; 1 if it failed; 2 for wrong usage."
 )]
@@ -51,6 +53,10 @@ struct Arguments {
     /// READs or WRITEs of up to 1 MiB in flight at once
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=32))]
     depth: u32,
+    /// Version of RPC-over-RDMA: 1; 2a or 2b for version 2 in the format of drafts -00 to -02 or -03 to -07; auto for 2b,
+    /// or 1 if the server refuses that
+    #[arg(long, default_value = "1", value_name = "VERSION", value_parser = command_line::versions)]
+    rpcrdma_version: Versions,
     /// Print the entries of a directory: size, name
     #[arg(long)]
     list: bool,
@@ -68,7 +74,8 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage(PROGRAM, &error),
     };
-    let options = Options { user: user(), depth: arguments.depth, ..Options::default() };
+    let (depth, versions) = (arguments.depth, arguments.rpcrdma_version);
+    let options = Options { user: user(), depth, versions, ..Options::default() };
     let done = match task(arguments) {
         Err(wrong) => {
             say(PROGRAM, format_args!("{wrong}; try '{PROGRAM} --help'"));
@@ -120,26 +127,36 @@ fn of<E: Display>(subject: &str) -> impl Fn(E) -> String + use<E> {
     move |error| format!("{subject}: {error}")
 }
 
-fn from(location: &Location, target: &str, options: &Options) -> Result<u64, String> {
+fn from(location: &Location, target: &str, options: &Options) -> Result<Copied, String> {
     let nfs = connect(location, options)?;
     let source = location.to_string();
     let file = nfs.look_up(&location.path).map_err(of(&source))?;
     let mut sink = File::create(target).map_err(of(target))?;
-    nfs.read(&file, &mut sink).map_err(of(&format!("{source} to {target}")))
+    let octets = nfs.read(&file, &mut sink).map_err(of(&format!("{source} to {target}")))?;
+    Ok(Copied { octets, version: nfs.version() })
 }
 
-fn to(source: &str, location: &Location, options: &Options) -> Result<u64, String> {
+fn to(source: &str, location: &Location, options: &Options) -> Result<Copied, String> {
     let mut file = File::open(source).map_err(of(source))?;
     let nfs = connect(location, options)?;
-    nfs.write(&location.path, &mut file).map_err(of(&format!("{source} to {location}")))
+    let octets = nfs.write(&location.path, &mut file).map_err(of(&format!("{source} to {location}")))?;
+    Ok(Copied { octets, version: nfs.version() })
 }
 
-/// Does it, and says how fast.
-fn copy(copy: impl FnOnce() -> Result<u64, String>) -> Result<(), String> {
+/// What was copied, and the version of RPC-over-RDMA that was agreed for it.
+struct Copied {
+    octets: u64,
+    version: Option<Version>,
+}
+
+/// Does it, and says how fast, and over what.
+fn copy(copy: impl FnOnce() -> Result<Copied, String>) -> Result<(), String> {
     let start = Instant::now();
-    let octets = copy()?;
+    let Copied { octets, version } = copy()?;
     let seconds = start.elapsed().as_secs_f64();
-    said(&format!("{octets} octets in {seconds:.3} s, {:.1} MiB/s\n", octets as f64 / f64::from(1 << 20) / seconds))
+    let speed = octets as f64 / f64::from(1 << 20) / seconds;
+    let version = version.unwrap_or_default();
+    said(&format!("{octets} octets in {seconds:.3} s, {speed:.1} MiB/s, RPC-over-RDMA version {version}\n"))
 }
 
 fn list(location: &Location, options: &Options) -> Result<(), String> {

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma::rpc::AuthSys;
-use rpcrdma_verbs::{Call, CallError, Client, Pending, Provider, Settings};
+use rpcrdma_verbs::{Call, CallError, Client, Pending, Provider, Settings, Version, Versions};
 
 pub(crate) use self::compound::Attributes;
 use self::compound::{Compound, GETATTR, GETFH};
@@ -33,11 +33,13 @@ pub(crate) struct Options {
     pub(crate) user: (u32, u32),
     /// How long to keep trying if the server asks to try again later.
     pub(crate) patience: Duration,
+    /// The versions of RPC-over-RDMA to begin with.
+    pub(crate) versions: Versions,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { depth: 4, user: (0, 0), patience: Duration::from_secs(120) }
+        Self { depth: 4, user: (0, 0), patience: Duration::from_secs(120), versions: Versions::ONE }
     }
 }
 
@@ -63,10 +65,16 @@ const MOST_DATA: u64 = 1 << 20;
 impl<V: Provider> Nfs4<V> {
     pub(crate) fn connect(verbs: &V, address: SocketAddr, options: &Options) -> Result<Self, Error> {
         let depth = options.depth.clamp(1, Settings::client().calls());
-        let settings = Settings::client().to_builder().calls(depth).build().map_err(Error::Settings)?;
+        let builder = Settings::client().to_builder().calls(depth).versions(options.versions);
+        let settings = builder.build().map_err(Error::Settings)?;
         let client = Client::connect(verbs, address, &settings).map_err(Error::Connect)?;
         let user = AuthSys::new(b"nfs4-cp", options.user.0, options.user.1, &[]).map_err(Error::User)?;
         Ok(Self { client, user, depth: depth as usize, patience: options.patience })
+    }
+
+    /// The version of RPC-over-RDMA that was agreed.
+    pub(crate) fn version(&self) -> Option<Version> {
+        self.client.connection().version()
     }
 
     /// Looks up a path, name by name.
