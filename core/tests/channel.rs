@@ -1,11 +1,23 @@
 //! Version negotiation, transport properties and control messages of version 2, in both formats. The words were written
-//! by hand from the drafts.
+//! by hand from the drafts. Which rule is tested where:
+//!
+//! | rules | tests |
+//! |---|---|
+//! | header types | `what_is_not_in_order_is_answered_with_its_code`; in `endpoint_v2.rs` each form of a call and its reply; `v2_connection.rs`, `continuation.rs` |
+//! | credits | `endpoint/channel/credits.rs`; here grants, calls that wait for them, and peers that exceed theirs |
+//! | how properties are encoded | `a_client_begins_with_its_properties_in_at_most_1024_octets`, `each_property_has_a_default_a_value_and_wrong_values` |
+//! | when they come | `properties_come_in_several_messages_and_unknown_ones_are_ignored`, `properties_that_cannot_be_read_or_come_too_late_are_answered_and_change_nothing` |
+//! | SBSIZ, RBSIZ | `thresholds_are_what_one_end_sends_and_the_other_receives` |
+//! | RSSIZ, RCSIZ | `calls_have_no_larger_and_no_more_segments_than_the_peer_takes` |
+//! | HOSTAUTH | `the_host_authentication_message_is_handed_on_as_it_is` |
+//! | remote invalidation | in `endpoint_v2.rs`, `only_the_handle_that_was_offered_may_be_invalidated_remotely` and each form of a call |
+//! | version negotiation | `a_client_goes_on_as_the_server_answers`, `a_server_takes_the_version_of_the_first_message_or_says_which_it_has`; `verbs-shim/tests/version_2.rs` |
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
-use rpcrdma::endpoint::channel::{Arrival, Negotiation};
-use rpcrdma::endpoint::requester::{self, End};
+use rpcrdma::endpoint::channel::{Arrival, HostAuthentication, HostAuthenticationTooLong, Negotiation};
+use rpcrdma::endpoint::requester::{self, End, Memory};
 use rpcrdma::endpoint::responder::{self, CallMessage};
-use rpcrdma::endpoint::{Channel, Limits, Requester, Responder, Terms, Version, Versions};
+use rpcrdma::endpoint::{Channel, Item, Limits, Requester, Responder, Terms, Version, Versions};
 use rpcrdma::v2::{Family, Properties, ReverseDirection};
 
 const A: Version = Version::Two(Family::A);
@@ -235,6 +247,131 @@ fn properties_come_in_several_messages_and_unknown_ones_are_ignored() {
             Properties { maximum_send_size: 1024, reverse_direction: ReverseDirection::SIMPLE, ..Properties::DEFAULT };
         assert_eq!(channel.peer_properties(), Some(&expected), "{version}");
         assert_eq!(says(&mut channel), None, "{version}");
+    }
+}
+
+/// Values of each property as they are encoded, and what the peer's number is then; none for BAD_PROPVAL. What comes first
+/// in the message is not heeded either if something after it is wrong.
+#[test]
+fn each_property_has_a_default_a_value_and_wrong_values() {
+    let numbers = |channel: &Channel| channel.peer_properties().unwrap().numbers().map(|(_, number)| number);
+    let defaults = [4096, 4096, 1_048_576, 16, 0];
+    for which in 1..=5 {
+        for (value, number) in [
+            (&[0][..], Some(defaults[which - 1])),
+            (&[4, 0], Some(0)),
+            (&[4, 3], Some(3)),
+            (&[4, u32::MAX], Some(u32::MAX)),
+            (&[3, 0], None),
+            (&[5, 0, 0], None),
+            (&[8, 0, 0], None),
+            (&[4], None),
+            (&[u32::MAX], None),
+        ] {
+            for version in [A, B] {
+                let name = format!("{which} {value:?}, version {version}");
+                let mut channel = client(Versions::from(version));
+                let start: &[u32] = if version == A { &[0, 2, 8 << 16 | 8, 5, 0, 2] } else { &[0, 2, 9, 7, 2] };
+                // Another property, with a value that is right.
+                let other = which % 5 + 1;
+                let message = [start, &[other as u32, 4, 7, which as u32], value].concat();
+                assert_eq!(hears(&mut channel, &message), Arrival::Nothing, "{name}");
+                let mut expected = defaults;
+                if let Some(number) = number {
+                    (expected[other - 1], expected[which - 1]) = (7, number);
+                }
+                assert_eq!(numbers(&channel), expected, "{name}");
+                // The credits of a message that cannot be read do not count, so these let the error go.
+                let grant: &[u32] = if version == A { &[0, 2, 8 << 16 | 8, 1, 0, 0, 0, 0, 0] } else { &[0, 2, 9, 5] };
+                assert_eq!(hears(&mut channel, grant), Arrival::Nothing, "{name}");
+                let error = says(&mut channel).map(|said| *said.last().unwrap());
+                assert_eq!(error, number.is_none().then_some(3), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_host_authentication_message_is_handed_on_as_it_is() {
+    for version in [A, B] {
+        let mut channel = Channel::client(Versions::from(version), OWN);
+        assert_eq!(channel.authenticate(&[0; 513]), Err(HostAuthenticationTooLong));
+        channel.authenticate(b"token").unwrap();
+        // The count of properties is 6 now, and this one comes last, padded.
+        let mut said = says(&mut channel).unwrap();
+        let mut expected = properties(version, said[2]);
+        let count = expected.len() - 16;
+        expected[count] = 6;
+        expected.extend([6, 12, 5, u32::from_be_bytes(*b"toke"), u32::from_be_bytes([b'n', 0, 0, 0])]);
+        assert_eq!(said, expected, "{version}");
+        assert_eq!(channel.peer_host_authentication(), None, "nothing is agreed");
+        // The same message as that of a server.
+        said[2] = credit(version);
+        assert_eq!(hears(&mut channel, &said), Arrival::Nothing);
+        assert_eq!(channel.peer_host_authentication(), Some(HostAuthentication::Message(b"token")), "{version}");
+        for (count, value, expected) in [
+            (0, vec![], HostAuthentication::Absent),
+            (1, vec![6, 0], HostAuthentication::Absent),
+            (1, vec![6, 4, 0], HostAuthentication::Absent),
+            (2, vec![6, 8, 2, 0x6162_0000, 6, 8, 2, 0x6364_0000], HostAuthentication::Message(b"cd")),
+            (1, [&[6, 516, 512][..], &[0x6161_6161; 128]].concat(), HostAuthentication::Message(&[b'a'; 512])),
+            (1, [&[6, 520, 513][..], &[0x6161_6161; 128], &[0x6100_0000]].concat(), HostAuthentication::TooLong(513)),
+        ] {
+            let mut channel = client(Versions::from(version));
+            let start: &[u32] = if version == A { &[0, 2, 8 << 16 | 8, 5, 0, count] } else { &[0, 2, 9, 7, count] };
+            assert_eq!(hears(&mut channel, &[start, &value].concat()), Arrival::Nothing);
+            assert_eq!(channel.peer_host_authentication(), Some(expected), "{version} {value:?}");
+        }
+    }
+}
+
+/// The segments of a call of 1044 octets of arguments, 1000 of them in an item, with room for 700, with these properties of
+/// the peer; none if it cannot be made.
+#[test]
+fn calls_have_no_larger_and_no_more_segments_than_the_peer_takes() {
+    for (octets_most, count_most, lengths) in [
+        (1_048_576, 16, Some(&[700, 1000][..])),
+        (1000, 2, Some(&[700, 1000])),
+        (999, 16, Some(&[700, 996, 4])),
+        (400, 16, Some(&[400, 300, 400, 400, 200])),
+        (400, 5, Some(&[400, 300, 400, 400, 200])),
+        (400, 4, None),
+        (1048, 1, None),
+        (1_048_576, 0, None),
+        (3, 16, None),
+        (0, 16, None),
+    ] {
+        for version in [A, B] {
+            let mut channel = client(Versions::from(version));
+            let start: &[u32] = if version == A { &[0, 2, 8 << 16 | 8, 5, 0] } else { &[0, 2, 9, 7] };
+            let message = [start, &[4, 3, 4, octets_most, 4, 4, count_most, 2, 4, 256, 1, 4, 256]].concat();
+            assert_eq!(hears(&mut channel, &message), Arrival::Nothing);
+            let mut requester = Requester::<4, 8>::new(channel.terms(true).unwrap().0, 4, 0x1_0000);
+            requester.limit_segments(channel.segment_limits().unwrap());
+            requester.permit(1);
+            let head = octets(&[7, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
+            let items = [Item { position: 44, length: 1000 }];
+            let asked = requester::Call {
+                head: &head,
+                length: 1044,
+                arguments: &items,
+                results: &[700],
+                reply_length: 28,
+                largest_room: 0,
+            };
+            let made = requester.call(&asked);
+            let mut registered = Vec::new();
+            while let Some(requester::Output::Register { call, region, memory }) =
+                requester.poll(&mut [0; 1024]).unwrap()
+            {
+                let (Memory::Argument(range) | Memory::Result(_, range) | Memory::Reply(range)) = memory;
+                registered.push(range.len());
+                let memory = Some((0xa0 + u32::from(region), 0x1000));
+                requester.handle(requester::Input::Registered { call, region, memory }).unwrap();
+            }
+            let name = format!("{octets_most} {count_most}, version {version}");
+            assert_eq!(made.is_ok().then_some(&registered[..]), lengths, "{name}");
+        }
     }
 }
 

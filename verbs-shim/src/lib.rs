@@ -143,6 +143,7 @@ pub use message::call::{Call, CallError, Progress};
 pub use message::ended::{Ended, InternalFault, PeerFault};
 pub use message::reply::ReplyError;
 pub use message::stream::Stream;
+pub use rpcrdma::endpoint::channel::HostAuthenticationTooLong;
 pub use rpcrdma::endpoint::{Version, Versions};
 pub use rpcrdma::segment::Segment;
 pub use verbs::{

@@ -7,6 +7,7 @@ mod dissected;
 mod stopping;
 
 use std::net::SocketAddr;
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -15,8 +16,8 @@ use rpcrdma::v2::{ErrorBodyV2, Family};
 use rpcrdma_capture::Form;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Listener, PathMtu};
 use rpcrdma_verbs::{
-    Call, CallError, Client, Dispatcher, Error, Local, Refusal, Server, Settings, SettingsBuilder, Verbs, Version,
-    Versions,
+    Call, CallError, Client, Dispatcher, Error, Local, Refusal, Request, Server, Settings, SettingsBuilder, Verbs,
+    Version, Versions,
 };
 
 use dissected::{File, Found, dissect};
@@ -162,6 +163,36 @@ fn many_calls_at_once_share_the_credits() {
             assert!(found.broken.is_empty(), "{versions:?}: {:?}", found.broken);
             assert_eq!(found.transactions.len(), 400, "{versions:?}");
         }
+    }
+}
+
+/// Each end reads what the other has sent, as it is; in version 1 there is nothing.
+#[test]
+fn each_end_reads_the_host_authentication_message_of_the_other() {
+    for (versions, there, back) in [
+        (Versions::TWO_A, Some(b"client".to_vec()), Some(b"server".to_vec())),
+        (Versions::TWO_B, Some(b"client".to_vec()), Some(b"server".to_vec())),
+        (Versions::ONE, None, None),
+    ] {
+        let fabric = Fabric::new();
+        let [here, beyond] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
+        let settings = with(Settings::server().to_builder().host_authentication(b"server"), Versions::all());
+        let server = Server::bind(&beyond, address(), settings).unwrap();
+        let read = Mutex::new(None);
+        let service = |request: Request<Adapter>| {
+            *read.lock().unwrap() = Some(request.connection().host_authentication().unwrap());
+        };
+        let stopping = Stopping(server.stopper());
+        thread::scope(|scope| {
+            let served = scope.spawn(|| server.serve(&service).unwrap());
+            let settings = with(Settings::client().to_builder().host_authentication(b"client"), versions);
+            let client = Client::connect(&here, address(), &settings).unwrap();
+            client.call(&mut Call::rpc(PROGRAM, 1, 0)).unwrap();
+            assert_eq!(client.connection().host_authentication(), Ok(back), "{versions:?}");
+            drop(stopping);
+            served.join().unwrap();
+        });
+        assert_eq!(read.into_inner().unwrap(), Some(there), "{versions:?}");
     }
 }
 

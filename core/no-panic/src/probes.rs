@@ -678,6 +678,9 @@ fn channel(input: &[u8], output: &mut [u8]) {
                 channel.terms(black_box(true)),
             ));
             see(channel.peer_properties());
+            see(channel.peer_host_authentication());
+            see(channel.segment_limits());
+            see(channel.authenticate(input));
             if *octet == 0 {
                 channel.lost();
             }

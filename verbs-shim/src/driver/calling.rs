@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use rpcrdma::endpoint::channel::SegmentLimits;
 use rpcrdma::endpoint::requester::{self, End, Input, Memory, Output};
 use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
@@ -140,8 +141,9 @@ impl<V: Provider> Calling<V> {
     }
 
     /// The terms of the calls that begin from now on.
-    pub(super) fn agree(&mut self, terms: Terms) {
+    pub(super) fn agree(&mut self, terms: Terms, segments: Option<SegmentLimits>) {
         self.requester.agree(terms);
+        segments.into_iter().for_each(|limits| self.requester.limit_segments(limits));
     }
 
     /// Waits in the line until [`agreed`](Self::agreed).

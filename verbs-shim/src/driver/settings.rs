@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use rpcrdma::endpoint::{Limits, Versions};
+use rpcrdma::endpoint::channel::HostAuthentication;
+use rpcrdma::endpoint::{Channel, Limits, Versions};
 use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::v2::{Properties, ReverseDirection};
 
@@ -51,6 +52,8 @@ pub struct Settings {
     pub(super) timeout: Option<Duration>,
     pub(super) grace: Duration,
     pub(super) returned: usize,
+    /// Empty for none.
+    pub(crate) host_authentication: Vec<u8>,
 }
 
 /// How long this end waits on purpose before it moves data by RDMA.
@@ -82,13 +85,16 @@ impl Settings {
             timeout: Some(Duration::from_secs(60)),
             grace: Duration::from_secs(60),
             returned: 0,
+            host_authentication: Vec::new(),
         }
     }
 
     /// Settings for an end that only answers calls.
     #[must_use]
     pub const fn server() -> Self {
-        Self { calls: 0, served: 32, ..Self::client() }
+        let mut settings = Self::client();
+        (settings.calls, settings.served) = (0, 32);
+        settings
     }
 
     /// A builder that starts from these settings.
@@ -115,14 +121,20 @@ impl Settings {
     }
 
     /// The transport properties of this end, in version 2.
-    pub(crate) const fn properties(&self) -> Properties<'static> {
+    pub(crate) fn properties(&self) -> Properties<'static> {
         let calls_both_ways = self.calls > 0 && self.served > 0;
         Properties {
             maximum_send_size: self.send_size,
             receive_buffer_size: self.receive_size,
             reverse_direction: if calls_both_ways { ReverseDirection::GENL } else { ReverseDirection::NONE },
+            maximum_segment_count: u32::try_from(self.limits.segments).unwrap_or(u32::MAX),
             ..Properties::DEFAULT
         }
+    }
+
+    /// Has a channel send the host authentication message, whose length was checked.
+    pub(crate) fn authenticate(&self, channel: &mut Channel) {
+        let _ = channel.authenticate(&self.host_authentication);
     }
 
     /// Receives and Sends of a connection.
@@ -220,6 +232,13 @@ impl SettingsBuilder {
         self
     }
 
+    /// The host authentication message that is sent with the transport properties of version 2: at most 512 octets, which mean
+    /// what both applications have agreed on. None if it is empty, which is the default.
+    pub fn host_authentication(mut self, message: &[u8]) -> Self {
+        self.0.host_authentication = message.to_vec();
+        self
+    }
+
     /// How large a call of the other side may be. Its calls in flight can make this end hold [`served`](Self::served)
     /// times that many octets, and as much again while it does not take the replies.
     pub const fn limits(mut self, limits: Limits) -> Self {
@@ -302,6 +321,9 @@ impl SettingsBuilder {
                 return Err(SettingsError::NotAMultiple { name, value: size, of: UNIT });
             }
         }
+        let most = HostAuthentication::MOST_OCTETS as u32;
+        let length = u32::try_from(settings.host_authentication.len()).unwrap_or(u32::MAX);
+        within("host_authentication", length, 0..=most)?;
         if settings.versions.is_empty() || !Versions::all().contains(settings.versions) {
             return Err(SettingsError::NoVersion);
         }
@@ -388,6 +410,7 @@ mod tests {
             (client().send_size(1023), "send_size: 1023 is not within 1024 to 262144"),
             (client().receive_size(263_168), "receive_size: 263168 is not within 1024 to 262144"),
             (client().send_size(4097), "send_size: 4097 is not a multiple of 1024"),
+            (client().host_authentication(&[0; 513]), "host_authentication: 513 is not within 0 to 512"),
             (client().calls(0), "calls, served: both are 0, so nothing can be called or answered"),
             (
                 client().versions(Versions::empty()),

@@ -8,6 +8,7 @@ use std::task::Waker;
 use std::thread::current;
 use std::time::{Duration, Instant};
 
+use rpcrdma::endpoint::channel::{HostAuthentication, HostAuthenticationTooLong};
 use rpcrdma::endpoint::{Channel, Terms, Version};
 
 use super::answering::{Answering, Asked};
@@ -106,6 +107,15 @@ impl<V: Provider> SharedConnection<V> {
     /// The version of the connection, if that is known.
     pub(crate) fn version(&self) -> Option<Version> {
         self.lock().version()
+    }
+
+    /// What the other side has sent to authenticate its host.
+    pub(crate) fn host_authentication(&self) -> Result<Option<Vec<u8>>, HostAuthenticationTooLong> {
+        match self.lock().channel.peer_host_authentication() {
+            Some(HostAuthentication::Message(message)) => Ok(Some(message.to_vec())),
+            Some(HostAuthentication::TooLong(_)) => Err(HostAuthenticationTooLong),
+            Some(HostAuthentication::Absent) | None => Ok(None),
+        }
     }
 
     /// Whether there are calls of the other side that this side has not answered yet.

@@ -125,7 +125,7 @@ impl<V: Provider> ConnectionState<V> {
     fn agree(&mut self) {
         if let Some((calls, answers)) = self.channel.terms(self.remote_invalidation) {
             self.terms = calls;
-            self.calling.agree(calls);
+            self.calling.agree(calls, self.channel.segment_limits());
             self.answering.iter_mut().for_each(|answering| answering.agree(answers));
         }
     }

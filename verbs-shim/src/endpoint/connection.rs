@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rpcrdma::endpoint::channel::Negotiation;
+use rpcrdma::endpoint::channel::{HostAuthenticationTooLong, Negotiation};
 use rpcrdma::endpoint::{Channel, Terms, Version, Versions};
 use rpcrdma::private_data::{Agreement, PrivateData};
 
@@ -96,6 +96,7 @@ impl<V: Provider> Connection<V> {
         let agreement = Agreement::new(Some(ours), PrivateData::find(&theirs));
         let (calls, answers) = (Terms::forward(&agreement), Terms::reverse(&agreement));
         let mut channel = Channel::client(versions, settings.properties());
+        settings.authenticate(&mut channel);
         negotiate(&port, &mut buffers, &mut channel, settings.connect_timeout)?;
         match channel.negotiation() {
             Negotiation::Agreed(_) => {
@@ -119,7 +120,8 @@ impl<V: Provider> Connection<V> {
         let peer = verbs.peer(&request);
         verbs.accept(request, &port.queue_pair, &ours.to_octets())?;
         let (calls, answers) = (Terms::reverse(&agreement), Terms::forward(&agreement));
-        let channel = Channel::server(settings.versions(), settings.properties());
+        let mut channel = Channel::server(settings.versions(), settings.properties());
+        settings.authenticate(&mut channel);
         Ok(Self::of(Arc::new(Owned::new(port, (buffers, channel), (calls, answers), peer, (settings, refused)))))
     }
 
@@ -212,6 +214,16 @@ impl<V: Provider> Connection<V> {
     #[must_use]
     pub fn version(&self) -> Option<Version> {
         self.shared.version()
+    }
+
+    /// The host authentication message that the other side has sent
+    /// ([`SettingsBuilder::host_authentication`](crate::SettingsBuilder::host_authentication)); none if it has sent none, or
+    /// the connection does not speak version 2. A server knows it from the first call on.
+    ///
+    /// # Errors
+    /// [`HostAuthenticationTooLong`] if the message was not kept because it is too long.
+    pub fn host_authentication(&self) -> Result<Option<Vec<u8>>, HostAuthenticationTooLong> {
+        self.shared.host_authentication()
     }
 
     /// Why the connection is over; none if it is not.

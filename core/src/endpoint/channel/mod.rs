@@ -26,13 +26,16 @@
 //! [`Responder::permit`]: super::Responder::permit
 
 mod credits;
+mod host_authentication;
 mod versions;
 
+pub use host_authentication::HostAuthentication;
 pub use versions::Versions;
 
 use heapless::Vec;
 
 use credits::{CountedMessage, MessageCredits};
+use host_authentication::HostMessage;
 
 use super::{Terms, Version};
 use crate::error::{EncodeError, Role};
@@ -59,6 +62,8 @@ const CREDIT: usize = 8;
 pub struct Channel {
     versions: Versions,
     own: Properties<'static>,
+    /// This end's host authentication message; empty for none.
+    host: HostMessage,
     state: ChannelState,
     errors: Vec<(Prefix, ErrorBodyV2), ERRORS>,
 }
@@ -96,6 +101,7 @@ struct Link {
     /// What the peer has sent so far.
     peer: Continuation,
     properties: Properties<'static>,
+    host: HostMessage,
     has_sent_properties: bool,
     /// Whether the peer's first message has properties, and more of them are to come.
     waits_for_properties: bool,
@@ -115,6 +121,27 @@ pub enum Negotiation {
     /// The connection was lost before anything was known, and there is no other version to begin with.
     Lost,
 }
+
+/// The segments of a Call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentLimits {
+    /// The most octets of a segment.
+    pub octets: u32,
+    /// The most segments of a Call.
+    pub count: u32,
+}
+
+/// A host authentication message that is too long to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostAuthenticationTooLong;
+
+impl core::fmt::Display for HostAuthenticationTooLong {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "a host authentication message has at most {} octets", HostAuthentication::MOST_OCTETS)
+    }
+}
+
+impl core::error::Error for HostAuthenticationTooLong {}
 
 /// Whom a Send is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,14 +174,26 @@ impl Channel {
             Version::One => ChannelState::One,
             Version::Two(family) => ChannelState::Offering(family),
         };
-        Self { versions, own, state, errors: Vec::new() }
+        Self { versions, own, host: HostMessage::NONE, state, errors: Vec::new() }
     }
 
     /// The end that accepts. It speaks what the client begins with, if that is one of `versions`.
     #[must_use]
     pub fn server(versions: Versions, own: Properties<'static>) -> Self {
         let state = if versions == Versions::ONE { ChannelState::One } else { ChannelState::Listening };
-        Self { versions, own, state, errors: Vec::new() }
+        Self { versions, own, host: HostMessage::NONE, state, errors: Vec::new() }
+    }
+
+    /// Sends this host authentication message with the transport properties of this end; none if it is empty.
+    ///
+    /// # Errors
+    /// [`HostAuthenticationTooLong`] for more than [`HostAuthentication::MOST_OCTETS`]; then nothing is done.
+    pub fn authenticate(&mut self, message: &[u8]) -> Result<(), HostAuthenticationTooLong> {
+        if message.len() > HostAuthentication::MOST_OCTETS {
+            return Err(HostAuthenticationTooLong);
+        }
+        self.host.set(message);
+        Ok(())
     }
 
     /// What the connection speaks.
@@ -191,6 +230,28 @@ impl Channel {
             ChannelState::Two(link) => Some(&link.properties),
             _ => None,
         }
+    }
+
+    /// The host authentication message of the peer, the last one if there were several; `None` before it is known that the
+    /// connection speaks version 2. What it means is for the application to know.
+    #[must_use]
+    pub fn peer_host_authentication(&self) -> Option<HostAuthentication<'_>> {
+        match &self.state {
+            ChannelState::Two(link) => Some(link.host.get()),
+            _ => None,
+        }
+    }
+
+    /// What the Calls of this end may advertise in version 2, for [`Requester::limit_segments`]; `None` if the connection
+    /// does not speak that. No segment is larger than either end sends or receives, and no Call has more of them than the
+    /// peer takes.
+    ///
+    /// [`Requester::limit_segments`]: super::Requester::limit_segments
+    #[must_use]
+    pub fn segment_limits(&self) -> Option<SegmentLimits> {
+        let peer = self.peer_properties()?;
+        let octets = self.own.maximum_segment_size.min(peer.maximum_segment_size);
+        Some(SegmentLimits { octets, count: peer.maximum_segment_count })
     }
 
     /// The connection has ended, or nothing has come for too long, before the version was known: a server of version 1 may
@@ -245,7 +306,7 @@ impl Channel {
             && !link.has_sent_properties
             && link.credits.available(room) > 0
         {
-            let length = link.properties_of(&self.own).encode(buffer)?;
+            let length = link.properties_of(&self.own, self.host.octets()).encode(buffer)?;
             link.has_sent_properties = true;
             link.stamp(room, buffer);
             return Ok(Some(length));
@@ -425,6 +486,7 @@ impl Link {
             credits,
             peer: Continuation::new(),
             properties: Properties::DEFAULT,
+            host: HostMessage::NONE,
             has_sent_properties: false,
             waits_for_properties: false,
         }
@@ -439,6 +501,7 @@ impl Link {
         let header = &message.header;
         if let Some(properties) = header.properties() {
             self.properties = self.properties.with_numbers(&properties);
+            self.host.take(&properties);
             self.waits_for_properties = is_more_to_come(header);
             return Arrival::Nothing;
         }
@@ -480,8 +543,8 @@ impl Link {
     }
 
     /// The message with this end's properties.
-    fn properties_of(&self, own: &Properties<'static>) -> Own {
-        Own { family: self.family, properties: own.numbers() }
+    fn properties_of<'a>(&self, own: &Properties<'static>, host: &'a [u8]) -> Own<'a> {
+        Own { family: self.family, properties: own.numbers(), host }
     }
 
     /// An asynchronous grant.
@@ -507,14 +570,20 @@ fn stamp(Credit(credit): Credit, header: &mut [u8]) {
 }
 
 /// This end's transport properties, as they are sent.
-struct Own {
+struct Own<'a> {
     family: Family,
     properties: [(PropertyId, u32); 5],
+    host: &'a [u8],
 }
 
-impl Own {
+impl Own<'_> {
     fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        let properties = self.properties.map(|(id, number)| Property { id, value: PropertyValue::Uint32(number) });
+        let numbers = self.properties.map(|(id, number)| Property { id, value: PropertyValue::Uint32(number) });
+        let host = Property { id: PropertyId::HOSTAUTH, value: PropertyValue::Opaque(self.host) };
+        let mut properties: Vec<_, 6> = Vec::new();
+        for property in numbers.into_iter().chain((!self.host.is_empty()).then_some(host)) {
+            let _ = properties.push(property);
+        }
         let set = PropertySet::from_properties(&properties);
         let (xid, credit) = (0, Credit(0));
         let header = match self.family {

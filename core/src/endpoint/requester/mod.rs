@@ -65,6 +65,7 @@ use core::mem;
 use heapless::Vec;
 use slot::{Access, Answer, How, Slot, Stage, Step};
 
+use super::channel::SegmentLimits;
 use super::queue::Queue;
 use super::receipt::{Placement, Receipt};
 use super::slots::Slots;
@@ -118,6 +119,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             how: How {
                 terms,
                 segment_length: (segment_length & !3).max(4),
+                most_segments: usize::MAX,
                 pull: false,
                 continued: 0,
                 unsupported: Vec::new(),
@@ -167,6 +169,15 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// The terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
     pub const fn agree(&mut self, terms: Terms) {
         self.how.terms = terms;
+    }
+
+    /// From the next Call on, no segment is larger, and no Call has more of them. They come on top of the limits that this
+    /// Requester has already.
+    pub fn limit_segments(&mut self, limits: SegmentLimits) {
+        let SegmentLimits { octets, count } = limits;
+        let most = usize::try_from(count).unwrap_or(usize::MAX);
+        self.how.most_segments = self.how.most_segments.min(if octets < 4 { 0 } else { most });
+        self.how.segment_length = self.how.segment_length.min((octets & !3).max(4));
     }
 
     /// In version 2, where [`Channel`](super::Channel) counts the credits: how many messages may be sent now. To be said

@@ -50,6 +50,12 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         is_built
     }
 
+    /// Lays a Call out with fewer chunks, because it has more segments than it may have; `None` if that does not help.
+    #[cold]
+    pub(super) fn plan_fewer_segments(&mut self, how: &How) -> Option<()> {
+        self.layout().with_fewer_chunks().any(|next| self.relay(&next, how.most_segments, how)).then_some(())
+    }
+
     fn layout(&self) -> Layout<SEGMENTS> {
         Layout { arguments: self.items.clone(), results: self.results.clone(), longest: u64::from(self.longest) }
     }
@@ -58,7 +64,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     fn relay(&mut self, layout: &Layout<SEGMENTS>, most: usize, how: &How) -> bool {
         self.clear_layout();
         let built = self.build(&layout.arguments, &layout.results, layout.longest, how);
-        built.is_some() && self.regions.len() <= most && !how.unsupported.contains(&self.form)
+        built.is_some() && self.regions.len() <= most.min(how.most_segments) && !how.unsupported.contains(&self.form)
     }
 }
 

@@ -115,6 +115,8 @@ pub(super) struct How {
     pub(super) terms: Terms,
     /// The most octets of a memory region.
     pub(super) segment_length: u32,
+    /// The most segments of a Call.
+    pub(super) most_segments: usize,
     /// Long replies are not written into a Reply chunk, but pulled.
     pub(super) pull: bool,
     /// In version 2, the most octets of a message that is continued rather than put into chunks.
@@ -206,7 +208,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         } else {
             0
         };
-        self.build(arguments, results, u64::from(call.reply_length).saturating_add(more), how)
+        self.build(arguments, results, u64::from(call.reply_length).saturating_add(more), how)?;
+        if self.regions.len() > how.most_segments { self.plan_fewer_segments(how) } else { Some(()) }
     }
 
     /// Lays out a Call that has no regions yet: with `longest` octets for what comes besides the results.
