@@ -3,6 +3,7 @@
 use core::fmt::{self, Display, Write};
 use core::hint::black_box;
 
+use rpcrdma::endpoint::channel::SegmentLimits;
 use rpcrdma::endpoint::{
     CallId, Channel, Direction, Item, Limits, Requester, Responder, Terms, Version, Versions, requester, responder,
 };
@@ -552,7 +553,11 @@ fn limits() -> Limits {
     if black_box(true) {
         return Limits::default();
     }
-    Limits::new().with_chunks(black_box(1), black_box(2)).with_segments(black_box(3)).with_octets(black_box(4)).with_collected(black_box(5))
+    Limits::new()
+        .with_chunks(black_box(1), black_box(2))
+        .with_segments(black_box(3))
+        .with_octets(black_box(4))
+        .with_collected(black_box(5))
 }
 
 #[inline(never)]
@@ -564,7 +569,8 @@ fn requester(input: &[u8], output: &mut [u8]) {
         length: black_box(60),
         arguments: items.get(..black_box(1)).unwrap_or_default(),
         results: &[black_box(1), black_box(2)],
-        reply_length: black_box(40), largest_room: 0,
+        reply_length: black_box(40),
+        largest_room: 0,
     };
     let mut named: Option<CallId> = None;
     for octet in input {
@@ -600,6 +606,7 @@ fn requester(input: &[u8], output: &mut [u8]) {
         requester.request_credits(black_box(0));
         requester.limit_transfers(black_box(0));
         requester.agree(terms());
+        requester.limit_segments(SegmentLimits { octets: black_box(5000), count: black_box(3) });
         requester.permit(black_box(3));
         see((requester.in_flight(), requester.is_full(), Direction::of(input, |xid| requester.awaits(xid))));
     }
