@@ -411,7 +411,8 @@ fn properties_that_nobody_can_mean_stop_neither_a_client_nor_a_server() {
                     let mut message = Stream::from(rpc_call(client.xid(), 2, 0));
                     message.push_item(vec![7; item]);
                     let (_, outcome) = client.start(Call::new(message, 28).with_result(vec![0; item])).wait();
-                    let is_fine = matches!(outcome, Ok(()) | Err(CallError::Refused(_)));
+                    // The peer fills a chunk of several segments with holes.
+                    let is_fine = matches!(outcome, Ok(()) | Err(CallError::Refused(_) | CallError::NoReply));
                     assert!(is_fine, "{family:?} {property:?} {item}: {outcome:?}");
                 }
             });
