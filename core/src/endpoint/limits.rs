@@ -85,7 +85,7 @@ impl Limits {
     ///
     /// # Errors
     /// What it is answered with, in the terms of version 2.
-    #[inline]
+    #[inline(always)]
     pub(super) fn assembly<const CHUNKS: usize>(
         &self,
         call: &ReceivedCall<'_>,

@@ -271,12 +271,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         match input {
             Input::Received { receive, octets, invalidated } => self.received(receive, octets, invalidated),
             Input::Broken { xid } => {
-                if let Some(id) = self.awaited(xid) {
-                    self.slots.get(id).into_iter().for_each(Slot::spoil);
-                    self.settle_credit(id);
-                    self.ready(id);
-                    self.start();
-                }
+                self.broken(xid);
                 Ok(())
             }
             Input::Registered { call, region, memory } => self.registered(call, region, memory),
@@ -309,12 +304,8 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// # Errors
     /// An [`EncodeError`] if `header` is too small; with a larger one, the next call returns the same output.
     pub fn poll(&mut self, header: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
-        match self.receipt.take() {
-            Receipt::Nothing => {}
-            Receipt::Release(receive) => return Ok(Some(Output::Release { receive })),
-            Receipt::Place(Placement { call, receive, from, length, at }) => {
-                return Ok(Some(Output::Place { call, receive, from, length, at }));
-            }
+        if self.receipt.is_due() {
+            return Ok(self.next_of_receipt());
         }
         if self.state == State::Failing {
             self.state = State::Disconnecting;
@@ -358,6 +349,17 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(None)
     }
 
+    #[cold]
+    fn next_of_receipt(&mut self) -> Option<Output<'_>> {
+        match self.receipt.take() {
+            Receipt::Nothing => None,
+            Receipt::Release(receive) => Some(Output::Release { receive }),
+            Receipt::Place(Placement { call, receive, from, length, at }) => {
+                Some(Output::Place { call, receive, from, length, at })
+            }
+        }
+    }
+
     /// There is nothing to do for a call.
     fn rest(&mut self, id: CallId) {
         self.ready.pop();
@@ -389,6 +391,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     }
 
     /// Sends the next part of a continued Call.
+    #[cold]
     fn send_part(&mut self, id: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let Some(slot) = self.slots.get(id) else { return Ok(None) };
         let (header, portion) = slot.encode_part(&self.how.terms, buffer)?;
@@ -534,19 +537,33 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// Finds the Call that a Send answers. Anything that is not a sound reply to a Call is dropped silently (section
     /// 4.5); in version 2 it ends the Call.
     fn answer(&mut self, receive: u32, octets: &[u8]) -> Option<CallId> {
-        let version = self.how.terms.version;
-        let message = ReceivedReply::decode(version, octets)?;
+        match self.how.terms.version {
+            Version::One => self.take_answer(receive, octets.len(), &ReceivedReply::decode(Version::One, octets)?),
+            Version::Two(_) => self.answer_2(receive, octets),
+        }
+    }
+
+    // Apart from version 1, which it would slow down.
+    #[inline(never)]
+    fn answer_2(&mut self, receive: u32, octets: &[u8]) -> Option<CallId> {
+        let message = ReceivedReply::decode(self.how.terms.version, octets)?;
+        self.take_answer(receive, octets.len(), &message)
+    }
+
+    #[inline(always)]
+    fn take_answer(&mut self, receive: u32, length: usize, message: &ReceivedReply<'_>) -> Option<CallId> {
         let id = self.awaited(message.xid)?;
         let slot = self.slots.get(id)?;
-        match (slot.answered(receive, octets.len(), &message), version) {
-            (Some(0), _) => {}
-            (Some(length), _) => {
+        match slot.answered(receive, length, message) {
+            Some(0) => {}
+            Some(length) => {
                 let (from, at) = (message.header_length, slot.collected().saturating_sub(length));
                 self.receipt = Receipt::Place(Placement { call: id, receive, from, length, at });
             }
-            (None, Version::One) => return None,
-            (None, Version::Two(_)) => slot.spoil(),
+            None if self.how.terms.version == Version::One => return None,
+            None => slot.spoil(),
         }
+        let is_over = !slot.keeps_credit() && !slot.is_awaited();
         if let ReplyBody::ErrorV2(ErrorBodyV2::Void(ErrorCode::INVAL_HTYPE)) = message.body
             && !self.how.unsupported.contains(&slot.form)
         {
@@ -555,19 +572,22 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         if let Some(credit) = message.credit {
             self.window.grant(credit);
         }
-        self.settle_credit(id);
-        Some(id)
-    }
-
-    /// A Call that is answered gives its credit back, unless it still needs it.
-    fn settle_credit(&mut self, id: CallId) {
-        if let Some(slot) = self.slots.get(id)
-            && !slot.is_awaited()
-            && !slot.keeps_credit()
-        {
+        if is_over {
             self.window.answered();
         }
         self.wake();
+        Some(id)
+    }
+
+    /// Nothing more will come of a reply.
+    #[cold]
+    fn broken(&mut self, xid: u32) {
+        let Some(id) = self.awaited(xid) else { return };
+        self.slots.get(id).into_iter().for_each(Slot::spoil);
+        self.window.answered();
+        self.wake();
+        self.ready(id);
+        self.start();
     }
 
     /// Retries the calls that there may now be a credit for.

@@ -86,7 +86,7 @@ pub(super) struct Slot<const SEGMENTS: usize> {
     pub(super) sending: u32,
     pub(super) form: CallForm,
     pub(super) length: u32,
-    /// How it is continued, and how much of it is sent then.
+    /// If it is continued: how, and how much of it is sent.
     parts: Parts,
     sent: u32,
     pub(super) items: Vec<Item, SEGMENTS>,
@@ -99,8 +99,6 @@ pub(super) struct Slot<const SEGMENTS: usize> {
     pub(super) largest_room: u32,
     /// The errors after which the Call was made again.
     pub(super) rebuilt: Vec<ErrorCode, REBUILDS>,
-    /// The room for a reply that is pulled, or comes in parts.
-    room: u32,
     /// Whether the Responder may provide the reply, to be pulled.
     pulls: bool,
     /// Where it is, how much of it was asked for, and the RDMA Reads that are not complete.
@@ -175,8 +173,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         // This names every field.
         #[rustfmt::skip]
         let Self {
-            xid, version, stage, queued, sending, form, length, parts, sent, items, results, regions, longest, largest_room,
-            rebuilt, room, pulls, provided, pulled, reading,
+            xid, version, stage, queued, sending, form, length, parts: _, sent: _, items, results, regions, longest, largest_room,
+            rebuilt, pulls, provided, pulled, reading,
         } = self;
         rebuilt.clear();
         (*longest, *largest_room) = (0, 0);
@@ -186,7 +184,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         provided.clear();
         (*xid, *version, *length, *stage, *form) = (of, spoken, octets, Stage::Waiting, CallForm::Inline);
         (*queued, *sending, *pulls) = (false, 0, false);
-        (*parts, *sent, *room, *pulled, *reading) = (Parts::default(), 0, 0, 0, 0);
+        (*pulled, *reading) = (0, 0);
     }
 
     /// Takes back what [`Self::build`] has laid out.
@@ -194,7 +192,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.items.clear();
         self.results.clear();
         self.regions.clear();
-        (self.form, self.parts, self.sent) = (CallForm::Inline, Parts::default(), 0);
+        self.form = CallForm::Inline;
     }
 
     /// Chooses the form of the Call, and the memory it needs; `None` if that is too much.
@@ -223,7 +221,6 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
         self.longest = u32::try_from(longest).unwrap_or(u32::MAX);
         let threshold = u64::from(terms.reply_threshold);
-        self.room = u32::try_from(roundup(longest)).unwrap_or(!3);
         self.pulls = pull;
         if pull {
             u32::try_from(roundup(longest)).ok()?;
@@ -242,6 +239,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     /// Makes the message continued, if it does not fit in a Send, but parts of it do.
+    #[cold]
     fn is_continued(&mut self, threshold: u32) -> bool {
         let last = self.header_length();
         if u64::from(self.length).saturating_add(last as u64) <= u64::from(threshold) {
@@ -249,7 +247,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
         let Some(middle) = self.middle(0).map(|header| header.encoded_len()) else { return false };
         let Some(parts) = Parts::new(threshold, middle, last) else { return false };
-        (self.form, self.parts) = (CallForm::Continued, parts);
+        (self.form, self.parts, self.sent) = (CallForm::Continued, parts, 0);
         true
     }
 
@@ -487,7 +485,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     fn next_read(&self) -> Option<Piece> {
-        stream::piece(stream::whole(0, self.room), self.provided.iter().copied(), self.pulled)
+        stream::piece(stream::whole(0, self.room()), self.provided.iter().copied(), self.pulled)
     }
 
     pub(super) fn invalidated(&mut self, region: u16) -> Result<(), InputError> {
@@ -549,7 +547,25 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 
     /// Takes a message as the reply, or as a part of it, and returns how many octets of it are to be placed; `None`, and
     /// nothing is done, if it is not a sound reply to this Call.
+    #[inline(always)]
     pub(super) fn answered(&mut self, receive: u32, length: usize, message: &ReceivedReply<'_>) -> Option<u32> {
+        let ReplyBody::Inline(chunks) = &message.body else { return self.answered_otherwise(*message) };
+        if !matches!(self.stage, Stage::Sent(Answer::Awaited | Answer::Discarded(_))) {
+            return self.answered_otherwise(*message);
+        }
+        let reply = MessageType::peek(message.payload) == Some((self.xid, MessageType::REPLY));
+        if !reply || !chunks.reads.is_empty() {
+            return None;
+        }
+        self.returned(chunks)?;
+        self.end(End::Reply { receive, payload: message.header_length..length });
+        Some(0)
+    }
+
+    /// The same for anything but an inline reply in one Send. It takes a copy, so that the usual message needs no place in
+    /// memory.
+    #[inline(never)]
+    fn answered_otherwise(&mut self, message: ReceivedReply<'_>) -> Option<u32> {
         match message.body {
             ReplyBody::Error(error) => self.end(End::Error(error)),
             ReplyBody::ErrorV2(error) if self.may_be_made_again() && self.may_rebuild(error) => {
@@ -560,20 +576,13 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             // What answers half a Call?
             _ if matches!(self.stage, Stage::Continuing(_)) => return None,
             ReplyBody::Part => return self.part_came(message.payload.len()),
-            ReplyBody::Inline(chunks) if !chunks.reads.is_empty() => return None,
-            ReplyBody::Inline(chunks) if self.has_begun() => {
+            ReplyBody::Inline(chunks) if chunks.reads.is_empty() => {
                 self.returned(&chunks)?;
                 let placed = self.part_came(message.payload.len())?;
                 self.end(End::ContinuedReply(self.collected()));
                 return Some(placed);
             }
-            ReplyBody::Inline(chunks) => {
-                if MessageType::peek(message.payload) != Some((self.xid, MessageType::REPLY)) {
-                    return None;
-                }
-                self.returned(&chunks)?;
-                self.end(End::Reply { receive, payload: message.header_length..length });
-            }
+            ReplyBody::Inline(_) => return None,
             _ if self.has_begun() || !message.payload.is_empty() => return None,
             ReplyBody::Long(chunks) if chunks.reads.is_empty() => {
                 let reply = chunks.reply.filter(|chunk| !chunk.is_empty())?;
@@ -595,6 +604,11 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         matches!(self.stage, Stage::Sent(Answer::Awaited | Answer::Begun(_)))
     }
 
+    /// The room for a reply that is pulled, or comes in parts.
+    fn room(&self) -> u32 {
+        u32::try_from(roundup(u64::from(self.longest))).unwrap_or(!3)
+    }
+
     /// Whether parts of a reply have come.
     const fn has_begun(&self) -> bool {
         matches!(self.stage, Stage::Sent(Answer::Begun(_)))
@@ -602,6 +616,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 
     /// Takes a part of a continued reply, if there is room for it; returns how much of it is to be placed.
     fn part_came(&mut self, length: usize) -> Option<u32> {
+        let room = self.room();
         let Stage::Sent(answer) = &mut self.stage else { return None };
         let before = match answer {
             Answer::Awaited => 0,
@@ -609,7 +624,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             Answer::Discarded(_) | Answer::Complete(_) => return Some(0),
         };
         let all = u64::from(before).saturating_add(length as u64);
-        match u32::try_from(all).ok().filter(|&all| all <= self.room) {
+        match u32::try_from(all).ok().filter(|&all| all <= room) {
             Some(all) => {
                 *answer = Answer::Begun(all);
                 Some(all.saturating_sub(before))
@@ -622,7 +637,17 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     /// The answer is there: what was sent ends like this, unless its answer is discarded.
+    #[inline]
     fn end(&mut self, end: End) {
+        if matches!(self.stage, Stage::Sent(Answer::Awaited)) {
+            self.stage = Stage::Ending(end);
+        } else {
+            self.end_otherwise(end);
+        }
+    }
+
+    #[cold]
+    fn end_otherwise(&mut self, end: End) {
         self.stage = match mem::take(&mut self.stage) {
             Stage::Continuing(answer) => Stage::Continuing(Answer::Complete(answer.ending(end))),
             Stage::Sent(answer) => Stage::Ending(answer.ending(end)),
@@ -645,7 +670,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             return None;
         }
         self.returned(chunks)?;
-        let fits = u32::try_from(length).ok().filter(|&length| length <= self.room && chunks.reads.len() <= SEGMENTS);
+        let fits = u32::try_from(length).ok().filter(|&length| length <= self.room() && chunks.reads.len() <= SEGMENTS);
         let Some(length) = fits else { return Some(End::NoRoom(length)) };
         if !cancelled {
             for read in chunks.reads {
@@ -656,9 +681,13 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     /// Records how much is in each Write chunk; `None` if the chunks are not those of the Call.
+    #[inline(always)]
     fn returned(&mut self, chunks: &Chunks<'_>) -> Option<()> {
         if chunks.writes.len() != self.results.len() {
             return None;
+        }
+        if self.results.is_empty() {
+            return Some(());
         }
         let mut lengths: Vec<u32, SEGMENTS> = Vec::new();
         for (number, back) in (0..u16::MAX).zip(chunks.writes) {

@@ -349,12 +349,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// # Errors
     /// An [`EncodeError`] if `header` is too small; with a larger one, the next call returns the same output.
     pub fn poll(&mut self, header: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
-        match self.receipt.take() {
-            Receipt::Nothing => {}
-            Receipt::Release(receive) => return Ok(Some(Output::Release { receive })),
-            Receipt::Place(Placement { call, receive, from, length, at }) => {
-                return Ok(Some(Output::Place { call, receive, from, length, at }));
-            }
+        if self.receipt.is_due() {
+            return Ok(self.next_of_receipt());
         }
         if self.state == State::Failing {
             self.state = State::Over;
@@ -411,10 +407,21 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(None)
     }
 
+    #[cold]
+    fn next_of_receipt(&mut self) -> Option<Output<'_>> {
+        match self.receipt.take() {
+            Receipt::Nothing => None,
+            Receipt::Release(receive) => Some(Output::Release { receive }),
+            Receipt::Place(Placement { call, receive, from, length, at }) => {
+                Some(Output::Place { call, receive, from, length, at })
+            }
+        }
+    }
+
     fn send(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let room = u32::try_from(CALLS).unwrap_or(u32::MAX).saturating_sub(self.provided);
         let Some(slot) = self.slots.get(call) else { return Ok(None) };
-        if slot.stage == Stage::Answering && slot.form == Form::Continued {
+        if slot.form == Form::Continued && slot.stage == Stage::Answering {
             slot.queued = false;
             self.ready.pop();
             self.continuing = Some(call);
@@ -429,7 +436,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if provided {
             (slot.stage, slot.queued) = (Stage::Provided, false);
         }
-        if self.collecting == Some(call) {
+        if !answering && self.collecting == Some(call) {
             (slot.stage, slot.queued) = (Stage::Refused, false);
             return Ok(Some(Output::Send { call, header, payload: Ranges::empty(), invalidate: None, is_last: true }));
         }
@@ -441,6 +448,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// Sends the next part of a continued reply.
+    #[cold]
     fn send_part(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let Some(slot) = self.slots.get(call) else { return Ok(None) };
         let (header, portion) = slot.encode_part(buffer)?;
@@ -539,18 +547,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if self.receipt.is_due() {
             return Err(InputError::NotPolled);
         }
-        let decoded = CallReceived::decode(self.terms.version, octets);
-        if let CallReceived::Part(prefix, _) | CallReceived::Call(prefix, _) = decoded
-            && self.collecting.is_some()
-            && !self.collects(prefix.xid)
-        {
-            self.break_off(ErrorBodyV2::Void(ErrorCode::INVAL_CONT));
+        if self.collecting.is_some() && self.goes_on(receive, octets) {
+            return Ok(());
         }
-        match decoded {
+        match CallReceived::decode(self.terms.version, octets) {
             CallReceived::Part(prefix, part) => self.collect(receive, prefix, part),
-            CallReceived::Call(prefix, call) if self.collecting.is_some() => {
-                self.complete(receive, (prefix, &call), octets);
-            }
             CallReceived::Call(prefix, call) => self.called(receive, (prefix, &call), octets),
             CallReceived::Fault(prefix, error) => self.answer(receive, prefix, error),
             CallReceived::Done(xid) => {
@@ -562,24 +563,47 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(())
     }
 
+    /// Takes the next part of the Call that is being collected; false if it is something else. Another Call ends this one.
+    #[cold]
+    fn goes_on(&mut self, receive: u32, octets: &[u8]) -> bool {
+        let decoded = CallReceived::decode(self.terms.version, octets);
+        let (CallReceived::Part(prefix, _) | CallReceived::Call(prefix, _) | CallReceived::Fault(prefix, _)) = decoded
+        else {
+            return false;
+        };
+        let is_next = self.collects(prefix.xid);
+        match decoded {
+            _ if !is_next => self.break_off(ErrorBodyV2::Void(ErrorCode::INVAL_CONT)),
+            CallReceived::Part(_, part) => self.append(receive, part),
+            CallReceived::Call(prefix, call) => self.complete(receive, (prefix, &call), octets),
+            CallReceived::Fault(_, error) => {
+                self.break_off(error);
+                self.receipt = Receipt::Release(receive);
+            }
+            CallReceived::Done(_) | CallReceived::Nothing => {}
+        }
+        is_next
+    }
+
     /// Whether a message with this XID is a part of the Call that is being collected.
     fn collects(&self, xid: u32) -> bool {
         self.collecting.is_some_and(|call| self.slots.peek(call).is_some_and(|slot| slot.prefix.xid == xid))
     }
 
-    /// A part of a Call that is not the last.
+    /// The first part of a Call.
+    #[cold]
     fn collect(&mut self, receive: u32, prefix: Prefix, part: ReceivedPart) {
-        if !self.collects(prefix.xid) {
-            let stage = if self.is_refused(prefix.xid) { Stage::Refusing(prefix, SYSTEM) } else { Stage::Collecting };
-            let Some((call, slot)) = self.admit_as(receive, stage, prefix) else { return };
-            // It goes back as soon as its octets were copied.
-            slot.receive = None;
-            self.collecting = Some(call);
-        }
+        let stage = if self.is_refused(prefix.xid) { Stage::Refusing(prefix, SYSTEM) } else { Stage::Collecting };
+        let Some((call, slot)) = self.admit_as(receive, stage, prefix) else { return };
+        // It goes back as soon as its octets were copied.
+        slot.receive = None;
+        self.collecting = Some(call);
         self.append(receive, part);
     }
 
     /// The last part of a Call, which has its chunks.
+    #[cold]
+    #[inline(never)]
     fn complete(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
         let part = ReceivedPart { header_length: call.header_length, length: call.payload.len() };
         let judged = if call.lists.have_reads() {
@@ -671,6 +695,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// Whether a Call must not be tried again. This can be asked once.
+    #[inline(always)]
     fn is_refused(&mut self, xid: u32) -> bool {
         if !self.refused.contains(&xid) {
             return false;
@@ -685,6 +710,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
 
     /// How a Call is put together, and its header if it has chunks; or the error that it is answered with, in the terms of
     /// version 2.
+    #[inline(always)]
     fn judge<'a>(
         &self,
         xid: u32,

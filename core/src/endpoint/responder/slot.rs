@@ -57,7 +57,7 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     pub(super) items: Vec<Item, CHUNKS>,
     pub(super) length: u32,
     pub(super) form: Form,
-    /// How the reply is continued.
+    /// How the reply is continued, if it is.
     parts: Parts,
     /// Octets of the Call that came in parts.
     pub(super) collected: u32,
@@ -127,7 +127,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         // This names every field.
         #[rustfmt::skip]
         let Self {
-            stage, queued, version, prefix, header, receive, from, protected, reading, items, length, form, parts, collected,
+            stage, queued, version, prefix, header, receive, from, protected, reading, items, length, form, parts: _, collected,
             memory, written, part, moved, last, postponed,
         } = self;
         header.clear();
@@ -136,7 +136,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         (*stage, *version, *prefix, *receive) = (first, spoken, of, Some(received));
         (*queued, *protected, *form, *memory, *postponed) = (false, false, Form::Short, None, false);
         (*from, *reading, *length, *part, *moved, *last) = (0, 0, 0, 0, 0, 0);
-        (*parts, *collected) = (Parts::default(), 0);
+        *collected = 0;
     }
 
     /// Whether `items` and `length` are those of the Call.
@@ -217,6 +217,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 
     /// Writes the header of the next part of a continued reply, and returns its length with that part.
+    #[cold]
+    #[inline(never)]
     pub(super) fn encode_part(&self, buffer: &mut [u8]) -> Result<(usize, Portion), EncodeError> {
         let left = u64::from(self.length).saturating_sub(stream::taken(&self.items)).saturating_sub(self.moved);
         let left = u32::try_from(left).unwrap_or(u32::MAX);
@@ -235,6 +237,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         from
     }
 
+    // Inlined where a reply of one Send is encoded, as far as that is possible.
+    #[inline(always)]
     pub(super) fn encode(&self, grant: u32, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         if let Stage::Refusing(prefix, error) = self.stage {
             return ErrorHeader::new(self.version, &prefix, grant, error).encode(buffer);

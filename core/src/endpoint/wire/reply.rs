@@ -119,7 +119,7 @@ pub(in crate::endpoint) enum ReplyBody<'a> {
 
 impl<'a> ReceivedReply<'a> {
     /// Reads a Reply or an error; `None` if the Send is something else.
-    #[inline]
+    #[inline(always)]
     pub(in crate::endpoint) fn decode(version: Version, octets: &'a [u8]) -> Option<Self> {
         match version {
             Version::One => Self::decode_1(octets),
@@ -127,7 +127,7 @@ impl<'a> ReceivedReply<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn decode_1(octets: &'a [u8]) -> Option<Self> {
         let (header, payload) = v1::Header::decode(octets).ok()?;
         let header_length = octets.len().saturating_sub(payload.len());
