@@ -112,7 +112,7 @@ impl Dialect {
         }
         let is_possible = |family| v2::MessageV2::decode(family, octets).is_ok();
         match family {
-            Some(Family::A) if is_whole && is_refusal_of_version_1(octets) => Self::Version1,
+            Some(family) if is_whole && is_refusal_of_version_1(*family, octets) => Self::Version1,
             Some(family) => Self::Version2(*family),
             // A version 1 peer refuses version 2 in its own layout, under the version it refuses.
             None if v1::ErrorReply::decode(octets).is_ok() => Self::Version1,
@@ -122,12 +122,16 @@ impl Dialect {
     }
 }
 
-/// Whether this is an ERR_VERS of version 1, and not an error of family A. What follows either has no meaning, so the
-/// reading that leaves less of it wins.
-fn is_refusal_of_version_1(octets: &[u8]) -> bool {
+/// Whether this is an ERR_VERS of version 1, and not an error of version 2. Family A has another layout: what follows either has
+/// no meaning, so the reading that leaves less of it wins. Family B has the same, but an end that speaks version 2 does not
+/// leave it out of the versions that it supports.
+fn is_refusal_of_version_1(family: Family, octets: &[u8]) -> bool {
     let Ok((reply, rest)) = v1::ErrorReply::decode(octets) else { return false };
-    let refuses = matches!(reply.error(), v1::ErrorBody::Vers { .. });
-    refuses && v2::MessageV2::decode(Family::A, octets).map_or(true, |message| message.payload.len() > rest.len())
+    let v1::ErrorBody::Vers { low, high } = reply.error() else { return false };
+    match family {
+        Family::A => v2::MessageV2::decode(family, octets).map_or(true, |message| message.payload.len() > rest.len()),
+        Family::B => !(low..=high).contains(&v2::VERSION),
+    }
 }
 
 impl<'a> Decoded<'a> {

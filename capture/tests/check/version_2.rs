@@ -430,7 +430,8 @@ fn to_begin_with_version_2_and_go_on_with_version_1_breaks_no_rule() {
     let calls = [a(A_MSG, XID, 0, &A_NO_CHUNKS, &null(XID)), b(CALL_INLINE, XID, &[0; 4], &null(XID))];
     // An empty RDMA2_GRANT of family A is an empty RDMA2_CONNPROP_MIDDLE of family B: it does not show which it is.
     let unknown = b(6, 0, &[0], &[]);
-    for first in calls.into_iter().chain([unknown]) {
+    let properties = [a(5, 0, 0, &[0], &[]), b(7, 0, &[0], &[])];
+    for first in calls.into_iter().chain([unknown]).chain(properties) {
         let xid = u32::from_be_bytes(first[..4].try_into().unwrap());
         let mut trace = Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA);
         trace.send(Client, &first);
@@ -438,6 +439,9 @@ fn to_begin_with_version_2_and_go_on_with_version_1_breaks_no_rule() {
         trace.null(8);
         trace.null(9);
         assert_eq!(slugs(&trace.packets), BTreeSet::new(), "{first:x?}");
+        for slug in ["error-from-requester", "credit-initial"] {
+            assert_eq!(not_judged(&trace.packets, slug), 0, "{slug} {first:x?}");
+        }
     }
 }
 

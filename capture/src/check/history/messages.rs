@@ -4,7 +4,7 @@ use rpcrdma::error::Role;
 use rpcrdma::prefix::Procedure;
 use rpcrdma::rpc::MessageType;
 use rpcrdma::rules::{ERROR_FROM_REQUESTER, Sent};
-use rpcrdma::v1;
+use rpcrdma::{v1, v2};
 
 use super::pending::PendingFinding;
 use super::requests::Answers;
@@ -13,7 +13,7 @@ use crate::carrier::operation::Side;
 use crate::check::book::{Book, Group};
 use crate::check::found::About;
 use crate::check::setup;
-use crate::rpc::header::Dialect;
+use crate::rpc::header::{AnyErrorBody, Dialect};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Detail, Message};
 
@@ -125,7 +125,10 @@ impl History {
             Some(detail) if !self.is_stray_error(message, detail) => Some(Role::Responder),
             // It may answer an unreadable call of the other direction (RFC 8167), or come from a requester.
             Some(_) if self.requests.get_mut(message.sender.other()).take_unclear(message.xid()) => {
-                book.unknown(&ERROR_FROM_REQUESTER);
+                // What refuses version 2 answers the first message of the client.
+                if !(is_refusal(message) && self.client == Some(message.sender.other())) {
+                    book.unknown(&ERROR_FROM_REQUESTER);
+                }
                 None
             }
             _ if self.is_reverse_call(message) => Some(Role::Requester),
@@ -146,6 +149,12 @@ impl History {
 /// whatever else its sender supports.
 pub(super) fn is_of_version_1(message: &Message) -> bool {
     message.prefix().is_some_and(|prefix| prefix.version == v1::VERSION) && message.error().is_none()
+}
+
+/// Whether it refuses version 2, in the layout of version 1.
+fn is_refusal(message: &Message) -> bool {
+    let is_2 = message.prefix().is_some_and(|prefix| prefix.version == v2::VERSION);
+    is_2 && matches!(message.error(), Some(AnyErrorBody::V1(v1::ErrorBody::Vers { .. })))
 }
 
 /// Whether a message of another version would be a call if it were of version 1.
