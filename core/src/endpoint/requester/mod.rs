@@ -314,6 +314,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         if self.state == State::Disconnecting {
             return Ok(None);
         }
+        // As long as a message may be sent, this is it: nothing else comes between its parts.
         if let Some(id) = self.continuing
             && self.window.may_continue()
         {
@@ -328,8 +329,8 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                     return Ok(Some(Output::Read { call: id, source: piece.remote, at: piece.at }));
                 }
                 Step::SendDone => return self.send_done(id, header),
-                Step::Send if self.continuing.is_none() && self.window.may_send() => return self.send(id, header),
-                Step::Continue if self.continuing.is_none() && self.window.may_send() => {
+                Step::Send if self.window.may_send() => return self.send(id, header),
+                Step::Continue if self.window.may_send() => {
                     self.rest(id);
                     self.continuing = Some(id);
                     self.window.send();

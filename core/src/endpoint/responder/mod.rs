@@ -359,6 +359,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if self.state == State::Over {
             return Ok(None);
         }
+        // As long as a message may be sent, this is it: nothing else comes between its parts.
         if let Some(call) = self.continuing
             && self.permitted > 0
         {
@@ -396,7 +397,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                     Output::Invalidate { call, handle }
                 }
                 Step::Write(piece) => Output::Write { call, from: piece.at, target: piece.remote },
-                Step::Send if self.permitted > 0 && self.continuing.is_none() => return self.send(call, header),
+                Step::Send if self.permitted > 0 => return self.send(call, header),
                 Step::Send => {
                     self.ready.pop();
                     self.unsent.push(call);
