@@ -283,11 +283,13 @@ fn parts_wait_for_credits_and_others_for_the_last_part() {
         responder.handle(responder::Input::Received { receive: 6, octets: &octets(&other) }).unwrap();
         let (_, _, second) = answered(&mut responder, &[]);
         reply(&mut responder, first, &reply_of(34));
-        reply(&mut responder, second.unwrap(), &[&[8][..], &reply_of(0)[1..]].concat());
         let mut sends = Vec::new();
-        for _ in 0..8 {
+        for round in 0..8 {
             responder.permit(0);
             assert_eq!(answered(&mut responder, &reply_of(34)).0.len(), 0, "{version}");
+            if round == 1 {
+                reply(&mut responder, second.unwrap(), &[&[8][..], &reply_of(0)[1..]].concat());
+            }
             responder.permit(1);
             let mut buffer = [0xa5; 256];
             while let Some(output) = responder.poll(&mut buffer).unwrap() {
