@@ -7,7 +7,7 @@ mod dissected;
 mod stopping;
 
 use std::net::SocketAddr;
-use std::sync::Mutex;
+use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use rpcrdma::v2::{ErrorBodyV2, Family};
 use rpcrdma_capture::Form;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Listener, PathMtu};
 use rpcrdma_verbs::{
-    Call, CallError, Client, Dispatcher, Error, Local, Refusal, Request, Server, Settings, SettingsBuilder, Verbs,
-    Version, Versions,
+    Call, CallError, Client, Connection, Dispatcher, Error, Local, Refusal, Request, Server, Settings, SettingsBuilder,
+    Verbs, Version, Versions,
 };
 
 use dissected::{File, Found, dissect};
@@ -328,6 +328,52 @@ fn a_call_recovers_from_what_the_server_cannot_take() {
                 echo(&client, Way::Inline, 5);
             });
             assert!(found.broken.is_empty(), "{name}, {versions:?}: {:?}", found.broken);
+        }
+    }
+}
+
+/// Begins as many calls as there are places for, answers those of the other end, and takes the replies to its own.
+fn call_and_answer(connection: &Connection<Adapter>, barrier: &Barrier) {
+    const CALLS: usize = 64;
+    let longest = Duration::from_secs(20);
+    while connection.version().is_none() {
+        assert!(connection.request(Duration::from_millis(10)).unwrap().is_none(), "nobody calls yet");
+    }
+    barrier.wait();
+    let calls: Vec<_> = (0..CALLS).map(|_| connection.start(Call::rpc(PROGRAM, 1, 0))).collect();
+    // Now neither end can send another call.
+    barrier.wait();
+    for answered in 0..CALLS {
+        let mut request = connection.request(longest).unwrap().unwrap_or_else(|| panic!("only {answered} calls came"));
+        request.accept();
+        request.answer().unwrap();
+    }
+    for (number, call) in calls.into_iter().enumerate() {
+        let (call, outcome) = call.wait();
+        assert_eq!((outcome, call.accepted()), (Ok(()), Ok(&[][..])), "{number}");
+    }
+    // What the other end still waits for comes with what this one still takes.
+    barrier.wait();
+}
+
+#[test]
+fn two_ends_that_use_up_their_credits_with_calls_answer_them_all() {
+    for versions in [Versions::ONE, Versions::TWO_A, Versions::TWO_B] {
+        for places in [1, 2, 7, 64] {
+            let both = |builder: SettingsBuilder| with(builder.calls(places).served(places), versions);
+            let fabric = Fabric::new();
+            let (here, there) =
+                (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
+            let server = Server::bind(&there, address(), both(Settings::server().to_builder())).unwrap();
+            let barrier = Barrier::new(2);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let connection = server.accept(Duration::from_secs(10)).unwrap().unwrap();
+                    call_and_answer(&connection, &barrier);
+                });
+                let client = Client::connect(&here, address(), &both(Settings::client().to_builder())).unwrap();
+                call_and_answer(client.connection(), &barrier);
+            });
         }
     }
 }

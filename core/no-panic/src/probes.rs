@@ -608,7 +608,12 @@ fn requester(input: &[u8], output: &mut [u8]) {
         requester.agree(terms());
         requester.limit_segments(SegmentLimits { octets: black_box(5000), count: black_box(3) });
         requester.permit(black_box(3));
-        see((requester.in_flight(), requester.is_full(), Direction::of(input, |xid| requester.awaits(xid))));
+        see((
+            requester.in_flight(),
+            requester.awaited_replies(),
+            requester.is_full(),
+            Direction::of(input, |xid| requester.awaits(xid)),
+        ));
     }
 }
 
@@ -625,7 +630,7 @@ fn responder(input: &[u8], output: &mut [u8]) {
         responder.agree(terms());
         responder.permit(black_box(3));
         see(responder.occupied());
-        see(responder.has_place());
+        see((responder.has_place(), responder.owed_replies()));
         responder.refuse_xid(u32::from(*octet));
         if let Err(error) = responder.handle(responder::Input::Received { receive: 1, octets: input }) {
             show(&error);
@@ -681,6 +686,8 @@ fn channel(input: &[u8], output: &mut [u8]) {
             see((
                 channel.is_silent(),
                 channel.available(black_box(9)),
+                channel.available_for_calls(black_box(9), black_box(2), black_box(1)),
+                channel.available_for_replies(black_box(9)),
                 channel.negotiation(),
                 channel.terms(black_box(true)),
             ));

@@ -78,6 +78,10 @@ impl Window {
         self.sent = self.sent.saturating_sub(1);
     }
 
+    pub(super) const fn sent(&self) -> u32 {
+        self.sent
+    }
+
     pub(super) const fn in_flight(&self) -> u32 {
         self.taken
     }

@@ -144,6 +144,11 @@ impl<V: Provider> Answering<V> {
         self.responder.occupied()
     }
 
+    /// Calls that are not answered.
+    pub(super) fn owed(&self) -> u32 {
+        self.responder.owed_replies()
+    }
+
     /// Whether there is a place for one more call.
     pub(super) fn has_place(&self) -> bool {
         self.responder.has_place()
@@ -221,7 +226,7 @@ impl<V: Provider> Answering<V> {
     ) -> Result<bool, Ended> {
         let occupied = self.responder.occupied();
         // The call that is answered gives up what it occupied.
-        if let Some(permitted) = gate.permitted(occupied.saturating_sub(1)) {
+        if let Some(permitted) = gate.permitted_replies(occupied.saturating_sub(1)) {
             self.responder.permit(permitted);
         }
         let output = match self.responder.poll(&mut buffers.header) {

@@ -331,19 +331,20 @@ impl<V: Provider> Calling<V> {
         self.woken.extend(self.line.all());
     }
 
-    /// Does the next thing that the Requester asks for, and says whether there was one.
+    /// Does the next thing that the Requester asks for, and says whether there was one. `occupied`: Receives less than are
+    /// posted. `owed`: replies that the other side waits for; none if it does not call.
     pub(super) fn step(
         &mut self,
         port: &Port<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         gate: &mut Gate<'_>,
-        occupied: u32,
+        (occupied, owed): (u32, Option<u32>),
     ) -> Result<bool, Ended> {
         if self.pull_held(port, buffers)? {
             return Ok(true);
         }
-        if let Some(permitted) = gate.permitted(occupied) {
+        if let Some(permitted) = gate.permitted_calls(occupied, owed, self.requester.awaited_replies()) {
             self.requester.permit(permitted);
         }
         let output = match self.requester.poll(&mut buffers.header) {

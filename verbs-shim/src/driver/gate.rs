@@ -16,13 +16,24 @@ impl<'a> Gate<'a> {
         Self { channel, room }
     }
 
-    /// How many messages may be sent, with this many Receives less; none if it is not version 2 that is spoken: version 1
-    /// counts calls instead.
-    pub(super) fn permitted(&self, occupied: u32) -> Option<u32> {
-        match self.channel.negotiation() {
-            Negotiation::Agreed(Version::Two(_)) => Some(self.channel.available(self.room.saturating_sub(occupied))),
-            _ => None,
-        }
+    /// How many calls may be sent, with this many Receives less, if this end owes that many replies to the other one, and
+    /// waits for so many; none if it is not version 2 that is spoken: version 1 counts calls instead.
+    pub(super) fn permitted_calls(&self, occupied: u32, owed: Option<u32>, awaited: u32) -> Option<u32> {
+        let room = self.room.saturating_sub(occupied);
+        self.is_version_2().then(|| match owed {
+            Some(owed) => self.channel.available_for_calls(room, owed, awaited),
+            None => self.channel.available(room),
+        })
+    }
+
+    /// How many replies may be sent, likewise.
+    pub(super) fn permitted_replies(&self, occupied: u32) -> Option<u32> {
+        let room = self.room.saturating_sub(occupied);
+        self.is_version_2().then(|| self.channel.available_for_replies(room))
+    }
+
+    const fn is_version_2(&self) -> bool {
+        matches!(self.channel.negotiation(), Negotiation::Agreed(Version::Two(_)))
     }
 
     /// A message is sent: writes its credits into its header.

@@ -215,11 +215,12 @@ impl<V: Provider> ConnectionState<V> {
         if self.say(port)? {
             return Ok(true);
         }
-        let Self { buffers, channel, calling, answering, jobs, .. } = self;
+        let Self { buffers, channel, calling, answering, jobs, waiting, .. } = self;
         let is_version_1 = channel.negotiation() == Negotiation::Agreed(Version::One);
         let occupied = answering.as_ref().filter(|_| !is_version_1).map_or(0, Answering::occupied);
         let mut gate = Gate::new(channel, buffers.room());
-        if calling.step(port, buffers, jobs, &mut gate, occupied)? {
+        let owed = answering.as_ref().map(|answering| answering.owed().saturating_add(waiting.len() as u32));
+        if calling.step(port, buffers, jobs, &mut gate, (occupied, owed))? {
             return Ok(true);
         }
         if let Some(answering) = answering
@@ -486,7 +487,7 @@ impl<V: Provider> ConnectionState<V> {
         for Arrived { receive, length, invalidated } in mem::take(arrived) {
             // What is asked for is no longer of use.
             let mut gate = Gate::new(channel, 0);
-            while matches!(calling.step(port, buffers, jobs, &mut gate, 0), Ok(true) | Err(Ended::Peer)) {}
+            while matches!(calling.step(port, buffers, jobs, &mut gate, (0, None)), Ok(true) | Err(Ended::Peer)) {}
             let _ = buffers.look(port, receive, |octets| {
                 let octets = octets.get(..length).unwrap_or_default();
                 let is_reply = match channel.received(octets) {

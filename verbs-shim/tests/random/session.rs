@@ -66,8 +66,6 @@ impl Plan {
         let cancels = rough && random.one_in(3);
         let regions = (rough && random.one_in(4)).then(|| random.below(8) as usize);
         let reverse = if regions.is_none() && random.one_in(3) { random.below(100) as u32 } else { 0 };
-        // Not yet: a peer may use all its credits of version 2 for calls, and there are fewer places for them.
-        let reverse = if version == Version::One { reverse } else { 0 };
         let tight = random.one_in(6);
         let of_calls = |random: &mut Random| 1 + random.below(32) as u32;
         let sizes = |random: &mut Random, builder: SettingsBuilder| {

@@ -33,6 +33,8 @@ pub(super) struct MessageCredits {
     /// In family A: parts of continued messages whose sender may be short of something to grant, and has not got anything
     /// in return.
     owed: u32,
+    /// In family A: the most credits that the peer can have granted and not seen used. 0 if it does not say.
+    most_of_peer: u32,
 }
 
 /// A message that was received, as far as it matters to credits.
@@ -65,13 +67,13 @@ impl MessageCredits {
     /// message too.
     pub(super) const fn client(family: Family) -> Self {
         let granted = Self::of_server(family);
-        Self { family, sent: 0, permitted: 1, received: 0, granted, unreported: 0, owed: 0 }
+        Self { family, sent: 0, permitted: 1, received: 0, granted, unreported: 0, owed: 0, most_of_peer: 0 }
     }
 
     /// The other end of [`Self::client`].
     pub(super) const fn server(family: Family) -> Self {
         let permitted = Self::of_server(family);
-        Self { family, sent: 0, permitted, received: 0, granted: 1, unreported: 0, owed: 0 }
+        Self { family, sent: 0, permitted, received: 0, granted: 1, unreported: 0, owed: 0, most_of_peer: 0 }
     }
 
     const fn of_server(family: Family) -> u32 {
@@ -90,6 +92,13 @@ impl MessageCredits {
         }
     }
 
+    /// How many of them may be Calls, by an end that owes this many Replies and waits for so many.
+    pub(super) fn available_for_calls(&self, room: u32, owed_replies: u32, awaited: u32) -> u32 {
+        // A peer that can receive just one message is called, too, while there is nothing that it could wait for.
+        let kept = if owed_replies == 0 && awaited == 0 { 0 } else { owed_replies.max(1) };
+        self.available(room).saturating_sub(kept)
+    }
+
     /// Whether an asynchronous grant is due: half of what can be received has come since the peer was last told, or the peer
     /// may send nothing more; and there is something to grant. The peer keeps a Receive for one such message that it has not
     /// permitted. Two ends cannot go on granting to each other: a grant always leaves the peer something.
@@ -97,10 +106,15 @@ impl MessageCredits {
     /// In family A the parts of a long message can use up what their sender has to grant, because each has to grant
     /// something, and only what is used can be granted again. So each is returned by a grant, if it granted no more than it
     /// had to.
+    ///
+    /// The same befalls an end of family A that sends more messages than it receives, whatever they are. It has granted as
+    /// much as it says it can have outstanding, and cannot use its credits. Anything that comes helps it.
     pub(super) fn is_grant_due(&self, room: u32) -> bool {
         let is_half = self.unreported > 0 && self.unreported.saturating_mul(2) >= room;
         let is_out = self.granted.wrapping_sub(self.received).cast_signed() <= 0;
-        (is_half || is_out || self.owed > 0) && self.news(room) > 0 && self.ahead() >= 0
+        let is_full = self.most_of_peer > 0 && i64::from(self.ahead()) >= i64::from(self.most_of_peer);
+        let is_stuck = self.unreported > 0 && is_full;
+        (is_half || is_out || is_stuck || self.owed > 0) && self.news(room) > 0 && self.ahead() >= 0
     }
 
     /// Counts an asynchronous grant that is sent, and returns its `rdma_credit`.
@@ -134,8 +148,11 @@ impl MessageCredits {
         let is_grant = message == CountedMessage::Grant;
         self.count(u32::from(is_grant))?;
         self.unreported = self.unreported.saturating_add(u32::from(!is_grant));
-        if self.family == Family::A && message == CountedMessage::Middle && credit.granted() <= 1 {
-            self.owed = self.owed.saturating_add(1);
+        if self.family == Family::A {
+            self.most_of_peer = u32::from(credit.maximum());
+            if message == CountedMessage::Middle && credit.granted() <= 1 {
+                self.owed = self.owed.saturating_add(1);
+            }
         }
         self.permitted = match self.family {
             // No sum of grants may look like a number before those that were sent.
@@ -224,6 +241,21 @@ mod tests {
             assert!(!client.is_grant_due(8), "{family:?}");
             assert_eq!(client.ahead(), before + 4, "{family:?}");
         }
+    }
+
+    #[test]
+    fn a_peer_of_family_a_that_has_granted_all_it_can_is_sent_something() {
+        let (mut client, mut server) = (MessageCredits::client(Family::A), MessageCredits::server(Family::A));
+        server.receive(client.send(40), CountedMessage::Other).unwrap();
+        client.receive(server.send(8), CountedMessage::Other).unwrap();
+        while server.available(8) > 0 {
+            assert!(!client.is_grant_due(40));
+            client.receive(server.send(8), CountedMessage::Other).unwrap();
+        }
+        assert!(client.is_grant_due(40), "the server has credits, but nothing to grant");
+        server.receive(client.grant(40), CountedMessage::Grant).unwrap();
+        assert_eq!(server.available(8), 1);
+        assert!(!client.is_grant_due(40));
     }
 
     #[test]

@@ -103,6 +103,8 @@ struct Link {
     properties: Properties<'static>,
     host: HostMessage,
     has_sent_properties: bool,
+    /// The endpoint that has sent some parts of a continued message, and not the last.
+    half_sent: Option<Role>,
     /// Whether the peer's first message has properties, and more of them are to come.
     waits_for_properties: bool,
 }
@@ -274,15 +276,44 @@ impl Channel {
         }
     }
 
+    /// How many of them may be Calls, on a connection whose ends both call. This end owes the peer `owed` Replies, and waits
+    /// for `awaited` of the peer's.
+    ///
+    /// Version 1 counts the credits of either direction separately (RFC 8167 section 4). Version 2 has one account for all
+    /// messages, so two ends could use it up with Calls, and neither could send a Reply. Therefore a credit is kept for each
+    /// Reply that is owed, and one as long as there are Calls under way. Each Reply makes room for another message, so an end
+    /// never has to wait for one whose last credit it holds itself.
+    ///
+    /// Nothing comes between the parts of a continued Reply, and a continued Call that was begun has all credits.
+    #[must_use]
+    pub fn available_for_calls(&self, room: u32, owed: u32, awaited: u32) -> u32 {
+        match &self.state {
+            ChannelState::Two(Link { half_sent: Some(Role::Responder), .. }) => 0,
+            ChannelState::Two(Link { half_sent: Some(Role::Requester), .. }) => self.available(room),
+            ChannelState::Two(link) => link.credits.available_for_calls(room, owed, awaited),
+            _ => self.available(room),
+        }
+    }
+
+    /// How many of them may be Replies, on a connection whose ends both call: none between the parts of a continued Call.
+    #[must_use]
+    pub fn available_for_replies(&self, room: u32) -> u32 {
+        match &self.state {
+            ChannelState::Two(Link { half_sent: Some(Role::Requester), .. }) => 0,
+            _ => self.available(room),
+        }
+    }
+
     /// Counts a message of the Requester or the Responder that is about to be sent, and writes its credits into its header.
     /// After an error that answers a Call of which parts are still to come, they need not come.
     pub fn send(&mut self, room: u32, header: &mut [u8]) {
         if let ChannelState::Offered(link) | ChannelState::Two(link) = &mut self.state {
             link.stamp(room, header);
-            if let Ok(prefix) = Prefix::decode(header)
-                && prefix.procedure == Procedure::RDMA_ERROR
-            {
-                link.peer.refused(prefix.xid);
+            if let Ok(prefix) = Prefix::decode(header) {
+                match prefix.procedure {
+                    Procedure::RDMA_ERROR => link.peer.refused(prefix.xid),
+                    procedure => link.half_sent = half_sent(link.family, procedure, header),
+                }
             }
         }
     }
@@ -488,6 +519,7 @@ impl Link {
             properties: Properties::DEFAULT,
             host: HostMessage::NONE,
             has_sent_properties: false,
+            half_sent: None,
             waits_for_properties: false,
         }
     }
@@ -596,6 +628,23 @@ impl Own<'_> {
             Family::B => HeaderV2::B(family_b::Header { xid, credit, body: family_b::Body::ConnpropFinal(set) }),
         };
         header.encode(buffer)
+    }
+}
+
+/// The endpoint that has more to send after this message for an RPC, if it has.
+fn half_sent(family: Family, Procedure(of): Procedure, header: &[u8]) -> Option<Role> {
+    match family {
+        Family::A => {
+            let flags = header.get(Prefix::LEN..).and_then(|rest| rest.first_chunk::<4>());
+            let flags = HeaderFlags::from_bits_retain(flags.map_or(0, |flags| u32::from_be_bytes(*flags)));
+            let role = if flags.contains(HeaderFlags::RESPONSE) { Role::Responder } else { Role::Requester };
+            flags.contains(HeaderFlags::MORE).then_some(role)
+        }
+        Family::B => match family_b::HeaderType(of) {
+            family_b::HeaderType::RDMA2_CALL_MIDDLE => Some(Role::Requester),
+            family_b::HeaderType::RDMA2_REPLY_MIDDLE => Some(Role::Responder),
+            _ => None,
+        },
     }
 }
 

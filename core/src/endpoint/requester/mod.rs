@@ -196,6 +196,12 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.window.in_flight()
     }
 
+    /// Calls that are sent and not answered, cancelled or not.
+    #[must_use]
+    pub const fn awaited_replies(&self) -> u32 {
+        self.window.sent()
+    }
+
     /// Whether there is no room for one more Call: [`call`](Self::call) would return [`CallRefusal::TooManyCalls`].
     #[must_use]
     pub const fn is_full(&self) -> bool {

@@ -159,14 +159,21 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// Calls that are not answered, and whose Receives have gone back to the driver. In version 2, they still hold the
-    /// credits with which they came, so that what was granted bounds what this end has to hold.
+    /// credits with which they came, so that what was granted bounds what this end has to hold. An answer gives up one of
+    /// them: there is one less when it is sent, and when it is asked whether it may be.
     #[must_use]
     pub fn occupied(&self) -> u32 {
         self.slots.iter().fold(0, |sum: u32, (_, slot)| sum.saturating_add(u32::from(slot.receive.is_none())))
     }
 
-    /// Whether there is a place for one more Call, or the next part of one. Credits of version 2 count messages of any kind, so there may be more
-    /// Calls than places: those wait in their Receives, and nothing is granted for them.
+    /// Calls that are not answered: the Replies that this end owes its peer.
+    #[must_use]
+    pub fn owed_replies(&self) -> u32 {
+        u32::try_from(self.slots.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether there is a place for one more Call, or the next part of one. Credits of version 2 count messages of any kind,
+    /// so there may be more Calls than places: those wait in their Receives, and nothing is granted for them.
     #[must_use]
     pub fn has_place(&self) -> bool {
         let most = self.granted.max(self.grant).saturating_add(self.provided);
