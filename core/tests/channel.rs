@@ -272,7 +272,7 @@ fn each_property_has_a_default_a_value_and_wrong_values() {
             for version in [A, B] {
                 let name = format!("{which} {value:?}, version {version}");
                 let mut channel = client(Versions::from(version));
-                let start: &[u32] = if version == A { &[0, 2, 8 << 16 | 8, 5, 0, 2] } else { &[0, 2, 9, 7, 2] };
+                let start: &[u32] = if version == A { &[0, 2, 32 << 16 | 8, 5, 0, 2] } else { &[0, 2, 9, 7, 2] };
                 // Another property, with a value that is right.
                 let other = which % 5 + 1;
                 let message = [start, &[other as u32, 4, 7, which as u32], value].concat();
@@ -283,7 +283,7 @@ fn each_property_has_a_default_a_value_and_wrong_values() {
                 }
                 assert_eq!(numbers(&channel), expected, "{name}");
                 // The credits of a message that cannot be read do not count, so these let the error go.
-                let grant: &[u32] = if version == A { &[0, 2, 8 << 16 | 8, 1, 0, 0, 0, 0, 0] } else { &[0, 2, 9, 5] };
+                let grant: &[u32] = if version == A { &[0, 2, 32 << 16 | 8, 1, 0, 0, 0, 0, 0] } else { &[0, 2, 9, 5] };
                 assert_eq!(hears(&mut channel, grant), Arrival::Nothing, "{name}");
                 let error = says(&mut channel).map(|said| *said.last().unwrap());
                 assert_eq!(error, number.is_none().then_some(3), "{name}");
