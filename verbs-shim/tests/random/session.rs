@@ -403,7 +403,11 @@ impl Session {
         ];
         faults.extend(failures.map(Fault::Complete));
         let faults = Faults::seeded(self.plan.seed ^ number, many, &faults);
-        adapter.clone().with_faults(if end == 0 { faults } else { faults.at(0, Fault::Delay(Duration::ZERO)) })
+        // All connections of the server have the same faults, and begin with a Send of its properties in version 2.
+        let sound = if end == 0 { 0 } else { 2 };
+        adapter
+            .clone()
+            .with_faults((0..sound).fold(faults, |faults, step| faults.at(step, Fault::Delay(Duration::ZERO))))
     }
 }
 
