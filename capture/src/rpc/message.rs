@@ -191,6 +191,15 @@ pub(crate) fn readable(captured: Captured, octets: &[u8]) -> &[u8] {
     if captured == Captured::Tail { &[] } else { octets }
 }
 
+/// How many messages an end permits the other to send in version 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permitted {
+    /// So many more (drafts -00 to -04, "Granting Credits").
+    More(u32),
+    /// So many since the connection began, modulo 2^32 (draft -07 section 4.2.1).
+    InAll(u32),
+}
+
 impl Message {
     /// The header and the payload.
     ///
@@ -267,15 +276,21 @@ impl Message {
         Prefix::decode(self.readable()).ok()
     }
 
-    /// The credits that a call requests or a reply grants, if it is known what `rdma_credit` says. In the drafts of version 2
-    /// from -03 on, it may be a number of credits, or a limit on a count of messages.
+    /// The credits that a call of version 1 requests, or a reply grants. In version 2 a credit is not for a call:
+    /// [`permitted`](Self::permitted).
     #[must_use]
     pub fn credits(&self) -> Option<u32> {
+        self.prefix().filter(|_| self.dialect == Dialect::Version1).map(|prefix| prefix.credit)
+    }
+
+    /// How many messages the receiver may send, of whatever kind, according to a message of version 2.
+    #[must_use]
+    pub fn permitted(&self) -> Option<Permitted> {
         let credit = self.prefix()?.credit;
         match self.dialect {
-            Dialect::Version1 => Some(credit),
-            Dialect::Version2(Family::A) => Some(Credit(credit).granted().into()),
-            Dialect::Version2(Family::B) | Dialect::Version2Unknown => None,
+            Dialect::Version2(Family::A) => Some(Permitted::More(Credit(credit).granted().into())),
+            Dialect::Version2(Family::B) => Some(Permitted::InAll(credit)),
+            Dialect::Version1 | Dialect::Version2Unknown => None,
         }
     }
 

@@ -90,7 +90,9 @@ struct Rpc {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sequence {
-    rpc: Rpc,
+    /// The [`Rpc`], whose fields leave room for the next one where they are not in a structure of their own.
+    xid: u32,
+    is_reply: bool,
     /// Whether it may end without its last message.
     may_end: bool,
     received: u64,
@@ -185,6 +187,12 @@ impl Shape {
     }
 }
 
+impl Sequence {
+    const fn rpc(&self) -> Rpc {
+        Rpc { xid: self.xid, is_reply: self.is_reply }
+    }
+}
+
 impl Shape {
     /// The RPC that the message belongs to.
     const fn rpc(&self) -> Option<Rpc> {
@@ -221,7 +229,7 @@ impl Continuation {
         let shape = Shape::of(header);
         if let Some(open) = self.open
             && open.may_end
-            && shape.rpc().is_some_and(|rpc| rpc != open.rpc)
+            && shape.rpc().is_some_and(|rpc| rpc != open.rpc())
         {
             self.open = None;
         }
@@ -262,7 +270,7 @@ impl Continuation {
     /// complete, its sender may go on with it, or leave it at that.
     pub fn refused(&mut self, xid: u32) {
         if let Some(open) = &mut self.open
-            && open.rpc == (Rpc { xid, is_reply: false })
+            && open.rpc() == (Rpc { xid, is_reply: false })
         {
             open.may_end = true;
         }
@@ -300,7 +308,7 @@ impl Continuation {
 
     fn inline(&mut self, shape: &Shape, length: usize) -> Result<Part, ContinuationError> {
         let &Shape::Inline { rpc, more, remaining, has_chunks } = shape else { return Ok(Part::Nothing) };
-        if self.open.is_some_and(|open| open.rpc != rpc) {
+        if self.open.is_some_and(|open| open.rpc() != rpc) {
             return Err(ContinuationError::OtherMessage);
         }
         if more && has_chunks {
@@ -310,7 +318,7 @@ impl Continuation {
         let may_end = self.open.is_some_and(|open| open.may_end);
         let received = offset.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
         let totals = totals(before, offset, received, more, remaining)?;
-        self.open = more.then_some(Sequence { rpc, may_end, received, totals });
+        self.open = more.then_some(Sequence { xid: rpc.xid, is_reply: rpc.is_reply, may_end, received, totals });
         Ok(Part::Payload { offset, is_last: !more })
     }
 
@@ -321,7 +329,7 @@ impl Continuation {
             Shape::External { rpc } => (rpc, false),
             Shape::Control | Shape::Properties { .. } => return error,
         };
-        let was_open = self.open.is_some_and(|open| open.rpc == rpc);
+        let was_open = self.open.is_some_and(|open| open.rpc() == rpc);
         if was_open {
             self.open = None;
         }

@@ -7,6 +7,7 @@
 pub(super) mod histogram;
 mod in_flight;
 mod intervals;
+mod permitted;
 #[cfg(all(feature = "json", feature = "text"))]
 pub mod rank;
 mod report;
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 
 use rpcrdma::lists;
 
+use self::permitted::PermittedMessages;
 use super::operation_name::OperationName;
 use super::reason::{count, reason};
 use crate::carrier::connection::Rejected;
@@ -85,6 +87,7 @@ pub struct Stats {
 struct PerConnection {
     messages: u64,
     credits: CreditCounts,
+    permitted: PermittedMessages,
 }
 
 #[derive(Debug, Default)]
@@ -132,6 +135,9 @@ impl Stats {
         }
         if malformed.is_some() {
             return;
+        }
+        if let Some(permitted) = message.permitted() {
+            connection.permitted.put(message.from, permitted);
         }
         match (direction, message.credits()) {
             (Some(Direction::Call), Some(credit)) => connection.credits.requested.put(credit),
@@ -207,12 +213,12 @@ impl Stats {
             self.other.packets += report.counts.active.packets + report.counts.passive.packets;
             return;
         };
-        let PerConnection { messages, credits } = self.open.remove(&number).unwrap_or_default();
+        let PerConnection { messages, credits, permitted } = self.open.remove(&number).unwrap_or_default();
         if self.connections.len() == CONNECTIONS {
             self.connections_left_out += 1;
             return;
         }
-        self.connections.push(ConnectionStatistics::new(number, report, messages, credits));
+        self.connections.push(ConnectionStatistics::new(number, report, messages, (credits, permitted)));
     }
 
     fn rejected(&mut self, rejected: &Rejected) {

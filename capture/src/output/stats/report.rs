@@ -8,6 +8,7 @@ use rpcrdma::private_data::{Flags, PrivateData};
 use serde::Serialize;
 
 use super::histogram::Histogram;
+use super::permitted::PermittedMessages;
 use crate::carrier::connection::Counts;
 use crate::carrier::connection::Endpoint;
 use crate::carrier::operation::Side;
@@ -179,6 +180,9 @@ pub struct EndReport {
     pub at_limit_ns: u64,
     /// Nanoseconds during which that may have been so: the capture does not show it.
     pub at_limit_unknown_ns: u64,
+    /// In version 2: how many messages it has permitted the other end to send. In family A the sum of what its messages grant,
+    /// in family B what the last of them says.
+    pub permitted_messages: Option<u64>,
 }
 
 /// The largest Send in each direction.
@@ -192,16 +196,15 @@ pub struct Inline {
     pub reply_octets: u32,
 }
 
-/// The values of `rdma_credit` in version 1, and in version 2 in the wire format of drafts -00 to -02. In that of later
-/// drafts, nothing shows what they mean.
+/// The values of `rdma_credit` in version 1. In version 2, `permitted_messages` of either end has what they add up to.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreditCounts {
-    /// In calls: what was requested.
+    /// In calls of version 1: what was requested.
     pub requested: Range,
-    /// In replies: what was granted.
+    /// In replies of version 1: what was granted.
     pub granted: Range,
 }
 
@@ -484,10 +487,19 @@ impl CaptureStatistics {
 }
 
 impl ConnectionStatistics {
-    pub(super) fn new(number: u32, report: &Report, messages: u64, credits: CreditCounts) -> Self {
+    pub(super) fn new(
+        number: u32,
+        report: &Report,
+        messages: u64,
+        (credits, permitted): (CreditCounts, PermittedMessages),
+    ) -> Self {
         let connection = &report.connection;
         let (active, passive) = (connection.said(Side::Active), connection.said(Side::Passive));
         let agreement = connection.agreement();
+        let end = |end: &Endpoint, said, counts, times| EndReport {
+            permitted_messages: permitted.by(end.address),
+            ..EndReport::new(end, said, counts, times)
+        };
         Self {
             connection: number,
             carrier: match connection.carrier {
@@ -500,13 +512,8 @@ impl ConnectionStatistics {
             set_up: connection.set_up,
             captured_at: report.captured_at.map(|(place, _)| place.name()),
             captured_at_known: report.captured_at.map(|(_, known)| known.name()),
-            active: EndReport::new(&connection.ends.active, active, &report.counts.active, report.credit_times.active),
-            passive: EndReport::new(
-                &connection.ends.passive,
-                passive,
-                &report.counts.passive,
-                report.credit_times.passive,
-            ),
+            active: end(&connection.ends.active, active, &report.counts.active, report.credit_times.active),
+            passive: end(&connection.ends.passive, passive, &report.counts.passive, report.credit_times.passive),
             inline: agreement.map(|agreement| Inline {
                 call_octets: agreement.client_to_server,
                 reply_octets: agreement.server_to_client,
@@ -548,6 +555,7 @@ impl EndReport {
             acknowledgement_median_ns: counts.acknowledgements.map(|measured| measured.median),
             at_limit_ns: credits.reached,
             at_limit_unknown_ns: credits.unknown,
+            permitted_messages: None,
         }
     }
 }

@@ -3,9 +3,7 @@
 use std::io;
 
 use super::intervals::IntervalStatistics;
-use super::report::{
-    ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, InlineFits, NamedCount, Range, Statistics,
-};
+use super::report::{ChunkTotals, ConnectionStatistics, EndReport, Forms, InlineFits, NamedCount, Range, Statistics};
 use crate::file::Time;
 use crate::output::style::{DIM, Line, NAME, PLAIN};
 
@@ -93,7 +91,7 @@ impl Statistics {
                     "   inline thresholds {call} for calls, {reply} for replies; remote invalidation {invalidation}"
                 ))?;
             }
-            text.line(&format!("   credits {}", credits(&connection.credits)))?;
+            text.line(&format!("   credits {}", credits(connection)))?;
             for end in [&connection.active, &connection.passive].into_iter().filter(|end| end.timeouts > 0) {
                 let times = counted(end.timeouts, "time-out");
                 text.line(&format!("   {times}: {} waited for an acknowledgement in vain", end.address))?;
@@ -372,8 +370,16 @@ fn acknowledged(connection: &ConnectionStatistics) -> String {
     format!("{}, {}", end(&connection.active), end(&connection.passive))
 }
 
-fn credits(credits: &CreditCounts) -> String {
-    format!("requested {}, granted {}", range(credits.requested), range(credits.granted))
+fn credits(connection: &ConnectionStatistics) -> String {
+    let ConnectionStatistics { active, passive, credits, .. } = connection;
+    let permits = |end: &EndReport| {
+        end.permitted_messages.map(|messages| format!("{} permitted {}", end.address, counted(messages, "message")))
+    };
+    let permitted: Vec<_> = [active, passive].into_iter().filter_map(permits).collect();
+    match permitted.is_empty() {
+        true => format!("requested {}, granted {}", range(credits.requested), range(credits.granted)),
+        false => format!("in version 2: {}", permitted.join(", ")),
+    }
 }
 
 fn range(range: Range) -> String {
