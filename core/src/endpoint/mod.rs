@@ -74,11 +74,28 @@
 //! discards such a reply. It cannot be used on a connection whose ends both call, because [`Direction`] takes such a
 //! reply for a Call.
 //!
-//! # Continued messages
-//! In version 2, a message that is too long for a Send can come in several. A Responder continues a reply that fits neither a
-//! Send nor the Reply chunk. A Requester continues what it is told to: [`Requester::continue_messages`]. Parts are put
-//! together where the driver has room for them: [`requester::Output::Place`], [`responder::Output::Place`]; how much that can
-//! be is bounded by [`requester::Call::reply_length`] and [`Limits::collected`].
+//! # Which form a message takes
+//! The first of these that is possible. A Call:
+//! 1. In one Send, with everything in it.
+//! 2. In version 2, in several Sends, if it has no more octets than the Requester was told to continue:
+//!    [`Requester::continue_messages`].
+//! 3. In one Send, with each argument that may be reduced in a Read chunk.
+//! 4. All of it in Read chunks, the rest at Position 0 (`RDMA_NOMSG`, `RDMA2_CALL_EXTERNAL`).
+//!
+//! Results get a Write chunk each if the caller asks for that and nothing protects them. There is a Reply chunk only if the
+//! longest reply does not fit in a Send, and has more octets than the Requester was told to continue.
+//!
+//! A Reply, whose results go to the Write chunks of the Call:
+//! 1. In one Send.
+//! 2. In the Reply chunk, if that is large enough.
+//! 3. In version 2, in several Sends; in version 1, provided in Read chunks, if the Responder was told that it may.
+//! 4. An error: `ERR_CHUNK`; in version 2 `RDMA2_ERR_REPLY_RESOURCE`, or `RDMA2_ERR_WRITE_RESOURCE` for a result that its
+//!    chunk is too small for.
+//!
+//! The parts of a continued message are put together where the driver has room for them: [`requester::Output::Place`],
+//! [`responder::Output::Place`]; how much that can be is bounded by [`requester::Call::reply_length`] and
+//! [`Limits::collected`]. Continuing needs no registered memory, but copies, and takes a credit for each part; so it is off by
+//! default, and pays for messages that are usually short.
 //!
 //! # Not there yet
 //! - Continued Calls with Read chunks: they are answered with `READ_CHUNKS`.

@@ -15,7 +15,7 @@ const DUPLICATES: u8 = 3;
 pub(super) struct Again {
     /// The place after the last octet that it is known to have sent.
     sent: u64,
-    /// When its last segment was captured.
+    /// When its last segment was captured that had data, or shows that it has sent more.
     last_time: Time,
     /// The hole that the other end reported last: its first place, and the one after its last.
     asked: Option<(u64, u64)>,
@@ -28,10 +28,12 @@ pub(super) struct Again {
 }
 
 impl Again {
-    /// A segment of this end: the nanoseconds of silence before it, and how far this end had sent.
-    pub(super) fn segment(&mut self, time: Time, end: u64) -> (u64, u64) {
+    /// A segment of this end: the nanoseconds since its last one with data, and how far this end had sent. That it acknowledges
+    /// what the other end sent in between does not end its wait for an acknowledgement.
+    pub(super) fn segment(&mut self, time: Time, end: u64, has_data: bool) -> (u64, u64) {
         let (last, sent) = (self.last_time, self.sent);
-        (self.last_time, self.sent) = (last.max(time), sent.max(end));
+        let is_sending = has_data || end > sent;
+        (self.last_time, self.sent) = (if is_sending { last.max(time) } else { last }, sent.max(end));
         (time.0.saturating_sub(last.0), sent)
     }
 

@@ -186,7 +186,7 @@ impl Reassembly {
             self.acknowledge((from, stamp), received, segment, out);
         }
         let end = place + segment.length as u64;
-        let (silence, sent) = self.streams.get_mut(from).again.segment(stamp.time, end);
+        let (silence, sent) = self.streams.get_mut(from).again.segment(stamp.time, end, segment.length > 0);
         if segment.length > 0 {
             self.streams.get_mut(from).awaited.send_segment(end, stamp.time);
             let TcpSegment { octets, length, .. } = *segment;
