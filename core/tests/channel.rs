@@ -455,6 +455,15 @@ fn a_grant_is_sent_when_half_is_used_up() {
 type Client = Requester<4, 8>;
 type Server = Responder<4, 512, 2>;
 
+/// Has the Requester make a NULL call with this XID, and returns its message.
+fn null(requester: &mut Client, xid: u32) -> Vec<u8> {
+    let message = octets(&[xid, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
+    let call =
+        requester::Call { head: &message, length: 40, arguments: &[], results: &[], reply_length: 24, largest_room: 0 };
+    requester.call(&call).unwrap();
+    message
+}
+
 /// Takes the next Send of a Requester: its octets, with the credits that the channel wrote.
 fn call(channel: &mut Channel, requester: &mut Client, message: &[u8]) -> Option<Vec<u8>> {
     let mut buffer = [0xa5; 256];
@@ -508,16 +517,7 @@ fn calls_are_made_and_answered_in_the_version_that_was_agreed() {
             responder.agree(answers);
         }
         for xid in 0..1000 {
-            let message = octets(&[xid, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
-            let asked = requester::Call {
-                head: &message,
-                length: 40,
-                arguments: &[],
-                results: &[],
-                reply_length: 24,
-                largest_room: 0,
-            };
-            requester.call(&asked).unwrap();
+            let message = null(&mut requester, xid);
             let send = call(&mut here, &mut requester, &message).unwrap();
             let arrival = there.received(&send);
             assert_eq!(arrival, if version == Version::One { Arrival::Version1 } else { Arrival::Call });
@@ -542,16 +542,7 @@ fn calls_wait_for_credits_and_go_on_with_a_grant() {
         assert_eq!(hears(&mut channel, &properties(version, first)), Arrival::Nothing);
         let mut requester = Client::new(channel.terms(true).unwrap().0, 4, 4096);
         for xid in 1..=4 {
-            let message = octets(&[xid, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
-            let asked = requester::Call {
-                head: &message,
-                length: 40,
-                arguments: &[],
-                results: &[],
-                reply_length: 24,
-                largest_room: 0,
-            };
-            requester.call(&asked).unwrap();
+            null(&mut requester, xid);
         }
         let mut sends = |channel: &mut Channel| std::iter::from_fn(|| call(channel, &mut requester, &[])).count();
         assert_eq!(sends(&mut channel), 1, "{version}");
