@@ -334,7 +334,9 @@ impl World {
             End::Cancelled => return self.counts.cancelled += 1,
             End::Lost => return self.counts.lost += 1,
             End::NotRegistered => panic!("all memory can be registered"),
-            End::ErrorV2(_) | End::BadReply | End::ContinuedReply(_) => panic!("version 1 has none of these"),
+            End::ErrorV2(_) | End::BadReply | End::ContinuedReply(_) | End::Sent => {
+                panic!("version 1 has none of these")
+            }
         };
         assert!(whole == inline, "xid {}", called.xid);
         for ((item, room), &length) in paired() {

@@ -12,6 +12,8 @@ use std::thread;
 use std::time::Duration;
 
 use rpcrdma::endpoint::Limits;
+use rpcrdma::endpoint::requester::CallRefusal;
+use rpcrdma::endpoint::responder::ReplyFault;
 use rpcrdma::v2::{ErrorBodyV2, Family};
 use rpcrdma_capture::Form;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Listener, PathMtu};
@@ -31,14 +33,19 @@ fn address() -> SocketAddr {
     "192.0.2.2:20049".parse().unwrap()
 }
 
-/// Procedure 1 returns its arguments: a count, and as many octets, as a data item.
+/// Procedure 1 returns its arguments: a count, and as many octets, as a data item. Procedure 2 has no reply.
 fn programs() -> Dispatcher<'static, Adapter> {
-    Dispatcher::default().with_procedure(PROGRAM, 1, 1, |call, results| {
+    let programs = Dispatcher::default().with_procedure(PROGRAM, 1, 1, |call, results| {
         let (count, octets) = call.arguments.split_first_chunk::<4>().ok_or(Refusal::GarbageArguments)?;
         results.push(count);
         let length = u32::from_be_bytes(*count) as usize;
         results.push_item(octets.get(..length).ok_or(Refusal::GarbageArguments)?.to_vec());
         Ok(())
+    });
+    programs.with_deferred(PROGRAM, 1, 2, |request| {
+        let version = request.connection().version();
+        let expected = if version == Some(Version::One) { Err(ReplyFault::Owed) } else { Ok(()) };
+        assert_eq!(request.forget(), expected);
     })
 }
 
@@ -258,6 +265,63 @@ fn what_is_too_long_for_a_send_is_continued_in_others() {
             }
         }
     }
+}
+
+/// Calls of procedure 2, with this many octets in a data item, each as a future or not; then one that is answered.
+fn call_only(client: &Client<Adapter>, lengths: &[usize]) -> Result<(), CallError> {
+    for (number, &length) in lengths.iter().enumerate() {
+        let mut call = Call::rpc(PROGRAM, 1, 2).without_reply();
+        call.message().push_item(vec![length as u8; length]);
+        if number.is_multiple_of(2) {
+            client.call(&mut call)?;
+        } else {
+            (call, _) = client.start(call).wait();
+        }
+        assert_eq!(call.reply(), b"");
+        assert_eq!(call.message().items().collect::<Vec<_>>(), [vec![length as u8; length]], "its buffers are back");
+    }
+    echo(client, Way::Inline, 5);
+    Ok(())
+}
+
+/// They come to the server in order and whole, take no memory, and need no place after that.
+#[test]
+fn calls_without_a_reply_end_when_they_are_sent() {
+    let lengths = [0, 1, 300, 4000, 5000, 70_000].repeat(20);
+    for (versions, version) in [(Versions::TWO_A, A), (Versions::TWO_B, B)] {
+        for calls in [1, 8] {
+            let found = captured(Settings::server().to_builder().served(calls), Versions::all(), |here| {
+                let settings = with(Settings::client().to_builder().calls(calls), versions);
+                call_only(&Client::connect(here, address(), &settings).unwrap(), &lengths).unwrap();
+            });
+            assert!(found.broken.is_empty(), "{version}: {:?}", found.broken);
+            let (without, with): (Vec<_>, Vec<_>) = found.transactions.iter().partition(|rpc| rpc.reply.is_none());
+            assert_eq!((without.len(), with.len()), (lengths.len(), 1), "{version}");
+            let mut sizes: Vec<_> = without
+                .iter()
+                .map(|rpc| {
+                    assert_eq!((rpc.read_octets, rpc.write_octets), (0, 0), "{version}");
+                    rpc.call.as_ref().unwrap().message.as_ref().unwrap().octets().len()
+                })
+                .collect();
+            sizes.sort_unstable();
+            let mut expected: Vec<_> = lengths.iter().map(|length| 40 + length.next_multiple_of(4)).collect();
+            expected.sort_unstable();
+            assert_eq!(sizes, expected, "{version}");
+        }
+    }
+}
+
+#[test]
+fn version_1_has_no_calls_without_a_reply() {
+    captured(Settings::server().to_builder(), Versions::all(), |here| {
+        let client = Client::connect(here, address(), &with(Settings::client().to_builder(), Versions::ONE)).unwrap();
+        assert_eq!(call_only(&client, &[5]), Err(CallError::Refused(CallRefusal::CallOnly)));
+        // What the server forgets is answered.
+        let mut call = Call::rpc(PROGRAM, 1, 2);
+        client.call(&mut call).unwrap();
+        assert!(call.accepted().is_err());
+    });
 }
 
 /// What an old server may do with a message of version 2: it ends the connection, or says nothing.

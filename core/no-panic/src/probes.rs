@@ -578,6 +578,9 @@ fn requester(input: &[u8], output: &mut [u8]) {
             Ok(call) => named = Some(call),
             Err(error) => show(&error),
         }
+        if let Err(error) = requester.call_only(input, black_box(60)) {
+            show(&error);
+        }
         let Some(call) = black_box(named) else { continue };
         let region = u16::from(*octet);
         if octet & 1 == 0 {
@@ -647,10 +650,10 @@ fn responder(input: &[u8], output: &mut [u8]) {
         let Some(call) = named else { continue };
         see((responder.xid(call), responder.chunks(call), responder.length(call), call.index()));
         responder.padding(call).for_each(see);
-        let answered = if octet & 1 == 0 {
-            responder.reply(call, &reply)
-        } else {
-            responder.refuse(call).map(|()| responder::Form::Refused)
+        let answered = match octet & 3 {
+            0 => responder.refuse(call).map(|()| responder::Form::Refused),
+            1 => responder.forget(call).map(|()| responder::Form::Short),
+            _ => responder.reply(call, &reply),
         };
         match answered {
             Ok(form) => see(form),

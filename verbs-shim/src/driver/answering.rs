@@ -206,7 +206,7 @@ impl<V: Provider> Answering<V> {
     }
 
     /// Answers a call, and takes its buffers.
-    pub(crate) fn reply(&mut self, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
+    pub(super) fn reply(&mut self, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
         let answer = self.answers.get_mut(asked.number).ok_or(ReplyFault::NoCall)?;
         let call = answer.call.ok_or(ReplyFault::NoCall)?;
         let length = asked.reply.places(&mut self.items).ok_or(ReplyFault::Items)?;
@@ -214,6 +214,17 @@ impl<V: Provider> Answering<V> {
         let form = self.responder.reply(call, &given)?;
         (answer.message, answer.reply) = (mem::take(&mut asked.message), mem::take(&mut asked.reply));
         Ok(form)
+    }
+
+    /// Forgets a call that has no reply, and takes its buffers.
+    pub(super) fn forget(&mut self, jobs: &mut Jobs<V>, asked: &mut Asked) -> Result<(), ReplyFault> {
+        let answer = self.answers.get_mut(asked.number).ok_or(ReplyFault::NoCall)?;
+        let call = answer.call.ok_or(ReplyFault::NoCall)?;
+        self.responder.forget(call)?;
+        (answer.message, answer.reply) = (mem::take(&mut asked.message), mem::take(&mut asked.reply));
+        self.of_call.get_mut(call.index()).map(Option::take);
+        self.close(jobs, asked.number, None);
+        Ok(())
     }
 
     /// Does the next thing that the Responder asks for, and says whether there was one.

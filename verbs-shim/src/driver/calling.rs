@@ -19,7 +19,7 @@ use super::owner::{CallMemory, Home, Owner};
 use super::port::{Port, Posted, Provider};
 use super::settings::{MAX_CALLS, Settings};
 use crate::Segment;
-use crate::message::call::{Call, CallError, Progress};
+use crate::message::call::{Call, CallError, Expects, Progress};
 use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::Part;
 use crate::verbs::{Error, NotRegistered};
@@ -208,15 +208,18 @@ impl<V: Provider> Calling<V> {
         call.begin();
         call.choose_xid(|| self.xid());
         let head = call.stream.head();
-        let asked = requester::Call {
-            head,
-            length,
-            arguments: &self.items,
-            results: &self.rooms,
-            reply_length: call.reply_length(),
-            largest_room: call.largest_room(),
+        let begun = match call.expects() {
+            Expects::Nothing => self.requester.call_only(head, length),
+            Expects::Reply => self.requester.call(&requester::Call {
+                head,
+                length,
+                arguments: &self.items,
+                results: &self.rooms,
+                reply_length: call.reply_length(),
+                largest_room: call.largest_room(),
+            }),
         };
-        let id = match self.requester.call(&asked) {
+        let id = match begun {
             Ok(id) => id,
             Err(requester::CallRefusal::TooManyCalls) => return Ok(None),
             Err(error) => return refused(error),
@@ -782,6 +785,7 @@ impl<R> Ticket<R> {
                     _ => Err(CallError::NoReply),
                 }
             }
+            End::Sent => Ok(()),
             End::Error(error) => Err(CallError::Error(error)),
             End::ErrorV2(error) => Err(CallError::ErrorV2(error)),
             End::NoRoom(_) | End::BadReply => Err(CallError::NoReply),

@@ -9,6 +9,7 @@ use std::thread::current;
 use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::channel::{HostAuthentication, HostAuthenticationTooLong};
+use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::endpoint::{Channel, Terms, Version};
 
 use super::answering::{Answering, Asked};
@@ -435,6 +436,22 @@ impl<V: Provider> Owned<V> {
             // The operating system has no thread for that, and nobody else may come.
             self.finish(state);
         }
+    }
+
+    /// Answers a call of the other side.
+    pub(crate) fn reply(&self, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
+        let mut state = self.lock();
+        let done = state.reply(&self.port, asked, protected);
+        self.leave_work(state);
+        done
+    }
+
+    /// Forgets a call of the other side that has no reply.
+    pub(crate) fn forget(&self, asked: &mut Asked) -> Result<(), ReplyFault> {
+        let mut state = self.lock();
+        let done = state.forget(&self.port, asked);
+        self.leave_work(state);
+        done
     }
 
     /// What wakes the driver, which knows the connection from now on; none if there cannot be a driver. The lock ensures that

@@ -6,9 +6,10 @@ use std::thread::ThreadId;
 use std::time::Instant;
 
 use rpcrdma::endpoint::channel::{Arrival, Negotiation};
+use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::endpoint::{Channel, Direction, Terms, Version};
 
-use super::answering::Answering;
+use super::answering::{Answering, Asked};
 use super::buffers::{Buffers, Sent};
 use super::calling::Calling;
 use super::gate::Gate;
@@ -505,8 +506,19 @@ impl<V: Provider> ConnectionState<V> {
         &mut self.calling
     }
 
-    pub(crate) fn answer<T>(&mut self, port: &Port<V>, answer: impl FnOnce(&mut Answering<V>) -> T) -> Option<T> {
-        let done = self.answering.as_mut().map(answer);
+    /// Answers a call of the other side.
+    pub(crate) fn reply(&mut self, port: &Port<V>, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
+        let answering = self.answering.as_mut().ok_or(ReplyFault::NoCall)?;
+        let done = answering.reply(asked, protected);
+        self.carry_out(port);
+        done
+    }
+
+    /// Forgets a call of the other side that has no reply.
+    pub(crate) fn forget(&mut self, port: &Port<V>, asked: &mut Asked) -> Result<(), ReplyFault> {
+        let Self { answering, jobs, .. } = self;
+        let answering = answering.as_mut().ok_or(ReplyFault::NoCall)?;
+        let done = answering.forget(jobs, asked);
         self.carry_out(port);
         done
     }

@@ -107,6 +107,16 @@ impl<V: Provider> Request<V> {
         self.send()
     }
 
+    /// Ends a call of a procedure that has no reply ([`Call::without_reply`](crate::Call::without_reply)): nothing is sent.
+    ///
+    /// # Errors
+    /// [`ReplyFault::Owed`] in version 1, and `SYSTEM_ERR` is sent; or the connection is over.
+    pub fn forget(mut self) -> Result<(), ReplyFault> {
+        let Some(asked) = &mut self.asked else { return Err(ReplyFault::NoCall) };
+        let done = self.shared.forget(asked);
+        self.given_back(done)
+    }
+
     /// Puts the header of a successful reply into it; the results follow.
     pub fn accept(&mut self) -> &mut Stream {
         let xid = self.xid();
@@ -135,14 +145,16 @@ impl<V: Provider> Request<V> {
     }
 
     fn send(&mut self) -> Result<Form, ReplyFault> {
+        let protected = rpc::RpcCall::decode(self.message()).is_ok_and(|(call, _)| is_protected(&call));
         let Some(asked) = &mut self.asked else { return Err(ReplyFault::NoCall) };
-        let protected = rpc::RpcCall::decode(&asked.message).is_ok_and(|(call, _)| is_protected(&call));
-        let mut state = self.shared.lock();
-        let done = state.answer(self.shared.port(), |answering| answering.reply(asked, protected));
-        self.shared.leave_work(state);
-        let done = done.unwrap_or(Err(ReplyFault::NoCall));
+        let done = self.shared.reply(asked, protected);
+        self.given_back(done)
+    }
+
+    /// The call is with the connection again; if not, and if the connection is not over, it is still to be answered.
+    fn given_back<T>(&mut self, done: Result<T, ReplyFault>) -> Result<T, ReplyFault> {
         if let Err(fault) = &done {
-            trace::not_answered(self.shared.peer(), asked.xid, fault);
+            trace::not_answered(self.peer(), self.xid(), fault);
         }
         if matches!(done, Ok(_) | Err(ReplyFault::NoCall)) {
             self.asked = None;

@@ -38,6 +38,7 @@ pub struct Call {
     reply_header: u32,
     results_length: u32,
     largest_room: u32,
+    expects: Expects,
     /// The reply, or the room for it.
     pub(crate) reply: Vec<u8>,
     /// Where in `reply` the reply is.
@@ -54,6 +55,14 @@ enum Chooser {
     Caller,
     /// The connection, each time that the call is made.
     Connection,
+}
+
+/// What comes after a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Expects {
+    #[default]
+    Reply,
+    Nothing,
 }
 
 /// Why there is no reply to a call.
@@ -168,6 +177,23 @@ impl Call {
         self
     }
 
+    /// The same call, of a procedure that has no reply: a Call-only of version 2 (version two draft -07 section 4.7). It has
+    /// ended when its Send is complete, which does not say that the other side has carried it out. All of it travels in Sends,
+    /// its data items included, and rooms for results are not used. Version 1 has no such calls: they end with
+    /// [`CallError::Refused`].
+    ///
+    /// ```
+    /// use rpcrdma_verbs::Call;
+    ///
+    /// // Procedure 5 of program 400100, version 1.
+    /// let call = Call::rpc(400_100, 1, 5).without_reply();
+    /// ```
+    #[must_use]
+    pub const fn without_reply(mut self) -> Self {
+        self.expects = Expects::Nothing;
+        self
+    }
+
     /// The message, where arguments are appended: octets of XDR, and data items that may be reduced, each a Read chunk.
     /// What [`rpc`](Self::rpc) has begun keeps its header when it is [cleared](Stream::clear) for the next call.
     pub const fn message(&mut self) -> &mut Stream {
@@ -220,6 +246,11 @@ impl Call {
     /// The most octets that the room for a result or for the reply may grow to.
     pub(crate) const fn largest_room(&self) -> u32 {
         self.largest_room
+    }
+
+    /// Whether there is a reply to it.
+    pub(crate) const fn expects(&self) -> Expects {
+        self.expects
     }
 
     /// Takes an XID, if the connection is to choose it.

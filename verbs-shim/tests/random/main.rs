@@ -117,5 +117,6 @@ fn calls_of_random_shapes_end_once_and_with_the_right_octets() {
         let kinds =
             [sum.answered, sum.system_errors, sum.refused, sum.lost, sum.given_up, sum.not_registered, sum.captured];
         assert!(kinds.iter().all(|&count| count > 0), "{sum:?}");
+        assert_eq!(sum.forgotten > 0, version != Version::One, "{sum:?}");
     }
 }

@@ -110,6 +110,8 @@ impl Plan {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) answered: u64,
+    /// Sent without expecting a reply.
+    pub(crate) forgotten: u64,
     pub(crate) system_errors: u64,
     pub(crate) refused: u64,
     pub(crate) lost: u64,
@@ -122,11 +124,13 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn calls(&self) -> u64 {
-        self.answered + self.system_errors + self.refused + self.lost + self.given_up + self.not_registered
+        let replied = self.answered + self.system_errors + self.refused;
+        replied + self.forgotten + self.lost + self.given_up + self.not_registered
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
         self.answered += other.answered;
+        self.forgotten += other.forgotten;
         self.system_errors += other.system_errors;
         self.refused += other.refused;
         self.lost += other.lost;
@@ -155,7 +159,8 @@ struct Session {
 
 impl Session {
     fn shape(&self, xid: u32) -> Shape {
-        Shape::of(self.plan.seed, xid, self.plan.octets)
+        let shape = Shape::of(self.plan.seed, xid, self.plan.octets);
+        if self.plan.client.versions() == Versions::ONE { shape.with_reply() } else { shape }
     }
 
     /// Checks a call octet by octet, and answers it.
@@ -174,8 +179,14 @@ impl Session {
     }
 
     fn answer(&self, shape: &Shape, mut request: Request<Adapter>) {
-        if shape.does == Does::Drop {
-            return;
+        match shape.does {
+            Does::Drop => return,
+            Does::Forget => {
+                let forgotten = request.forget();
+                assert!(forgotten.is_ok() || self.plan.is_rough() || self.plan.cancels, "{shape:?}: {forgotten:?}");
+                return;
+            }
+            Does::Answer | Does::Later => {}
         }
         shape.reply(request.accept());
         match request.answer() {
@@ -281,6 +292,10 @@ impl Session {
         let is_too_much = self.may_be_too_much(shape);
         let may_have_fewer_chunks = self.may_have_fewer_chunks(shape);
         match outcome {
+            Ok(()) if shape.does == Does::Forget => {
+                assert_eq!(call.reply(), b"", "{shape:?}");
+                self.count(|tally| &mut tally.forgotten);
+            }
             Ok(()) => {
                 shape.check(call, may_have_fewer_chunks);
                 if shape.does == Does::Drop {
@@ -585,10 +600,10 @@ fn judge(session: &Session, file: &File, tally: &Tally) -> u64 {
         assert!(reply.is_none_or(|reply| reply == shape.whole_reply()), "the reply of {shape:?} in the capture");
     }
     if !session.plan.is_rough() && !session.plan.cancels {
-        let answered = tally.calls() - tally.not_registered;
+        let made = tally.calls() - tally.not_registered;
         // One that was made again has the same XID.
         let xids: HashSet<u32> = found.transactions.iter().map(|transaction| transaction.xid).collect();
-        assert_eq!(xids.len() as u64, answered, "each call is in the capture");
+        assert_eq!(xids.len() as u64, made, "each call is in the capture");
     }
     let explained = |broken: &Broken| {
         let shape = broken.xid.map(|xid| session.shape(xid));

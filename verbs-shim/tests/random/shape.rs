@@ -52,6 +52,8 @@ pub(crate) enum Does {
     Drop,
     /// Lets another thread answer, in another order.
     Later,
+    /// Nothing, because the call has no reply.
+    Forget,
 }
 
 /// A data item of arguments or results.
@@ -103,6 +105,7 @@ impl Shape {
         let does = match random.below(32) {
             0 => Does::Drop,
             1..8 => Does::Later,
+            8..10 => Does::Forget,
             _ => Does::Answer,
         };
         Self { key, xid, protected, arguments, results, rooms, stingy: random.one_in(40), does }
@@ -165,6 +168,14 @@ impl Shape {
         results.iter().map(&mut room).collect()
     }
 
+    /// The same shape in version 1, where each call has a reply.
+    pub(crate) fn with_reply(mut self) -> Self {
+        if self.does == Does::Forget {
+            self.does = Does::Answer;
+        }
+        self
+    }
+
     /// Puts items into a stream, each with its count, those that may be reduced in buffers that the stream had before.
     fn fill(&self, stream: &mut Stream, first: usize, items: &[Data]) {
         for (number, data) in items.iter().enumerate() {
@@ -198,7 +209,9 @@ impl Shape {
         let full = self.expected_reply(self.rooms.len()).len();
         // If the call is protected, the rooms come on top.
         let length = if self.stingy { REPLY_HEADER } else { full };
-        self.rooms.iter().fold(Call::new(stream, length as u32), |call, &room| call.with_result(vec![0xee; room]))
+        let call = Call::new(stream, length as u32);
+        let call = if self.does == Does::Forget { call.without_reply() } else { call };
+        self.rooms.iter().fold(call, |call, &room| call.with_result(vec![0xee; room]))
     }
 
     /// The message as the other side has to see it.

@@ -45,6 +45,10 @@ pub enum CallRefusal {
     /// More segments than there is room for, or than fit in a header within the inline threshold, that of the reply
     /// included.
     TooManySegments,
+    /// A Call-only that is too long for one Send, and cannot be continued in others.
+    TooLong,
+    /// A Call-only in version 1, where only the reply to a Call gives its credit back (section 3.3.1).
+    CallOnly,
     /// The Responder does not know the header type that the Call would have, and has said so.
     Form,
 }
@@ -58,6 +62,8 @@ impl fmt::Display for CallRefusal {
             Self::XidInUse => f.write_str("the XID is in use"),
             Self::TooManyCalls => f.write_str("too many calls at a time"),
             Self::TooManySegments => f.write_str("too many segments"),
+            Self::TooLong => f.write_str("too long to be sent without chunks"),
+            Self::CallOnly => f.write_str("version 1 has no calls without a reply"),
             Self::Form => f.write_str("the other side does not know the header type it needs"),
         }
     }

@@ -49,6 +49,10 @@
 //!
 //! A credit is used again when the Receive of its reply has gone back to the driver, and not before: with as many
 //! Receives as credits, none is ever missing. A Call whose reply is pulled keeps its credit until `RDMA_DONE` is sent.
+//!
+//! # Calls without a reply
+//! A Call-only of version 2 ([`Requester::call_only`]) passes through the same stages, but has no chunks to register, is over when
+//! its last Send is complete, and has no answer: it gives its credit back then.
 
 mod call;
 mod input;
@@ -63,13 +67,13 @@ pub use output::{End, Memory, Output};
 use core::mem;
 
 use heapless::Vec;
-use slot::{Access, Answer, How, Slot, Stage, Step};
+use slot::{Access, How, Slot, Stage, Step};
 
 use super::channel::SegmentLimits;
 use super::queue::Queue;
 use super::receipt::{Placement, Receipt};
 use super::slots::Slots;
-use super::stream::{self, Ranges};
+use super::stream::{self, Item, Ranges};
 use super::version::Version;
 use super::window::Window;
 use super::wire::{ReceivedReply, ReplyBody};
@@ -196,7 +200,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.window.in_flight()
     }
 
-    /// Calls that are sent and not answered, cancelled or not.
+    /// Calls that are sent and not answered, cancelled or not; a Call-only until its Send is complete.
     #[must_use]
     pub const fn awaited_replies(&self) -> u32 {
         self.window.sent()
@@ -213,29 +217,66 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// # Errors
     /// A [`CallRefusal`] if it cannot be made; then nothing is done.
     pub fn call(&mut self, call: &Call<'_>) -> Result<CallId, CallRefusal> {
-        if self.state != State::Open {
-            return Err(CallRefusal::Closed);
-        }
-        let (header, _) = rpc::RpcCall::decode(call.head).map_err(CallRefusal::Rpc)?;
-        if !stream::is_sound(call.head, call.length, call.arguments) {
-            return Err(CallRefusal::Items);
-        }
-        if self.slots.iter().any(|(_, slot)| slot.xid == header.xid) {
-            return Err(CallRefusal::XidInUse);
-        }
+        let header = self.check(call.head, call.length, call.arguments)?;
         let (id, slot) = self.slots.take().ok_or(CallRefusal::TooManyCalls)?;
         let protected = is_protected(&header);
         if slot.plan(header.xid, call, protected, &self.how).is_none() {
             self.slots.free(id);
             return Err(CallRefusal::TooManySegments);
         }
+        self.admit(id)
+    }
+
+    /// Begins a Call-only of version 2: a Call of a procedure that has no reply (version two draft -07 section 4.7). `head`
+    /// and `length` are as in [`Call`]. It is `Done` with [`End::Sent`] when its Send is complete, and nothing says what the
+    /// Responder makes of it.
+    ///
+    /// It has no chunks, so it is continued if it is too long for a Send, whatever
+    /// [`continue_messages`](Self::continue_messages) allows. Whatever comes as an answer is discarded.
+    ///
+    /// # Errors
+    /// A [`CallRefusal`] if it cannot be made; then nothing is done. In version 1 it never can.
+    pub fn call_only(&mut self, head: &[u8], length: u32) -> Result<CallId, CallRefusal> {
+        if self.how.terms.version == Version::One {
+            return Err(CallRefusal::CallOnly);
+        }
+        let header = self.check(head, length, &[])?;
+        let (id, slot) = self.slots.take().ok_or(CallRefusal::TooManyCalls)?;
+        if slot.plan_call_only(header.xid, length, &self.how).is_none() {
+            self.slots.free(id);
+            return Err(CallRefusal::TooLong);
+        }
+        self.admit(id)
+    }
+
+    /// The RPC header of a Call that may be made.
+    #[inline(always)]
+    fn check<'a>(&self, head: &'a [u8], length: u32, arguments: &[Item]) -> Result<rpc::RpcCall<'a>, CallRefusal> {
+        if self.state != State::Open {
+            return Err(CallRefusal::Closed);
+        }
+        let (header, _) = rpc::RpcCall::decode(head).map_err(CallRefusal::Rpc)?;
+        if !stream::is_sound(head, length, arguments) {
+            return Err(CallRefusal::Items);
+        }
+        if self.slots.iter().any(|(_, slot)| slot.xid == header.xid) {
+            return Err(CallRefusal::XidInUse);
+        }
+        Ok(header)
+    }
+
+    /// Lets a Call wait for a credit, if the Responder knows its form.
+    #[inline(always)]
+    fn admit(&mut self, id: CallId) -> Result<CallId, CallRefusal> {
         // Most Responders refuse none, and that is soon seen.
-        if !self.how.unsupported.is_empty() && self.how.unsupported.contains(&slot.form) {
+        if !self.how.unsupported.is_empty()
+            && self.slots.get(id).is_none_or(|slot| self.how.unsupported.contains(&slot.form))
+        {
             self.slots.free(id);
             return Err(CallRefusal::Form);
         }
         self.waiting.push(id);
-        self.start();
+        self.start_waiting();
         Ok(id)
     }
 
@@ -254,7 +295,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             Stage::Sent(answer) | Stage::Continuing(answer) => answer.discard(End::Cancelled),
             Stage::Rebuilding(_) => slot.stage = Stage::Ending(End::Cancelled),
             Stage::Waiting | Stage::Registering => self.abandon(id, End::Cancelled),
-            Stage::Pulling(_) | Stage::Notifying(_) | Stage::Ending(_) => {}
+            Stage::Pulling(_) | Stage::LastSend(_) | Stage::Ending(_) => {}
         }
         Ok(())
     }
@@ -392,8 +433,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let Some(slot) = self.slots.get(id) else { return Ok(None) };
         let header = slot.encode(self.window.requested, &self.how.terms, buffer)?;
         self.window.send();
-        slot.stage = Stage::Sent(Answer::Awaited);
-        slot.sending = slot.sending.saturating_add(1);
+        slot.posted();
         Ok(Some(Output::Send { call: id, header, payload: slot.inline() }))
     }
 
@@ -402,8 +442,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     fn send_part(&mut self, id: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let Some(slot) = self.slots.get(id) else { return Ok(None) };
         let (header, portion) = slot.encode_part(&self.how.terms, buffer)?;
-        slot.sending = slot.sending.saturating_add(1);
-        let from = slot.part_sent(portion);
+        let from = slot.part_posted(portion);
         if portion.is_last {
             self.continuing = None;
             self.ready(id);
@@ -428,10 +467,10 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         slot.sending = slot.sending.checked_sub(1).ok_or(InputError::Unexpected)?;
         match slot.stage {
             Stage::Pulling(_) | Stage::Rebuilding(_) | Stage::Ending(_) => self.ready(id),
-            Stage::Notifying(_) => {
-                slot.notified();
+            Stage::LastSend(_) => {
+                slot.last_sent();
                 self.ready(id);
-                // `RDMA_DONE` has no answer.
+                // It has no answer.
                 self.window.answered();
                 self.wake();
                 self.start();
@@ -463,8 +502,16 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// Starts the calls for which there are credits.
+    /// Starts the calls for which there are credits. Most often none waits for one.
+    #[inline]
     fn start(&mut self) {
+        if self.waiting.first().is_some() {
+            self.start_waiting();
+        }
+    }
+
+    #[inline(never)]
+    fn start_waiting(&mut self) {
         while self.state == State::Open
             && let Some(id) = self.waiting.first()
             && self.window.take()

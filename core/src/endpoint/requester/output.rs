@@ -116,6 +116,8 @@ pub enum End {
     /// A continued reply: this many octets, where `Place` has put them. The caller has to check that its XID is that of the
     /// Call.
     ContinuedReply(u32),
+    /// A Call-only was sent.
+    Sent,
     /// The Responder answered `RDMA_ERROR`; calling again does not help (section 4.5).
     Error(ErrorBody),
     /// The Responder answered `RDMA2_ERROR`.

@@ -34,8 +34,8 @@ pub(super) enum Stage {
     Sent(Answer),
     /// C: the reply is where the Responder provides it. It is pulled while the memory of the Call is fenced.
     Pulling(End),
-    /// C: `RDMA_DONE` is posted, and not complete.
-    Notifying(End),
+    /// C: the last of its Sends is posted and not complete, and has no answer: `RDMA_DONE`, or a Call-only.
+    LastSend(End),
     /// The Responder has answered with this error. The memory of the Call is fenced, and then it is made again.
     Rebuilding(ErrorBodyV2),
     /// Its memory is fenced.
@@ -74,6 +74,17 @@ impl Answer {
     }
 }
 
+/// What comes after a Call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Expects {
+    #[default]
+    Reply,
+    /// A reply, which the Responder may provide, to be pulled.
+    ProvidedReply,
+    /// Nothing: it is a Call-only.
+    Nothing,
+}
+
 /// One Call.
 #[derive(Debug, Default)]
 pub(super) struct Slot<const SEGMENTS: usize> {
@@ -99,9 +110,8 @@ pub(super) struct Slot<const SEGMENTS: usize> {
     pub(super) largest_room: u32,
     /// The errors after which the Call was made again.
     pub(super) rebuilt: Vec<ErrorCode, REBUILDS>,
-    /// Whether the Responder may provide the reply, to be pulled.
-    pulls: bool,
-    /// Where it is, how much of it was asked for, and the RDMA Reads that are not complete.
+    expects: Expects,
+    /// Where a provided reply is, how much of it was asked for, and the RDMA Reads that are not complete.
     provided: Vec<Segment, SEGMENTS>,
     pulled: u64,
     pub(super) reading: u32,
@@ -169,12 +179,12 @@ pub(super) enum Step {
 
 impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// Clears everything of the previous call. Vectors are cleared in place, because new ones would be written in full.
-    fn begin(&mut self, of: u32, octets: u32, spoken: Version) {
+    fn begin(&mut self, of: u32, octets: u32, spoken: Version, coming: Expects) {
         // This names every field.
         #[rustfmt::skip]
         let Self {
             xid, version, stage, queued, sending, form, length, parts: _, sent: _, items, results, regions, longest, largest_room,
-            rebuilt, pulls, provided, pulled, reading,
+            rebuilt, expects, provided, pulled, reading,
         } = self;
         rebuilt.clear();
         (*longest, *largest_room) = (0, 0);
@@ -183,7 +193,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         regions.clear();
         provided.clear();
         (*xid, *version, *length, *stage, *form) = (of, spoken, octets, Stage::Waiting, CallForm::Inline);
-        (*queued, *sending, *pulls) = (false, 0, false);
+        (*queued, *sending, *expects) = (false, 0, coming);
         (*pulled, *reading) = (0, 0);
     }
 
@@ -197,7 +207,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 
     /// Chooses the form of the Call, and the memory it needs; `None` if that is too much.
     pub(super) fn plan(&mut self, xid: u32, call: &Call<'_>, protected: bool, how: &How) -> Option<()> {
-        self.begin(xid, call.length, how.terms.version);
+        let expects = if how.pull { Expects::ProvidedReply } else { Expects::Reply };
+        self.begin(xid, call.length, how.terms.version, expects);
         self.largest_room = call.largest_room;
         let (arguments, results) = if protected { (&[][..], &[][..]) } else { (call.arguments, call.results) };
         // What was to come in Write chunks now comes with the rest.
@@ -208,6 +219,15 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         };
         self.build(arguments, results, u64::from(call.reply_length).saturating_add(more), how)?;
         if self.regions.len() > how.most_segments { self.plan_fewer_segments(how) } else { Some(()) }
+    }
+
+    /// Lays out a Call-only of version 2: it has no chunks, because nothing would say when the Responder has done with them.
+    /// `None` if it is too long.
+    pub(super) fn plan_call_only(&mut self, xid: u32, length: u32, how: &How) -> Option<()> {
+        self.begin(xid, length, how.terms.version, Expects::Nothing);
+        let threshold = how.terms.call_threshold;
+        let may_continue = !how.unsupported.contains(&CallForm::Continued);
+        (self.fits_whole(threshold) || may_continue && self.is_continued(threshold)).then_some(())
     }
 
     /// Lays out a Call that has no regions yet: with `longest` octets for what comes besides the results.
@@ -221,7 +241,6 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
         self.longest = u32::try_from(longest).unwrap_or(u32::MAX);
         let threshold = u64::from(terms.reply_threshold);
-        self.pulls = pull;
         if pull {
             u32::try_from(roundup(longest)).ok()?;
         } else if longest > u64::from(continued) && longest.saturating_add(self.reply_header_length()) > threshold {
@@ -232,19 +251,21 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             }
         }
         let may_continue = self.length <= continued && !how.unsupported.contains(&CallForm::Continued);
-        if may_continue && self.is_continued(terms.call_threshold) {
+        if may_continue && !self.fits_whole(terms.call_threshold) && self.is_continued(terms.call_threshold) {
             return Some(());
         }
         self.reduce(arguments, terms.call_threshold, most)
     }
 
-    /// Makes the message continued, if it does not fit in a Send, but parts of it do.
+    /// Whether the whole message fits in a Send.
+    fn fits_whole(&self, threshold: u32) -> bool {
+        u64::from(self.length).saturating_add(self.header_length() as u64) <= u64::from(threshold)
+    }
+
+    /// Makes the message continued, if parts of it fit in Sends.
     #[cold]
     fn is_continued(&mut self, threshold: u32) -> bool {
         let last = self.header_length();
-        if u64::from(self.length).saturating_add(last as u64) <= u64::from(threshold) {
-            return false;
-        }
         let Some(middle) = self.middle(0).map(|header| header.encoded_len()) else { return false };
         let Some(parts) = Parts::new(threshold, middle, last) else { return false };
         (self.form, self.parts, self.sent) = (CallForm::Continued, parts, 0);
@@ -375,16 +396,24 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         Ok((header, portion))
     }
 
-    /// A part is sent; returns where in the Payload stream it began.
-    pub(super) fn part_sent(&mut self, portion: Portion) -> u32 {
+    /// The only Send is posted.
+    #[inline(always)]
+    pub(super) fn posted(&mut self) {
+        self.sending = self.sending.saturating_add(1);
+        let has_answer = self.is_answered();
+        self.stage = if has_answer { Stage::Sent(Answer::Awaited) } else { Stage::LastSend(End::Sent) };
+    }
+
+    /// A part is posted; returns where in the Payload stream it began.
+    pub(super) fn part_posted(&mut self, portion: Portion) -> u32 {
         let from = self.sent;
-        self.sent = from.saturating_add(portion.length);
-        self.stage = match mem::take(&mut self.stage) {
-            Stage::Continuing(Answer::Complete(end)) if portion.is_last => Stage::Ending(end),
-            Stage::Continuing(answer) if portion.is_last => Stage::Sent(answer),
-            Stage::Registering if portion.is_last => Stage::Sent(Answer::Awaited),
-            Stage::Registering => Stage::Continuing(Answer::Awaited),
-            stage => stage,
+        (self.sent, self.sending) = (from.saturating_add(portion.length), self.sending.saturating_add(1));
+        let answer = if let Stage::Continuing(answer) = mem::take(&mut self.stage) { answer } else { Answer::Awaited };
+        self.stage = match answer {
+            answer if !portion.is_last => Stage::Continuing(answer),
+            answer if !self.is_answered() => Stage::LastSend(answer.ending(End::Sent)),
+            Answer::Complete(end) => Stage::Ending(end),
+            answer => Stage::Sent(answer),
         };
         from
     }
@@ -407,9 +436,14 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     pub(super) const fn is_awaited(&self) -> bool {
         match &self.stage {
             Stage::Sent(_) => true,
-            Stage::Continuing(answer) => !matches!(answer, Answer::Complete(_)),
+            Stage::Continuing(answer) => self.is_answered() && !matches!(answer, Answer::Complete(_)),
             _ => false,
         }
+    }
+
+    /// Whether there is an answer to it at all.
+    const fn is_answered(&self) -> bool {
+        !matches!(self.expects, Expects::Nothing)
     }
 
     /// Octets of a continued reply that have come.
@@ -437,7 +471,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             Stage::Waiting | Stage::Continuing(_) | Stage::Sent(_) => Step::Wait,
             Stage::Registering => self.register(),
             Stage::Pulling(_) => self.fence().unwrap_or_else(|| self.pull(transfer)),
-            Stage::Notifying(_) => self.fence().unwrap_or(Step::Wait),
+            Stage::LastSend(_) => self.fence().unwrap_or(Step::Wait),
             Stage::Rebuilding(_) => self.fence().unwrap_or_else(|| self.when_fenced(Step::Rebuild)),
             Stage::Ending(_) => self.fence().unwrap_or_else(|| self.when_fenced(Step::End)),
         }
@@ -518,13 +552,13 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// The Send of `RDMA_DONE` is posted.
     pub(super) fn notify(&mut self) {
         if let Stage::Pulling(end) = mem::take(&mut self.stage) {
-            (self.stage, self.sending) = (Stage::Notifying(end), self.sending.saturating_add(1));
+            (self.stage, self.sending) = (Stage::LastSend(end), self.sending.saturating_add(1));
         }
     }
 
-    /// The Send of `RDMA_DONE` is complete.
-    pub(super) fn notified(&mut self) {
-        if let Stage::Notifying(end) = mem::take(&mut self.stage) {
+    /// The last Send is complete.
+    pub(super) fn last_sent(&mut self) {
+        if let Stage::LastSend(end) = mem::take(&mut self.stage) {
             self.stage = Stage::Ending(end);
         }
     }
@@ -538,7 +572,9 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.stage = Stage::Ending(match mem::take(&mut self.stage) {
             // A reply that arrived before is still good, if it is complete.
             Stage::Pulling(end) if whole => end,
-            Stage::Notifying(end) | Stage::Ending(end) => end,
+            // Nothing else would have shown that it arrived.
+            Stage::LastSend(End::Sent) => End::Lost,
+            Stage::LastSend(end) | Stage::Ending(end) => end,
             Stage::Continuing(answer) | Stage::Sent(answer) => answer.ending(End::Lost),
             Stage::Waiting | Stage::Registering | Stage::Pulling(_) | Stage::Rebuilding(_) => End::Lost,
         });
@@ -666,7 +702,11 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         let sound = |read: ReadSegment| read.position == 0 && !read.target.wraps();
         let length = chunks.reads.length();
         // Then no Reply chunk was given.
-        if !self.pulls || chunks.reply.is_some() || length == 0 || !chunks.reads.iter().all(sound) {
+        if self.expects != Expects::ProvidedReply
+            || chunks.reply.is_some()
+            || length == 0
+            || !chunks.reads.iter().all(sound)
+        {
             return None;
         }
         self.returned(chunks)?;

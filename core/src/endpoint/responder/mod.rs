@@ -10,6 +10,8 @@
 //!                         Registering the reply      Provided until RDMA_DONE -> Invalidating
 //! ```
 //!
+//! A Call-only (version two draft -07 section 4.7) is forgotten as soon as the upper layer has done with it.
+//!
 //! In version 2, a Call may come in several Sends, and its reply may need several. A Call is `Collecting` then until its
 //! last part has come: the driver puts the parts together, in memory that [`Limits`] bounds. Between the parts of a reply
 //! no other reply is sent; credits may run out meanwhile.
@@ -46,7 +48,7 @@ use super::receipt::{Placement, Receipt};
 use super::slots::Slots;
 use super::stream::{self, Ranges};
 use super::wire::{AnyReplyHeader, CallForm, CallReceived, ReceivedCall, ReceivedPart};
-use super::{CallId, InputError, Limits, Terms, is_protected};
+use super::{CallId, InputError, Limits, Terms, Version, is_protected};
 use crate::error::EncodeError;
 use crate::lists::Chunks;
 use crate::prefix::Prefix;
@@ -347,6 +349,22 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(())
     }
 
+    /// Forgets a Call-only of version 2 that was delivered: a Call of a procedure that has no reply (version two draft -07
+    /// section 4.7). Only the upper layer knows that it is one; the Requester of any other Call would wait for ever.
+    ///
+    /// # Errors
+    /// [`ReplyFault::NoCall`] if there is no such call; [`ReplyFault::Owed`] in version 1. Then nothing is done.
+    pub fn forget(&mut self, call: CallId) -> Result<(), ReplyFault> {
+        let version = self.terms.version;
+        let slot = self.delivered(call)?;
+        if version == Version::One {
+            return Err(ReplyFault::Owed);
+        }
+        slot.stage = Stage::Forgetting;
+        self.ready(call);
+        Ok(())
+    }
+
     fn delivered(&mut self, call: CallId) -> Result<&mut Slot<HEADER, CHUNKS>, ReplyFault> {
         self.slots.get(call).filter(|slot| slot.stage == Stage::Delivered).ok_or(ReplyFault::NoCall)
     }
@@ -408,6 +426,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 Step::Send => {
                     self.ready.pop();
                     self.unsent.push(call);
+                    continue;
+                }
+                Step::Forget => {
+                    self.ready.pop();
+                    self.slots.free(call);
                     continue;
                 }
             }));

@@ -43,6 +43,8 @@ pub enum ReplyFault {
     NoCall,
     /// `head` does not begin with the XID of the Call and the message type of a Reply.
     Xid,
+    /// In version 1, a Call cannot be forgotten: only its reply gives its credit back (section 3.3.1).
+    Owed,
     /// The length is not a multiple of four, or smaller than `head`, or the results do not lie in it in order.
     Items,
 }
@@ -52,6 +54,7 @@ impl fmt::Display for ReplyFault {
         f.write_str(match self {
             Self::NoCall => "there is no such call to answer",
             Self::Xid => "not an RPC Reply with the XID of the Call",
+            Self::Owed => "in version 1 each call has a reply",
             Self::Items => "length or results do not fit each other",
         })
     }

@@ -32,6 +32,8 @@ pub(super) enum Stage {
     Provided,
     Invalidate,
     Invalidating,
+    /// Nothing goes back but the Receive: it is a Call-only.
+    Forgetting,
     /// An `RDMA_ERROR` goes back.
     Refusing(Prefix, ErrorBodyV2),
     /// It has gone back, but parts of the Call may still come.
@@ -90,6 +92,7 @@ pub(super) enum Step {
     Register,
     Write(Piece),
     Send,
+    Forget,
     Invalidate(u32),
 }
 
@@ -321,6 +324,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             | Stage::Invalidating => {
                 return Step::Wait;
             }
+            Stage::Forgetting => return self.receive.take().map_or(Step::Forget, Step::Release),
             Stage::Register | Stage::Answering | Stage::Refusing(..) => {}
         }
         // The Receive comes first, so that it is posted again before the peer has its credit back.
