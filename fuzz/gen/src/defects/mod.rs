@@ -1,0 +1,72 @@
+//! What can be wrong with a message: functions that put one defect into a valid message, at each kind of place and with
+//! every value at a boundary, so that the verdict follows from what was done.
+
+mod alone;
+mod framing;
+mod reads;
+mod returned;
+mod version_2;
+
+pub(crate) use alone::alone;
+
+use crate::case::{Base, Case};
+
+/// Makes the cases of one kind of defect from a valid message; none if it does not apply to it.
+pub(crate) type Defect = fn(&Base, &mut Vec<Case>);
+
+/// All of them.
+pub(crate) const ALL: [Defect; 27] = [
+    framing::truncated,
+    framing::version,
+    framing::procedure,
+    framing::credit,
+    framing::list_flag,
+    framing::count,
+    framing::xid,
+    framing::payload,
+    framing::trailing,
+    framing::no_stream,
+    framing::inline_threshold,
+    reads::unaligned,
+    reads::at_other_positions,
+    reads::unordered,
+    reads::overlapping,
+    reads::long_call,
+    reads::in_reply,
+    reads::empty_segments,
+    reads::offsets,
+    returned::reply_chunk,
+    returned::handles,
+    returned::counts,
+    returned::lengths,
+    returned::emptied,
+    version_2::flags,
+    version_2::inv_handle,
+    version_2::external,
+];
+
+/// Words where something changes: the smallest, the largest, and those beside each power of two that limits matter at.
+pub(crate) const BOUNDARIES: [u32; 16] = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    0xff,
+    0x100,
+    0xffff,
+    0x1_0000,
+    0x0100_0000,
+    0x7fff_fffe,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_fffe,
+    0xffff_ffff,
+];
+
+/// Of so many things in a row, those where something differs for the receiver: the first two, the one in the middle, the
+/// last.
+pub(crate) fn some_of(count: usize) -> impl Iterator<Item = usize> {
+    (0..count).filter(move |&index| index < 2 || index == count / 2 || index + 1 == count)
+}
