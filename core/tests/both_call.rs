@@ -110,7 +110,7 @@ impl Peer {
         self.received += 1;
         let receive = self.received;
         match self.channel.received(octets) {
-            Arrival::Nothing => self.posted += 1,
+            Arrival::Nothing | Arrival::Properties => self.posted += 1,
             Arrival::Call => self.responder.handle(responder::Input::Received { receive, octets }).unwrap(),
             Arrival::Reply => {
                 self.requester.handle(requester::Input::Received { receive, octets, invalidated: None }).unwrap();

@@ -16,7 +16,7 @@ type Caller = Requester<4, 8>;
 type Server = Responder<1, 512, 2>;
 
 fn terms(version: Version, call_threshold: u32) -> Terms {
-    Terms { call_threshold, reply_threshold: 256, remote_invalidation: true, version }
+    Terms { call_threshold, reply_threshold: 256, remote_invalidation: true, version, ..Terms::default() }
 }
 
 fn octets(words: &[u32]) -> Vec<u8> {

@@ -18,7 +18,13 @@ type Caller = Requester<4, 8>;
 type Server = Responder<4, 512, 2>;
 
 fn terms(version: Version) -> Terms {
-    Terms { call_threshold: THRESHOLD, reply_threshold: THRESHOLD, remote_invalidation: true, version }
+    Terms {
+        call_threshold: THRESHOLD,
+        reply_threshold: THRESHOLD,
+        remote_invalidation: true,
+        version,
+        ..Terms::default()
+    }
 }
 
 fn octets(words: &[u32]) -> Vec<u8> {
@@ -316,7 +322,7 @@ impl Answering {
         let versions = if version == A { Versions::TWO_A } else { Versions::TWO_B };
         let mut channel = Channel::server(versions, Properties::DEFAULT);
         let first: &[u32] = if version == A { &[0, 2, 0x40_0040, 5, 0, 0] } else { &[0, 2, 0x40, 7, 0] };
-        assert_eq!(channel.received(&octets(first)), Arrival::Nothing);
+        assert_eq!(channel.received(&octets(first)), Arrival::Properties);
         let mut end = Self { version, channel, responder: Server::new(terms(version), limits) };
         assert_eq!(end.said(), [[0; 0]; 0]);
         end

@@ -1372,6 +1372,7 @@ fn each_error_has_a_text_of_its_own() {
         CallRefusal::TooManySegments.to_string(),
         CallRefusal::TooLong.to_string(),
         CallRefusal::CallOnly.to_string(),
+        CallRefusal::NotAnswered.to_string(),
         InputError::NotPolled.to_string(),
         InputError::Unexpected.to_string(),
         InputError::HandleInUse.to_string(),

@@ -13,7 +13,7 @@ const B: Version = Version::Two(Family::B);
 const XID: u32 = 7;
 
 fn terms(version: Version) -> Terms {
-    Terms { call_threshold: 256, reply_threshold: 256, remote_invalidation: true, version }
+    Terms { call_threshold: 256, reply_threshold: 256, remote_invalidation: true, version, ..Terms::default() }
 }
 
 fn octets(words: &[u32]) -> Vec<u8> {

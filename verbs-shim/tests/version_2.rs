@@ -441,3 +441,77 @@ fn two_ends_that_use_up_their_credits_with_calls_answer_them_all() {
         }
     }
 }
+
+/// Answers calls of the server as a client: with as many octets as the first argument says, in a data item.
+fn answer_back(connection: &Connection<Adapter>) {
+    while let Ok(request) = connection.request(Duration::from_secs(20)) {
+        let Some(mut request) = request else { panic!("nothing comes") };
+        let length = request.decode().unwrap().1.first_chunk::<4>().copied().unwrap();
+        request.accept().push(&length);
+        request.reply().push_item(vec![7; u32::from_be_bytes(length) as usize]);
+        request.answer().unwrap();
+    }
+}
+
+/// Calls a client with so many octets in a data item, for as many in the reply, which may go into a room.
+fn call_back(connection: &Connection<Adapter>, there: usize, back: usize) -> Result<(), CallError> {
+    let mut call = Call::rpc(PROGRAM, 1, 1).with_results_length(4).with_result(vec![0; back]);
+    call.message().push(&(back as u32).to_be_bytes());
+    call.message().push_item(vec![9; there]);
+    connection.call(&mut call)?;
+    let results = call.accepted().unwrap();
+    let result = if call.result(0).is_empty() { &results[4..4 + back] } else { call.result(0) };
+    assert!(result == vec![7; back], "{there} {back}");
+    Ok(())
+}
+
+/// Has a server that both ends call on call a client with these settings, and tells what is wrong in the capture.
+fn called_back(client: &Settings, calls: impl FnOnce(&Connection<Adapter>) + Send) -> Found {
+    let file = File::default();
+    let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
+    let [here, beyond] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
+    let settings = with(Settings::server().to_builder().calls(4), Versions::all());
+    let server = Server::bind(&beyond, address(), settings).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let connection = server.accept(Duration::from_secs(10)).unwrap().unwrap();
+            while connection.version().is_none() {
+                assert!(connection.request(Duration::from_millis(10)).unwrap().is_none(), "the client does not call");
+            }
+            calls(&connection);
+            connection.disconnect();
+        });
+        answer_back(Client::connect(&here, address(), client).unwrap().connection());
+    });
+    drop(server);
+    fabric.end_capture().unwrap();
+    dissect(&file.octets())
+}
+
+/// What the client accepts, and how calls of the server end: a short one, a long one, one with a long reply; and whether anything
+/// goes by RDMA.
+#[test]
+fn a_server_calls_a_client_as_that_announces_it() {
+    let refused = |why: CallRefusal| Err(CallError::Refused(why));
+    let resource = |length_needed| Err(CallError::ErrorV2(ErrorBodyV2::ReplyResource { length_needed }));
+    let nothing = [(); 3].map(|()| refused(CallRefusal::NotAnswered));
+    for (served, limits, outcomes, goes_by_rdma) in [
+        (0, Limits::new(), nothing, false),
+        (4, Limits::NO_CHUNKS, [Ok(()), refused(CallRefusal::TooLong), resource(9028)], false),
+        (4, Limits::NO_CHUNKS.with_collected(100_000), [Ok(()), Ok(()), Ok(())], false),
+        (4, Limits::new(), [Ok(()), Ok(()), Ok(())], true),
+    ] {
+        for versions in [Versions::TWO_A, Versions::TWO_B] {
+            let client = Settings::client().to_builder().calls(4).served(served).limits(limits);
+            let found = called_back(&with(client, versions), |connection| {
+                let lengths = [(100, 100), (9000, 100), (100, 9000)];
+                for ((there, back), outcome) in lengths.into_iter().zip(outcomes.clone()) {
+                    assert_eq!(call_back(connection, there, back), outcome, "{limits:?} {versions:?} {there} {back}");
+                }
+            });
+            assert!(found.broken.is_empty(), "{limits:?} {versions:?}: {:?}", found.broken);
+            let moved: u64 = found.transactions.iter().map(|rpc| rpc.read_octets + rpc.write_octets).sum();
+            assert_eq!(moved > 0, goes_by_rdma, "{limits:?} {versions:?}");
+        }
+    }
+}

@@ -5,7 +5,8 @@ use core::hint::black_box;
 
 use rpcrdma::endpoint::channel::SegmentLimits;
 use rpcrdma::endpoint::{
-    CallId, Channel, Direction, Item, Limits, Requester, Responder, Terms, Version, Versions, requester, responder,
+    CallId, Channel, Direction, Item, Limits, PayloadFormats, Requester, Responder, Terms, Version, Versions,
+    requester, responder,
 };
 use rpcrdma::error::{DecodeError, EncodeError, Reaction, Role};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
@@ -546,7 +547,8 @@ fn counted(input: &[u8]) {
 fn terms() -> Terms {
     let agreement = Agreement::new(black_box(None), black_box(None));
     let terms = if black_box(true) { Terms::forward(&agreement) } else { Terms::reverse(&agreement) };
-    Terms { version: black_box(Version::Two(v2::Family::A)), ..terms }
+    let formats = PayloadFormats::from(v2::ReverseDirection(black_box(3)));
+    Terms { version: black_box(Version::Two(v2::Family::A)), formats, ..terms }
 }
 
 fn limits() -> Limits {

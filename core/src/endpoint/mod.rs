@@ -82,6 +82,9 @@
 //! 3. In one Send, with each argument that may be reduced in a Read chunk.
 //! 4. All of it in Read chunks, the rest at Position 0 (`RDMA_NOMSG`, `RDMA2_CALL_EXTERNAL`).
 //!
+//! Without chunks, if those are not supported ([`Terms::formats`]): in one Send, or in several if that is supported, whatever
+//! their number of octets.
+//!
 //! Results get a Write chunk each if the caller asks for that and nothing protects them. There is a Reply chunk only if the
 //! longest reply does not fit in a Send, and has more octets than the Requester was told to continue.
 //!
@@ -110,6 +113,7 @@
 
 pub mod channel;
 mod direction;
+mod formats;
 mod input_error;
 mod limits;
 mod parts;
@@ -125,6 +129,7 @@ mod wire;
 
 pub use channel::{Channel, Versions};
 pub use direction::Direction;
+pub use formats::PayloadFormats;
 pub use input_error::InputError;
 pub use limits::Limits;
 pub use requester::Requester;
@@ -148,6 +153,8 @@ pub struct Terms {
     pub remote_invalidation: bool,
     /// The version of the connection.
     pub version: Version,
+    /// The formats that messages may have.
+    pub formats: PayloadFormats,
 }
 
 impl Terms {
@@ -159,6 +166,7 @@ impl Terms {
             reply_threshold: agreement.server_to_client,
             remote_invalidation: agreement.remote_invalidation,
             version: Version::One,
+            formats: PayloadFormats::All,
         }
     }
 
@@ -170,6 +178,7 @@ impl Terms {
             reply_threshold: agreement.client_to_server,
             remote_invalidation: agreement.remote_invalidation,
             version: Version::One,
+            formats: PayloadFormats::All,
         }
     }
 }
@@ -182,6 +191,7 @@ impl Default for Terms {
             reply_threshold: PrivateData::SMALLEST_SIZE,
             remote_invalidation: false,
             version: Version::One,
+            formats: PayloadFormats::All,
         }
     }
 }

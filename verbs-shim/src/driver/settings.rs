@@ -120,13 +120,28 @@ impl Settings {
         self.versions
     }
 
-    /// The transport properties of this end, in version 2.
-    pub(crate) fn properties(&self) -> Properties<'static> {
-        let calls_both_ways = self.calls > 0 && self.served > 0;
+    /// The transport properties of a client in version 2.
+    pub(crate) fn client_properties(&self) -> Properties<'static> {
+        let Limits { segments, collected, .. } = self.limits;
+        // Each level includes the one before.
+        self.properties(match (self.served, segments, collected) {
+            (0, ..) => ReverseDirection::NONE,
+            (.., 0) => ReverseDirection::SIMPLE,
+            (_, 0, _) => ReverseDirection::CONT,
+            _ => ReverseDirection::GENL,
+        })
+    }
+
+    /// Those of a server. What it supports in the reverse direction is the replies to its own calls.
+    pub(crate) fn server_properties(&self) -> Properties<'static> {
+        self.properties(if self.calls > 0 { ReverseDirection::GENL } else { ReverseDirection::NONE })
+    }
+
+    fn properties(&self, reverse_direction: ReverseDirection) -> Properties<'static> {
         Properties {
             maximum_send_size: self.send_size,
             receive_buffer_size: self.receive_size,
-            reverse_direction: if calls_both_ways { ReverseDirection::GENL } else { ReverseDirection::NONE },
+            reverse_direction,
             maximum_segment_count: u32::try_from(self.limits.segments).unwrap_or(u32::MAX),
             ..Properties::DEFAULT
         }
@@ -189,6 +204,11 @@ impl SettingsBuilder {
 
     /// The most calls of the other side that this end answers at the same time: the credits that it grants, and the
     /// Receives that it posts. At most [`MAX_CALLS`]. With 0, a client ignores all calls.
+    ///
+    /// In version 2, a client announces whether it answers calls, and in which formats, which follows from its
+    /// [`limits`](Self::limits). A server's call that the client has not said to answer ends with [`CallRefusal::NotAnswered`].
+    ///
+    /// [`CallRefusal::NotAnswered`]: rpcrdma::endpoint::requester::CallRefusal::NotAnswered
     pub const fn served(mut self, calls: u32) -> Self {
         self.0.served = calls;
         self
@@ -400,6 +420,32 @@ impl std::error::Error for SettingsError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_announces_what_it_answers_and_a_server_what_it_calls() {
+        let client = |calls: u32, served: u32, limits: Limits| {
+            let settings = Settings::client().to_builder().calls(calls).served(served).limits(limits).build().unwrap();
+            settings.client_properties().reverse_direction
+        };
+        let general = Limits::new();
+        for (calls, served, limits, level) in [
+            (1, 0, general, ReverseDirection::NONE),
+            (1, 1, general, ReverseDirection::GENL),
+            (0, 1, general, ReverseDirection::GENL),
+            (1, 1, Limits::NO_CHUNKS, ReverseDirection::SIMPLE),
+            (1, 1, Limits::NO_CHUNKS.with_collected(1), ReverseDirection::CONT),
+            (1, 1, general.with_collected(0), ReverseDirection::SIMPLE),
+            (1, 1, general.with_segments(1), ReverseDirection::GENL),
+        ] {
+            assert_eq!(client(calls, served, limits), level, "{calls} {served} {limits:?}");
+        }
+        for (calls, served, level) in
+            [(0, 1, ReverseDirection::NONE), (1, 1, ReverseDirection::GENL), (1, 0, ReverseDirection::GENL)]
+        {
+            let settings = Settings::server().to_builder().calls(calls).served(served).build().unwrap();
+            assert_eq!(settings.server_properties().reverse_direction, level, "{calls} {served}");
+        }
+    }
 
     #[test]
     fn what_cannot_be_is_refused_by_name_value_and_limit() {

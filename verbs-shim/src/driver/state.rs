@@ -234,9 +234,12 @@ impl<V: Provider> ConnectionState<V> {
         }
         let Some(arrived) = self.arrived.pop_front() else { return Ok(false) };
         let version = self.version();
-        self.take(port, &arrived)?;
-        if self.version() != version {
+        let received = self.take(port, &arrived)?;
+        let is_agreed = self.version() != version;
+        if is_agreed || received == Arrival::Properties {
             self.agree();
+        }
+        if is_agreed {
             self.calling.agreed();
         }
         Ok(true)
@@ -263,12 +266,12 @@ impl<V: Provider> ConnectionState<V> {
         send_control(port, buffers, channel, occupied)
     }
 
-    /// Hands a Send to whom it is for.
-    fn take(&mut self, port: &Port<V>, arrived: &Arrived) -> Result<(), Ended> {
+    /// Hands a Send to whom it is for, and says who that is.
+    fn take(&mut self, port: &Port<V>, arrived: &Arrived) -> Result<Arrival, Ended> {
         let has_terms = self.version().is_some();
         let Self { buffers, channel, calling, answering, waiting, .. } = self;
         let Arrived { receive, length, invalidated } = *arrived;
-        let is_free = buffers.look(port, receive, |octets| {
+        let (received, is_free) = buffers.look(port, receive, |octets| {
             let octets = octets.get(..length).unwrap_or_default();
             let received = channel.received(octets);
             let arrival = match received {
@@ -281,11 +284,8 @@ impl<V: Provider> ConnectionState<V> {
             match (arrival, answering) {
                 (Arrival::Reply, _) => calling.received(receive, octets, invalidated)?,
                 // Only a reply may invalidate memory (RFC 8797 section 4.1; version two draft -07 section 6.5).
-                (Arrival::Call | Arrival::BrokenCall(..) | Arrival::BrokenReply(_) | Arrival::Nothing, _)
-                    if invalidated.is_some() =>
-                {
-                    return Err(Ended::PeerFault(PeerFault::CallInvalidated));
-                }
+                (Arrival::Exceeded, _) => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
+                _ if invalidated.is_some() => return Err(Ended::PeerFault(PeerFault::CallInvalidated)),
                 (Arrival::Call, Some(answering))
                     if received == Arrival::Call && !(has_terms && answering.has_place()) =>
                 {
@@ -293,22 +293,22 @@ impl<V: Provider> ConnectionState<V> {
                 }
                 (Arrival::BrokenReply(xid), _) => {
                     calling.broken(xid)?;
-                    return Ok(true);
+                    return Ok((received, true));
                 }
                 (Arrival::BrokenCall(xid, error), Some(answering)) => {
                     answering.broken(xid, error)?;
-                    return Ok(true);
+                    return Ok((received, true));
                 }
                 (Arrival::Call, Some(answering)) => answering.received(receive, octets)?,
-                (Arrival::Call | Arrival::BrokenCall(..) | Arrival::Nothing | Arrival::Version1, _) => return Ok(true),
-                (Arrival::Exceeded, _) => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
+                (Arrival::Call | Arrival::BrokenCall(..) | Arrival::Version1, _)
+                | (Arrival::Properties | Arrival::Nothing, _) => return Ok((received, true)),
             }
-            Ok(false)
+            Ok((received, false))
         })??;
         if is_free {
             buffers.post_receive(port, receive)?;
         }
-        Ok(())
+        Ok(received)
     }
 
     /// Tells the endpoints what came of a job, and does what they ask for then.

@@ -95,7 +95,7 @@ impl<V: Provider> Connection<V> {
         let theirs = verbs.connected(&port.queue_pair, settings.connect_timeout)?.ok_or(Error::TimedOut)?;
         let agreement = Agreement::new(Some(ours), PrivateData::find(&theirs));
         let (calls, answers) = (Terms::forward(&agreement), Terms::reverse(&agreement));
-        let mut channel = Channel::client(versions, settings.properties());
+        let mut channel = Channel::client(versions, settings.client_properties());
         settings.authenticate(&mut channel);
         negotiate(&port, &mut buffers, &mut channel, settings.connect_timeout)?;
         match channel.negotiation() {
@@ -120,7 +120,7 @@ impl<V: Provider> Connection<V> {
         let peer = verbs.peer(&request);
         verbs.accept(request, &port.queue_pair, &ours.to_octets())?;
         let (calls, answers) = (Terms::reverse(&agreement), Terms::forward(&agreement));
-        let mut channel = Channel::server(settings.versions(), settings.properties());
+        let mut channel = Channel::server(settings.versions(), settings.server_properties());
         settings.authenticate(&mut channel);
         Ok(Self::of(Arc::new(Owned::new(port, (buffers, channel), (calls, answers), peer, (settings, refused)))))
     }

@@ -37,7 +37,7 @@ use heapless::Vec;
 use credits::{CountedMessage, MessageCredits};
 use host_authentication::HostMessage;
 
-use super::{Terms, Version};
+use super::{PayloadFormats, Terms, Version};
 use crate::error::{EncodeError, Role};
 use crate::lists::{Chunks, ReadList, WriteList};
 use crate::prefix::{Prefix, Procedure};
@@ -93,10 +93,18 @@ enum Failure {
     Lost,
 }
 
+/// Which end this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Client,
+    Server,
+}
+
 /// A connection of version 2.
 #[derive(Debug)]
 struct Link {
     family: Family,
+    side: Side,
     credits: MessageCredits,
     /// What the peer has sent so far.
     peer: Continuation,
@@ -157,6 +165,9 @@ pub enum Arrival {
     Call,
     /// Neither of them: its Receive can be posted again.
     Nothing,
+    /// The same: the peer has sent transport properties, so that [`Channel::terms`] and [`Channel::segment_limits`] may have
+    /// changed.
+    Properties,
     /// Neither of them, and no reply to the Call with this XID can come any more: this was a part of it, out of order. Tell
     /// the Requester: [`requester::Input::Broken`](super::requester::Input::Broken).
     BrokenReply(u32),
@@ -214,15 +225,27 @@ impl Channel {
 
     /// The terms of version 2 for the calls that this end makes, and for those that it answers; `None` if the connection
     /// does not speak that. `remote_invalidation`: whether this end takes part in it.
+    ///
+    /// A server makes its calls in the formats that the client supports in the reverse direction: none before the client has
+    /// said so (version two draft -07 section 5.2.5). A client answers them in the same formats.
     #[must_use]
     pub fn terms(&self, remote_invalidation: bool) -> Option<(Terms, Terms)> {
         let ChannelState::Two(link) = &self.state else { return None };
         let (own, peer, version) = (&self.own, &link.properties, Version::Two(link.family));
         let out = own.maximum_send_size.min(peer.receive_buffer_size);
         let back = own.receive_buffer_size.min(peer.maximum_send_size);
-        let terms =
-            |call_threshold, reply_threshold| Terms { call_threshold, reply_threshold, remote_invalidation, version };
-        Some((terms(out, back), terms(back, out)))
+        let (calls, answers) = match link.side {
+            Side::Client => (PayloadFormats::All, own.reverse_direction.into()),
+            Side::Server => (peer.reverse_direction.into(), PayloadFormats::All),
+        };
+        let terms = |(call_threshold, reply_threshold), formats| Terms {
+            call_threshold,
+            reply_threshold,
+            remote_invalidation,
+            version,
+            formats,
+        };
+        Some((terms((out, back), calls), terms((back, out), answers)))
     }
 
     /// The transport properties of the peer; `None` before it is known that the connection speaks version 2.
@@ -331,7 +354,7 @@ impl Channel {
     /// An [`EncodeError`] if `buffer` is too small; with a larger one, the next call returns the same message.
     pub fn poll(&mut self, room: u32, buffer: &mut [u8]) -> Result<Option<usize>, EncodeError> {
         if let ChannelState::Offering(family) = self.state {
-            self.state = ChannelState::Offered(Link::new(family, MessageCredits::client(family)));
+            self.state = ChannelState::Offered(Link::client(family));
         }
         if let ChannelState::Offered(link) | ChannelState::Two(link) = &mut self.state
             && !link.has_sent_properties
@@ -401,7 +424,7 @@ impl Channel {
                 Arrival::Version1
             }
             Some(Version::Two(family)) => {
-                self.state = ChannelState::Two(Link::new(family, MessageCredits::server(family)));
+                self.state = ChannelState::Two(Link::server(family));
                 self.next(octets)
             }
             None => {
@@ -511,9 +534,18 @@ impl Channel {
 }
 
 impl Link {
-    const fn new(family: Family, credits: MessageCredits) -> Self {
+    const fn client(family: Family) -> Self {
+        Self::new(family, Side::Client, MessageCredits::client(family))
+    }
+
+    const fn server(family: Family) -> Self {
+        Self::new(family, Side::Server, MessageCredits::server(family))
+    }
+
+    const fn new(family: Family, side: Side, credits: MessageCredits) -> Self {
         Self {
             family,
+            side,
             credits,
             peer: Continuation::new(),
             properties: Properties::DEFAULT,
@@ -535,7 +567,7 @@ impl Link {
             self.properties = self.properties.with_numbers(&properties);
             self.host.take(&properties);
             self.waits_for_properties = is_more_to_come(header);
-            return Arrival::Nothing;
+            return Arrival::Properties;
         }
         self.waits_for_properties = waited;
         if header.is_grant() {

@@ -45,8 +45,12 @@ pub enum CallRefusal {
     /// More segments than there is room for, or than fit in a header within the inline threshold, that of the reply
     /// included.
     TooManySegments,
-    /// A Call-only that is too long for one Send, and cannot be continued in others.
+    /// A Call without chunks that is too long for one Send, and cannot be continued in others: a Call-only, or one in the
+    /// reverse direction of version 2 for which the other end supports no more.
     TooLong,
+    /// The other end has not said that it answers calls: a server calls a client of version 2 that does not support the reverse
+    /// direction.
+    NotAnswered,
     /// A Call-only in version 1, where only the reply to a Call gives its credit back (section 3.3.1).
     CallOnly,
     /// The Responder does not know the header type that the Call would have, and has said so.
@@ -63,6 +67,7 @@ impl fmt::Display for CallRefusal {
             Self::TooManyCalls => f.write_str("too many calls at a time"),
             Self::TooManySegments => f.write_str("too many segments"),
             Self::TooLong => f.write_str("too long to be sent without chunks"),
+            Self::NotAnswered => f.write_str("the other side does not answer calls"),
             Self::CallOnly => f.write_str("version 1 has no calls without a reply"),
             Self::Form => f.write_str("the other side does not know the header type it needs"),
         }

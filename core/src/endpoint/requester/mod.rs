@@ -67,7 +67,7 @@ pub use output::{End, Memory, Output};
 use core::mem;
 
 use heapless::Vec;
-use slot::{Access, How, Slot, Stage, Step};
+use slot::{Access, Expects, How, Slot, Stage, Step, unreduced};
 
 use super::channel::SegmentLimits;
 use super::queue::Queue;
@@ -77,7 +77,7 @@ use super::stream::{self, Item, Ranges};
 use super::version::Version;
 use super::window::Window;
 use super::wire::{ReceivedReply, ReplyBody};
-use super::{CallId, InputError, Terms, is_protected};
+use super::{CallId, InputError, PayloadFormats, Terms, is_protected};
 use crate::error::EncodeError;
 use crate::rpc;
 use crate::segment::Segment;
@@ -219,10 +219,16 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     pub fn call(&mut self, call: &Call<'_>) -> Result<CallId, CallRefusal> {
         let header = self.check(call.head, call.length, call.arguments)?;
         let (id, slot) = self.slots.take().ok_or(CallRefusal::TooManyCalls)?;
-        let protected = is_protected(&header);
-        if slot.plan(header.xid, call, protected, &self.how).is_none() {
+        let is_planned = if self.how.terms.formats == PayloadFormats::All {
+            let protected = is_protected(&header);
+            slot.plan(header.xid, call, protected, &self.how).is_some()
+        } else {
+            let longest = unreduced(call.reply_length, call.results);
+            slot.plan_without_chunks((header.xid, call.length), Expects::Reply, longest, &self.how).is_some()
+        };
+        if !is_planned {
             self.slots.free(id);
-            return Err(CallRefusal::TooManySegments);
+            return Err(self.too_large());
         }
         self.admit(id)
     }
@@ -242,11 +248,30 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
         let header = self.check(head, length, &[])?;
         let (id, slot) = self.slots.take().ok_or(CallRefusal::TooManyCalls)?;
-        if slot.plan_call_only(header.xid, length, &self.how).is_none() {
+        // Nothing would say when the Responder has done with a chunk.
+        if slot.plan_without_chunks((header.xid, length), Expects::Nothing, 0, &self.how).is_none() {
             self.slots.free(id);
-            return Err(CallRefusal::TooLong);
+            return Err(self.too_long());
         }
         self.admit(id)
+    }
+
+    /// Why a Call cannot be laid out.
+    #[cold]
+    const fn too_large(&self) -> CallRefusal {
+        if matches!(self.how.terms.formats, PayloadFormats::All) {
+            CallRefusal::TooManySegments
+        } else {
+            self.too_long()
+        }
+    }
+
+    /// The same, of one that has no chunks.
+    const fn too_long(&self) -> CallRefusal {
+        match self.how.terms.formats {
+            PayloadFormats::None => CallRefusal::NotAnswered,
+            PayloadFormats::Simple | PayloadFormats::Continued | PayloadFormats::All => CallRefusal::TooLong,
+        }
     }
 
     /// The RPC header of a Call that may be made.

@@ -10,7 +10,7 @@ use super::output::{End, Memory};
 use crate::endpoint::parts::{Parts, Portion};
 use crate::endpoint::stream::{self, Item, Piece, Ranges, roundup};
 use crate::endpoint::wire::{AnyReplyHeader, CallForm, CallParts, ReceivedReply, ReplyBody, middle_header};
-use crate::endpoint::{InputError, Terms, Version};
+use crate::endpoint::{InputError, PayloadFormats, Terms, Version};
 use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use crate::rpc::MessageType;
@@ -210,24 +210,32 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         let expects = if how.pull { Expects::ProvidedReply } else { Expects::Reply };
         self.begin(xid, call.length, how.terms.version, expects);
         self.largest_room = call.largest_room;
-        let (arguments, results) = if protected { (&[][..], &[][..]) } else { (call.arguments, call.results) };
-        // What was to come in Write chunks now comes with the rest.
-        let more = if protected {
-            call.results.iter().fold(0, |sum: u64, &room| sum.saturating_add(roundup(u64::from(room))))
+        let (arguments, results, longest) = if protected {
+            (&[][..], &[][..], unreduced(call.reply_length, call.results))
         } else {
-            0
+            (call.arguments, call.results, u64::from(call.reply_length))
         };
-        self.build(arguments, results, u64::from(call.reply_length).saturating_add(more), how)?;
+        self.build(arguments, results, longest, how)?;
         if self.regions.len() > how.most_segments { self.plan_fewer_segments(how) } else { Some(()) }
     }
 
-    /// Lays out a Call-only of version 2: it has no chunks, because nothing would say when the Responder has done with them.
-    /// `None` if it is too long.
-    pub(super) fn plan_call_only(&mut self, xid: u32, length: u32, how: &How) -> Option<()> {
-        self.begin(xid, length, how.terms.version, Expects::Nothing);
-        let threshold = how.terms.call_threshold;
-        let may_continue = !how.unsupported.contains(&CallForm::Continued);
-        (self.fits_whole(threshold) || may_continue && self.is_continued(threshold)).then_some(())
+    /// The same for a Call of `length` octets that has no chunks: it takes one Send, or as many as it needs; `None` if neither is
+    /// supported.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn plan_without_chunks(
+        &mut self,
+        (xid, length): (u32, u32),
+        expects: Expects,
+        longest: u64,
+        how: &How,
+    ) -> Option<()> {
+        let Terms { call_threshold: threshold, formats, version, .. } = how.terms;
+        self.begin(xid, length, version, expects);
+        self.longest = u32::try_from(longest).unwrap_or(u32::MAX);
+        let may_be_simple = formats >= PayloadFormats::Simple;
+        let may_continue = formats >= PayloadFormats::Continued && !how.unsupported.contains(&CallForm::Continued);
+        (may_be_simple && self.fits_whole(threshold) || may_continue && self.is_continued(threshold)).then_some(())
     }
 
     /// Lays out a Call that has no regions yet: with `longest` octets for what comes besides the results.
@@ -736,6 +744,13 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.results = lengths;
         Some(())
     }
+}
+
+/// The most octets of a reply in which no result is reduced: what was to come in Write chunks comes with the rest.
+#[cold]
+pub(super) fn unreduced(reply_length: u32, results: &[u32]) -> u64 {
+    let longest = u64::from(reply_length);
+    results.iter().fold(longest, |sum, &room| sum.saturating_add(roundup(u64::from(room))))
 }
 
 /// Octets in a chunk that came back; `None` if it is not the one `given`, or not filled in order (section 3.4.6). A

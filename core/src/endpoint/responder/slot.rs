@@ -10,7 +10,7 @@ use super::reply::{Form, Reply};
 use crate::endpoint::parts::{Parts, Portion};
 use crate::endpoint::stream::{self, Item, Piece, Ranges};
 use crate::endpoint::wire::{AnyReplyHeader, CallLists, CallReceived, ErrorHeader, middle_header};
-use crate::endpoint::{Terms, Version};
+use crate::endpoint::{PayloadFormats, Terms, Version};
 use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList};
 use crate::prefix::Prefix;
@@ -190,7 +190,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             Form::Short
         } else if header.with_reply(left).is_ok_and(|header| fits(&header, 0)) {
             Form::Long
-        } else if let Some(parts) = self.continued(&header, terms.reply_threshold) {
+        } else if let Some(parts) = self.continued(&header, terms) {
             self.parts = parts;
             Form::Continued
         } else {
@@ -209,8 +209,11 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
 
     /// How a reply whose last header is this one is continued, if it can be.
     #[cold]
-    fn continued(&self, last: &AnyReplyHeader<'_>, threshold: u32) -> Option<Parts> {
-        Parts::new(threshold, self.middle(0)?.encoded_len(), last.encoded_len())
+    fn continued(&self, last: &AnyReplyHeader<'_>, terms: &Terms) -> Option<Parts> {
+        if terms.formats < PayloadFormats::Continued {
+            return None;
+        }
+        Parts::new(terms.reply_threshold, self.middle(0)?.encoded_len(), last.encoded_len())
     }
 
     /// The header of a part of a continued reply after which `remaining` octets follow; version 1 has none.
