@@ -115,7 +115,8 @@ impl<W: Write> Annotator<W> {
     pub fn new(write: W) -> io::Result<Self> {
         Ok(Self {
             file: PcapngFile::new(write)?,
-            held: VecDeque::new(),
+            // As large as it becomes: growing moved what is held a dozen times.
+            held: VecDeque::with_capacity(HELD_FRAMES + 1),
             buffers: FrameBuffers::default(),
             octets: 0,
             late: Vec::new(),
@@ -233,13 +234,14 @@ impl<W: Write> Annotator<W> {
     fn comment(&mut self, frame: u64, write: impl FnOnce(&mut String) -> fmt::Result) {
         self.annotated.comments += 1;
         let mut text = String::with_capacity(COMMENT);
-        if self.held(frame).is_none() {
-            let _ = write!(text, "frame {frame}: ");
-        }
-        let _ = write(&mut text); // a String takes all
+        // Writing to a String does not fail.
         match self.held(frame) {
-            Some(held) => held.comments.push(text),
+            Some(held) => {
+                let _ = write(&mut text);
+                held.comments.push(text);
+            }
             None => {
+                let _ = write!(text, "frame {frame}: ").and_then(|()| write(&mut text));
                 self.annotated.late += 1;
                 self.late.push(text);
             }
