@@ -1,17 +1,5 @@
 //! Version negotiation, transport properties and control messages of version 2, in both formats. The words were written
-//! by hand from the drafts. Which rule is tested where:
-//!
-//! | rules | tests |
-//! |---|---|
-//! | header types | `what_is_not_in_order_is_answered_with_its_code`; in `endpoint_v2.rs` each form of a call and its reply; `v2_connection.rs`, `continuation.rs` |
-//! | credits | `endpoint/channel/credits.rs`; here grants, calls that wait for them, and peers that exceed theirs |
-//! | how properties are encoded | `a_client_begins_with_its_properties_in_at_most_1024_octets`, `each_property_has_a_default_a_value_and_wrong_values` |
-//! | when they come | `properties_come_in_several_messages_and_unknown_ones_are_ignored`, `properties_that_cannot_be_read_or_come_too_late_are_answered_and_change_nothing` |
-//! | SBSIZ, RBSIZ | `thresholds_are_what_one_end_sends_and_the_other_receives` |
-//! | RSSIZ, RCSIZ | `calls_have_no_larger_and_no_more_segments_than_the_peer_takes` |
-//! | HOSTAUTH | `the_host_authentication_message_is_handed_on_as_it_is` |
-//! | remote invalidation | in `endpoint_v2.rs`, `only_the_handle_that_was_offered_may_be_invalidated_remotely` and each form of a call |
-//! | version negotiation | `a_client_goes_on_as_the_server_answers`, `a_server_takes_the_version_of_the_first_message_or_says_which_it_has`; `verbs-shim/tests/version_2.rs` |
+//! by hand from the drafts. `v2_rules.rs` says which rule is tested where.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use rpcrdma::endpoint::channel::{Arrival, HostAuthentication, HostAuthenticationTooLong, Negotiation};

@@ -48,7 +48,7 @@ use super::receipt::{Placement, Receipt};
 use super::slots::Slots;
 use super::stream::{self, Ranges};
 use super::wire::{AnyReplyHeader, CallForm, CallReceived, ReceivedCall, ReceivedPart};
-use super::{CallId, InputError, Limits, Terms, Version, is_protected};
+use super::{CallId, InputError, Limits, PayloadFormats, Terms, Version, is_protected};
 use crate::error::EncodeError;
 use crate::lists::Chunks;
 use crate::prefix::Prefix;
@@ -705,7 +705,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         let (assembly, header) = match self.judge(prefix.xid, call, octets) {
             Ok(judged) if !self.is_refused(prefix.xid) => judged,
             Ok(_) => return self.answer(receive, prefix, SYSTEM),
-            Err(error) => return self.answer(receive, prefix, error),
+            Err(error) => return self.answer(receive, prefix, self.refusal(error)),
         };
         if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
             if !header.is_empty() {
@@ -723,6 +723,18 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     #[cold]
     fn answer(&mut self, receive: u32, prefix: Prefix, error: ErrorBodyV2) {
         self.admit(receive, Stage::Refusing(prefix, error), prefix);
+    }
+
+    /// The error for a Call whose chunks are refused. A Responder that takes no Write chunk asks for a Reply chunk if it cannot
+    /// continue the reply either (version two draft -07 section 7.3.2).
+    #[cold]
+    fn refusal(&self, error: ErrorBodyV2) -> ErrorBodyV2 {
+        match error {
+            ErrorBodyV2::WriteChunks { max_chunks: 0 } if self.terms.formats < PayloadFormats::Continued => {
+                ErrorBodyV2::ReplyResource { length_needed: 0 }
+            }
+            error => error,
+        }
     }
 
     /// Whether a Call must not be tried again. This can be asked once.
