@@ -47,7 +47,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
     ),
     ("verbs-shim", &["verbs", "loopback", "rdma", "message", "trace", "driver", "endpoint"]),
     ("verbs-shim/tools", &["echo", "ping", "command_line", "bin"]),
-    ("fuzz/gen", &["choices", "draft", "message", "case", "shapes", "defects", "random", "read", "shrink"]),
+    ("fuzz/gen", &["choices", "draft", "message", "case", "shapes", "defects", "read", "random", "shrink", "bin"]),
     (
         "fuzz",
         &["reference", "captures", "lists", "oracle", "wrap", "script", "version_2", "decode", "frames", "round_trip"],

@@ -8,7 +8,7 @@ use rpcrdma::rules::{self, Exchange, Finding, Lists, Report, Sent, SentV2, Sever
 use rpcrdma::v1;
 use rpcrdma::v2::{Family, MessageV2, ReactionV2};
 use rpcrdma_fuzz::reference::{self, Refusal};
-use rpcrdma_gen::{Case, Choices, Format, Role};
+use rpcrdma_gen::{Base, Case, Choices, Format, Role};
 
 /// Slug, offset and severity.
 type Found = BTreeSet<(&'static str, usize, Severity)>;
@@ -148,4 +148,33 @@ fn random_messages_have_the_verdict_that_they_were_made_for() {
         }
         assert!(broken.len() >= 9, "{format:?} {role:?}: {broken:?}");
     }
+}
+
+/// The files of the corpora whose messages the rules find valid, as Calls or as Replies.
+fn valid_messages() -> impl Iterator<Item = Base> {
+    let folders =
+        ["decode", "round_trip"].map(|name| format!("{}/../testdata/corpus/{name}", env!("CARGO_MANIFEST_DIR")));
+    let files = folders.into_iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    files.map(|file| file.unwrap().path()).flat_map(|path| {
+        let octets = std::fs::read(&path).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        kinds().filter_map(move |(format, role)| {
+            let message = rpcrdma_gen::read(format, role, &octets)?;
+            let base = Base { name: name.clone(), message, call: None };
+            judged(&base.valid()).is_empty().then_some(base)
+        })
+    })
+}
+
+#[test]
+fn the_defects_of_messages_that_others_made_are_found() {
+    let (mut messages, mut broken) = (0, BTreeSet::new());
+    for base in valid_messages() {
+        messages += 1;
+        for case in rpcrdma_gen::of(&base) {
+            agree(&case);
+            broken.extend(case.broken.iter().map(|broken| broken.rule.slug));
+        }
+    }
+    assert!(messages > 100 && broken.len() > 20, "{messages} messages: {broken:?}");
 }

@@ -37,7 +37,7 @@ pub fn of(base: &Base) -> Vec<Case> {
     cases
 }
 
-/// A random message: one of four is valid, the others have one defect.
+/// A random message: one of four is made without a change, the others with one, which most often is a defect.
 #[must_use]
 pub fn random(choices: &mut Choices<'_>, format: Format, role: Role) -> Case {
     let shape = Shape::chosen(choices);
@@ -46,13 +46,20 @@ pub fn random(choices: &mut Choices<'_>, format: Format, role: Role) -> Case {
         Role::Call => shape.call("random", format, choices),
         Role::Reply => shape.reply("random", format, used, choices),
     };
+    random_of(choices, &base)
+}
+
+/// A random case of a valid message: one of four is the message as it is, the others have one change, which most often
+/// is a defect.
+#[must_use]
+pub fn random_of(choices: &mut Choices<'_>, base: &Base) -> Case {
     if choices.below(4) == 0 {
         return base.valid();
     }
     // A defect that does not apply makes no case: then it is another's turn.
     let first = choices.below(defects::ALL.len() as u32) as usize;
     let turns = defects::ALL.iter().cycle().skip(first).take(defects::ALL.len());
-    let made = turns.map(|defect| by(*defect, &base)).find(|cases| !cases.is_empty()).unwrap_or_default();
+    let made = turns.map(|defect| by(*defect, base)).find(|cases| !cases.is_empty()).unwrap_or_default();
     choices.one_of(&made).cloned().unwrap_or_else(|| base.valid())
 }
 

@@ -6,7 +6,7 @@ use crate::message::{Message, Read, Segment};
 /// Reads a Call or a Reply with chunk lists that are whole. Nothing judges it: what a broken message is made into, breaks
 /// more than the case says.
 ///
-/// It returns `None` for octets that no [`Message`] has.
+/// It returns `None` for octets that no [`Message`] has, and for a Reply with a Read list.
 #[must_use]
 pub fn read(format: Format, role: Role, octets: &[u8]) -> Option<Message> {
     let mut words = WordReader(octets);
@@ -33,8 +33,9 @@ pub fn read(format: Format, role: Role, octets: &[u8]) -> Option<Message> {
     let reply = if is_reply_of_b && is_inline || !words.follows()? { None } else { Some(words.chunk()?) };
     let inline = is_inline.then(|| words.0.to_vec());
     let message = Message { format, role, xid, credit, inv_handle, long, reads, writes, reply, inline };
+    let is_possible = role == Role::Call || message.long.is_empty() && message.reads.is_empty();
     // What was not looked at above is as it has to be if the same octets come out.
-    (message.octets() == octets).then_some(message)
+    (is_possible && message.octets() == octets).then_some(message)
 }
 
 /// Octets that are read word by word.
