@@ -50,7 +50,22 @@ const LAYERS: [(&str, &[&str]); 6] = [
     ("fuzz/gen", &["choices", "draft", "message", "case", "shapes", "defects", "read", "random", "shrink", "bin"]),
     (
         "fuzz",
-        &["reference", "captures", "lists", "oracle", "wrap", "script", "version_2", "decode", "frames", "round_trip"],
+        &[
+            "reference",
+            "captures",
+            "lists",
+            "oracle",
+            "wrap",
+            "script",
+            "version_2",
+            "bodies",
+            "decode",
+            "files",
+            "frames",
+            "hostile",
+            "round_trip",
+            "segments",
+        ],
     ),
 ];
 

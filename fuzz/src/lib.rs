@@ -3,20 +3,28 @@
 //! A target is a thin wrapper around one of these; `cargo test` runs them on the corpus.
 #![forbid(unsafe_code)]
 
+mod bodies;
 mod captures;
 mod decode;
+mod files;
 mod frames;
+mod hostile;
 mod lists;
 mod oracle;
 pub mod reference;
 mod round_trip;
 mod script;
+mod segments;
 mod version_2;
 mod wrap;
 
+pub use bodies::nfs;
 pub use decode::decode;
+pub use files::files;
 pub use frames::frames;
+pub use hostile::{requester, responder};
 pub use round_trip::round_trip;
+pub use segments::iwarp;
 
 /// Runs a target on the files that the command line names.
 pub fn replay(target: fn(&[u8])) {

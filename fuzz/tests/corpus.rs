@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rpcrdma_gen::Choices;
+
 fn testdata(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata").join(path)
 }
@@ -43,4 +45,41 @@ fn round_trip() {
 #[test]
 fn frames() {
     replay("frames", rpcrdma_fuzz::frames);
+}
+
+#[test]
+fn whole_files() {
+    replay("files", rpcrdma_fuzz::files);
+}
+
+/// Octets that stand for nothing but choices: `count` inputs of up to `most` octets.
+fn random(count: u64, most: u64, target: fn(&[u8])) {
+    for seed in 0..count {
+        let mut choices = Choices::of_seed(seed);
+        let length = choices.number() % most;
+        let octets: Vec<u8> = (0..length.div_ceil(8)).flat_map(|_| choices.number().to_le_bytes()).collect();
+        println!("seed {seed}");
+        target(&octets);
+    }
+}
+
+#[test]
+fn iwarp() {
+    random(200, 4000, rpcrdma_fuzz::iwarp);
+}
+
+#[test]
+fn nfs() {
+    replay("nfs", rpcrdma_fuzz::nfs);
+    random(2000, 400, rpcrdma_fuzz::nfs);
+}
+
+#[test]
+fn requester() {
+    random(1000, 8000, rpcrdma_fuzz::requester);
+}
+
+#[test]
+fn responder() {
+    random(1000, 8000, rpcrdma_fuzz::responder);
 }
