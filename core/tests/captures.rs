@@ -8,45 +8,12 @@ use rpcrdma::error::{DecodeErrorKind, Reaction, Role};
 use rpcrdma::prefix::{Prefix, Procedure};
 use rpcrdma::rpc::{AuthSys, Flavor, RpcCall};
 use rpcrdma::v1::{ErrorReply, Header, Message};
-
-/// Every Send in a classic little-endian pcap file of RoCEv2 over Ethernet in which no packet is lost or sent again.
-fn sends(file: &[u8]) -> Vec<Vec<u8>> {
-    let mut rest = &file[24..];
-    let mut sends = Vec::new();
-    while rest.len() >= 16 {
-        let length = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
-        let frame = &rest[16..16 + length];
-        rest = &rest[16 + length..];
-        let udp = match frame[12..14] {
-            [8, 0] if frame[23] == 17 => &frame[34..],
-            [0x86, 0xdd] if frame[20] == 17 => &frame[54..],
-            _ => continue,
-        };
-        let end = usize::from(u16::from_be_bytes(udp[4..6].try_into().unwrap()));
-        let transport = &udp[8..end];
-        // SEND First, SEND Only; Middle, Last; with Invalidate, which has a handle before the payload: Last, Only.
-        let (header, first) = match transport[0] {
-            0x00 | 0x04 => (12, true),
-            0x01 | 0x02 => (12, false),
-            0x16 => (16, false),
-            0x17 => (16, true),
-            _ => continue,
-        };
-        let padding = usize::from(transport[1] >> 4 & 3);
-        let payload = &transport[header..transport.len() - 4 - padding];
-        let queue_pair = [transport[5], transport[6], transport[7]];
-        match sends.iter_mut().rev().find(|send: &&mut ([u8; 3], Vec<u8>)| send.0 == queue_pair) {
-            Some(send) if !first => send.1.extend_from_slice(payload),
-            _ => sends.push((queue_pair, payload.to_vec())),
-        }
-    }
-    sends.into_iter().map(|send| send.1).collect()
-}
+use support::recorded;
 
 fn check(name: &str, expected: [usize; 2]) {
     let file = std::fs::read(support::testdata(&format!("captures/{name}.pcap"))).unwrap();
     let mut counts = [0; 2];
-    for send in sends(&file) {
+    for send in recorded::sends(&file) {
         let message = Message::decode(&send).unwrap_or_else(|error| panic!("{name}: {error}"));
         counts[message.header.procedure().0 as usize] += 1;
         let mut buffer = vec![0xa5; message.header_length];
@@ -75,7 +42,7 @@ fn users_of_linux() {
     let mut users = Vec::new();
     for name in ["nfs3", "nfs40", "nfs41_callback"] {
         let file = std::fs::read(support::testdata(&format!("captures/{name}.pcap"))).unwrap();
-        for send in sends(&file) {
+        for send in recorded::sends(&file) {
             let Ok((call, _)) = RpcCall::decode(Message::decode(&send).unwrap().payload) else { continue };
             if call.credential.flavor != Flavor::SYS {
                 continue;
@@ -103,7 +70,7 @@ fn users_of_linux() {
 #[test]
 fn answers_of_linux() {
     let file = std::fs::read(support::testdata("captures/errors.pcap")).unwrap();
-    let sends = sends(&file);
+    let sends = recorded::sends(&file);
     let answer = |request: &Prefix| {
         let mut errors = sends.iter().filter(|send| {
             Prefix::decode(send)

@@ -1,6 +1,8 @@
 //! The vectors in `testdata/vectors`: hexadecimal digits, spaces, and comments from `#` to the end of the line.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
+pub mod recorded;
+
 use std::path::PathBuf;
 
 use rpcrdma::lists::Chunks;
@@ -20,14 +22,7 @@ pub fn vector(name: &str) -> Vec<u8> {
 pub fn vector_of(version: &str, name: &str) -> Vec<u8> {
     let path = testdata(&format!("vectors/{version}/{name}.hex"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let digits: Vec<u8> = text
-        .lines()
-        .flat_map(|line| line.split('#').next().unwrap_or("").chars())
-        .filter(|character| !character.is_whitespace())
-        .map(|digit| u8::try_from(digit.to_digit(16).expect("a hexadecimal digit")).unwrap())
-        .collect();
-    assert!(digits.len().is_multiple_of(2), "{name}");
-    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+    recorded::hexadecimal(&text)
 }
 
 /// The names of the vectors in `testdata/vectors/v1/{folder}`.
