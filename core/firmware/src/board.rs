@@ -1,0 +1,50 @@
+//! Where a board begins, and how it ends: semihosting hands what is printed, and the exit status, to QEMU.
+
+use core::fmt;
+
+use semihosting::{print, process};
+
+struct Console;
+
+impl fmt::Write for Console {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        print!("{text}");
+        Ok(())
+    }
+}
+
+fn run() -> ! {
+    process::exit(i32::from(rpcrdma_firmware::run(&mut Console).is_err()))
+}
+
+#[cfg(target_arch = "arm")]
+#[cortex_m_rt::entry]
+fn start() -> ! {
+    run()
+}
+
+#[cfg(target_arch = "riscv32")]
+#[riscv_rt::entry]
+fn start() -> ! {
+    run()
+}
+
+// A stack, and the registers of floating-point numbers, with which the compiler also copies memory.
+#[cfg(target_arch = "aarch64")]
+core::arch::global_asm!(
+    ".section .text._start",
+    ".global _start",
+    "_start:",
+    "ldr x0, =_stack_start",
+    "mov sp, x0",
+    "mov x0, #0x300000",
+    "msr cpacr_el1, x0",
+    "isb",
+    "b rpcrdma_start",
+);
+
+#[cfg(target_arch = "aarch64")]
+#[unsafe(no_mangle)]
+extern "C" fn rpcrdma_start() -> ! {
+    run()
+}

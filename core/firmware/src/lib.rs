@@ -1,0 +1,54 @@
+//! What firmware does with `rpcrdma`, as one function that needs nothing of the machine: it decodes and judges Sends in
+//! read-only memory, answers them, and lets a Requester and a Responder call each other. Whatever either does goes into a
+//! digest, which has to be the same on every machine.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod client;
+mod codec;
+mod connection;
+mod digest;
+mod random;
+mod receives;
+mod recorded;
+mod server;
+mod stream;
+
+use core::fmt::{self, Write};
+
+use rpcrdma::endpoint::Version;
+use rpcrdma::v2::Family;
+
+use connection::Connection;
+use digest::Digest;
+
+/// How many calls are made in each version, over as many connections as that takes.
+const CALLS: u32 = 2000;
+
+/// Does everything, and says what came of it. The text is the same wherever this is run.
+///
+/// # Errors
+/// [`fmt::Error`] if it cannot be written to `output`, if a call brought what the other side had not sent, and if few calls
+/// were answered.
+pub fn run(output: &mut dyn Write) -> fmt::Result {
+    codec::run(output)?;
+    for version in [Version::One, Version::Two(Family::A), Version::Two(Family::B)] {
+        calls(version, output)?;
+    }
+    Ok(())
+}
+
+/// Makes calls in one version.
+fn calls(version: Version, output: &mut dyn Write) -> fmt::Result {
+    let mut digest = Digest::new();
+    let mut counts = connection::Counts::default();
+    let mut connections = 0;
+    while counts.calls < CALLS {
+        connections += 1;
+        let mut connection = Connection::new(version, connections, counts.calls, &mut digest);
+        connection.run();
+        counts.add(connection.counts());
+    }
+    writeln!(output, "{version}: {connections} connections, {counts}, {digest}")?;
+    if counts.is_right() { Ok(()) } else { Err(fmt::Error) }
+}
