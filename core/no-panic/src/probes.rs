@@ -6,15 +6,17 @@ use core::hint::black_box;
 use rpcrdma::endpoint::channel::SegmentLimits;
 use rpcrdma::endpoint::{
     CallId, Channel, Direction, Item, Limits, PayloadFormats, Requester, Responder, Terms, Version, Versions,
-    requester, responder,
+    is_protected, requester, responder,
 };
 use rpcrdma::error::{DecodeError, EncodeError, Reaction, Role};
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::prefix::{Prefix, Procedure};
 use rpcrdma::private_data::{Agreement, Flags, PrivateData};
 use rpcrdma::reader::{Reader, padding};
-use rpcrdma::rpc::{Auth, AuthSys, Flavor, GssCredential, MessageType, RpcCall, RpcError, RpcReply};
-use rpcrdma::rules::{self, Credits, Exchange, Finding, Report, Sent, SentV2};
+use rpcrdma::rpc::{
+    AcceptStatus, Auth, AuthStatus, AuthSys, Flavor, GssCredential, MessageType, RpcCall, RpcError, RpcReply,
+};
+use rpcrdma::rules::{self, Credits, Exchange, Finding, Report, Sent, SentV2, Severity};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{ErrorReply, Header, Message, ReplyError, ReplyHeader};
 use rpcrdma::v2::{self, family_a, family_b};
@@ -98,7 +100,7 @@ fn segments(input: &[u8]) {
     if let Some(octets) = input.first_chunk() {
         let segment = Segment::from_octets(octets);
         show(&segment);
-        see(segment.to_octets());
+        see((segment.to_octets(), segment.wraps()));
     }
     if let Some(entry) = input.first_chunk() {
         let read = ReadSegment::from_entry(entry);
@@ -125,10 +127,12 @@ fn decode(input: &[u8]) {
 #[inline(never)]
 fn decode_error(error: DecodeError) {
     show(&error);
-    see((error.kind.name(), error.offset));
+    let answer = error.kind.answer();
+    see((error.kind.name(), error.offset, answer));
     for role in [Role::Requester, Role::Responder] {
         show(&role);
         show(&error.reaction(role));
+        see(answer.of(role));
     }
 }
 
@@ -249,6 +253,9 @@ fn error_reply(input: &[u8], output: &mut [u8]) {
             encoded(reply.encode(output));
         }
     }
+    if let Ok((reply, rest)) = ErrorReply::decode(input) {
+        see((reply.prefix(), rest));
+    }
 }
 
 #[inline(never)]
@@ -263,13 +270,14 @@ fn call(input: &[u8], output: &mut [u8]) {
         Ok((call, arguments)) => {
             see(arguments);
             show(&call);
-            see(call.encoded_len());
+            see((call.encoded_len(), is_protected(&call)));
             encoded(call.encode(output));
         }
         Err(error) => rpc_error(error),
     }
     // If a caller builds it, the bodies may have any length.
     let auth = Auth { flavor: Flavor(black_box(1)), body: input };
+    see(auth.flavor.name());
     let call = RpcCall {
         xid: 1,
         rpc_version: RpcCall::RPC_VERSION,
@@ -297,6 +305,7 @@ fn rpc_reply(input: &[u8], output: &mut [u8]) {
         }
         Err(error) => rpc_error(error),
     }
+    see((AcceptStatus(black_box(1)).name(), AuthStatus(black_box(2)).name()));
 }
 
 #[inline(never)]
@@ -341,6 +350,7 @@ fn private_data(input: &[u8], output: &mut [u8]) {
         receive_size: black_box(7),
     };
     show(&made);
+    see((input.first_chunk().map(PrivateData::from_octets), made.to_octets()));
     encoded(made.encode(output));
 }
 
@@ -361,12 +371,20 @@ fn version_2(input: &[u8], output: &mut [u8]) {
         see((message.header_length, message.payload, message.header.encoded_len(), message.header.prefix()));
         show(&message.header.header_type());
         show(&message.header.flags);
+        see(message.header.header_type().name());
         encoded(message.header.encode(output));
     }
     if let Ok(message) = family_b::Message::decode(input) {
         see((message.header_length, message.payload, message.header.encoded_len(), message.header.prefix()));
         show(&message.header.header_type());
+        see(message.header.header_type().name());
         encoded(message.header.encode(output));
+    }
+    if let Ok((header, rest)) = family_a::Header::decode(input) {
+        see((rest, header.chunks(), header.inv_handle(), header.is_grant()));
+    }
+    if let Ok((header, rest)) = family_b::Header::decode(input) {
+        see((rest, header.chunks(), header.call_chunk(), header.inv_handle(), header.remaining()));
     }
 }
 
@@ -398,7 +416,10 @@ fn version_2_between(input: &[u8]) {
         let Ok((header, _)) = v2::HeaderV2::decode(family, input) else { continue };
         for _ in 0..black_box(3) {
             match continuation.accept(&header, black_box(9)) {
-                Ok(part) => see((part, continuation.is_open())),
+                Ok(part) => {
+                    see((part, continuation.is_open()));
+                    continuation.refused(black_box(9));
+                }
                 Err(error) => {
                     show(&error);
                     show(&error.code());
@@ -416,10 +437,12 @@ fn version_2_between(input: &[u8]) {
 #[inline(never)]
 fn property_set(set: v2::PropertySet<'_>) {
     see((set.len(), set.is_empty(), set.iter().len(), set == v2::PropertySet::EMPTY));
-    see(v2::Properties::default().with(&set));
+    let properties = v2::Properties::default().with(&set);
+    see((properties, properties.numbers(), properties.with_numbers(&set)));
     for property in set {
         show(&property);
         show(&property.id);
+        see(property.id.name());
     }
 }
 
@@ -437,6 +460,7 @@ fn properties(input: &[u8], output: &mut [u8]) {
     let body = family_b::Body::ConnpropFinal(set);
     encoded(family_b::Header { xid: 1, credit: v2::Credit(2), body }.encode(output));
     show(&v2::ReverseDirection(black_box(3)));
+    see((v2::ReverseDirection(black_box(3)).name(), v2::PropertySubset::new(input.as_chunks().0)));
     match v2::PropertySubset::decode(input) {
         Ok((subset, rest)) => {
             see((rest, subset.contains(black_box(77)), subset.encoded_len()));
@@ -456,6 +480,7 @@ fn version_2_errors(input: &[u8], output: &mut [u8]) {
                 encoded(reply.encode(output));
             }
             Err(error) => {
+                see(v2::ReactionV2::by(v2::ErrorCode(black_box(5)), black_box(Role::Requester)));
                 let reaction = v2::ReactionV2::to(error, black_box(Role::Responder));
                 show(&reaction);
                 if let (Some(error), Ok(request)) = (reaction.error(1, black_box(2)), Prefix::decode(input)) {
@@ -470,7 +495,7 @@ fn version_2_errors(input: &[u8], output: &mut [u8]) {
 fn finding(finding: &Finding<'_>) {
     show(finding);
     show(&finding.severity);
-    see((finding.rule.slug, finding.offset));
+    see((finding.rule.slug, finding.severity.name(), finding.offset));
 }
 
 #[inline(never)]
@@ -541,6 +566,8 @@ fn counted(input: &[u8]) {
     let mut take = finding;
     let mut report = Report::new(&rules::INLINE_EXCEEDED, &mut take);
     rules::inline(input.len(), black_box(1024), &mut report);
+    report.broken(input.len(), format_args!("{}", input.len()));
+    report.broken_as(black_box(Severity::Hazard), input.len(), format_args!("{}", input.len()));
     see(report.is_full());
 }
 
@@ -682,6 +709,7 @@ fn responder(input: &[u8], output: &mut [u8]) {
 fn channel(input: &[u8], output: &mut [u8]) {
     let own = v2::Properties { maximum_send_size: black_box(5000), ..v2::Properties::DEFAULT };
     let versions = Versions::from_bits_retain(black_box(7));
+    show(&versions.offered());
     show(&Version::Two(black_box(v2::Family::A)));
     for mut channel in [Channel::client(versions, own), Channel::server(versions, own)] {
         for octet in input {
