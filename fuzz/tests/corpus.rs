@@ -65,6 +65,7 @@ fn random(count: u64, most: u64, target: fn(&[u8])) {
 
 #[test]
 fn iwarp() {
+    replay("iwarp", rpcrdma_fuzz::iwarp);
     random(200, 4000, rpcrdma_fuzz::iwarp);
 }
 
@@ -76,10 +77,12 @@ fn nfs() {
 
 #[test]
 fn requester() {
+    replay("requester", rpcrdma_fuzz::requester);
     random(1000, 8000, rpcrdma_fuzz::requester);
 }
 
 #[test]
 fn responder() {
+    replay("responder", rpcrdma_fuzz::responder);
     random(1000, 8000, rpcrdma_fuzz::responder);
 }
