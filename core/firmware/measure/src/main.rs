@@ -1,0 +1,54 @@
+//! Runs one entry of `rpcrdma` on the board mps2-an386 of QEMU, and prints for each of four headers the octets of stack that
+//! it takes, and how many instructions it takes a thousand times. How large the program is shows how large the entry is.
+#![no_std]
+#![no_main]
+
+mod entry;
+mod instructions;
+mod memory;
+mod stack;
+
+use core::hint::black_box;
+
+use semihosting::sys::arm_compat::sys_writec;
+
+/// How often an entry is run to count its instructions.
+const TIMES: u32 = 1000;
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    semihosting::process::abort()
+}
+
+#[cortex_m_rt::entry]
+fn start() -> ! {
+    let mut buffer = [0; 2048];
+    copy(&mut buffer);
+    for (number, send) in entry::SENDS.into_iter().enumerate() {
+        let mut entry = entry::Entry::new(number);
+        let stack = stack::deepest(|| entry.run(black_box(send), black_box(&mut buffer)));
+        let before = instructions::now();
+        for _ in 0..TIMES {
+            entry.run(black_box(send), black_box(&mut buffer));
+        }
+        print(stack, b' ');
+        print(instructions::since(before), b'\n');
+    }
+    semihosting::process::exit(0)
+}
+
+/// Every firmware copies memory: what the compiler needs for that is in each of the programs.
+fn copy(buffer: &mut [u8; 2048]) {
+    black_box(*black_box(&*buffer));
+    black_box(buffer).copy_within(black_box(1)..black_box(2), black_box(0));
+}
+
+/// A number, and what follows it. Formatting would be larger than most entries.
+fn print(number: u32, end: u8) {
+    if number > 9 {
+        print(number / 10, b'0' + (number % 10) as u8);
+    } else {
+        sys_writec(b'0' + number as u8);
+    }
+    sys_writec(end);
+}
