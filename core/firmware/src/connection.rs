@@ -165,7 +165,6 @@ impl<'a> Connection<'a> {
 
     /// Carries out whatever either end asks for.
     fn settle(&mut self) {
-        self.agree();
         while self.poll_client() | self.poll_server() {}
     }
 
@@ -331,6 +330,7 @@ impl<'a> Connection<'a> {
                 self.sound(accepted);
             }
             Arrival::Exceeded => self.moved(None),
+            Arrival::Properties => self.agree(),
             Arrival::Reply | Arrival::Nothing | Arrival::BrokenReply(_) => {}
         }
         self.server.receives.post(receive);
@@ -353,6 +353,7 @@ impl<'a> Connection<'a> {
                 self.sound(accepted);
             }
             Arrival::Exceeded => self.moved(None),
+            Arrival::Properties => self.agree(),
             Arrival::Call | Arrival::Nothing | Arrival::BrokenCall(..) => {}
         }
         self.client.receives.post(receive);
