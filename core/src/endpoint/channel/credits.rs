@@ -108,12 +108,14 @@ impl MessageCredits {
     /// had to.
     ///
     /// The same befalls an end of family A that sends more messages than it receives, whatever they are. It has granted as
-    /// much as it says it can have outstanding, and cannot use its credits. Anything that comes helps it.
+    /// much as it says it can have outstanding, and cannot use its credits. Anything that comes helps it. That the last
+    /// thing it sent was itself a grant makes no difference, unless this end would then have nothing left to grant: it might
+    /// have helped this one with the last that it had.
     pub(super) fn is_grant_due(&self, room: u32) -> bool {
         let is_half = self.unreported > 0 && self.unreported.saturating_mul(2) >= room;
         let is_out = self.granted.wrapping_sub(self.received).cast_signed() <= 0;
         let is_full = self.most_of_peer > 0 && i64::from(self.ahead()) >= i64::from(self.most_of_peer);
-        let is_stuck = self.unreported > 0 && is_full;
+        let is_stuck = is_full && (self.unreported > 0 || self.news(room) > 1);
         (is_half || is_out || is_stuck || self.owed > 0) && self.news(room) > 0 && self.ahead() >= 0
     }
 
@@ -256,6 +258,21 @@ mod tests {
         server.receive(client.grant(40), CountedMessage::Grant).unwrap();
         assert_eq!(server.available(8), 1);
         assert!(!client.is_grant_due(40));
+    }
+
+    /// It believed that the server had granted all it could, because that had few Receives then, and sent it a grant.
+    #[test]
+    fn a_peer_of_family_a_whose_last_grant_was_asynchronous_is_sent_something() {
+        let (client, server) = (MessageCredits::client(Family::A), MessageCredits::server(Family::A));
+        let mut client = MessageCredits { sent: 9, permitted: 11, received: 8, granted: 13, ..client };
+        let mut server = MessageCredits { sent: 8, permitted: 13, received: 9, granted: 11, ..server };
+        server.receive(client.grant(6), CountedMessage::Grant).unwrap();
+        assert_eq!((client.available(6), client.ahead()), (0, 1), "the client has a credit, but nothing to grant");
+        assert!(!server.is_grant_due(2), "its last is kept");
+        assert!(server.is_grant_due(4));
+        client.receive(server.grant(4), CountedMessage::Grant).unwrap();
+        assert_eq!(client.available(6), 1);
+        assert!(!client.is_grant_due(6), "grants do not go on by themselves");
     }
 
     #[test]
