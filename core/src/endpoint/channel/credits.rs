@@ -30,6 +30,8 @@ pub(super) struct MessageCredits {
     granted: u32,
     /// Messages with something for an RPC that were received since the last was sent.
     unreported: u32,
+    /// Asynchronous grants that were received since the last message was sent.
+    unanswered: u32,
     /// In family A: parts of continued messages whose sender may be short of something to grant, and has not got anything
     /// in return.
     owed: u32,
@@ -67,13 +69,33 @@ impl MessageCredits {
     /// message too.
     pub(super) const fn client(family: Family) -> Self {
         let granted = Self::of_server(family);
-        Self { family, sent: 0, permitted: 1, received: 0, granted, unreported: 0, owed: 0, most_of_peer: 0 }
+        Self {
+            family,
+            sent: 0,
+            permitted: 1,
+            received: 0,
+            granted,
+            unreported: 0,
+            unanswered: 0,
+            owed: 0,
+            most_of_peer: 0,
+        }
     }
 
     /// The other end of [`Self::client`].
     pub(super) const fn server(family: Family) -> Self {
         let permitted = Self::of_server(family);
-        Self { family, sent: 0, permitted, received: 0, granted: 1, unreported: 0, owed: 0, most_of_peer: 0 }
+        Self {
+            family,
+            sent: 0,
+            permitted,
+            received: 0,
+            granted: 1,
+            unreported: 0,
+            unanswered: 0,
+            owed: 0,
+            most_of_peer: 0,
+        }
     }
 
     const fn of_server(family: Family) -> u32 {
@@ -115,7 +137,7 @@ impl MessageCredits {
         let is_half = self.unreported > 0 && self.unreported.saturating_mul(2) >= room;
         let is_out = self.granted.wrapping_sub(self.received).cast_signed() <= 0;
         let is_full = self.most_of_peer > 0 && i64::from(self.ahead()) >= i64::from(self.most_of_peer);
-        let is_stuck = is_full && (self.unreported > 0 || self.news(room) > 1);
+        let is_stuck = is_full && (self.unreported > 0 || self.unanswered > 0 && self.news(room) > 1);
         (is_half || is_out || is_stuck || self.owed > 0) && self.news(room) > 0 && self.ahead() >= 0
     }
 
@@ -128,7 +150,7 @@ impl MessageCredits {
     /// Counts a message that is sent, and returns its `rdma_credit`.
     pub(super) fn send(&mut self, room: u32) -> Credit {
         self.sent = self.sent.wrapping_add(1);
-        self.unreported = 0;
+        (self.unreported, self.unanswered) = (0, 0);
         let news = self.news(room);
         match self.family {
             Family::A => {
@@ -150,6 +172,7 @@ impl MessageCredits {
         let is_grant = message == CountedMessage::Grant;
         self.count(u32::from(is_grant))?;
         self.unreported = self.unreported.saturating_add(u32::from(!is_grant));
+        self.unanswered = self.unanswered.saturating_add(u32::from(is_grant));
         if self.family == Family::A {
             self.most_of_peer = u32::from(credit.maximum());
             if message == CountedMessage::Middle && credit.granted() <= 1 {
