@@ -22,7 +22,7 @@ pub use bodies::nfs;
 pub use decode::decode;
 pub use files::files;
 pub use frames::frames;
-pub use hostile::{requester, responder};
+pub use hostile::{pair, requester, responder};
 pub use round_trip::round_trip;
 pub use segments::iwarp;
 

@@ -86,3 +86,9 @@ fn responder() {
     replay("responder", rpcrdma_fuzz::responder);
     random(1000, 8000, rpcrdma_fuzz::responder);
 }
+
+#[test]
+fn pair() {
+    replay("pair", rpcrdma_fuzz::pair);
+    random(1000, 8000, rpcrdma_fuzz::pair);
+}

@@ -1,10 +1,14 @@
 //! A Requester and a Responder of `core`, each with a driver that makes no mistakes and a peer that may send anything.
 
+mod pair;
 mod requester;
 mod responder;
 
+pub use pair::pair;
 pub use requester::requester;
 pub use responder::responder;
+
+use core::ops::Range;
 
 use rpcrdma::endpoint::{PayloadFormats, Terms, Version};
 use rpcrdma::v2::Family;
@@ -54,11 +58,26 @@ fn message(choices: &mut Choices<'_>, format: Format, role: Role, xids: &[u32]) 
         }
     }
     if choices.below(4) == 0 {
-        let place = choices.below(1 + octets.len() as u32 / 4) as usize;
-        let value = if choices.below(2) == 0 { choices.word() } else { choices.below(9) };
-        octets.chunks_exact_mut(4).skip(place).take(1).for_each(|word| word.copy_from_slice(&value.to_be_bytes()));
+        mutate(choices, &mut octets);
     }
     octets.truncate(RECEIVE);
+    octets
+}
+
+/// Gives a word another value.
+fn mutate(choices: &mut Choices<'_>, octets: &mut [u8]) {
+    let place = choices.below(1 + octets.len() as u32 / 4) as usize;
+    let value = if choices.below(2) == 0 { choices.word() } else { choices.below(9) };
+    octets.chunks_exact_mut(4).skip(place).take(1).for_each(|word| word.copy_from_slice(&value.to_be_bytes()));
+}
+
+/// What is sent: a header, and these parts of a Payload stream.
+fn sent(header: Option<&[u8]>, stream: &[u8], payload: impl Iterator<Item = Range<u32>>) -> Vec<u8> {
+    let mut octets = header.unwrap_or_else(|| panic!("the header is longer than the buffer")).to_vec();
+    for range in payload {
+        let part = stream.get(range.start as usize..range.end as usize);
+        octets.extend(part.unwrap_or_else(|| panic!("{range:?} of {} octets is sent", stream.len())));
+    }
     octets
 }
 

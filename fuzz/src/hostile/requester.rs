@@ -1,12 +1,12 @@
 //! A Requester whose Responder may send anything.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use rpcrdma::endpoint::requester::{Call, End, Input, Memory, Output};
-use rpcrdma::endpoint::{CallId, Item, Requester};
+use rpcrdma::endpoint::{CallId, Item, Requester, Terms};
 use rpcrdma_gen::{Choices, Format, Role};
 
-use super::{EVENTS, LONGEST, OUTPUTS, RECEIVE, Receives, format, message, terms};
+use super::{EVENTS, LONGEST, OUTPUTS, RECEIVE, Receives, format, message, sent, terms};
 
 /// With the octets as a source of choices: whatever the peer sends, each call ends once, no memory of a call that has ended is
 /// exposed, every Receive and every handle is given back once, and each event has few consequences.
@@ -15,10 +15,16 @@ use super::{EVENTS, LONGEST, OUTPUTS, RECEIVE, Receives, format, message, terms}
 /// If this does not hold.
 pub fn requester(octets: &[u8]) {
     let mut choices = Choices::of_octets(octets);
-    let mut driver = RequesterDriver::new(&mut choices);
+    let format = format(&mut choices);
+    let terms = terms(format, &mut choices);
+    let mut driver = RequesterDriver::new(format, terms, &mut choices);
     for _ in 0..EVENTS.min(octets.len() / 8) {
-        driver.event(&mut choices);
+        match choices.below(3) {
+            0 => driver.receive_anything(&mut choices),
+            _ => driver.event(&mut choices),
+        }
         driver.poll();
+        driver.sent.clear();
     }
     driver.finish();
 }
@@ -30,44 +36,62 @@ enum Job {
     Send { call: CallId },
 }
 
-struct RequesterDriver {
+pub(super) struct RequesterDriver {
     format: Format,
     requester: Requester<4, 24>,
     receives: Receives,
     jobs: Vec<Job>,
     /// Calls that have not ended, and the XID of each.
     calls: HashMap<CallId, u32>,
+    /// What is called by those.
+    streams: HashMap<CallId, Vec<u8>>,
     /// Memory that the peer can reach: whose it is.
-    exposed: HashMap<u32, CallId>,
+    pub(super) exposed: HashMap<u32, CallId>,
+    /// What was sent, and is yet to arrive.
+    pub(super) sent: VecDeque<Vec<u8>>,
     next: u32,
+    /// A call was given up, so its memory may be taken away while the peer uses it.
+    pub(super) has_cancelled: bool,
     is_over: bool,
 }
 
 impl RequesterDriver {
-    fn new(choices: &mut Choices<'_>) -> Self {
-        let format = format(choices);
+    pub(super) fn new(format: Format, terms: Terms, choices: &mut Choices<'_>) -> Self {
         let segment_length = 1 << (10 + choices.below(8));
-        let mut requester = Requester::new(terms(format, choices), 4, segment_length);
+        let mut requester = Requester::new(terms, 4, segment_length);
         if format != Format::V1 && choices.below(2) == 0 {
             requester.continue_messages(4);
         }
-        let (receives, jobs, calls, exposed) = Default::default();
-        Self { format, requester, receives, jobs, calls, exposed, next: 100, is_over: false }
+        let (receives, jobs, calls, streams, exposed, sent) = Default::default();
+        Self {
+            format,
+            requester,
+            receives,
+            jobs,
+            calls,
+            streams,
+            exposed,
+            sent,
+            next: 100,
+            has_cancelled: false,
+            is_over: false,
+        }
     }
 
-    fn event(&mut self, choices: &mut Choices<'_>) {
+    /// Something that does not depend on the peer.
+    pub(super) fn event(&mut self, choices: &mut Choices<'_>) {
         match choices.below(8) {
             0 | 1 => self.call(choices),
-            2..4 => self.receive(choices),
-            4..6 => self.work(choices),
+            2..6 => self.work(choices),
             6 => self.requester.permit(choices.below(4)),
-            _ => {
-                let call = self.calls.iter().min_by_key(|(_, xid)| **xid).map(|(call, _)| *call);
-                if let (true, Some(call)) = (choices.below(8) == 0, call) {
+            _ if choices.below(8) == 0 => {
+                if let Some(call) = self.calls.iter().min_by_key(|(_, xid)| **xid).map(|(call, _)| *call) {
                     // It may be about to end already.
                     _ = self.requester.cancel(call);
+                    self.has_cancelled = true;
                 }
             }
+            _ => {}
         }
     }
 
@@ -89,26 +113,39 @@ impl RequesterDriver {
         };
         // There may be no room for it, or it may be too long.
         if let Ok(id) = self.requester.call(&call) {
+            let mut stream = head.clone();
+            stream.resize(call.length as usize, 0);
+            self.streams.insert(id, stream);
             assert_eq!(self.calls.insert(id, xid), None, "a call that has not ended keeps its name");
         }
     }
 
-    fn receive(&mut self, choices: &mut Choices<'_>) {
-        if self.receives.are_full() || self.is_over {
-            return;
-        }
+    fn receive_anything(&mut self, choices: &mut Choices<'_>) {
         let mut xids: Vec<u32> = self.calls.values().copied().collect();
         xids.sort_unstable();
         let role = if choices.below(8) == 0 { Role::Call } else { Role::Reply };
         let octets = message(choices, self.format, role, &xids);
-        let receive = self.receives.take(&octets);
-        // The adapter takes a handle that was invalidated from the peer.
         let mut handles: Vec<u32> = self.exposed.keys().copied().collect();
         handles.sort_unstable();
         let invalidated = choices.one_of(&handles).copied().filter(|_| choices.below(4) == 0);
-        let input = Input::Received { receive, octets: &octets, invalidated };
-        invalidated.map(|handle| self.exposed.remove(&handle));
-        self.handle(input);
+        self.receive(&octets, invalidated);
+    }
+
+    fn receive(&mut self, octets: &[u8], invalidated: Option<u32>) {
+        if self.receives.are_full() || self.is_over {
+            return;
+        }
+        let receive = self.receives.take(octets);
+        // The adapter takes a handle that was invalidated from the peer.
+        if let Some(handle) = invalidated {
+            self.exposed.remove(&handle);
+        }
+        self.handle(Input::Received { receive, octets, invalidated });
+    }
+
+    pub(super) fn receive_and_poll(&mut self, octets: &[u8], invalidated: Option<u32>) {
+        self.receive(octets, invalidated);
+        self.poll();
     }
 
     fn handle(&mut self, input: Input<'_>) {
@@ -142,7 +179,7 @@ impl RequesterDriver {
         self.handle(input);
     }
 
-    fn poll(&mut self) {
+    pub(super) fn poll(&mut self) {
         let mut buffer = [0xa5; RECEIVE];
         for _ in 0..OUTPUTS {
             let output = self.requester.poll(&mut buffer).unwrap_or_else(|error| panic!("{error}"));
@@ -155,7 +192,8 @@ impl RequesterDriver {
                     self.jobs.push(Job::Invalidate { call, region, handle });
                 }
                 Some(Output::Send { call, header, payload }) => {
-                    assert!(header <= RECEIVE && payload.clone().all(|range| range.end <= 2 * LONGEST));
+                    let stream = self.streams.get(&call).map(Vec::as_slice).unwrap_or_default();
+                    self.sent.push_back(sent(buffer.get(..header), stream, payload));
                     self.jobs.push(Job::Send { call });
                 }
                 Some(Output::Place { receive, from, length, .. }) => _ = self.receives.part(receive, from, length),
@@ -173,6 +211,7 @@ impl RequesterDriver {
 
     fn done(&mut self, call: CallId, end: &End) {
         assert!(self.calls.remove(&call).is_some(), "a call ends once");
+        self.streams.remove(&call);
         assert!(self.exposed.values().all(|owner| *owner != call), "the peer reaches memory of a call that has ended");
         if let End::Reply { receive, payload } = end {
             let octets = self.receives.give_back(*receive);
@@ -181,7 +220,7 @@ impl RequesterDriver {
     }
 
     /// The connection ends: so do all calls.
-    fn finish(mut self) {
+    pub(super) fn finish(mut self) {
         self.exposed.clear();
         self.jobs.clear();
         self.handle(Input::Disconnected);

@@ -1,12 +1,12 @@
 //! A Responder whose Requester may send anything.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use rpcrdma::endpoint::responder::{CallMessage, Input, Output, Reply};
-use rpcrdma::endpoint::{CallId, Limits, Responder};
+use rpcrdma::endpoint::{CallId, Limits, Responder, Terms};
 use rpcrdma_gen::{Choices, Format, Role};
 
-use super::{EVENTS, LONGEST, OUTPUTS, RECEIVE, Receives, format, message, terms};
+use super::{EVENTS, LONGEST, OUTPUTS, RECEIVE, Receives, format, message, sent, terms};
 use crate::reference;
 
 /// With the octets as a source of choices: whatever the peer sends, every Receive is given back once, what is asked of the
@@ -16,54 +16,73 @@ use crate::reference;
 /// If this does not hold.
 pub fn responder(octets: &[u8]) {
     let mut choices = Choices::of_octets(octets);
-    let mut driver = ResponderDriver::new(&mut choices);
+    let format = format(&mut choices);
+    let terms = terms(format, &mut choices);
+    let mut driver = ResponderDriver::new(format, terms, &mut choices);
     for _ in 0..EVENTS.min(octets.len() / 8) {
-        driver.event(&mut choices);
+        match choices.below(2) {
+            0 => driver.receive_anything(&mut choices),
+            _ => driver.event(&mut choices),
+        }
         driver.poll();
+        driver.sent.clear();
+        driver.touched.clear();
     }
     driver.finish();
 }
 
-struct ResponderDriver {
+pub(super) struct ResponderDriver {
     format: Format,
     responder: Responder<4, 1024, 4>,
     receives: Receives,
     /// RDMA Reads that are not complete.
     reads: Vec<CallId>,
     delivered: Vec<CallId>,
-    /// Octets of the replies that are not sent.
-    replies: HashMap<CallId, u32>,
+    /// The replies that are not sent.
+    replies: HashMap<CallId, Vec<u8>>,
+    /// What was sent, and is yet to arrive, with the handle that it invalidates.
+    pub(super) sent: VecDeque<(Vec<u8>, Option<u32>)>,
+    /// The handles of the memory that was read or written.
+    pub(super) touched: Vec<u32>,
     is_over: bool,
 }
 
 impl ResponderDriver {
-    fn new(choices: &mut Choices<'_>) -> Self {
-        let format = format(choices);
+    pub(super) fn new(format: Format, terms: Terms, choices: &mut Choices<'_>) -> Self {
         let limits = Limits::new().with_chunks(4, 4).with_segments(40).with_octets(100_000);
-        let mut responder = Responder::new(terms(format, choices), limits);
+        let mut responder = Responder::new(terms, limits);
         responder.limit_reads(1 + choices.below(8));
-        let (receives, replies) = (Receives::default(), HashMap::new());
-        Self { format, responder, receives, reads: Vec::new(), delivered: Vec::new(), replies, is_over: false }
+        let (receives, reads, delivered, replies, sent, touched) = Default::default();
+        Self { format, responder, receives, reads, delivered, replies, sent, touched, is_over: false }
     }
 
-    fn event(&mut self, choices: &mut Choices<'_>) {
-        match choices.below(8) {
-            0..4 => self.receive(choices),
-            4 => self.complete(),
-            5 | 6 => self.reply(choices),
+    /// Something that does not depend on the peer.
+    pub(super) fn event(&mut self, choices: &mut Choices<'_>) {
+        match choices.below(4) {
+            0 => self.complete(),
+            1 | 2 => self.reply(choices),
             _ => self.responder.permit(choices.below(4)),
         }
     }
 
-    fn receive(&mut self, choices: &mut Choices<'_>) {
-        if self.receives.are_full() || self.is_over {
-            return;
-        }
+    fn receive_anything(&mut self, choices: &mut Choices<'_>) {
         let xids: Vec<u32> = self.delivered.iter().filter_map(|call| self.responder.xid(*call)).collect();
         let role = if choices.below(8) == 0 { Role::Reply } else { Role::Call };
         let octets = message(choices, self.format, role, &xids);
-        let receive = self.receives.take(&octets);
-        self.responder.handle(Input::Received { receive, octets: &octets }).unwrap_or_else(|error| panic!("{error}"));
+        self.receive(&octets);
+    }
+
+    fn receive(&mut self, octets: &[u8]) {
+        if self.receives.are_full() || self.is_over {
+            return;
+        }
+        let receive = self.receives.take(octets);
+        self.responder.handle(Input::Received { receive, octets }).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    pub(super) fn receive_and_poll(&mut self, octets: &[u8]) {
+        self.receive(octets);
+        self.poll();
     }
 
     fn complete(&mut self) {
@@ -86,20 +105,22 @@ impl ResponderDriver {
         let length = 24 + 4 * choices.below(LONGEST / 4);
         let reply = Reply { head: &head, length, results: &[], protected: false };
         self.responder.reply(call, &reply).unwrap_or_else(|fault| panic!("{fault}"));
-        self.replies.insert(call, length);
+        let mut stream = head;
+        stream.resize(length as usize, 0);
+        self.replies.insert(call, stream);
     }
 
-    fn poll(&mut self) {
+    pub(super) fn poll(&mut self) {
         let mut buffer = [0xa5; RECEIVE];
         for _ in 0..OUTPUTS {
             let output = self.responder.poll(&mut buffer).unwrap_or_else(|error| panic!("{error}"));
             match output {
                 None => return,
-                Some(Output::Send { call, header, payload, is_last, .. }) => {
-                    let length = self.replies.get(&call).copied().unwrap_or_default();
-                    assert!(payload.clone().all(|range| range.end <= length), "only what is in the reply is sent");
-                    let inline: u32 = payload.map(|range| range.len() as u32).sum();
-                    is_readable(self.format, buffer.get(..header).unwrap_or_default(), inline);
+                Some(Output::Send { call, header, payload, invalidate, is_last }) => {
+                    let reply = self.replies.get(&call).map(Vec::as_slice).unwrap_or_default();
+                    let octets = sent(buffer.get(..header), reply, payload);
+                    is_readable(self.format, &octets, octets.len() - header);
+                    self.sent.push_back((octets, invalidate));
                     if is_last {
                         self.replies.remove(&call);
                     }
@@ -111,6 +132,7 @@ impl ResponderDriver {
                 }
                 Some(Output::Read { call, source, at }) => {
                     self.is_in_call(call, at, source.length);
+                    self.touched.push(source.handle);
                     self.reads.push(call);
                 }
                 Some(Output::Deliver { call, message }) => {
@@ -121,8 +143,9 @@ impl ResponderDriver {
                     self.delivered.push(call);
                 }
                 Some(Output::Write { call, from, target }) => {
-                    let length = self.replies.get(&call).copied().unwrap_or_default();
-                    assert!(from.checked_add(target.length).is_some_and(|end| end <= length), "it is in the reply");
+                    let length = self.replies.get(&call).map_or(0, Vec::len) as u64;
+                    assert!(u64::from(from) + u64::from(target.length) <= length, "it is in the reply");
+                    self.touched.push(target.handle);
                 }
                 Some(Output::Disconnect) => self.is_over = true,
                 Some(Output::Register { .. } | Output::Invalidate { .. }) => panic!("no reply is provided"),
@@ -137,7 +160,7 @@ impl ResponderDriver {
     }
 
     /// Everything that waits happens; then nothing may be left.
-    fn finish(mut self) {
+    pub(super) fn finish(mut self) {
         for _ in 0..EVENTS {
             self.complete();
             self.reply(&mut Choices::of_octets(&[]));
@@ -155,19 +178,19 @@ impl ResponderDriver {
     }
 }
 
-/// Whether the reference decoder can read what was sent.
-fn is_readable(format: Format, header: &[u8], inline: u32) {
-    let mut whole = [header, &vec![0; inline as usize]].concat();
-    if let (true, Some(version)) = (format != Format::V1, whole.get_mut(4..8)) {
+/// Whether the reference decoder can read what was sent, with so many octets behind its header.
+fn is_readable(format: Format, octets: &[u8], inline: usize) {
+    let mut octets = octets.to_vec();
+    if let (true, Some(version)) = (format != Format::V1, octets.get_mut(4..8)) {
         // An error has the version that it refuses.
         version.copy_from_slice(&format.version().to_be_bytes());
     }
     let rest = match format {
-        Format::V1 => reference::header(&whole)
+        Format::V1 => reference::header(&octets)
             .map(|(_, rest)| rest)
-            .or_else(|_| reference::error_reply(&whole).map(|(_, rest)| rest)),
-        Format::V2a => reference::v2::family_a(&whole).map(|(_, rest)| rest),
-        Format::V2b => reference::v2::family_b(&whole).map(|(_, rest)| rest),
+            .or_else(|_| reference::error_reply(&octets).map(|(_, rest)| rest)),
+        Format::V2a => reference::v2::family_a(&octets).map(|(_, rest)| rest),
+        Format::V2b => reference::v2::family_b(&octets).map(|(_, rest)| rest),
     };
-    assert_eq!(rest, Ok(inline as usize), "what follows the header is the Payload stream: {header:02x?}");
+    assert_eq!(rest, Ok(inline), "what follows the header is the Payload stream: {octets:02x?}");
 }
