@@ -406,9 +406,16 @@ fn what_is_not_in_order_is_answered_with_its_code() {
         assert_eq!(said, expected, "{name}, version {version}");
     }
     // Family A has no code for another version: it says which it has.
-    let mut channel = agreed(A);
-    assert_eq!(hears(&mut channel, &[9, 1, 10, 0, 0, 0, 0]), Arrival::Nothing);
-    assert_eq!(says(&mut channel).unwrap()[3..], [4, 1, 1, 2, 2]);
+    for versions in [Versions::TWO_A, Versions::TWO_A | Versions::ONE] {
+        let mut channel = client(versions);
+        assert_eq!(hears(&mut channel, &properties(A, credit(A))), Arrival::Properties);
+        assert_eq!(hears(&mut channel, &[9, 1, 10, 0, 0, 0, 0]), Arrival::Nothing);
+        assert_eq!(
+            says(&mut channel).unwrap()[3..],
+            [4, 1, 1, 2, 2],
+            "version 1 is none of them any more: {versions:?}"
+        );
+    }
 }
 
 #[test]

@@ -4,8 +4,9 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
+use rpcrdma_capture::check::Blame;
 use rpcrdma_capture::{
-    Checker, Config, Dissector, Event, Message, Reader, Recovered, Rejected, Report, Summary, Transaction,
+    Address, Checker, Config, Dissector, Event, Message, Reader, Recovered, Rejected, Report, Summary, Transaction,
 };
 
 /// A file in memory that can be looked at from outside.
@@ -34,6 +35,8 @@ impl File {
 pub(crate) struct Broken {
     pub(crate) slug: &'static str,
     pub(crate) xid: Option<u32>,
+    /// Who broke it; none if that may be either end.
+    pub(crate) by: Option<Address>,
     message: String,
 }
 
@@ -84,7 +87,12 @@ pub(crate) fn dissect(file: &[u8]) -> Found {
     take(&mut dissector);
     while let Some(finding) = checker.finding() {
         let (xid, message) = (finding.xid, format!("frame {}: {}", finding.stamp.frame, finding.message));
-        found.broken.push(Broken { slug: finding.rule.slug, xid, message });
+        let by = match finding.blame {
+            Blame::Sender => Some(finding.from),
+            Blame::Receiver => Some(finding.to),
+            Blame::Either => None,
+        };
+        found.broken.push(Broken { slug: finding.rule.slug, xid, by, message });
     }
     found.summary = dissector.summary().clone();
     assert_eq!((found.summary.verified, found.summary.bad_icrc), (found.summary.frames, 0), "every ICRC is right");

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::segment::Segment;
 use rpcrdma::v2::{Family, MessageV2};
+use rpcrdma_capture::Address;
 use rpcrdma_tools::echo::{Caller, Carry, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{
@@ -27,7 +28,7 @@ use rpcrdma_verbs::{
 
 use dissected::{File, dissect};
 use messages::{Credits, call, control, error, fill, first, put, reply, rpc_call, spoil};
-use peer::{ADDRESS, Peer, QUEUE, Random, SECOND, SIZE};
+use peer::{ADDRESS, Peer, QUEUE, Random, SECOND, SIZE, Xids};
 use stopping::Stopping;
 
 const VERSIONS: [Version; 3] = [Version::One, Version::Two(Family::A), Version::Two(Family::B)];
@@ -106,12 +107,14 @@ fn any_version(settings: Settings) -> Settings {
 /// A message to a server, usually one that is in order.
 fn next(random: &mut Random, version: Version, credit: u32, peer: &Peer) -> Vec<u8> {
     let mut message = match version {
-        Version::Two(family) if peer.sent == 0 && !random.one_in(4) => return first(family, credit),
-        Version::Two(family) if random.one_in(8) => control(random, family, credit),
-        _ => call(random, version, credit, peer.segment()),
+        Version::Two(family) if peer.sent == 0 && (peer.xids == Xids::Fresh || !random.one_in(4)) => {
+            return first(family, credit);
+        }
+        Version::Two(family) if random.one_in(8) => control(random, family, credit, peer),
+        _ => call(random, version, credit, peer),
     };
     if random.one_in(3) {
-        spoil(random, &mut message);
+        spoil(random, usize::from(peer.xids == Xids::Fresh), &mut message);
     }
     // A Send too long for its Receive ends the connection: the adapter sees to that.
     message.truncate(if random.one_in(500) { SIZE + 1 } else { SIZE });
@@ -138,12 +141,13 @@ fn attack(random: &mut Random, version: Version, peer: &mut Peer) {
     }
 }
 
-fn attack_server(here: &Adapter, version: Version, seed: u64, sends: usize) -> (usize, usize) {
+fn attack_server(here: &Adapter, version: Version, xids: Xids, seed: u64, sends: usize) -> (usize, usize) {
     let mut random = Random(seed);
     let (mut sent, mut connections, mut answers) = (0, 0, 0);
     while sent < sends {
         let private_data: Vec<u8> = (0..random.below(57)).map(|_| random.word() as u8).collect();
         let mut peer = Peer::connect(here, &private_data);
+        peer.xids = xids;
         connections += 1;
         fill(&peer, &mut random);
         attack(&mut random, version, &mut peer);
@@ -167,7 +171,7 @@ fn a_server_outlasts_whatever_is_sent() {
         beside_a_server(&fabric, any_version(Settings::server()), |here| {
             for seed in 1..=8 {
                 for version in VERSIONS {
-                    let (connections, answers) = attack_server(here, version, seed, 4000);
+                    let (connections, answers) = attack_server(here, version, Xids::Reused, seed, 4000);
                     assert!(connections > 1 && answers > 200, "{version}: {connections} {answers}");
                     good_calls(here);
                 }
@@ -176,20 +180,31 @@ fn a_server_outlasts_whatever_is_sent() {
     });
 }
 
+/// All calls of a peer have the same memory, so what was moved for one may be filed under another.
+const NEED_OWN_MEMORY: [&str; 5] =
+    ["write-unwritten", "read-not-pulled", "rdma-read-bounds", "rdma-write-bounds", "rdma-write-after-reply"];
+
+/// The capture of a peer that follows no rules but has each XID just once shows what is the answer to what. In version 2, all
+/// rules that are broken are broken by that peer.
 #[test]
-fn what_was_sent_to_a_server_can_be_decoded_from_its_capture() {
+fn what_was_sent_to_a_server_can_be_decoded_and_judged_from_its_capture() {
     in_time(|| {
-        for version in VERSIONS {
+        for (version, seed) in VERSIONS.into_iter().flat_map(|version| (99..107).map(move |seed| (version, seed))) {
             let file = File::default();
             let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
             let settings = any_version(Settings::server()).to_builder().served(4).build().unwrap();
             beside_a_server(&fabric, settings, |here| {
-                attack_server(here, version, 99, 2000);
+                attack_server(here, version, Xids::Fresh, seed, 2000);
             });
-            assert!(fabric.end_capture().unwrap() > 4000);
+            assert!(fabric.end_capture().unwrap() > 2000);
             let found = dissect(&file.octets());
-            assert!(found.transactions.len() > 400, "{version}: {}", found.transactions.len());
-            assert!(found.broken.iter().any(|broken| broken.slug == "list-truncated"), "{version}: {:?}", found.broken);
+            assert!(found.transactions.len() > 100, "{version}: {}", found.transactions.len());
+            let server = Address::V4([192, 0, 2, 2]);
+            let (by_server, others): (Vec<_>, Vec<_>) =
+                found.broken.iter().partition(|broken| broken.by == Some(server));
+            assert!(others.len() > 100, "{version}: {others:?}");
+            let innocent = by_server.iter().all(|broken| NEED_OWN_MEMORY.contains(&broken.slug));
+            assert!(innocent || version == Version::One, "version {version}, seed {seed}: {by_server:#?}");
         }
     });
 }
@@ -236,11 +251,11 @@ fn answer(random: &mut Random, credits: &Credits, before: &mut VecDeque<Vec<u8>>
         let mut message = match (random.below(6), version) {
             (0, _) if !before.is_empty() => before[random.below(before.len())].clone(),
             (1, _) => error(random, version, credit, xid),
-            (2, _) => call(random, version, credit, peer.segment()),
-            (3, Version::Two(family)) => control(random, family, credit + sent as u32),
+            (2, _) => call(random, version, credit, peer),
+            (3, Version::Two(family)) => control(random, family, credit + sent as u32, peer),
             _ => sound.clone(),
         };
-        spoil(random, &mut message);
+        spoil(random, 0, &mut message);
         let invalidate = random.one_in(200).then(|| random.odd());
         peer.send(&message, invalidate);
     }
@@ -426,7 +441,7 @@ fn properties_that_nobody_can_mean_stop_neither_a_client_nor_a_server() {
                 let mut peer = Peer::connect(here, &[]);
                 peer.send(&properties_of(family, &property), None);
                 let mut random = Random(3);
-                let call = call(&mut random, Version::Two(family), 32 << 16 | 16, peer.segment());
+                let call = call(&mut random, Version::Two(family), 32 << 16 | 16, &peer);
                 peer.send(&call, None);
                 while peer.got.len() < 2 && !peer.over {
                     peer.look(SECOND);
@@ -457,7 +472,7 @@ fn a_call_of_another_version_is_refused_and_the_next_of_the_first_version_is_ans
         let fabric = Fabric::new();
         beside_a_server(&fabric, any_version(Settings::server()), |here| {
             for (family, versions, refusal) in [
-                (Family::A, [2, 1, 2], &[4, 1, 1, 1, 2][..]),
+                (Family::A, [2, 1, 2], &[4, 1, 1, 2, 2][..]),
                 (Family::B, [2, 1, 2], &[4, 11]),
                 (Family::A, [1, 2, 1], &[4, 1, 1, 1]),
                 (Family::B, [1, 2, 1], &[4, 1, 1, 1]),

@@ -5,7 +5,7 @@ use rpcrdma::v2::{Family, MessageV2};
 use rpcrdma_tools::echo;
 use rpcrdma_verbs::{Verbs, Version};
 
-use crate::peer::{Peer, QUEUE, Random, SIZE};
+use crate::peer::{Peer, QUEUE, Random, SIZE, Xids};
 
 /// What a peer may send, and what it grants. In version 1 nothing keeps it from sending.
 pub(crate) struct Credits {
@@ -84,8 +84,8 @@ pub(crate) fn rpc_call(xid: u32, procedure: u32, wanted: u32) -> Vec<u8> {
 }
 
 /// A call of version 1, or of one of the formats of version 2, usually a correct one.
-pub(crate) fn call(random: &mut Random, version: Version, credit: u32, memory: Segment) -> Vec<u8> {
-    let (xid, long) = (random.below(8) as u32, random.one_in(4));
+pub(crate) fn call(random: &mut Random, version: Version, credit: u32, peer: &Peer) -> Vec<u8> {
+    let (xid, memory, long) = (peer.xid(random), peer.segment(), random.one_in(4));
     let mut message = Vec::new();
     let credit = if random.one_in(8) { random.odd() } else { credit };
     let invalidated = [0, memory.handle][random.below(2)];
@@ -182,17 +182,22 @@ pub(crate) fn error(random: &mut Random, version: Version, credit: u32, xid: u32
 }
 
 /// What belongs to no call in version 2: properties, grants, errors, parts of messages, and messages of other versions.
-pub(crate) fn control(random: &mut Random, family: Family, credit: u32) -> Vec<u8> {
-    let (xid, mut message) = (random.below(8) as u32, Vec::new());
+pub(crate) fn control(random: &mut Random, family: Family, credit: u32, peer: &Peer) -> Vec<u8> {
+    let (xid, mut message) = (peer.xid(random), Vec::new());
     let flags = |flags: u32| if family == Family::A { vec![flags] } else { vec![] };
     match random.below(8) {
         0 | 1 => {
             let (more, htype) = if random.one_in(3) { (6, 6) } else { (0, 7) };
-            put(&mut message, &[0, 2, credit, if family == Family::A { 5 } else { htype }]);
+            let xid = peer.xid_of_none(random);
+            put(&mut message, &[xid, 2, credit, if family == Family::A { 5 } else { htype }]);
             put(&mut message, &flags(more));
             properties(random, &mut message);
         }
-        2 => put(&mut message, &[[0, 2, credit, if family == Family::A { 6 } else { 5 }].to_vec(), flags(0)].concat()),
+        2 => put(
+            &mut message,
+            &[[peer.xid_of_none(random), 2, credit, if family == Family::A { 6 } else { 5 }].to_vec(), flags(0)]
+                .concat(),
+        ),
         3 => {
             put(&mut message, &[[xid, 2, credit, 4].to_vec(), flags(1)].concat());
             put(&mut message, &[[random.below(12) as u32, 100][random.below(2)], random.odd(), random.odd()]);
@@ -212,7 +217,10 @@ pub(crate) fn control(random: &mut Random, family: Family, credit: u32) -> Vec<u
         // A reply, which a server may not have asked for.
         6 if family == Family::A => put(&mut message, &[xid, 2, credit, 0, 1, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0]),
         6 => put(&mut message, &[xid, 2, credit, 13, 0, xid, 1, 0, 0, 0, 0]),
-        _ => put(&mut message, &[random.odd(), random.odd(), random.odd(), random.odd(), random.odd()]),
+        _ => {
+            let xid = if peer.xids == Xids::Fresh { xid } else { random.odd() };
+            put(&mut message, &[xid, random.odd(), random.odd(), random.odd(), random.odd()]);
+        }
     }
     message
 }
@@ -233,10 +241,10 @@ fn properties(random: &mut Random, message: &mut Vec<u8>) {
     }
 }
 
-/// Changes words, cuts the end off, or appends.
-pub(crate) fn spoil(random: &mut Random, message: &mut Vec<u8>) {
+/// Changes words from this one on, cuts the end off, or appends.
+pub(crate) fn spoil(random: &mut Random, first: usize, message: &mut Vec<u8>) {
     for _ in 0..random.below(3) {
-        let word = random.below(message.len().max(4) / 4) * 4;
+        let word = (first + random.below((message.len().max(4) / 4).saturating_sub(first).max(1))) * 4;
         let odd = random.odd();
         if let Some(place) = message.get_mut(word..word + 4) {
             place.copy_from_slice(&odd.to_be_bytes());

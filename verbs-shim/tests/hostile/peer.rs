@@ -47,6 +47,16 @@ pub(crate) struct Peer {
     pub(crate) got: VecDeque<Vec<u8>>,
     pub(crate) over: bool,
     pub(crate) sent: usize,
+    pub(crate) xids: Xids,
+}
+
+/// The XIDs of what a peer sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Xids {
+    /// A few, again and again.
+    Reused,
+    /// Each but once, so that a capture shows what is the answer to what.
+    Fresh,
 }
 
 pub(crate) const SIZE: usize = 4096;
@@ -66,6 +76,7 @@ impl Peer {
             got: VecDeque::new(),
             over: false,
             sent: 0,
+            xids: Xids::Reused,
         };
         (0..QUEUE).for_each(|number| peer.post_receive(number).unwrap());
         peer
@@ -124,6 +135,19 @@ impl Peer {
             self.look(10 * SECOND);
         }
         while !self.over && self.look(Duration::ZERO) {}
+    }
+
+    /// The XID of the next message.
+    pub(crate) fn xid(&self, random: &mut Random) -> u32 {
+        match self.xids {
+            Xids::Reused => random.below(8) as u32,
+            Xids::Fresh => self.sent as u32 + 1000,
+        }
+    }
+
+    /// The XID of the next message that belongs to no RPC.
+    pub(crate) fn xid_of_none(&self, random: &mut Random) -> u32 {
+        if self.xids == Xids::Fresh { self.xid(random) } else { 0 }
     }
 
     pub(crate) fn segment(&self) -> Segment {

@@ -7,7 +7,7 @@ use rpcrdma::rules::{ERROR_FROM_REQUESTER, Sent};
 use rpcrdma::{v1, v2};
 
 use super::pending::PendingFinding;
-use super::requests::Answers;
+use super::requests::{Answers, Response};
 use super::state::History;
 use crate::carrier::operation::Side;
 use crate::check::book::{Book, Group};
@@ -35,6 +35,13 @@ impl History {
             _ if self.version_1 => {}
             Dialect::Version2(family) => return self.version_2(message, (Some(family), began), about, book),
             Dialect::Version2Unknown => return self.version_2(message, (None, began), about, book),
+            Dialect::Version1 if self.version_2.answers_other_version(&message.octets) => {
+                // What it answers was not for this connection, and neither is judged by what version 1 has.
+                if let Some(xid) = about.xid {
+                    self.requests.get_mut(message.sender.other()).answer(xid, Response::of_v1(None));
+                }
+                return book.unknown_group(Group::Send);
+            }
             Dialect::Version1 => {
                 if is_of_version_1(message)
                     && let Some(announced) = self.announced.take()
@@ -89,7 +96,9 @@ impl History {
         self.reliable |= is_done && detail.is_some();
         sent.reliable_reply = self.reliable;
         let is_readable = sent.decoded.is_ok() || sent.error.is_some();
-        self.version_1 |= sent.decoded.is_ok() && is_of_version_1(message);
+        // An end that has spoken version 2 does not change the version of the connection (version two draft -07 section 4.3).
+        let changes_version = *self.version_2.speaks.get(message.sender);
+        self.version_1 |= sent.decoded.is_ok() && is_of_version_1(message) && !changes_version;
         self.note_readable(message.sender, is_readable);
         let ends = matches!(message.captured, Captured::Whole | Captured::Cut);
         // What is right in version 2 is not right here.

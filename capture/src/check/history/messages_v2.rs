@@ -49,7 +49,10 @@ impl History {
         sent.offered = offered(message);
         *goes_on = still_goes_on(message, *goes_on);
         let is_readable = sent.decoded.is_ok() || message.error().is_some();
-        *self.version_2.speaks.get_mut(message.sender) |= sent.decoded.is_ok();
+        if sent.decoded.is_ok() {
+            *self.version_2.speaks.get_mut(message.sender) = true;
+            self.version_2.family = Some(family);
+        }
         let is_malformed = message.is_malformed().is_some() && !self.suspect.get(message.sender);
         self.note_readable(message.sender, is_readable);
         if !matches!(message.captured, Captured::Whole | Captured::Cut) || !(is_readable || is_malformed) {

@@ -1,5 +1,9 @@
 //! What is kept for messages of version 2.
 
+use rpcrdma::prefix::Prefix;
+use rpcrdma::v2::{ErrorReplyV2, Family};
+use rpcrdma::{v1, v2};
+
 use crate::carrier::operation::Sides;
 
 /// What is kept about a connection for the rules of version 2.
@@ -9,6 +13,8 @@ pub(super) struct Version2 {
     pub(super) spoken: bool,
     /// Whether a message of an end in one of the wire formats of version 2 was read.
     pub(super) speaks: Sides<bool>,
+    /// The wire format in which that was.
+    pub(super) family: Option<Family>,
     /// Whether the next message of an end may continue a Payload stream.
     pub(super) goes_on: Sides<bool>,
 }
@@ -19,7 +25,21 @@ impl Version2 {
         Self {
             spoken: false,
             speaks: Sides { active: false, passive: false },
+            family: None,
             goes_on: Sides { active: !whole, passive: !whole },
         }
+    }
+
+    /// Whether a message of another version is an error that answers one of that version on a connection of version 2, where both
+    /// ends have spoken that. It has the version of what it answers (-07 section 7.3), and the layout of version 2, or that of
+    /// version 1: an `ERR_VERS`.
+    pub(super) fn answers_other_version(&self, octets: &[u8]) -> bool {
+        let is_other = Prefix::decode(octets).is_ok_and(|prefix| prefix.version != v2::VERSION);
+        let is_whole = |rest: &[u8]| rest.is_empty();
+        let is_of = |family| ErrorReplyV2::decode(family, octets).is_ok_and(|(_, rest)| is_whole(rest));
+        is_other
+            && self.speaks.active
+            && self.speaks.passive
+            && (self.family.is_some_and(is_of) || v1::ErrorReply::decode(octets).is_ok_and(|(_, rest)| is_whole(rest)))
     }
 }

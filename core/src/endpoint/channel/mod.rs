@@ -507,8 +507,7 @@ impl Channel {
     ) -> Arrival {
         let is_reply = header.is_response() == Some(true);
         let reaction = error.reaction(if is_reply { Role::Requester } else { Role::Responder });
-        let (low, high) = self.versions.range();
-        match reaction.error(low, high) {
+        match reaction.error(v2::VERSION, v2::VERSION) {
             Some(answer) if is_broken && !is_reply => return Arrival::BrokenCall(header.xid(), answer),
             Some(_) => _ = self.react(octets, reaction),
             None => {}
@@ -516,10 +515,10 @@ impl Channel {
         if is_reply && header.properties().is_none() { Arrival::BrokenReply(header.xid()) } else { Arrival::Nothing }
     }
 
-    /// Answers a message that is dropped, if it has to be.
+    /// Answers a message that is dropped, if it has to be. A connection of version 2 never speaks another.
     fn react(&mut self, octets: &[u8], reaction: ReactionV2) -> Arrival {
-        let (low, high) = self.versions.range();
-        if let (Ok(prefix), Some(error)) = (Prefix::decode(octets), reaction.error(low, high)) {
+        let error = reaction.error(v2::VERSION, v2::VERSION);
+        if let (Ok(prefix), Some(error)) = (Prefix::decode(octets), error) {
             self.answer(prefix, error);
         }
         Arrival::Nothing
