@@ -64,15 +64,25 @@ class Storage:
 
     def listed(self, table):
         table = self.at(table)
-        return {status.getPath().getName() for status in self.files.listStatus(table)} if self.files.exists(table) else set()
+        if not self.files.exists(table):
+            return set()
+        names = {status.getPath().getName() for status in self.files.listStatus(table)}
+        # What is still in its staging directory too was not renamed to the end.
+        return {name for name in names if staging_of(name) not in names}
 
     def write(self, files):
-        """Adds the files of one capture. Each directory gets its name when it is whole."""
+        """Adds the files of one capture. Each directory gets its name when it is whole.
+
+        Object storage cannot rename: a directory is copied, and deleted when all of it is. If that was interrupted, both are
+        there.
+        """
         for table, capture in sorted({tuple(path.split("/")[:2]) for path in files}):
-            if self.files.exists(self.at(table, capture)):
+            staging = staging_of(capture)
+            if self.files.exists(self.at(table, staging)):
+                self.files.delete(self.at(table, capture), True)
+                self.files.delete(self.at(table, staging), True)
+            elif self.files.exists(self.at(table, capture)):
                 continue
-            staging = "." + capture
-            self.files.delete(self.at(table, staging), True)
             for path, octets in files.items():
                 if path.startswith(f"{table}/{capture}/"):
                     stream = self.files.create(self.at(table, staging, *path.split("/")[2:]), True)
@@ -80,6 +90,11 @@ class Storage:
                     stream.close()
             if not self.files.rename(self.at(table, staging), self.at(table, capture)):
                 raise OSError(f"{table}/{capture} cannot be renamed")
+
+
+def staging_of(capture):
+    """The name of a directory that is being written. Spark reads nothing whose name begins like this."""
+    return "." + capture
 
 
 def name_of(url, directory):

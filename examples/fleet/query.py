@@ -15,7 +15,8 @@ def open_dataset(dataset):
     """A connection in which each table of the dataset is a view."""
     connection = duckdb.connect()
     for table in answers.TABLES:
-        files = str(pathlib.Path(dataset) / table / "*" / "*" / "*.parquet").replace("'", "''")
+        # A directory that is still written has another name.
+        files = str(pathlib.Path(dataset) / table / "capture=*" / "hour=*" / "*.parquet").replace("'", "''")
         # Names of captures and hours are text, whatever they look like.
         options = "hive_partitioning = true, hive_types_autocast = false, union_by_name = true"
         connection.sql(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{files}', {options})")
