@@ -1,4 +1,4 @@
-# The program at the other end is killed during calls: every pending call of ours ends with an error, in time.
+# The program at the other end is killed during calls, in every version: each pending call of ours ends with an error, in time.
 programs="rpcrdma-ping rpcrdma-serve"
 
 server() {
@@ -6,26 +6,34 @@ server() {
 }
 
 client() {
-    step "our client is killed during calls: our server answers the next one"
-    rpcrdma-ping -c 1000000 -i 0 "$server:$port" >/tmp/killed.txt 2>&1 &
-    local killed=$! refused
-    wait_for 30 test -s /tmp/killed.txt
-    kill -9 "$killed" || fail "rpcrdma-ping ended by itself"
-    limit 60 rpcrdma-ping -c 1 "$server:$port"
+    local version killed refused
+    for version in 1 2a 2b; do
+        step "version $version: our client is killed during calls, and our server answers the next one"
+        rpcrdma-ping -c 1000000 -i 0 --rpcrdma-version "$version" "$server:$port" >/tmp/killed.txt 2>&1 &
+        killed=$!
+        wait_for 30 test -s /tmp/killed.txt
+        kill -9 "$killed" || fail "rpcrdma-ping ended by itself"
+        limit 60 rpcrdma-ping -c 1 --rpcrdma-version "$version" "$server:$port"
 
-    step "our server is killed during calls"
-    refuses 60 rpcrdma-ping -c 1000000 -i 0 "$server:$port" >/tmp/refused.txt 2>&1 &
-    refused=$!
-    wait_for 30 test -s /tmp/refused.txt
-    on_server "pkill -9 rpcrdma-serve" || fail "there was no rpcrdma-serve to kill"
-    wait "$refused" || { tail -3 /tmp/refused.txt; exit 1; }
-    tail -3 /tmp/refused.txt
+        step "version $version: our server is killed during calls"
+        refuses 60 rpcrdma-ping -c 1000000 -i 0 --rpcrdma-version "$version" "$server:$port" >/tmp/refused.txt 2>&1 &
+        refused=$!
+        wait_for 30 test -s /tmp/refused.txt
+        on_server "pkill -9 rpcrdma-serve" || fail "there was no rpcrdma-serve to kill"
+        wait "$refused" || { tail -3 /tmp/refused.txt; exit 1; }
+        tail -3 /tmp/refused.txt
 
-    step "nobody listens"
-    refuses 60 rpcrdma-ping -c 1 "$server:$port" 2>&1 | tee /tmp/nobody.txt
-    grep -q "nobody accepts connections" /tmp/nobody.txt || fail "a refusal is told as something else"
+        step "nobody listens"
+        refuses 60 rpcrdma-ping -c 1 "$server:$port" 2>&1 | tee /tmp/nobody.txt
+        grep -q "nobody accepts connections" /tmp/nobody.txt || fail "a refusal is told as something else"
+        on_server "server_ours"
+    done
 }
 
 verdict() {
-    [ "$(grep -c '"status":{"name":"SUCCESS"' transactions.json)" -ge 3 ] || fault "too few calls were answered before"
+    local version
+    for version in 1 2; do
+        grep -q "\"rdma_vers\":$version," messages.json || fault "version $version was not spoken"
+    done
+    [ "$(grep -c '"status":{"name":"SUCCESS"' transactions.json)" -ge 9 ] || fault "too few calls were answered before"
 }
