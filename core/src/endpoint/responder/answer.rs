@@ -1,0 +1,67 @@
+//! The upper layer has done with a Call: a reply to it, or none.
+
+use super::slot::{Slot, Stage};
+use super::{Form, MALFORMED, Reply, ReplyFault, Responder};
+use crate::endpoint::{CallId, Version, stream};
+use crate::rpc::MessageType;
+
+impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
+    /// Answers a Call that was delivered.
+    ///
+    /// # Errors
+    /// A [`ReplyFault`] if this is not a reply to it; then nothing is done.
+    pub fn reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<Form, ReplyFault> {
+        let (terms, may_provide) = (self.terms, self.provided < self.most_provided);
+        let slot = self.delivered(call)?;
+        if MessageType::peek(reply.head) != Some((slot.prefix.xid, MessageType::REPLY)) {
+            return Err(ReplyFault::Xid);
+        }
+        if !stream::is_sound(reply.head, reply.length, reply.results) {
+            return Err(ReplyFault::Items);
+        }
+        let form = match slot.plan(reply, &terms, may_provide) {
+            Ok(form) => {
+                slot.stage = if form == Form::Provided { Stage::Register } else { Stage::Answering };
+                form
+            }
+            Err(error) => {
+                slot.stage = Stage::Refusing(slot.prefix, error);
+                Form::Refused
+            }
+        };
+        self.provided = self.provided.saturating_add(u32::from(form == Form::Provided));
+        self.ready(call);
+        Ok(form)
+    }
+
+    /// Answers a Call that was delivered with `ERR_CHUNK`: there can be no RPC reply to it.
+    ///
+    /// # Errors
+    /// [`ReplyFault::NoCall`] if there is no such call.
+    pub fn refuse(&mut self, call: CallId) -> Result<(), ReplyFault> {
+        let slot = self.delivered(call)?;
+        slot.stage = Stage::Refusing(slot.prefix, MALFORMED);
+        self.ready(call);
+        Ok(())
+    }
+
+    /// Forgets a Call-only of version 2 that was delivered: a Call of a procedure that has no reply (version two draft -07
+    /// section 4.7). Only the upper layer knows that it is one; the Requester of any other Call would wait for ever.
+    ///
+    /// # Errors
+    /// [`ReplyFault::NoCall`] if there is no such call; [`ReplyFault::Owed`] in version 1. Then nothing is done.
+    pub fn forget(&mut self, call: CallId) -> Result<(), ReplyFault> {
+        let version = self.terms.version;
+        let slot = self.delivered(call)?;
+        if version == Version::One {
+            return Err(ReplyFault::Owed);
+        }
+        slot.stage = Stage::Forgetting;
+        self.ready(call);
+        Ok(())
+    }
+
+    fn delivered(&mut self, call: CallId) -> Result<&mut Slot<HEADER, CHUNKS>, ReplyFault> {
+        self.slots.get(call).filter(|slot| slot.stage == Stage::Delivered).ok_or(ReplyFault::NoCall)
+    }
+}

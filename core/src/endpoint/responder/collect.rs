@@ -1,0 +1,122 @@
+//! A Call of version 2 that comes in several Sends: its parts are put together, until the last has come or one is missing.
+
+use heapless::Vec;
+
+use super::slot::{Slot, Stage};
+use super::{Responder, SYSTEM};
+use crate::endpoint::CallId;
+use crate::endpoint::receipt::{Placement, Receipt};
+use crate::endpoint::wire::{CallReceived, ReceivedCall, ReceivedPart};
+use crate::prefix::Prefix;
+use crate::v2::{ErrorBodyV2, ErrorCode};
+
+impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
+    /// The first part of a Call.
+    #[cold]
+    pub(super) fn collect(&mut self, receive: u32, prefix: Prefix, part: ReceivedPart) {
+        let stage = if self.is_refused(prefix.xid) { Stage::Refusing(prefix, SYSTEM) } else { Stage::Collecting };
+        let Some((call, slot)) = self.admit_as(receive, stage, prefix) else { return };
+        // It goes back as soon as its octets were copied.
+        slot.receive = None;
+        self.collecting = Some(call);
+        self.append(receive, part);
+    }
+
+    /// Takes the next part of the Call that is being collected; false if it is something else. Another Call ends this one.
+    #[cold]
+    pub(super) fn goes_on(&mut self, receive: u32, octets: &[u8]) -> bool {
+        let decoded = CallReceived::decode(self.terms.version, octets);
+        let (CallReceived::Part(prefix, _) | CallReceived::Call(prefix, _) | CallReceived::Fault(prefix, _)) = decoded
+        else {
+            return false;
+        };
+        let is_next = self.collects(prefix.xid);
+        match decoded {
+            _ if !is_next => self.break_off(ErrorBodyV2::Void(ErrorCode::INVAL_CONT)),
+            CallReceived::Part(_, part) => self.append(receive, part),
+            CallReceived::Call(prefix, call) => self.complete(receive, (prefix, &call), octets),
+            CallReceived::Fault(_, error) => {
+                self.break_off(error);
+                self.receipt = Receipt::Release(receive);
+            }
+            CallReceived::Done(_) | CallReceived::Nothing => {}
+        }
+        is_next
+    }
+
+    /// Whether a message with this XID is a part of the Call that is being collected.
+    fn collects(&self, xid: u32) -> bool {
+        self.collecting.is_some_and(|call| self.slots.peek(call).is_some_and(|slot| slot.prefix.xid == xid))
+    }
+
+    /// Has a part placed behind those before it, if there is room. What belongs to a Call that is refused is discarded.
+    fn append(&mut self, receive: u32, part: ReceivedPart) {
+        self.receipt = Receipt::Release(receive);
+        let held = self.slots.iter().fold(0, |sum: u64, (_, slot)| sum.saturating_add(u64::from(slot.collected)));
+        let Some(call) = self.collecting else { return };
+        let Some(slot) = self.slots.get(call).filter(|slot| slot.stage == Stage::Collecting) else { return };
+        let length = u32::try_from(part.length).unwrap_or(u32::MAX);
+        let all = slot.length.saturating_add(length);
+        if all > self.limits.octets || held.saturating_add(u64::from(length)) > u64::from(self.limits.collected) {
+            // The drafts have no code for this.
+            return self.give_up(call, SYSTEM);
+        }
+        let at = slot.length;
+        (slot.length, slot.collected) = (all, all);
+        if length > 0 {
+            self.receipt = Receipt::Place(Placement { call, receive, from: part.header_length, length, at });
+        }
+    }
+
+    /// The last part of a Call, which has its chunks.
+    #[cold]
+    #[inline(never)]
+    fn complete(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
+        let part = ReceivedPart { header_length: call.header_length, length: call.payload.len() };
+        let judged = if call.lists.have_reads() {
+            // Where the parts belong would have to be known before.
+            Err(ErrorBodyV2::ReadChunks { max_chunks: 0 })
+        } else {
+            self.judge(prefix.xid, call, octets)
+        };
+        self.append(receive, part);
+        let is_collecting = |slot: &&mut Slot<HEADER, CHUNKS>| slot.stage == Stage::Collecting;
+        match (judged, self.collecting.and_then(|call| self.slots.get(call)).filter(is_collecting)) {
+            (Ok((_, header)), Some(slot)) => {
+                // There is room, as was checked.
+                slot.header = Vec::from_slice(header).unwrap_or_default();
+                slot.stage = Stage::Pulling;
+                if let Some(call) = self.collecting.take() {
+                    self.ready(call);
+                }
+            }
+            (Err(error), _) => self.break_off(error),
+            (Ok(_), None) => self.break_off(SYSTEM),
+        }
+    }
+
+    /// Nothing more comes of this Call, as the channel has seen.
+    pub(super) fn broken(&mut self, xid: u32, error: ErrorBodyV2) {
+        if self.collects(xid) {
+            self.break_off(error);
+        }
+    }
+
+    /// Nothing more comes of the Call of which a part has come. Unless that was said already, it is answered with this error.
+    fn break_off(&mut self, error: ErrorBodyV2) {
+        let Some(call) = self.collecting.take() else { return };
+        if self.slots.peek(call).is_some_and(|slot| slot.stage == Stage::Refused) {
+            self.slots.free(call);
+        } else {
+            self.give_up(call, error);
+        }
+    }
+
+    /// Answers a Call of which only a part has come.
+    fn give_up(&mut self, call: CallId, error: ErrorBodyV2) {
+        if let Some(slot) = self.slots.get(call).filter(|slot| slot.stage == Stage::Collecting) {
+            (slot.stage, slot.collected) = (Stage::Refusing(slot.prefix, error), 0);
+            self.ready(call);
+        }
+    }
+}

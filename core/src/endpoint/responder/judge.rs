@@ -1,0 +1,78 @@
+//! Whether a Call can be carried out and answered, or which error it is answered with.
+
+use heapless::Vec;
+
+use super::Responder;
+use crate::endpoint::PayloadFormats;
+use crate::endpoint::limits::Assembly;
+use crate::endpoint::wire::{AnyReplyHeader, ReceivedCall};
+use crate::lists::Chunks;
+use crate::segment::ReadSegment;
+use crate::v2::ErrorBodyV2;
+
+impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
+    /// How a Call is put together, and its header if it has chunks; or the error that it is answered with, in the terms of
+    /// version 2.
+    #[inline(always)]
+    pub(super) fn judge<'a>(
+        &self,
+        xid: u32,
+        call: &ReceivedCall<'_>,
+        octets: &'a [u8],
+    ) -> Result<(Assembly<CHUNKS>, &'a [u8]), ErrorBodyV2> {
+        let assembly = self.limits.assembly(call)?;
+        if call.lists.is_empty() {
+            return Ok((assembly, &[]));
+        }
+        self.can_answer(xid, &call.lists.chunks)?;
+        let header = octets.get(..call.header_length).unwrap_or_default();
+        if header.len() > HEADER { Err(self.fewer_segments()) } else { Ok((assembly, header)) }
+    }
+
+    /// Whether the smallest reply to a Call with these chunks fits. All of them come back in its header, so a Call may
+    /// have too many: it would be carried out, and its reply could not be sent.
+    fn can_answer(&self, xid: u32, chunks: &Chunks<'_>) -> Result<(), ErrorBodyV2> {
+        /// Octets of an RPC reply without results.
+        const SMALLEST: u64 = 24;
+        if chunks.writes.is_empty() && chunks.reply.is_none() {
+            return Ok(());
+        }
+        let long = chunks.reply.is_some_and(|chunk| chunk.length() >= SMALLEST);
+        let header = AnyReplyHeader::longest(self.terms.version, xid, chunks) as u64;
+        let fits = header.saturating_add(if long { 0 } else { SMALLEST }) <= u64::from(self.terms.reply_threshold);
+        if fits { Ok(()) } else { Err(self.fewer_segments()) }
+    }
+
+    /// The answer to a Call with more segments than a header has room for.
+    fn fewer_segments(&self) -> ErrorBodyV2 {
+        let room = u32::try_from(HEADER).unwrap_or(u32::MAX).min(self.terms.reply_threshold);
+        let most = usize::try_from(room).unwrap_or(usize::MAX).checked_div(ReadSegment::LEN).unwrap_or(0);
+        ErrorBodyV2::Segments { max_segments: u32::try_from(most).unwrap_or(u32::MAX) }
+    }
+
+    /// The error for a Call whose chunks are refused. A Responder that takes no Write chunk asks for a Reply chunk if it cannot
+    /// continue the reply either (version two draft -07 section 7.3.2).
+    #[cold]
+    pub(super) fn refusal(&self, error: ErrorBodyV2) -> ErrorBodyV2 {
+        match error {
+            ErrorBodyV2::WriteChunks { max_chunks: 0 } if self.terms.formats < PayloadFormats::Continued => {
+                ErrorBodyV2::ReplyResource { length_needed: 0 }
+            }
+            error => error,
+        }
+    }
+
+    /// Whether a Call must not be tried again. This can be asked once.
+    #[inline(always)]
+    pub(super) fn is_refused(&mut self, xid: u32) -> bool {
+        if !self.refused.contains(&xid) {
+            return false;
+        }
+        let mut others = Vec::new();
+        for other in self.refused.iter().filter(|&&other| other != xid) {
+            let _ = others.push(*other);
+        }
+        self.refused = others;
+        true
+    }
+}

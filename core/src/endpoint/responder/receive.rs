@@ -1,0 +1,95 @@
+//! A message has come: a Call gets a place, and is pulled or refused.
+
+use heapless::Vec;
+
+use super::slot::{Slot, Stage};
+use super::{Form, MALFORMED, Responder, SYSTEM, State};
+use crate::endpoint::receipt::Receipt;
+use crate::endpoint::wire::{CallForm, CallReceived, ReceivedCall};
+use crate::endpoint::{CallId, InputError, is_protected};
+use crate::prefix::Prefix;
+use crate::rpc::{self, MessageType};
+use crate::v2::ErrorBodyV2;
+
+impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
+    pub(super) fn received(&mut self, receive: u32, octets: &[u8]) -> Result<(), InputError> {
+        if self.receipt.is_due() {
+            return Err(InputError::NotPolled);
+        }
+        if self.collecting.is_some() && self.goes_on(receive, octets) {
+            return Ok(());
+        }
+        match CallReceived::decode(self.terms.version, octets) {
+            CallReceived::Part(prefix, part) => self.collect(receive, prefix, part),
+            CallReceived::Call(prefix, call) => self.called(receive, (prefix, &call), octets),
+            CallReceived::Fault(prefix, error) => self.turn_away(receive, prefix, error),
+            CallReceived::Done(xid) => {
+                self.done(xid);
+                self.receipt = Receipt::Release(receive);
+            }
+            CallReceived::Nothing => self.receipt = Receipt::Release(receive),
+        }
+        Ok(())
+    }
+
+    /// `RDMA_DONE`, which has no answer. If nothing is provided, it is discarded (section 4.6.2).
+    fn done(&mut self, xid: u32) {
+        let provided = |slot: &Slot<HEADER, CHUNKS>| slot.stage == Stage::Provided && slot.prefix.xid == xid;
+        let call = self.slots.iter().find(|(_, slot)| provided(slot)).map(|(call, _)| call);
+        let _ = call.map(|call| self.expire(call));
+    }
+
+    /// A Call whose header can be read.
+    fn called(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
+        let is_other = || MessageType::peek(call.payload) != Some((prefix.xid, MessageType::CALL));
+        if call.form == CallForm::Inline && is_other() {
+            return self.turn_away(receive, prefix, MALFORMED);
+        }
+        let (assembly, header) = match self.judge(prefix.xid, call, octets) {
+            Ok(judged) if !self.is_refused(prefix.xid) => judged,
+            Ok(_) => return self.turn_away(receive, prefix, SYSTEM),
+            Err(error) => return self.turn_away(receive, prefix, self.refusal(error)),
+        };
+        if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
+            if !header.is_empty() {
+                // There is room, as was checked.
+                slot.header = Vec::from_slice(header).unwrap_or_default();
+            }
+            slot.from = call.header_length;
+            (slot.items, slot.length) = (assembly.items, assembly.length);
+            slot.form = if call.form == CallForm::Long { Form::Long } else { Form::Short };
+            slot.protected = !call.lists.chunks.writes.is_empty()
+                && rpc::RpcCall::decode(call.payload).is_ok_and(|(call, _)| is_protected(&call));
+        }
+    }
+
+    /// A Call that is answered with an error before anything of it is pulled.
+    #[cold]
+    fn turn_away(&mut self, receive: u32, prefix: Prefix, error: ErrorBodyV2) {
+        self.admit(receive, Stage::Refusing(prefix, error), prefix);
+    }
+
+    /// Gives a Call a place. A peer that sends more than it was ever granted is cut off; before the first grant, one
+    /// that sends more than it is about to be granted.
+    fn admit(&mut self, receive: u32, stage: Stage, prefix: Prefix) -> Option<&mut Slot<HEADER, CHUNKS>> {
+        self.admit_as(receive, stage, prefix).map(|(_, slot)| slot)
+    }
+
+    pub(super) fn admit_as(
+        &mut self,
+        receive: u32,
+        stage: Stage,
+        prefix: Prefix,
+    ) -> Option<(CallId, &mut Slot<HEADER, CHUNKS>)> {
+        let may = self.state == State::Open && self.has_place();
+        let taken = if may { self.slots.take() } else { None };
+        let Some((id, slot)) = taken else {
+            self.receipt = Receipt::Release(receive);
+            self.fail();
+            return None;
+        };
+        slot.begin(receive, stage, prefix, self.terms.version);
+        self.ready(id);
+        self.slots.get(id).map(|slot| (id, slot))
+    }
+}
