@@ -115,6 +115,26 @@ fn what_takes_longer_is_slower_unless_that_is_tolerated() {
 }
 
 #[test]
+fn it_says_how_messages_travel_if_that_has_changed() {
+    let [plain, integrity, errors] = ["nfs41", "nfs41_krb5i", "errors"].map(transcode::path);
+    let (lines, text, _) = compare(&[plain.to_str().unwrap(), integrity.to_str().unwrap()]);
+    // Under Kerberos integrity nothing may be reduced, so Read chunks become Position Zero Read chunks.
+    assert!(
+        text.contains("\n    calls 2 short, 4 chunked → 2 short, 4 long; RDMA Read 33,601 → 33,764 octets per RPC\n"),
+        "{text}"
+    );
+    let write = operation(&lines, "NFSv4 WRITE");
+    let octets = ["before", "after"].map(|side| write[side]["rdma_read_octets"].as_u64().unwrap() / 6);
+    assert_eq!(octets, [33_601, 33_764]);
+    // Fewer of the same are no change.
+    let next = text.lines().skip_while(|line| !line.starts_with("NFSv4 GETATTR")).nth(1).unwrap();
+    assert!(next.starts_with("NFSv4"), "{text}");
+    let (_, text, _) = compare(&[errors.to_str().unwrap(), transcode::path("nfs3").to_str().unwrap()]);
+    let expected = "\n    replies 5 short, 1 long → 1 short; RDMA Write 2 → 0 octets per RPC; failed 3 → 0\n";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
 fn a_rule_that_was_not_broken_before_is_a_regression() {
     let (healthy, errors) = (transcode::path("nfs3"), transcode::path("errors"));
     let (lines, text, status) = compare(&[healthy.to_str().unwrap(), errors.to_str().unwrap()]);

@@ -1,7 +1,7 @@
 //! Two captures side by side: what became slower or faster, and which rules are broken now.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::{fmt, io};
 
 use rpcrdma::rules::Severity;
 use serde::Serialize;
@@ -9,8 +9,9 @@ use serde::Serialize;
 use super::json::{Record, write_record};
 use super::operation_name::OperationName;
 use super::stats::rank::{self, Chance};
+use super::stats::text::grouped;
 use super::stats::{Forms, Histogram, Latency, Moved, NAMES, failure};
-use super::style::{DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
+use super::style::{DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, wrapped};
 use crate::check::Found;
 use crate::rpc::transaction::{Half, Transaction};
 
@@ -18,6 +19,8 @@ use crate::rpc::transaction::{Half, Transaction};
 const WIDTH: usize = 120;
 /// Columns of an operation's name.
 const OPERATION: usize = 24;
+/// Before what else changed of an operation.
+const INDENT: &str = "    ";
 
 /// What is counted in one capture.
 #[derive(Debug, Default)]
@@ -215,6 +218,12 @@ impl Comparison {
         line.write(out)?;
         for operation in &self.operations {
             operation.line(out, colour)?;
+            for text in wrapped(&operation.travelled().join("; "), WIDTH - INDENT.len()) {
+                let mut line = Line::new(colour, WIDTH);
+                line.push(DIM, INDENT);
+                line.push(PLAIN, &text);
+                line.write(out)?;
+            }
         }
         if self.left_out > 0 {
             let mut line = Line::new(colour, WIDTH);
@@ -263,6 +272,33 @@ impl ComparedOperation {
         };
         let operation = name.to_owned();
         Self { operation, before, after, p50_change, p99_change, significance, outcome }
+    }
+
+    /// What changed of how its RPCs travelled and failed. That there are more of them, or fewer, is not a change.
+    fn travelled(&self) -> Vec<String> {
+        let (Some(before), Some(after)) = (&self.before, &self.after) else { return Vec::new() };
+        let mut changes = Vec::new();
+        for (name, before, after) in
+            [("calls", before.calls_sent, after.calls_sent), ("replies", before.replies_sent, after.replies_sent)]
+        {
+            if !before.is_in_proportion_to(after) {
+                changes.push(format!("{name} {before} → {after}"));
+            }
+        }
+        for (name, octets, octets_after) in [
+            ("RDMA Read", before.rdma_read_octets, after.rdma_read_octets),
+            ("RDMA Write", before.rdma_write_octets, after.rdma_write_octets),
+        ] {
+            if is_changed((octets, before.rpcs), (octets_after, after.rpcs)) {
+                let [mean, mean_after] = [(octets, before.rpcs), (octets_after, after.rpcs)]
+                    .map(|(octets, rpcs)| grouped(octets.checked_div(rpcs).unwrap_or(0)));
+                changes.push(format!("{name} {mean} → {mean_after} octets per RPC"));
+            }
+        }
+        if is_changed((before.failed, before.rpcs), (after.failed, after.rpcs)) {
+            changes.push(format!("failed {} → {}", before.failed, after.failed));
+        }
+        changes
     }
 
     fn line(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
@@ -315,6 +351,37 @@ impl ComparandObject {
             calls_sent: *calls,
             replies_sent: *replies,
         }
+    }
+}
+
+/// Whether the part of a whole is another before and after. Nothing is known of a whole of nothing.
+fn is_changed((part, whole): (u64, u64), (part_after, whole_after): (u64, u64)) -> bool {
+    whole > 0
+        && whole_after > 0
+        && u128::from(part) * u128::from(whole_after) != u128::from(part_after) * u128::from(whole)
+}
+
+impl Forms {
+    const fn each(self) -> [(u64, &'static str); 4] {
+        let Self { short, chunked, long, continued } = self;
+        [(short, "short"), (chunked, "chunked"), (long, "long"), (continued, "continued")]
+    }
+
+    fn is_in_proportion_to(self, other: Self) -> bool {
+        let sum = |forms: Self| forms.each().iter().map(|(many, _)| many).sum();
+        let (whole, other_whole) = (sum(self), sum(other));
+        let pairs = self.each().into_iter().zip(other.each());
+        !pairs.into_iter().any(|((many, _), (other, _))| is_changed((many, whole), (other, other_whole)))
+    }
+}
+
+impl fmt::Display for Forms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let there = self.each().into_iter().filter(|(many, _)| *many > 0);
+        for (index, (many, form)) in there.enumerate() {
+            write!(f, "{}{many} {form}", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
     }
 }
 

@@ -20,7 +20,8 @@ const COMPARE_HELP: &str = "\
 Times are in milliseconds. The last column says how likely it is that a difference as large as this
 is chance, by a rank test (Mann, Whitney and Wilcoxon), which takes at least 8 RPCs on each side. An
 operation is 'slower' or 'faster' if that is 1 in 100 or less, and the median has changed by more
-than --tolerance. Below the operations are the rules that are broken in either capture.
+than --tolerance. A line below an operation says what else has changed: how its messages were sent,
+what RDMA moved for each, how many failed. Then come the rules that are broken in either capture.
 The exit status is 1 if an operation is slower, or if a rule is broken (severity error) that BEFORE
 does not break.";
 
