@@ -29,14 +29,20 @@ impl Receipt {
         !matches!(self, Self::Nothing)
     }
 
-    /// The next thing to do with it. A Receive goes back after its octets were copied.
-    #[inline]
-    pub(super) fn take(&mut self) -> Self {
-        let next = *self;
-        *self = match next {
-            Self::Place(Placement { receive, .. }) => Self::Release(receive),
-            Self::Nothing | Self::Release(_) => Self::Nothing,
-        };
-        next
+    /// The next thing to do with it, as an output of one of the endpoints. A Receive goes back after its octets were copied.
+    // Apart from `poll`, which it would slow down.
+    #[inline(never)]
+    pub(super) fn next<O>(&mut self, release: impl FnOnce(u32) -> O, place: impl FnOnce(Placement) -> O) -> Option<O> {
+        match *self {
+            Self::Nothing => None,
+            Self::Release(receive) => {
+                *self = Self::Nothing;
+                Some(release(receive))
+            }
+            Self::Place(placement) => {
+                *self = Self::Release(placement.receive);
+                Some(place(placement))
+            }
+        }
     }
 }

@@ -377,7 +377,9 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// An [`EncodeError`] if `header` is too small; with a larger one, the next call returns the same output.
     pub fn poll(&mut self, header: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         if self.receipt.is_due() {
-            return Ok(self.next_of_receipt());
+            let place =
+                |Placement { call, receive, from, length, at }| Output::Place { call, receive, from, length, at };
+            return Ok(self.receipt.next(|receive| Output::Release { receive }, place));
         }
         if self.state == State::Failing {
             self.state = State::Disconnecting;
@@ -420,17 +422,6 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             }
         }
         Ok(None)
-    }
-
-    #[cold]
-    fn next_of_receipt(&mut self) -> Option<Output<'_>> {
-        match self.receipt.take() {
-            Receipt::Nothing => None,
-            Receipt::Release(receive) => Some(Output::Release { receive }),
-            Receipt::Place(Placement { call, receive, from, length, at }) => {
-                Some(Output::Place { call, receive, from, length, at })
-            }
-        }
     }
 
     /// There is nothing to do for a call.

@@ -3,7 +3,7 @@
 use super::slot::{Stage, Step};
 use super::{Form, Output, Responder, State};
 use crate::endpoint::CallId;
-use crate::endpoint::receipt::{Placement, Receipt};
+use crate::endpoint::receipt::Placement;
 use crate::endpoint::stream::Ranges;
 use crate::error::EncodeError;
 
@@ -14,7 +14,9 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// An [`EncodeError`] if `header` is too small; with a larger one, the next call returns the same output.
     pub fn poll(&mut self, header: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         if self.receipt.is_due() {
-            return Ok(self.next_of_receipt());
+            let place =
+                |Placement { call, receive, from, length, at }| Output::Place { call, receive, from, length, at };
+            return Ok(self.receipt.next(|receive| Output::Release { receive }, place));
         }
         if self.state == State::Failing {
             self.state = State::Over;
@@ -81,17 +83,6 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             }));
         }
         Ok(None)
-    }
-
-    #[cold]
-    fn next_of_receipt(&mut self) -> Option<Output<'_>> {
-        match self.receipt.take() {
-            Receipt::Nothing => None,
-            Receipt::Release(receive) => Some(Output::Release { receive }),
-            Receipt::Place(Placement { call, receive, from, length, at }) => {
-                Some(Output::Place { call, receive, from, length, at })
-            }
-        }
     }
 
     fn send(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
