@@ -329,11 +329,9 @@ fn badly_served(fabric: &Fabric, version: Version, seed: u64, counts: &mut [usiz
     let sent = thread::scope(|scope| {
         let server = scope.spawn(move || {
             let mut random = Random(seed << 32 | 5);
-            let request = there.request(&listener, 10 * SECOND).unwrap().unwrap();
-            let mut peer = Peer::new(&there);
             let size = SIZE as u32;
             let said = PrivateData { flags: Flags::REMOTE_INVALIDATION, send_size: size, receive_size: size };
-            there.accept(request, &peer.queue_pair, &said.to_octets()).unwrap();
+            let mut peer = Peer::accept(&there, &listener, &said.to_octets());
             answer_badly(&mut random, version, &mut peer);
             peer.sent
         });
@@ -415,9 +413,7 @@ fn properties_that_nobody_can_mean_stop_neither_a_client_nor_a_server() {
             let listener = there.listen(ADDRESS.parse().unwrap(), 16).unwrap();
             thread::scope(|scope| {
                 scope.spawn(move || {
-                    let request = there.request(&listener, 10 * SECOND).unwrap().unwrap();
-                    let mut peer = Peer::new(&there);
-                    there.accept(request, &peer.queue_pair, &[]).unwrap();
+                    let mut peer = Peer::accept(&there, &listener, &[]);
                     serve_oddly(&mut peer, family, &property, Before::Nothing);
                 });
                 let settings = Settings::client().to_builder().versions(Versions::from(Version::Two(family)));
@@ -507,9 +503,7 @@ fn a_reply_of_another_version_is_none() {
         let listener = there.listen(ADDRESS.parse().unwrap(), 16).unwrap();
         thread::scope(|scope| {
             scope.spawn(move || {
-                let request = there.request(&listener, 10 * SECOND).unwrap().unwrap();
-                let mut peer = Peer::new(&there);
-                there.accept(request, &peer.queue_pair, &[]).unwrap();
+                let mut peer = Peer::accept(&there, &listener, &[]);
                 serve_oddly(&mut peer, family, &[99, 4, 0], Before::Version1);
             });
             let settings = Settings::client().to_builder().timeout(Some(5 * SECOND));
@@ -531,9 +525,7 @@ fn a_grant_of_nothing_or_of_everything_is_taken_for_what_it_can_be() {
         let listener = there.listen(ADDRESS.parse().unwrap(), 16).unwrap();
         thread::scope(|scope| {
             let server = scope.spawn(move || {
-                let request = there.request(&listener, 10 * SECOND).unwrap().unwrap();
-                let mut peer = Peer::new(&there);
-                there.accept(request, &peer.queue_pair, &[]).unwrap();
+                let mut peer = Peer::accept(&there, &listener, &[]);
                 let mut most = Vec::new();
                 for grant in [0, u32::MAX, 0, u32::MAX, 1] {
                     // Long enough for everything to arrive.
@@ -664,9 +656,7 @@ fn a_damaged_reply_is_met_with_silence_and_a_damaged_call_with_an_error() {
         let listener = there.listen(ADDRESS.parse().unwrap(), 1).unwrap();
         thread::scope(|scope| {
             let server = scope.spawn(move || {
-                let request = there.request(&listener, 10 * SECOND).unwrap().unwrap();
-                let mut peer = Peer::new(&there);
-                there.accept(request, &peer.queue_pair, &[]).unwrap();
+                let mut peer = Peer::accept(&there, &listener, &[]);
                 while peer.got.is_empty() {
                     peer.look(SECOND);
                 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use rpcrdma::segment::Segment;
-use rpcrdma_verbs::loopback::{Adapter, QueuePair, Region};
+use rpcrdma_verbs::loopback::{Adapter, Listener, QueuePair, Region};
 use rpcrdma_verbs::{Access, Depths, Error, Kind, Local, Operation, Status, Verbs, Work};
 
 pub(crate) const ADDRESS: &str = "192.0.2.2:20049";
@@ -86,6 +86,14 @@ impl Peer {
         let peer = Self::new(verbs);
         peer.verbs.connect(&peer.queue_pair, ADDRESS.parse().unwrap(), private_data).unwrap();
         assert!(peer.verbs.connected(&peer.queue_pair, 10 * SECOND).unwrap().is_some());
+        peer
+    }
+
+    /// Takes the next connection to a listener.
+    pub(crate) fn accept(verbs: &Adapter, listener: &Listener, private_data: &[u8]) -> Self {
+        let request = verbs.request(listener, 10 * SECOND).unwrap().unwrap();
+        let peer = Self::new(verbs);
+        verbs.accept(request, &peer.queue_pair, private_data).unwrap();
         peer
     }
 
