@@ -2,11 +2,14 @@
 //! by hand from the drafts. `v2_rules.rs` says which rule is tested where.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+mod support;
+
 use rpcrdma::endpoint::channel::{Arrival, HostAuthentication, HostAuthenticationTooLong, Negotiation};
 use rpcrdma::endpoint::requester::{self, End, Memory};
 use rpcrdma::endpoint::responder::{self, CallMessage};
 use rpcrdma::endpoint::{Channel, Item, Limits, Requester, Responder, Terms, Version, Versions};
 use rpcrdma::v2::{Family, Properties, ReverseDirection};
+use support::null::{null, octets};
 
 const A: Version = Version::Two(Family::A);
 const B: Version = Version::Two(Family::B);
@@ -23,10 +26,6 @@ const OWN: Properties<'static> = Properties {
 
 fn words(octets: &[u8]) -> Vec<u32> {
     octets.chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap())).collect()
-}
-
-fn octets(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
 /// The next message of a channel.
@@ -457,15 +456,6 @@ fn a_grant_is_sent_when_half_is_used_up() {
 
 type Client = Requester<4, 8>;
 type Server = Responder<4, 512, 2>;
-
-/// Has the Requester make a NULL call with this XID, and returns its message.
-fn null(requester: &mut Client, xid: u32) -> Vec<u8> {
-    let message = octets(&[xid, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
-    let call =
-        requester::Call { head: &message, length: 40, arguments: &[], results: &[], reply_length: 24, largest_room: 0 };
-    requester.call(&call).unwrap();
-    message
-}
 
 /// Takes the next Send of a Requester: its octets, with the credits that the channel wrote.
 fn call(channel: &mut Channel, requester: &mut Client, message: &[u8]) -> Option<Vec<u8>> {

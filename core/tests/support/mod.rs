@@ -1,6 +1,7 @@
 //! The vectors in `testdata/vectors`: hexadecimal digits, spaces, and comments from `#` to the end of the line.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
+pub mod null;
 pub mod recorded;
 
 use std::path::PathBuf;
