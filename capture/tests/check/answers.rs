@@ -44,6 +44,21 @@ fn a_request_that_is_to_be_refused_is_not_to_be_replied_to_or_refused_otherwise(
     }
 }
 
+/// What is `RDMA_DONE` in version 1 may be anything in another.
+#[test]
+fn a_send_of_another_version_may_be_refused_whatever_its_procedure() {
+    let other = |procedure| words(&[XID, 7, 32, procedure, 0, 0, 0]);
+    for procedure in [0, 3, ERROR] {
+        let mut trace = Trace::new();
+        trace.send(Client, &other(procedure));
+        trace.send(Server, &words(&[XID, 7, 32, ERROR, 1, 1, 1]));
+        trace.null(0x99);
+        let server = Address::V4([192, 0, 2, 2]);
+        let accused = judge(&trace.packets).0.into_iter().find(|found| found.from == server);
+        assert!(accused.is_none(), "{procedure}: {accused:?}");
+    }
+}
+
 #[test]
 fn two_damaged_calls_of_the_server_may_both_be_refused() {
     let mut trace = Trace::new();

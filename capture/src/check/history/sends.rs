@@ -97,8 +97,14 @@ impl History {
         book: &mut Book,
     ) {
         let Some(xid) = about.xid else { return };
-        let procedure = sent.prefix.map(|prefix| prefix.procedure);
-        let is_call = !matches!(procedure, Some(Procedure::RDMA_DONE | Procedure::RDMA_ERROR));
+        let is_other_version = sent.prefix.is_some_and(|prefix| prefix.version != v1::VERSION);
+        let is_call = match sent.prefix.map(|prefix| prefix.procedure) {
+            // Errors have the same number in every version (section 4.5).
+            Some(Procedure::RDMA_ERROR) => false,
+            // In another version, this number may mean anything.
+            Some(Procedure::RDMA_DONE) => is_other_version,
+            _ => true,
+        };
         let request = match faulty.map(|rule| Faulty { rule, about, octets: message.length }) {
             faulty if is_call => Request::new(faulty),
             Some(faulty) => Request::Faulty(faulty, header::Reaction::V1(Reaction::Discard)),
